@@ -183,10 +183,7 @@ const INSTALLATIONS = 600;
  */
 const CLIENTS = 2_000;
 
-/**
- * Creates tokens of `count` installations that all belong to one app. With one app, the leasing of quotas does not
- * affect the comparison.
- */
+/** All tokens belong to one app, so that the leasing of quotas does not affect the comparison. */
 async function tokensOf(sql: postgres.Sql, count: number): Promise<string[]> {
   const { app, token } = await issue(sql, 1);
   const tokens = [token];

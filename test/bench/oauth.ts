@@ -3,7 +3,7 @@ import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { issue } from '../support/credentials.ts';
 
 export interface BenchClients {
-  /** A request for a token. The Authorization header must be added. */
+  /** A request for a token, without the Authorization header. */
   readonly request: { readonly body: string; readonly headers: Readonly<Record<string, string>> };
   /**
    * One Authorization header for each client. The requests use the headers in turn, because one credential can get only

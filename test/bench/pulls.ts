@@ -10,9 +10,8 @@ const CALLS = 1_000;
 const WEBSITES = 50;
 
 /**
- * Measures the latency of pulls over fifty websites. One process alternates between the calls that are compared. A pull
- * at the end of the journal is compared with the read of a contact. A journal with 50 thousand receipts is compared
- * with one of ten million.
+ * Measures the latency of pulls over fifty websites, in two comparisons. The first compares a pull at the end of the
+ * journal with the read of a contact. The second compares a journal of 50 thousand receipts with one of ten million.
  */
 export async function pulls(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const sizes = [50_000, 10_000_000];

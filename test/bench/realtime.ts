@@ -116,7 +116,8 @@ export async function realtime(store: EmbeddedStore, print: (line: string) => vo
 }
 
 /**
- * Opens `count` sockets. The sockets attach in turn to the subscriptions of the websites and acknowledge their pages.
+ * Opens `count` sockets. Each socket attaches to the subscription of one website, so the websites get equal numbers of
+ * sockets. All sockets acknowledge their pages.
  */
 async function sockets(sql: postgres.Sql, count: number, websites: number): Promise<Held[]> {
   const held: Held[] = [];

@@ -9,7 +9,7 @@ import { packageRoot } from '../../src/config/package.ts';
  */
 export interface Compared {
   readonly name: string;
-  /** The name of the compared side. Undefined for the hand-written peer. */
+  /** The name of the program with which the gateway is compared. Undefined for the hand-written peer. */
   readonly against: string | undefined;
   readonly ours: readonly number[];
   readonly peer: readonly number[];

@@ -30,8 +30,8 @@ const SOCKETS = 10;
 const INSTALLATIONS = 400;
 /**
  * Seconds at full speed. WARM_UP comes before the measurement, because the memory of the gateway grows for two minutes.
- * CAPACITY is the time in which the highest rate is measured. It is long, because the memory of this machine is a
- * quarter slower in some seconds.
+ * CAPACITY is the time in which the highest rate is measured. CAPACITY must be long, because the memory of this machine
+ * is a quarter slower in some seconds.
  */
 const WARM_UP = 90;
 const CAPACITY = 30;
@@ -47,7 +47,6 @@ interface Ask {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The body of every successful answer must contain this text. */
   readonly holds: string;
 }
 interface Step {

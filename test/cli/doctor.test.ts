@@ -177,8 +177,8 @@ describe('effects', () => {
     ['an operation of another website', `UPDATE gateway.operation SET site = 2 WHERE operation_id LIKE 'op%2'`],
   ])('%s', async (_, defect) => {
     const { sql } = database;
-    // Write two operations in one transaction, as a batch does. The journal entries of a third operation are already
-    // deleted.
+    // Write two operations in one transaction, as a batch does. Write a third operation whose journal entries do not
+    // exist any more.
     await sql`DELETE FROM gateway.journal`;
     await sql`DELETE FROM gateway.journal_head`;
     await sql.unsafe(`DO $$ BEGIN

@@ -39,7 +39,7 @@ async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> 
   return gateway(...argv);
 }
 
-/** When this value stands in a list of answers, the terminal closes instead of answering. */
+/** This value in a list of answers closes the terminal. */
 const GONE = 'gone';
 
 async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran & { raw: boolean[] }> {

@@ -78,7 +78,6 @@ function copy(words: readonly string[], roots: ReadonlyMap<string, string>, work
   const from = words.find((word) => word.startsWith('--from='))?.slice('--from='.length);
   const sources = words.filter((word) => !word.startsWith('--'));
   const to = join(workdir, sources.pop() ?? '');
-  // Lines of .dockerignore that start with `!` name what the build context contains.
   const context = [...fileOf('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path = '']) => path);
   for (const source of sources) {
     if (from !== undefined) cpSync(join(roots.get(from) ?? '', source), to, { recursive: true });

@@ -81,8 +81,8 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
 ];
 
 /**
- * Placeholders in the documents, each with the pattern of the value that replaces it. The value comes from the latest
- * output that contains one.
+ * Placeholders in the documents, each with a pattern. The latest output that matches the pattern gives the value of the
+ * placeholder.
  */
 const WORDS: Readonly<Record<string, RegExp>> = {
   APP: /\bapp_[0-9a-f]{32}\b/g,
@@ -151,7 +151,7 @@ const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, 
   [/^createdb --owner gateway gateway$/, nothing, fillServer],
   [/tar -cf gateway-backup/, stop, async () => ours('gateway-backup.tar')],
   [/pg_dump .*--file=gateway\.dump/, nothing, async () => ours('gateway.dump')],
-  // `restored`, and the doctor after it, run while the gateway is stopped. Start the gateway again afterwards.
+  // `gateway restored` and the doctor run while the gateway is stopped. Start the gateway again after them.
   [/^npm run --silent gateway -- doctor$/, nothing, async () => void (gateway ?? (await serve()))],
 ];
 
@@ -265,7 +265,6 @@ it('what a stranger reads first stays short', () => {
     expect(statSync(new URL(document, packageRoot)).size, document).toBeLessThanOrEqual(bytes);
 });
 
-/** Computes the anchors of headings as GitHub does. */
 const headings = (markdown: string): string[] =>
   [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title

@@ -66,8 +66,8 @@ describe('merging', () => {
         const merged = merge(scanned, wanting(asked), limit);
         expect(merged).toEqual(model(scanned, asked, limit));
         delivered += merged.taken.length;
-        // Of each website, the page must hold every wanted receipt up to the new position, and no receipt behind this
-        // position.
+        // For each website, the page must hold every wanted receipt up to the new position. It must hold no receipt
+        // behind this position.
         for (const { website, rows: all } of scanned) {
           const upTo = merged.positions.get(website) ?? 0;
           const got = merged.taken.filter((one) => one.website === website).map(({ row }) => row.position);
@@ -419,7 +419,7 @@ describe('pulling', () => {
         })();
         const revocation = pause(randomInt(5, 60)).then(async () => {
           await end(one.credential);
-          // Read the time after the commit of the revocation, from the clock that also gives receipts their time.
+          // Read the time when the commit is done. This clock also gives receipts their time.
           const [row] = await sql()<{ at: number }[]>`
             SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at`;
           revoked = row?.at ?? 0;

@@ -154,7 +154,6 @@ describe('F-19 a store that takes no writes', () => {
         if (asked < 40) await refuse();
         await pause(100);
       }
-      // From here on, each replica uses the quota in its own memory.
       await refuse();
       const [other] = replicas;
       const task = {

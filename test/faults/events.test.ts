@@ -110,7 +110,6 @@ it(
       return child;
     };
 
-    /** A reader sends a failed request again to the other replica. */
     const reading = async (step: (door: Door) => Promise<void>): Promise<void> => {
       while (going) await step(door()).catch(() => pause(20));
     };

@@ -165,8 +165,8 @@ function watch(sql: postgres.Sql) {
 }
 
 /**
- * Compares the transactions of the committed changes with those of the receipts. The two sets must be equal, and the
- * positions must run from 1 to the head without a gap. Returns the number of faults of each kind.
+ * Every committed change must have a receipt from the same transaction, and every receipt must have a change. Positions
+ * must run from 1 to the head without a gap. Returns the number of faults of each kind.
  */
 async function audit(sql: postgres.Sql): Promise<Map<string, number>> {
   const rows = await sql<{ wrong: string; n: number }[]>`

@@ -74,10 +74,7 @@ async function present(): Promise<number> {
   return Number(row?.n);
 }
 
-/**
- * Counts the rows with the latest key after the connection was cut. First waits until no connection is left that could
- * still commit such a row.
- */
+/** Counts the rows with the latest key after a cut. First waits until no connection could still commit such a row. */
 async function rows(): Promise<number> {
   for (const until = Date.now() + 5_000; ; await pause(2)) {
     const [left] = await database.sql<{ n: string }[]>`
@@ -113,7 +110,7 @@ it('the wire is read whatever segments it comes in', async () => {
     while (!answer.toString('latin1').endsWith(end)) await once(client, 'data');
   };
   const ready = 'Z\0\0\0\x05I';
-  await dribble(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]), 'N'); // these bytes are an SSLRequest
+  await dribble(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]), 'N'); // the bytes of an SSLRequest message
   await dribble(framed('', `\0\x03\0\0user\0postgres\0database\0${database.name}\0`), ready);
   await dribble(framed('Q', LONG), ready);
   expect(answer.length).toBeGreaterThan(200_000);
@@ -159,7 +156,7 @@ it.each([
 
 describe('a named point', () => {
   /**
-   * The types of the messages of the latest INSERT on one side. A dash stands for a message that the proxy did not
+   * The letters of the messages of the latest INSERT on one side. A dash stands for a message that the proxy did not
    * forward.
    */
   const passed = (side: keyof Messages): string => {

@@ -126,7 +126,8 @@ it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most'
       }
       client.end();
     } catch {
-      // The replica was killed after the client sent an acknowledgement. The store may or may not have it.
+      // The replica was killed after the client sent an acknowledgement. The store may or may not have this
+      // acknowledgement.
     }
     const next = replicas[reconnects % 2];
     if (next) door = doorOf(next);

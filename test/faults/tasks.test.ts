@@ -80,7 +80,7 @@ async function states(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ state, n }) => [state, Number(n)]));
 }
 
-/** Waits at most `limit` milliseconds. Returns the milliseconds that it took. */
+/** Waits at most `limit` milliseconds for the condition. Returns how many milliseconds it took. */
 async function until(what: () => Promise<boolean>, limit: number): Promise<number> {
   const began = performance.now();
   while (!(await what())) {
@@ -118,8 +118,8 @@ describe('two replicas', () => {
   const RACES = times(60, 200);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
-    // The usual milliseconds from the start to the end of a task on this machine. The test cancels a task earlier than
-    // that.
+    // How many milliseconds a task usually takes on this machine. The test cancels a task earlier than that, while the
+    // task runs.
     let usual = 8;
     for (let race = 0; race < RACES; race++) {
       if (race % 50 === 0) sender = await issue(database.sql, 1);

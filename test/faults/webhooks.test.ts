@@ -107,8 +107,8 @@ interface Outcome {
   readonly repeated: number;
   readonly most: number;
   /**
-   * `doubles` is the number of repeated attempts that no kill explains. `missed` is the number of events that the
-   * receiver did not accept.
+   * `doubles` is the number of repeated attempts that were not caused by a kill. `missed` is the number of events that
+   * the receiver did not accept.
    */
   readonly doubles: number;
   readonly missed: number;
@@ -134,7 +134,7 @@ async function drain({
   const ledger = new Ledger(secret);
   receiver.reply(ledger.reply);
   await defect?.(sql);
-  // Keep one spare replica running, because a start of Node takes 1.2 s of a core.
+  // A start of Node takes 1.2 s of a core. Therefore keep one spare replica running.
   const spares = await pool(kills > 0 ? 1 : 0, {
     databaseUrl: address(database),
     env: settings([receiver.origin], '0,1,1,1,1'),
@@ -332,7 +332,7 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
   });
   try {
     await addEndpoint(database, credential, `${good.origin}/hook`);
-    /** Milliseconds from a receipt to its delivery, for 200 receipts in 4 s. */
+    /** Returns the milliseconds from a receipt to its delivery, for 200 receipts in 4 s. */
     const latencies = async (): Promise<number[]> => {
       const from = good.got.length;
       const took: number[] = [];

@@ -24,7 +24,7 @@ type Cut = Exclude<Point, string>;
 
 let world: FaultWorld;
 let spares: Pool;
-const slots: [Replica, Replica] = [] as never; // the slots are filled before the first test
+const slots: [Replica, Replica] = [] as never; // beforeAll fills both slots
 let kills = 0;
 let random: () => number;
 let faults: ReturnType<typeof faultsOn>;
@@ -121,8 +121,8 @@ describe('F-01 kill -9 at every message of each write', () => {
         times: WRITES.length,
         run: async () => {
           if (++reached === WRITES.length) release();
-          // A write can wait for a connection that another write uses, and then the four writes never run at the same
-          // time. Therefore wait for all four for at most 300 ms.
+          // Wait until all four writes run, but at most 300 ms. A write can wait for a connection that another write
+          // uses, and then the four writes never run at the same time.
           await Promise.race([all, pause(300)]);
           killed ??= kill(0);
           await killed;
@@ -247,7 +247,7 @@ describe('F-08 a replica that is stopped in the middle', () => {
 });
 
 /**
- * Until `harm` has ended, clients send writes without a pause, and each client repeats a write until it has an answer.
+ * Clients send writes without a pause until `harm` has ended. Each client repeats a write until it has an answer.
  * `harm` gets the list of all writes.
  */
 async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 10, every = 120): Promise<Trial[]> {
@@ -273,7 +273,7 @@ const slowest = (trials: readonly Trial[]): number =>
   Math.max(...trials.flatMap(({ told }) => told.map((one: Told) => ('ms' in one ? one.ms : 0))));
 
 /**
- * Repeats the fault until there were `n` faults and `enough` is true. On a slow machine, `n` faults can hit too few
+ * Repeats the fault at least `n` times, and then until `enough` is true. On a slow machine, `n` faults can hit too few
  * writes.
  */
 const repeat = async (n: number, fault: () => Promise<unknown>, enough = (): boolean => true): Promise<void> => {

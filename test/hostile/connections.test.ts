@@ -115,8 +115,8 @@ describe('unread replies', () => {
       await pause(100);
     }
     expect(most).toBeGreaterThan(1024 * 1024);
-    // The limit here is above the app's share of memory, because some calls can start just before the app reaches its
-    // share.
+    // This limit is higher than the app's share of memory, because some calls can start just before the app has used up
+    // its share.
     expect(most).toBeLessThanOrEqual(20 * 1024 * 1024);
     expect(served.rss() - before).toBeLessThan(250);
     for (const client of clients) client.socket.resume();

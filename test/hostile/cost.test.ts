@@ -69,7 +69,8 @@ describe('RL-01 the bytes of a body', () => {
     const corridor = await open();
     const app = await issue(database.sql, 1, { perMinute: 600, burst: 2 });
     const { authority } = await call(corridor, app);
-    // The app gets ten units each second. Each call costs one unit, and its body costs two more.
+    // The app gets ten units each second. A call costs one unit and its body two more, so about three calls succeed
+    // each second.
     const began = performance.now();
     await corridor.payFor(authority, 3 * 128 * KIB);
     let done = 0;

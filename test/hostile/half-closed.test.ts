@@ -33,8 +33,8 @@ const KERNEL = 4.1 * 2 ** 20;
 const OURS = 0.5 * 2 ** 20;
 
 /**
- * True while the server still holds its end of this connection. The server runs in this process, so the kernel's table
- * of connections then shows an inode.
+ * True while the server still holds its end of this connection. The server runs in this process. For a connection in
+ * use, the kernel's table of connections shows an inode.
  */
 function held(client: number): boolean {
   const end = (port: number): string => `:${port.toString(16).toUpperCase().padStart(4, '0')}`;

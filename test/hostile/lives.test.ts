@@ -57,7 +57,7 @@ const KINDS: readonly ((token: string) => string)[] = [
   (token) => note(token, `life ${++notes}`),
   () => http('GET /livez', ['Connection: Upgrade', 'Upgrade: h2c']),
 ];
-/** Bytes that are no complete request, or that make the server end the connection. */
+/** Bytes that are no complete request, or after which the server ends the connection. */
 const ENDS: readonly ((token: string) => string)[] = [
   () => 'rubbish\r\n\r\n',
   () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
@@ -72,7 +72,7 @@ const ENDS: readonly ((token: string) => string)[] = [
     ),
   (token) => http('POST /mcp', [bearer(token), JSON_TYPE, 'Content-Length: 900', 'Accept: */*']),
   () => 'GET /api/v1/websites HTTP/1.1\r\nHost: a\r\n',
-  // The gateway answers this request from its head alone. The body that follows is malformed.
+  // The gateway answers this request as soon as it has the head. The body that follows is malformed.
   () => `${http('POST /nothing', ['Transfer-Encoding: chunked'])}5\r\nhello\r\nZZ\r\n`,
 ];
 

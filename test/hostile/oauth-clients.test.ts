@@ -21,8 +21,8 @@ import {
 
 const CREDENTIALS = { grant_type: 'client_credentials', resource: RESOURCE.rest } as const;
 /**
- * ADDRESS is the number of failed look-ups of clients that one network address may cause at once. PROCESS is the number
- * of further look-ups at once, for all addresses together.
+ * ADDRESS is the number of client look-ups that one network address may cause without success. PROCESS is the number of
+ * further look-ups that all addresses together may cause. Both are limits for requests at the same moment.
  */
 const ADDRESS = 60;
 const PROCESS = 60;

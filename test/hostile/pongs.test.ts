@@ -103,7 +103,6 @@ describe('WS-04 who goes on after the close', () => {
       PONG,
       PING,
       frame(0x81, Buffer.from('{"type":"ping","id":1}')),
-      // Each sequence breaks the protocol in a different way, and then continues with a valid frame.
       Buffer.concat([frame(0x81, Buffer.from('no frame')), PONG]),
       Buffer.concat([frame(0xc1, Buffer.from('a reserved bit')), PONG]),
       Buffer.concat([frame(0x88, Buffer.from([3, 232])), PONG]),

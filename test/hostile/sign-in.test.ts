@@ -20,8 +20,8 @@ import {
 } from '../support/oauth/oauth.ts';
 
 /**
- * Attacks on the sign-in: many addresses guess the password of one account, and one address sends so many requests that
- * the gateway could serve nobody else.
+ * Two attacks on the sign-in. In the first, many addresses guess the password of one account. In the second, one
+ * address sends so many requests that nobody else is served.
  */
 const ACCOUNT = 50;
 const WRONG = 'incorrect horse battery staple';
@@ -67,8 +67,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     // The address that was refused for this account can still sign in to other accounts.
     const other = await newPerson(gateway);
     expect((await signIn(other.email, PASSWORD, '127.0.0.12')).status).toBe(303);
-    // The planted failures and five newer ones count until they are fifteen minutes old. Move all of them further into
-    // the past than the announced wait.
+    // Five attempts have failed since the planted ones. Move all failures a little further into the past than the
+    // announced wait, until none of them counts.
     await gateway.database.sql`UPDATE gateway.sign_in_failure SET at = at - make_interval(secs => ${wait + 6})`;
     expect((await signIn(email, PASSWORD, '127.0.0.12')).status).toBe(303);
   }, 60_000);
@@ -148,7 +148,6 @@ describe('RL-03 passwords that wait to be checked', () => {
     expect(answers.every((answer) => cookieOf(answer).startsWith('igw_session='))).toBe(true);
     const theirs = (await crowd).map(({ status }) => status);
     const all = performance.now() - began;
-    // The sign-in from another address did not wait for all attempts of the first address.
     expect(took).toBeLessThan(all * 0.7);
     expect(theirs.filter((status) => status !== 403 && status !== 503)).toEqual([]);
     expect(theirs.filter((status) => status === 403).length).toBeGreaterThanOrEqual(14);

@@ -66,7 +66,7 @@ it('a connection that is free goes to the apps in turn, and within an app to the
   const all = Array.from({ length: 20 }, (_, n) => ask('a', n));
   all.push(ask('b', 0), ask('c', 0), ask('b', 1));
   await Promise.all(all);
-  // The first two requests of app `a` found a free connection. From then on, the apps take turns.
+  // Request a0 found a free connection. From then on, the apps take turns: a1, b0, c0.
   expect(order.slice(0, 7)).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
   expect(order.filter((one) => one.startsWith('a'))).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`));
 });
@@ -117,7 +117,6 @@ it('every statement of a call is run for the app of its caller', async () => {
   let calls = 0;
   for (const operation of OPERATIONS) {
     const tool = corridor.registry.get(operation.tool) ?? expect.fail(operation.tool);
-    // Writes run in batches. All lanes share the connections for batches.
     if (tool.effect === 'write' && tool.idempotency === 'required') continue;
     const input = argumentsOf(tool, pathOf(operation, webId(1, 1)));
     await corridor.call({ tool, resource: 'rest', bearer: token, input, origin: 'https://nowhere.example' });
@@ -126,7 +125,8 @@ it('every statement of a call is run for the app of its caller', async () => {
   await corridor.payFor(authority, 100 * 131_072);
   expect(calls).toBeGreaterThan(40);
   expect([...nobodys]).toEqual([]);
-  // The statement that leases an app's units has its own turns, so slow reads of the app do not block its other calls.
+  // An app's units are leased by a statement that waits in a queue of its own. Slow reads of the app therefore do not
+  // block its other calls.
   expect([...apps].sort()).toEqual([app, `${app} quota`]);
   await gateway.close();
 });
@@ -177,8 +177,8 @@ it('a batch of one lane takes the apps in turn, and an app’s line is its own',
   const greedy = Array.from({ length: 12 }, (_, n) => add('greedy', `g${n}`).catch(() => 'full'));
   const [first, second] = await Promise.all([add('one', 'one'), add('two', 'two'), ...greedy]);
   expect([first, second]).toEqual(['one', 'two']);
-  // The first item runs alone, because nothing else waits yet. Of the other eleven items of this app, ten may wait and
-  // one is refused.
+  // The first item runs alone, because nothing else waits yet. At most ten more items of this app may wait, and one
+  // more is refused.
   expect(runs.slice(0, 2)).toEqual([['g0'], ['g1', 'one', 'two', 'g2']]);
   expect((await Promise.all(greedy)).filter((answer) => answer === 'full')).toHaveLength(1);
 });

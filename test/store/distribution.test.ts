@@ -65,8 +65,8 @@ function scopesOf(statement: string): string[] {
 }
 
 /**
- * Finds every use of a platform table that has no condition on one of these columns. Also counts all uses. In a SELECT
- * from several tables, a condition must name the table.
+ * Finds every use of a platform table that has no condition on one of these columns. Also counts all uses. When a
+ * SELECT reads several tables, a condition must name its table.
  */
 function lacking(text: string, columns: (table: string) => readonly string[]): { uses: number; without: string[] } {
   const without: string[] = [];

@@ -126,7 +126,8 @@ function readLog(): void {
 }
 
 /**
- * One request. `names` is the place of the fault that the answer must name. It is empty when the fault has no place.
+ * One generated request. `names` is the parameter or member that the refusal must name. It is empty when the refusal
+ * need not name any.
  */
 interface Shot {
   readonly who: Who;
@@ -262,8 +263,8 @@ function conforms(method: string, path: string, answer: Answer): void {
 }
 
 /**
- * The status of an answer. When a tool's result, a failed task or a JSON-RPC error has its own status, returns that
- * one.
+ * The status of an answer. A tool's result, a failed task or a JSON-RPC error can contain a status of its own. Then
+ * returns the contained status.
  */
 function toldBy({ status, body }: Answer): number {
   const { error, result } = Object(body);
@@ -281,10 +282,7 @@ function did(surface: Surface, { status, body }: Answer): boolean {
   return result !== undefined && result.isError !== true && state === 'TASK_STATE_COMPLETED';
 }
 
-/**
- * The codes for rules that no schema can express. Examples: a cursor of another list, a date without a range, the
- * website of another record.
- */
+/** Codes of faults that a schema cannot express, for example a cursor of another list or a date without a range. */
 const RULES = /^invalid_(cursor|parameter)$/;
 
 function rest(operation: Operation): Target {
@@ -438,7 +436,7 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
   };
 }
 
-/** Gives a body with a valid idempotency key a new key. A key whose length is a multiple of 8 stays. */
+/** Gives a body with a valid idempotency key a new key, except when the length of the key is a multiple of 8. */
 const keyed = (body: unknown): unknown => {
   const { idempotency_key: key, ...rest } = Object(body);
   return typeof key === 'string' && key.length % 8 !== 0 && /^[!-~]{1,128}$/.test(key)
@@ -518,7 +516,6 @@ async function room({ name, installation }: Holder): Promise<void> {
 
 const RPC_CODES = new Set([-32_700, -32_600, -32_601, -32_602, ...Array.from({ length: 9 }, (_, i) => -32_001 - i)]);
 
-/** Accepts every answer that JSON-RPC permits and every problem document. */
 function anyRpc(answer: Answer, asker: Holder | undefined, where: () => string): void {
   const { status, body, text } = answer;
   if (!asker) hold('mismatches', status === 401, where);

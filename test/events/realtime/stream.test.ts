@@ -210,7 +210,7 @@ describe('WS-05', () => {
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         expect(await client.closed, wrong).toBe(1008);
       } else {
-        // A stream starts at a cursor that counts as acknowledged. The client may acknowledge this cursor once more.
+        // The cursor at which a stream starts counts as acknowledged. The client may acknowledge it again.
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         await client.next('acked');
         client.end();

@@ -159,7 +159,7 @@ describe('sockets that stream the same page', () => {
     const { id } = await create(gateway, rich.token, definition(['web_1_7']));
     const clients = await Promise.all(Array.from({ length: 20 }, () => connected(own, rich.token)));
     for (const client of clients) await client.attach(id);
-    await pause(300); // page reads that found nothing give their units back meanwhile
+    await pause(300); // a page read that finds nothing gives its units back in this time
     const before = await left(rich, own);
     const { pages, statements } = await told(clients, 'web_1_7');
     expect(new Set(pages).size).toBe(1);
@@ -254,11 +254,11 @@ it('F-13 what waits for its quota is read after that: nothing is sent that a rev
     const own = await holder(gateway);
     const website = `web_1_${3 + round}`;
     const { id } = await create(gateway, own.token, definition([website]));
-    // Both sockets belong to one credential and one subscription, so a single read serves both. After the revocation
-    // neither may get the page.
+    // Both sockets belong to one credential and one subscription, so a single read serves both. After the revocation,
+    // no socket may get the page.
     const clients = [await connected(gateway, own.token), await connected(gateway, own.token)];
     for (const client of clients) await client.attach(id);
-    await pause(2_500); // the leased share of the quota has lapsed
+    await pause(2_500); // after this time, the gateway has no leased units left
     await sql().begin(async (tx) => {
       await tx`SELECT 1 FROM gateway.quota WHERE app_id = ${own.app} FOR UPDATE`;
       await append(sql(), website, many(3));

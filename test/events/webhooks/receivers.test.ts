@@ -7,8 +7,8 @@ import { type Attempt, type Outcome, send, senderOptions } from '../../../src/ev
 import { newWebhookSecret } from '../../../src/events/webhooks/signature.ts';
 
 /**
- * Check WH-09. The settings permit this port. A honeypot listens on it: a server that counts its connections, and none
- * may arrive.
+ * Check WH-09. The settings permit this port, and a honeypot listens on it. A honeypot is a server that only counts its
+ * connections. The count must stay zero.
  */
 const PORT = 8443;
 const NONE: ReadonlySet<string> = new Set();

@@ -36,8 +36,8 @@ afterEach(async () => {
 });
 
 /**
- * Starts an import in a separate process and kills the process, either at a report for which `when` is true or some
- * time later.
+ * Starts an import in a separate process and kills the process. The kill comes at a report for which `when` is true, or
+ * some time later.
  */
 async function killed(
   when: (report: { phase: string; done: number }, count: number) => boolean,

@@ -87,7 +87,6 @@ it('who had no turn in time is told so, and was never begun', async () => {
   await blocked;
   await pause(50);
   expect(await noted()).toEqual([]);
-  // The statements timed out, but the pool still has the same connection.
   await db.query(note(9));
   expect(await backends()).toHaveLength(1);
 });
@@ -119,7 +118,8 @@ it('a server without a connection to spare is asked seldom, and those that are t
   const failed = (error: unknown): void => void log.push(sqlState(error instanceof Error ? error.cause : error));
   for (let round = 0; round < 5; round++)
     await Promise.all(Array.from({ length: 12 }, () => db.read(sleep(0.02)).catch(failed)));
-  // The server refuses a second connection. The pool then sends the read again on its existing connection.
+  // The pool cannot open a second connection, because the server refuses it. The pool then sends the read again on its
+  // existing connection.
   expect(log).toEqual([]);
   expect(await backends()).toHaveLength(2);
 });

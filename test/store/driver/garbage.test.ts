@@ -36,8 +36,8 @@ const observer = new PerformanceObserver((list) => {
 observer.observe({ entryTypes: ['gc'] });
 
 /**
- * Measures how many MiB grow old during `n` runs of a statement. A major collection falsifies the measurement. The
- * measurement then starts again.
+ * Measures how many MiB grow old during `n` runs of a statement. Starts again when a major collection happens, because
+ * it falsifies the measurement.
  */
 async function growth(n: number, each: number, statement: () => Fragment): Promise<number> {
   // Count the rows here. A call of `expect` for each result would keep the rows alive.

@@ -56,8 +56,8 @@ afterAll(async () => {
 });
 
 /**
- * Fills 20 websites. Each website gets 10,000 messages, and 1,000 rows each of conversations, contacts, visitors,
- * files, notes and results.
+ * Each of the 20 websites gets 10,000 messages. It also gets 1,000 rows of each other kind: conversations, contacts,
+ * visitors, files, notes and results.
  */
 async function fill(sql: postgres.Sql): Promise<void> {
   const sites = sql`generate_series(1, ${SITES}::bigint) AS site`;
@@ -109,7 +109,6 @@ async function fill(sql: postgres.Sql): Promise<void> {
     SELECT 1, site, n, ${key}, ${key}, 'https://example.test/' FROM ${sites}, generate_series(1, 200) AS n`;
   await sql`INSERT INTO platform.offer (tenant, site, id, external_id, name, type, status)
     SELECT 1, site, n, ${key}, ${key}, 'banner', 'active' FROM ${sites}, generate_series(1, 20) AS n`;
-  // Replace the receipts that the triggers have appended for these rows.
   await sql`TRUNCATE gateway.journal, gateway.journal_head`;
   await sql`INSERT INTO gateway.journal_head (tenant, site, position) SELECT 1, site, ${PER_SITE} FROM ${sites}`;
   await sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
@@ -168,8 +167,8 @@ function predicated(text: string, name: string): number {
       expect(found, `${name}: ${use} has no predicate on ${column} in\n${text}`).toBeGreaterThanOrEqual(times);
     }
   }
-  // At least one condition compares with a parameter of the statement. The other tables are joined to that table, so
-  // their conditions follow.
+  // At least one condition compares with a parameter of the statement. The conditions of the other tables follow from
+  // it, because these tables are joined.
   if (tables.length > 0 && !text.includes('FROM gateway.token t\n')) {
     expect(text, name).toMatch(/\.tenant = \$\d+/);
     expect(text, name).toMatch(/\.site = (\$\d+|ANY\(\$\d+)/);
@@ -304,7 +303,7 @@ describe('TN-06 every statement', () => {
     // The content of a file needs a second statement in one case: the caller asks for the last bytes, and the length of
     // the file is unknown.
     expect((await statementsOf(content, token, { ...raw, range: 'bytes=-2' })).own.length).toBe(2);
-    // After a change of authority, a read needs one more statement.
+    // A read needs one more statement when the authority has changed.
     await database.sql`UPDATE gateway.credential SET origins = '{x}' WHERE installation_id IN (
       SELECT c.installation_id FROM gateway.credential c JOIN gateway.operation o ON o.credential_id = c.id)`;
     const stale = await statementsOf(`/api/v1${conversations}`, token);

@@ -29,13 +29,13 @@ let store: Store;
 let target: { host: string; port: number };
 let proxy: WireProxy;
 let follower: Replica;
-/** `serving` is the database that answers all calls except reports. `reading` reads reports. */
+/** `reading` reads reports. `serving` is the database for all other calls. */
 let serving: Database;
 let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
 /**
- * At the start, the address of the replica leads to a closed port. This list holds whether the replica counted as
- * current then, and what was logged until it could be reached.
+ * What happened while the replica could not be reached at the start: whether it counted as current, and the log lines
+ * until it was there.
  */
 const arrival: unknown[] = [];
 let corridor: Corridor;

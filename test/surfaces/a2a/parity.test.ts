@@ -351,7 +351,7 @@ describe('the SDK’s own client', () => {
     rmSync(folder, { recursive: true });
     const text = Buffer.concat(printed).toString();
     expect(code, text).toBe(0);
-    // The script sends a message with the id of an earlier message, so it gets the task of that message.
+    // The script repeats a message that the test has sent, so it gets the same task.
     expect(text).toContain(byHand.body.result.task.id);
   });
 });

@@ -17,7 +17,7 @@ let refusals = 0;
 type Body = Readonly<Record<string, unknown>>;
 interface Write extends Example {
   readonly body: Body;
-  /** The ids in the path over REST. Over MCP they are arguments. */
+  /** The ids are in the path over REST, and are arguments over MCP. */
   readonly ids: Readonly<Record<string, string>>;
 }
 
@@ -474,7 +474,6 @@ describe('HT-12 numbers and members', () => {
         const answer = await refused(write, { body: without }, 'invalid_parameter', [`/${name}`]);
         expect(answer.body.errors).toEqual([{ pointer: `/${name}`, code: 'missing' }]);
         await refusedOverMcp(write, without, 'invalid_parameter', [name]);
-        // A member of the body is not allowed in the query.
         const url = `${write.url}${write.url.includes('?') ? '&' : '?'}${name}=${SENT}`;
         const both = await gateway.ask(url, { token, body: write.body, headers: { 'idempotency-key': freshKey() } });
         expect(both.body).toMatchObject({ code: 'unsupported_parameter', errors: [{ parameter: name }] });

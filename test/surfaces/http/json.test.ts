@@ -227,8 +227,8 @@ describe('HT-11 JSON bodies', () => {
       const parsed = parseJson(bytes);
       if (parsed) expect(parsed.value).toEqual(JSON.parse(Buffer.from(bytes).toString('utf8')));
     });
-    // The random bytes are inside a string, and none of them can end the string. The text is therefore valid JSON
-    // exactly when the bytes are UTF-8.
+    // The random bytes are the content of a string, and no byte can end the string. The text is therefore valid JSON
+    // exactly when the bytes are valid UTF-8.
     run(fc.uint8Array({ minLength: 1, maxLength: 4, min: 0x80 }), (bytes) => {
       const body = Buffer.concat([Buffer.from('"'), bytes, Buffer.from('"')]);
       expect(parseJson(body) !== undefined).toBe(utf8(bytes));

@@ -96,7 +96,6 @@ const MEMBERS = [
   'msg',
 ];
 
-/** Parses the log. Each line must be one JSON object that has only known members. */
 function entries(): Entry[] {
   return lines.map((line) => {
     expect(line.endsWith('\n')).toBe(true);
@@ -178,8 +177,8 @@ describe('LG-01 what the log holds', () => {
     expect(all.match(/127\.0\.0\.1/g)).toHaveLength(named.length);
     for (const secret of [token, token.slice(9), MARK, 'Bearer', 'website_id', '/api/v1', 'example.com'])
       expect(all.includes(secret), secret).toBe(false);
-    // No text of an answer may be in the log. Exceptions are single words like status names, dates and request ids,
-    // because the log has its own.
+    // No text of an answer may be in the log. Only single words such as status names, dates and request ids may be in
+    // both.
     const stored = [...new Set(texts)].filter((text) => !/^([a-z_]+|[0-9-]{10}|req_[a-f0-9]+)$/.test(text));
     expect(stored.length).toBeGreaterThan(300);
     expect(stored.filter((text) => all.includes(text))).toEqual([]);

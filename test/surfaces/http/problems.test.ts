@@ -250,7 +250,8 @@ describe('PD-03 nothing sent comes back', () => {
         // key, and as the whole key.
         const bodies = [
           ...Object.keys(call.body ?? {}).map((name) => ({ ...call.body, [name]: [text] })),
-          // The text MARK looks like an ordinary member name. An answer may repeat such a name, so leave it out here.
+          // The text MARK looks like an ordinary member name, and an answer may repeat such a name. Therefore do not
+          // send MARK as a name.
           ...(text === MARK ? [] : [{ ...call.body, [text]: text }]),
           { ...call.body, context: { type: 'text', text: `${text}\0`, [`${text} `]: 1 } },
         ];

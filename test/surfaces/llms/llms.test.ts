@@ -31,7 +31,6 @@ function proseOf(text: string): string[] {
   });
 }
 
-/** The text from a heading up to the next heading of the same or a higher level. */
 function section(heading: string): string {
   const level = heading.indexOf(' ');
   const begin = full.indexOf(`\n${heading}\n`);
@@ -64,7 +63,7 @@ describe('llms.txt', () => {
   });
 
   it('links only to what is served, and to each document of the gateway', () => {
-    // A list by hand: all addresses that need no token, and the two endpoints that need one.
+    // Written by hand: all addresses that need no token, and the two endpoints that need one.
     const served = [
       '/llms-full.txt',
       '/api/v1/openapi.json',

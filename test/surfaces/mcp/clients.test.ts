@@ -43,7 +43,7 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** Without `baseUrl`, the origin of the new gateway is its base URL. */
+/** Without `baseUrl`, the base URL is the origin of the new gateway. */
 async function serve(baseUrl?: string): Promise<Served> {
   const defects: string[] = [];
   const corridor = await openGateway({
@@ -286,7 +286,6 @@ describe('the SDK’s own client', () => {
           const [name, input] = list[(lane + turn) % list.length] ?? ['', {}];
           const once = async (): Promise<string> => {
             if (turn % 2 === 0) return JSON.stringify(await client?.callTool({ name, arguments: input }));
-            // These calls all have the same request id.
             const { text, body } = await rpc(served.port, bearer, 'tools/call', { name, arguments: input }, { id: 1 });
             expect(body.id).toBe(1);
             return text;

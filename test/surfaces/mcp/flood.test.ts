@@ -33,8 +33,8 @@ let port: number;
 let token: string;
 
 /**
- * Compiles the sources of `gateway serve` into a folder with links to the files that they read. Returns the path of a
- * main script that collects garbage on request.
+ * Compiles the sources of `gateway serve` into a folder. Returns the path of a main script that collects garbage on
+ * request.
  */
 function compile(): string {
   const project = fileURLToPath(packageRoot);

@@ -107,7 +107,7 @@ const inputOf = (operation: (typeof ALL)[number], website: string, credential: s
   ...argumentsOf(toolOf(operation.tool), pathOf(operation, website, receiptId(credential))),
   ...operation.body?.(website),
   ...(isKeyed(operation.tool) && { idempotency_key: freshKey() }),
-  // The test first replaces the planted subscription at revision 1, and then deletes it at revision 2.
+  // The test replaces the planted subscription at revision 1, and deletes it at revision 2.
   ...(operation.revision && { if_match: operation.method === 'PATCH' ? 1 : 2 }),
 });
 
@@ -211,7 +211,6 @@ describe('MC-10 lists are what can be used', () => {
     }
     expect(listedOnce.size).toBe(gateway.corridor.registry.tools.length);
     expect(refusedOnce.size).toBe(new Set(ALL.filter((one) => one.scopes.length > 0).map((one) => one.tool)).size);
-    // For each tool, the ledger must have as many writes as answers have confirmed.
     expect([...done.keys()].sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
     expect(await entered()).toEqual(Object.fromEntries(done));
   }, 60_000);
@@ -305,7 +304,7 @@ function* unnamed(schema: Schema | undefined, value: unknown, at: string): Gener
   }
 }
 
-/** All arguments with their schemas, and the members of arguments that are objects. */
+/** Finds all arguments with their schemas, also the members of arguments that are objects. */
 function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: Schema]> {
   for (const [name, one] of Object.entries(schema.properties ?? {})) {
     yield [`${at}/${name}`, one];
@@ -507,7 +506,7 @@ describe('descriptors', () => {
       };
       const conflict = { ...input, ...other[write.tool] };
       expect((await call(conflict))['operation_id']).toBe(done['operation_id']);
-      // The stored state contradicts this input, so the gateway refuses it. A replay gets the same refusal.
+      // The gateway refuses this input because of the stored state. A replay gets the same refusal.
       if (write.tool !== 'visitor_note_add') {
         const rejected = again({ ...other[write.tool] });
         const { operation_id } = await call(rejected);
@@ -740,7 +739,6 @@ describe('prompts', () => {
       const line = said.split('\n').find((one) => one.startsWith('{')) ?? '';
       expect(JSON.parse(line)).toEqual(values);
       for (const word of ['ai_conversation_summary', 'withheld', 'Quote no']) expect(said).toContain(word);
-      // The prompt tells the model to make this call. The call must succeed.
       const { result } = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect(result.isError).toBe(false);
     }
@@ -798,7 +796,7 @@ describe('prompts', () => {
       const tool = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect([tool.error?.code, tool.error?.data.code], where).toEqual([-32602, 'invalid_parameter']);
     }
-    // Here the SDK refuses the value, because the arguments of a prompt must be text.
+    // The value is no text. The gateway refuses it before the prompt gets it.
     const { error } = await ask(token, 'prompts/get', {
       name: 'performance_summary',
       arguments: { ...good, range: 7 },

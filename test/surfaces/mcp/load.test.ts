@@ -116,7 +116,8 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       running = rpc(gateway.port, token, 'tools/call', list(3), { id: 7 });
       await until(async () => (await waiting()) === 1);
-      // Try to cancel the request with every id that it could have: the id that its client sent, and small numbers.
+      // The request could be known under several ids: the id that its client sent, and small numbers. Try to cancel it
+      // with each of them.
       const guesses = ['7', 7, ...Array.from({ length: 100 }, (_, i) => i)];
       for (const bearer of [other.token, token]) {
         for (const requestId of guesses) {
@@ -138,7 +139,7 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       for (const [i, client] of clients.entries())
         asked.push(rpc(gateway.port, client.token, 'tools/call', list(i + 1), { id: 1 }));
-      // The pool has four connections. All other statements wait for a connection.
+      // The pool has four connections, so the other statements wait for a connection.
       await until(async () => (await waiting()) === 4);
     });
     for (const [i, { body }] of (await within(5_000, Promise.all(asked))).entries()) {
@@ -213,7 +214,6 @@ describe('RL-05 the store has gone', () => {
         expect(answer.headers['content-type'], what).toBe('application/problem+json');
         expect(answer.headers['retry-after'], what).toMatch(/^[1-9][0-9]*$/);
       }),
-      // This refusal needs no store.
       post(gateway.port, undefined, message('ping')).then(({ status }) => expect(status).toBe(401)),
       post(gateway.port, 'igw_test_x', message('tools/call', list(1))).then(({ status }) => expect(status).toBe(401)),
       post(gateway.port, bearer, message('ping'), { verb: 'GET' }).then(({ status }) => expect(status).toBe(405)),

@@ -62,8 +62,8 @@ const inOrder = (errors: { parameter: string }[] | undefined) =>
   errors && [...errors].sort((a, b) => (a.parameter < b.parameter ? -1 : 1));
 
 /**
- * Converts the places that a REST refusal names into argument names. A place is a pointer into the body or the
- * Idempotency-Key header.
+ * Converts the places that a REST refusal names into names of MCP arguments. Such a place is a pointer into the body or
+ * the Idempotency-Key header.
  */
 const argued = (errors: { parameter?: string; pointer?: string; code: string }[] | undefined) =>
   errors?.map(({ parameter, pointer = '', code }) => ({
@@ -152,7 +152,7 @@ const askMcp = (gateway: TestGateway, token: string, tool: Tool, url: string, co
 interface Asked {
   readonly listed?: boolean;
   readonly about?: string;
-  /** For a write. Both surfaces send the same key, so the second answer is a replay. */
+  /** The content of a write. Both surfaces send it under one key, so the second answer is a replay. */
   readonly command?: Command | undefined;
 }
 
@@ -249,7 +249,7 @@ describe('MC-12 one body on both surfaces', () => {
     const seen: Record<Outcome, number> = { success: 0, failure: 0, protocol: 0 };
     for (const [name, grants, restricted] of variants) {
       const { token, credential } = await hold(grants, restricted);
-      // Make two calls one after the other first. The first calls of an app at the same time are another test.
+      // Make two calls one after the other. Another test covers an app whose first calls come at the same time.
       for (const _ of [1, 2]) await small.ask('/api/v1/context', { token });
       const judged = async (operation: Operation, command?: Command) => {
         // Some parameters need more scopes than the tool itself. The list ignores these scopes, so only the call can
@@ -615,8 +615,8 @@ describe('MC-12 one write on both surfaces', () => {
   const UNKNOWN = 'unsupported_parameter';
 
   /**
-   * A fault in a body. `members` replace members of the example's body. `pointer` is the place that REST must name, and
-   * `argument` is the place that MCP must name.
+   * A faulty body for both surfaces. `members` replace members of the valid body. REST must name `pointer` as the place
+   * of the fault, and MCP must name `argument`.
    */
   type Fault = [members: Input, code: string, pointer: string, argument: string];
   const VERSIONS = [0, -1, 1.5, '1', 2_147_483_648].map(
@@ -754,7 +754,7 @@ describe('MC-12 what people wrote is data', () => {
   function* strings(value: unknown, at = ''): Generator<[pointer: string, text: string]> {
     if (typeof value === 'string') yield [at, value];
     else if (Array.isArray(value)) {
-      // In a pair of label and count, the two places have different meanings. Its pointers therefore keep the index.
+      // An array of a label and a count is a pair. Its places have different meanings, so the pointer keeps the index.
       const pair = value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'number';
       for (const [index, one] of value.entries()) yield* strings(one, `${at}/${pair ? index : '*'}`);
     } else if (value !== null && typeof value === 'object') {

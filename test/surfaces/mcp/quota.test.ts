@@ -52,8 +52,8 @@ describe('RL quota', () => {
 
   it('RL-01 an app whose bucket is full is never refused, at whatever moment its requests come', async () => {
     const refused: string[] = [];
-    // Between the arrival of leased units and their use, the event loop turns a few times. Each round sends its second
-    // request at another of these turns.
+    // Leased units are used some turns of the event loop after they have arrived. Each round sends a second request at
+    // a different one of these turns.
     for (let turn = 0; turn < 40; turn++) {
       const { app } = await gateway.issue({ perMinute: 60_000, burst: 1_000 });
       const charges: Promise<number>[] = [];

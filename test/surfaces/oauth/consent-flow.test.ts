@@ -63,7 +63,8 @@ afterAll(async () => {
 });
 
 /**
- * The browser's proxy. Requests to the gateway's address reach the gateway. All other requests get a stranger's page.
+ * The proxy of the browser. It forwards requests for the gateway's address to the gateway. All other requests get a
+ * stranger's page.
  */
 function forward(from: IncomingMessage, to: ServerResponse): void {
   const url = new URL(from.url ?? '');
@@ -360,7 +361,6 @@ describe('CP-03: what is ticked is what is given', () => {
       expect(await Promise.all(ticked.map((box) => box.getAttribute('value')))).toEqual([...scopes, ...websites]);
     }
     expect([await consents(), told]).toEqual([[], []]);
-    // The gateway has shown the page again. The person can now correct the choice and approve.
     await tick();
     expect(await press('Approve')).toBe(303);
     expect((await callback()).has('code')).toBe(true);

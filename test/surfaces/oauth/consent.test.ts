@@ -155,7 +155,7 @@ async function visit<T>(
   }
 }
 
-/** Matches a tag of a page. A page must not contain `<` outside such a tag. */
+/** Matches a tag of a page. In a page, each `<` must be the start of such a tag. */
 const TAG = /<(?:!doctype html|\/?[a-z][a-z0-9]*(?:\s+[a-z-]+(?:="[^"<>]*")?)*)>/g;
 const skeleton = (page: string): string[] => (page.match(TAG) ?? []).map((tag) => tag.replaceAll(/="[^"]*"/g, ''));
 
@@ -213,7 +213,8 @@ describe('what the pages say', () => {
     ]);
     const common = <T>(lists: readonly (readonly T[])[]): T[] =>
       [...new Set(lists[0] ?? [])].filter((one) => lists.every((list) => list.includes(one)));
-    // Some members of a view need all scopes and all flags of one of these pairs.
+    // Each pair consists of scopes and data-access flags. Some members of a view are visible only with all scopes and
+    // all flags of a pair.
     const pairs: readonly { scopes: readonly Scope[]; dataAccess: readonly DataAccess[] }[] = [PII, MSG, INT];
     let compared = 0;
     for (const scope of SCOPES) {

@@ -54,7 +54,7 @@ interface Operation {
     >
   >;
 }
-/** The error codes about idempotency keys and revisions, from the contract. */
+/** Written by hand from the contract: the error codes about idempotency keys and revisions. */
 const KEYED = ['idempotency_conflict', 'outcome_unknown'];
 const OF_REVISION = ['concurrent_mutation', ...KEYED, 'revision_changed'];
 const SUBSCRIPTION_WRITES: Readonly<
@@ -69,7 +69,10 @@ const SUBSCRIPTION_WRITES: Readonly<
   subscription_delete: { method: 'delete', status: '204', codes: OF_REVISION },
 };
 
-/** The realtime operations, from the contract. None takes an idempotency key. The socket succeeds with status 101. */
+/**
+ * Written by hand from the contract: the realtime operations. They take no idempotency key. The socket succeeds with
+ * status 101.
+ */
 const REALTIME: Readonly<
   Record<string, { readonly method: string; readonly status: string; readonly body?: readonly string[] }>
 > = {

@@ -131,7 +131,6 @@ describe('CU-03 what is no cursor of the list', () => {
 describe('CU-04 a walk while rows come and go', () => {
   const sql = (text: TemplateStringsArray, ...values: (string | number)[]) => gateway.database.sql(text, ...values);
 
-  /** The planted rows have higher ids than all other rows. */
   const tables = {
     contact: (id: number) => sql`INSERT INTO platform.contact (tenant, site, id, external_id, created_at)
       VALUES (1, 1, ${id}, ${`walk ${id}`}, now())`,
