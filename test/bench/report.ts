@@ -25,8 +25,8 @@ export interface Report {
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 /**
- * One ratio for each round. A ratio is more stable than a rate, because a slow machine slows both sides of a round in
- * the same way.
+ * Returns one ratio for each round. A ratio does not depend on the speed of the machine, because a slow machine slows
+ * both sides.
  */
 export const ratios = ({ ours, peer }: Compared): number[] => ours.map((rate, i) => rate / (peer[i] ?? rate));
 

@@ -16,10 +16,10 @@ import { start } from './processes.ts';
 
 /**
  * `npm run build && node dist/test/bench/soak.js --minutes 2 --share 0.7` runs mixed operations against one gateway.
- * The program first measures the highest rate that the gateway reaches on this machine. The load is then this share of
- * the highest rate. Requests start by the clock, even when earlier requests are late. The latency of a request counts
- * from the moment when it was due. The program prints one summary line at the end. The exit code is 1 when the gateway
- * exceeds a limit.
+ * The program first measures the highest rate that the gateway reaches on this machine. It then sends `--share` of this
+ * rate for `--minutes` minutes. Requests start by the clock, even when earlier requests are late. The latency of a
+ * request counts from the moment when the request was due. The program prints one summary line at the end. The exit
+ * code is 1 when the gateway exceeds a limit.
  */
 const BOUNDS = { errors: 0, readsP99: 100, writesP99: 250, slope: 1, descriptors: 16 };
 const PORT = 8794;

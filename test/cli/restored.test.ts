@@ -84,7 +84,7 @@ it('webhooks go on, however often it was said before they could move', async () 
   };
   try {
     await until(delivered(id));
-    // The credential of the second endpoint had expired before all three runs. Its deliveries start only when the
+    // The credential of the second endpoint was expired during all three runs. Its deliveries start only when the
     // credential is renewed.
     await sql`UPDATE gateway.credential SET expires_at = now() + interval '1 day' WHERE id = ${lapsed.credential}`;
     await until(delivered(late.id));

@@ -148,8 +148,8 @@ async function main(): Promise<void> {
   const url = `https://localhost:${proxyPort}`;
   const names = gatewaysOf(services).map(([name]) => name);
   /**
-   * The settings of a gateway in compose.yaml and in the image. Loopback addresses replace the addresses of the Docker
-   * network.
+   * Returns the settings of one gateway from compose.yaml and from the image. Addresses of the Docker network are
+   * replaced by loopback addresses.
    */
   const settings = (i: number): Record<string, string> => {
     const given = { ...environmentOf(image), ...services[names[i] ?? '']?.environment };

@@ -100,7 +100,7 @@ let gateway: Started | undefined;
 let shell: Shell;
 let server: OwnServer | undefined;
 
-/** An empty setting counts as unset. It hides a value from the test's own environment. */
+/** An empty setting counts as unset, so the gateway ignores a value in the environment of the test. */
 const settings = (): Record<string, string> => ({
   DATABASE_URL: '',
   GATEWAY_KEYS: '',
@@ -143,8 +143,8 @@ async function heldApart(): Promise<void> {
 const ours = (file: string): void => expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
 
 /**
- * For some commands, one function to run before the command and one after it. The first function does what the document
- * only says in words. The second function checks the result.
+ * Some commands need two functions around them. The first does what the document only says in words. The second checks
+ * the result of the command.
  */
 const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, after: () => Promise<void>])[] = [
   [/^set -a/, async () => writeFileSync(join(folder, 'gateway.env'), fileOf(settings())), nothing],
@@ -179,7 +179,7 @@ afterAll(async () => {
 const printed = new Map<string, string>();
 
 function typed({ text, document, line }: Command): string {
-  // Commands with PostgreSQL's own tools use a separate server. All other commands use the embedded store.
+  // PostgreSQL's own tools need a separate server. All other commands use the embedded store.
   const own = server && /^(createdb|\(umask 077; pg_dump|pg_restore) /.test(text);
   const words = new RegExp(`(?<![\\w$])(${Object.keys(WORDS).join('|')})\\b`, 'g');
   return (own ? `(export DATABASE_URL=${server?.url('gateway')} ${server?.env}; ${text})` : text)

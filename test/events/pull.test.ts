@@ -276,8 +276,8 @@ describe('pulling', () => {
     expect((await tool(gateway, token, 'events_pull', { subscription_id: id, after: cursor })).code).toBe(
       'event_family_paused',
     );
-    // The pause also withholds an empty page. Otherwise a reader would believe that nothing has happened on the
-    // website.
+    // While a family is paused, the gateway also refuses a pull that would get an empty page. Otherwise the reader
+    // would believe that nothing has happened on the website.
     expect((await pull(gateway, token, id, before.next_cursor)).body.code).toBe('event_family_paused');
     const status = async (one: string): Promise<string> =>
       (await gateway.ask(`/api/v1/subscriptions/${one}`, { token })).body.subscription.status;
@@ -380,7 +380,7 @@ describe('pulling', () => {
       const rows = await stored(website);
       journal += rows.length;
       gaps += rows.filter(({ position }, n) => position !== n + 1).length;
-      // The equal lists prove that positions always rise, that no receipt is missing, and that none comes twice.
+      // This reader must get every position once and in rising order. The comparison of both lists proves all of this.
       expect(told(all as Receipt[], website)).toEqual(rows);
       expect(told((singles[i] ?? []) as Receipt[], website)).toEqual(rows);
       const wanted = rows.filter(

@@ -38,8 +38,8 @@ class Taken {
   readonly wrong = new Set<string>();
 
   /**
-   * Records a page. `again` is true when the page may repeat receipts. After a reconnect, a socket starts behind its
-   * last acknowledgement and can repeat a page.
+   * `again` is true when the page may repeat receipts. This happens after a reconnect, because a socket starts behind
+   * its last acknowledgement.
    */
   page(events: readonly Receipt[], again = false): void {
     for (const { event_id, website_id, cursor } of events) {

@@ -27,10 +27,7 @@ let database: TestDatabase;
 let proxy: WireProxy;
 let db: Database;
 let key = 0;
-/**
- * The pools to close after a test. Close the proxy first, because a pool cannot close while its connection does not
- * answer.
- */
+/** A pool cannot close while its connection does not answer. Therefore these pools are closed after the proxy. */
 const closing: Promise<void>[] = [];
 
 const INSERT = /INSERT INTO public\.scratch/;
@@ -74,7 +71,6 @@ async function present(): Promise<number> {
   return Number(row?.n);
 }
 
-/** Counts the rows with the latest key after a cut. First waits until no connection could still commit such a row. */
 async function rows(): Promise<number> {
   for (const until = Date.now() + 5_000; ; await pause(2)) {
     const [left] = await database.sql<{ n: string }[]>`

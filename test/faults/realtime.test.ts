@@ -23,9 +23,7 @@ import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { pool, type Replica, startReplica } from '../support/replica.ts';
 
-/**
- * Check F-16 with real processes: clients that break the rules, clients that reconnect, and replicas that are killed.
- */
+/** Check F-16 with real processes: some clients break the rules, some reconnect, and replicas are killed. */
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await openTestGateway('empty');
@@ -126,7 +124,7 @@ it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most'
       }
       client.end();
     } catch {
-      // The replica was killed after the client sent an acknowledgement. The store may or may not have this
+      // The client sent an acknowledgement, and then the replica was killed. The store may or may not have this
       // acknowledgement.
     }
     const next = replicas[reconnects % 2];
@@ -237,7 +235,8 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
   await storming;
   for (const raw of deaf) raw.socket.destroy();
   for (const one of mute) one.end();
-  // Connections to the store and the test's own requests also open files, so allow twelve more than at the start.
+  // Connections to the store and requests of the test also need open files, so twelve more files than at the start are
+  // allowed.
   const settled = baseline + 12;
   for (let i = 0; i < 100 && files(replica) > settled; i++) await pause(100);
   const p = (all: number[], share: number): string => (all[Math.floor(all.length * share)] ?? 0).toFixed(0);

@@ -187,8 +187,8 @@ it('F-18 who asks while a replica starts is refused or answered, and never cut o
       seen.set(what, (seen.get(what) ?? 0) + 1);
     }
   };
-  // A past defect: the gateway opened its port shortly before it opened the store. A client then lost its connection in
-  // one start of three.
+  // In an earlier version, the gateway opened its port shortly before it opened the store. One start of three then cut
+  // the connection of a client.
   for (let round = 0; round < times(6, 12); round++) {
     starting = true;
     seen.delete(200);

@@ -47,8 +47,6 @@ it('statements in a long line are refused in time, and the connection that works
 it('statements that PostgreSQL ends by their time-out do not cost the others their connection', async () => {
   const before = await backend();
   const long = db.query(sql`SELECT pg_sleep(3)`);
-  // A statement may wait for a connection for at most half of its timeout. This statement starts just late enough to
-  // get the connection.
   const next = pause(STATEMENT_TIMEOUT / 2).then(() => db.query(sql`SELECT 1 AS one`));
   const ended = await Promise.allSettled([long, next]);
   expect(ended[0]).toMatchObject({ status: 'rejected' });

@@ -57,7 +57,6 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** One statement inserts two rows, and the table must get both or none. */
 const write = (key: number) =>
   db.query(sql`WITH first AS (INSERT INTO public.effect (key, part) VALUES (${key}, 'a') RETURNING key),
     second AS (INSERT INTO public.effect (key, part) SELECT key, 'b' FROM first RETURNING key)

@@ -94,7 +94,7 @@ const locked = <T>(work: () => Promise<T>): Promise<T> =>
   database.sql.begin(async (transaction) => {
     await transaction`LOCK TABLE platform.contact IN ACCESS EXCLUSIVE MODE`;
     return work();
-  }) as Promise<T>; // the driver's type unwraps arrays of promises
+  }) as Promise<T>; // the type of `begin` resolves arrays of promises, but this value is no array
 
 const swept = new Set(['failed', 'completed', 'canceled']);
 const settled = async (): Promise<boolean> => Object.keys(await states()).every((state) => swept.has(state));
@@ -161,8 +161,8 @@ describe('F-12 a replica dies with five tasks WORKING and three in the line', ()
       return sent;
     });
     const began = performance.now();
-    // Send a new task to the living replica. The task starts when the gateway has ended the tasks of the killed
-    // replica.
+    // Send one more task to the living replica. All slots are in use, so it starts only when the gateway has ended the
+    // tasks of the killed replica.
     const seventh = send(other, newMessage(), true);
     const replacement = start();
     for (const { id } of tasks) {

@@ -130,13 +130,13 @@ describe('F-01 kill -9 at every message of each write', () => {
       });
       const victim = slots[0].url;
       await Promise.all(trials.map((trial) => world.send(trial, victim)));
-      await killed; // the killed replica is also replaced by now
+      await killed; // after this, a new replica is in the slot
       expect(reached, label(at)).toBeGreaterThan(0);
       struck += reached;
       world.proxy.disarm();
       await Promise.all(trials.map((trial) => done(trial, () => [slots[1].url, slots[0].url])));
     }
-    // A kill usually interrupts all four writes. On a busy machine, some writes have their answer before the kill.
+    // Not every kill interrupts all four writes, because on a busy machine some writes already have their answer.
     expect(struck).toBeGreaterThan(striking.length * WRITES.length * 0.4);
     lines.push(`F-01: ${struck} writes struck at ${striking.length} points`);
     await balance('F-01', began);
@@ -168,8 +168,8 @@ describe('F-03 the connection is lost, the server lives', () => {
     ];
     for (const name of WRITES) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        // The short form tries each way of losing the connection with one of the four writes. The long form tries it
-        // with all four.
+        // There are several ways to lose the connection. The short form tries each way with one of the four writes, the
+        // long form with all four.
         if (!LONG && i % 4 !== WRITES.indexOf(name)) continue;
         for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);

@@ -178,7 +178,7 @@ it('a network that floods with tokens nobody knows holds up only itself: new tok
   let floods = true;
   for (let n = 0; n < 700; n++) {
     const socket = connect({ port: served.port, host: '127.0.0.1' });
-    socket.on('error', () => undefined); // the gateway may cut some of many connections
+    socket.on('error', () => undefined); // the gateway may cut this connection
     const again = (): void => {
       if (floods) socket.write(http('GET /api/v1/context', [bearer(newSecret('installation_test'))]));
     };

@@ -19,8 +19,8 @@ import {
 import { rpc } from '../support/surfaces/mcp.ts';
 
 /**
- * A consent grants only what its page showed. A later change of the credential can take rights from the consent but
- * cannot add any.
+ * A consent grants only what its page showed. When the credential changes later, the consent can lose rights but never
+ * gain any.
  */
 const SCOPES = ['website_read', 'conversation_read', 'contact_read', 'contact_read_pii'] as const;
 const FLAGS: readonly DataAccess[] = ['pii', 'message_content', 'internal_notes'];

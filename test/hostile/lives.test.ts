@@ -57,7 +57,7 @@ const KINDS: readonly ((token: string) => string)[] = [
   (token) => note(token, `life ${++notes}`),
   () => http('GET /livez', ['Connection: Upgrade', 'Upgrade: h2c']),
 ];
-/** Bytes that are no complete request, or after which the server ends the connection. */
+/** The last bytes of a connection: an incomplete request, or a request after which the server closes the connection. */
 const ENDS: readonly ((token: string) => string)[] = [
   () => 'rubbish\r\n\r\n',
   () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',

@@ -49,7 +49,7 @@ const GREETING = `
 
 /**
  * Returns the server's first message to a process of this user. The path leads through the working directory of
- * PostgreSQL, because the user may not open the folders above the socket.
+ * PostgreSQL, because the user may not enter the folder of the socket.
  */
 async function greeted(dataDir: string, role: string, user: { uid?: number; gid?: number }): Promise<string> {
   const path = `/proc/${postmasterPid(dataDir)}/cwd/.s.PGSQL.5432`;
@@ -118,7 +118,7 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
     await Promise.all([theirs.stop(), roots.stop()]);
     const alone = await bench.open(dataDir);
     expect(await others(dataDir)).toEqual(REFUSED);
-    // A second gateway runs as the user of the server, so the server must accept it. From then on, the server also
+    // The second gateway runs as the user of the server, and the server must accept it. From then on, the server also
     // accepts other processes of this user.
     const later = await bench.start(dataDir, { user: nobody });
     expect(later.said).toMatchObject({ adopted: true });

@@ -21,8 +21,8 @@ import {
 
 const CREDENTIALS = { grant_type: 'client_credentials', resource: RESOURCE.rest } as const;
 /**
- * ADDRESS is the number of client look-ups that one network address may cause without success. PROCESS is the number of
- * further look-ups that all addresses together may cause. Both are limits for requests at the same moment.
+ * Limits for requests that come at once. ADDRESS is the number of failed client look-ups for each network address.
+ * PROCESS is the number of further look-ups for all addresses together.
  */
 const ADDRESS = 60;
 const PROCESS = 60;
@@ -138,7 +138,7 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
     expect(looked).toBeGreaterThanOrEqual(ADDRESS);
     expect(looked).toBeLessThanOrEqual(ADDRESS + Math.ceil(seconds));
     expect(looked + slow).toBe(300);
-    // The address has used up its own look-ups. For a client that the gateway does not know yet, it can use those of
+    // The address has used up its own look-ups. A client that the gateway does not know yet can still use a look-up of
     // the whole process.
     expect((await token(doorFrom(port, '127.0.0.5'), client, CREDENTIALS)).status).toBe(200);
   }, 60_000);
@@ -256,7 +256,7 @@ describe('RL-02 tokens that a client mints', () => {
     const wait = expectTooMany(await token(first(), client, refreshing(refresh)));
     for (const gateway of gateways) expectTooMany(await token(gateway, client, refreshing(refresh)));
     expect((await first().ask('/api/v1/websites', { token: access })).status).toBe(200);
-    // The limit applies to each consent, because one app can have the consents of many people.
+    // Each consent has its own limit, because one app can have the consents of many people.
     expect((await token(first(), client, refreshing(two.body.refresh_token))).status).toBe(200);
     await pass(wait);
     const again = await token(first(), client, refreshing(refresh));

@@ -76,7 +76,6 @@ describe('pages of long texts', () => {
     const weights = pages.map((page) => page.map((id) => sizes[Number(id.split('_')[3]) - base * 1000 - 1] ?? 0));
     const sum = (all: readonly number[]): number => all.reduce((a, b) => a + b, 0);
     for (const [n, page] of weights.entries()) {
-      // Only the last row of a page may exceed the byte limit. Every page except the last one must reach the limit.
       expect(sum(page.slice(0, -1))).toBeLessThanOrEqual(PAGE_BYTES);
       if (n < pages.length - 1 && page.length < 100) expect(sum(page)).toBeGreaterThan(PAGE_BYTES);
     }

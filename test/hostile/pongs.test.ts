@@ -92,7 +92,7 @@ describe.concurrent('WS-04 pongs', () => {
     }
     expect(raw.socket.destroyed).toBe(false);
     const deaf = await opened(calm);
-    await deaf.ended; // without pongs, the gateway cuts the socket after the silence
+    await deaf.ended; // this client sends no pongs, so the gateway cuts its socket
     raw.socket.destroy();
   });
 });

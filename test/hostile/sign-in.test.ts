@@ -67,8 +67,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     // The address that was refused for this account can still sign in to other accounts.
     const other = await newPerson(gateway);
     expect((await signIn(other.email, PASSWORD, '127.0.0.12')).status).toBe(303);
-    // Five attempts have failed since the planted ones. Move all failures a little further into the past than the
-    // announced wait, until none of them counts.
+    // Five more attempts have failed after the planted ones. Move all failures so far into the past that none of them
+    // counts.
     await gateway.database.sql`UPDATE gateway.sign_in_failure SET at = at - make_interval(secs => ${wait + 6})`;
     expect((await signIn(email, PASSWORD, '127.0.0.12')).status).toBe(303);
   }, 60_000);
@@ -85,8 +85,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     const account = accountOf(email);
     await plant(email, ACCOUNT - 3);
     let others: ReturnType<typeof beginSignIn>[] = [];
-    // Attempts to sign in to one account wait for each other. An attempt must count the earlier attempts for which it
-    // has waited.
+    // Attempts to sign in to one account run one after the other. An attempt must count the attempts before it, even
+    // when they commit while it waits.
     await sql.begin(async (held) => {
       const [first] = await held`
         SELECT recorded FROM gateway.begin_sign_in('192.0.2.1', ${account}, interval '15 minutes', 5, 20)`;

@@ -206,7 +206,6 @@ it('realtime reads take the apps in turn, then their credentials, and one app le
   expect(done.length - before).toBeLessThanOrEqual(4);
   await Promise.all(all);
   expect(most).toBe(3);
-  // Before the last read of the greedy app, each of the thirty other credentials gets at most one turn.
   expect(done.indexOf('greedy late')).toBeLessThan(36);
 });
 
@@ -219,7 +218,8 @@ it('an app has half of the places for tasks, whatever was dropped of what runs, 
   const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
   const half = RUNNING_HERE / 2;
   expect(slotsFor('a', [], [])).toBe(half);
-  // Sixteen canceled tasks that still run use all slots of the app. Sixteen tasks that are being accepted do so too.
+  // The app has sixteen slots. They are all in use by canceled tasks that still run, or by tasks that are being
+  // accepted.
   expect(slotsFor('a', many(half, held('a', 'running')), [])).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting')))).toBe(half);

@@ -30,11 +30,11 @@ import { type Example, examples, freshKey } from '../support/surfaces/wire.ts';
 
 /**
  * Generates random requests from the documents that the gateway serves: the OpenAPI document, `tools/list` and the
- * agent card. Some requests are valid, and each other request has a single fault. The requests use every surface. Each
- * answer must come within ten seconds, with a documented status below 500, and must conform to the served schema. A
- * refusal must name the fault. No answer may show what its caller may not see. Over MCP and A2A, a failure can have
- * HTTP status 200. Its own status is then inside the answer. `TEST_FORM=long npm test -- test/surfaces/fuzz` sends a
- * million requests. FC_SEED repeats a run.
+ * agent card. A request is valid or has exactly one fault. The requests use every surface. Each answer must come within
+ * ten seconds, with a documented status below 500, and must conform to the served schema. A refusal must name the
+ * fault. No answer may show what its caller may not see. Over MCP and A2A, a failure can have HTTP status 200 and a
+ * status of its own inside the answer. `TEST_FORM=long npm test -- test/surfaces/fuzz` sends a million requests.
+ * FC_SEED repeats a run.
  */
 const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(20_000, 1_000_000));
 /** The number of requests in one round. After each round, the test removes everything that the requests wrote. */
@@ -52,8 +52,8 @@ class Tally {
   readonly inputs: Record<Surface, number> = { rest: 0, mcp: 0, a2a: 0 };
   readonly said = new Map<string, number>();
   /**
-   * Counts for each target. `right` is the number of valid requests of the caller with full authority. `full` is the
-   * number of successes among these. `all` is the number of all successes.
+   * `right` is the number of valid requests of the caller with full authority. `full` is the number of successes among
+   * these requests. `all` is the number of successes of all callers.
    */
   readonly done = new Map<string, { right: number; full: number; all: number }>();
 
@@ -72,15 +72,14 @@ interface Holder extends Issued {
   readonly hidden: ReadonlySet<string>;
 }
 const holders = new Map<string, Holder>();
-/** The kinds of callers. Six of nine requests come from the caller with full authority. `nobody` sends no token. */
+/** Six of nine requests come from the caller with full authority. `nobody` sends no token. */
 const WHO = ['full', 'full', 'full', 'full', 'full', 'full', 'masked', 'restricted', 'nobody'] as const;
 type Who = (typeof WHO)[number];
 
-/** Columns with personal data or message content. An answer may show them only to a caller with a data-access flag. */
 const FLAGGED =
   /^(contact|message|note|file|file_chunk)\.|^conversation\.(subject|language|rating_label)|^visitor\.nickname/;
 const foreign = ({ tenant, site }: Canary): boolean => tenant !== 1 || site !== 1;
-/** True for rows that a caller with only channel 1 may not see. */
+/** True for rows that a caller who is restricted to channel 1 may not see. */
 const away = ({ table, row }: Canary): boolean =>
   (table === 'conversation' && (row === 2 || row === 5)) ||
   (table === 'message' && row >= 8) ||
@@ -166,7 +165,6 @@ async function keep({ name }: Operation, surface: Surface, answer: Answer, asker
   if (name === 'realtime_session_create') sessions.set(asker.name, answer.body.session_id);
   if (name !== 'subscription_delete' && name !== 'subscription_replace') return;
   const { sql } = gateway.database;
-  // Delete all subscriptions of the caller, because an installation may have at most twenty.
   await sql`DELETE FROM gateway.subscription WHERE installation_id = ${asker.installation}`;
   await plantReceipt(sql, asker.credential);
 }
@@ -350,8 +348,8 @@ type Named = readonly { readonly parameter?: string; readonly pointer?: string }
 const namesOf = (errors: Named | undefined): string[] =>
   (errors ?? []).map(({ parameter, pointer }) => parameter ?? pointer ?? '');
 /**
- * A refusal names missing members and not the object that lacks them. Therefore also accepts names inside the expected
- * name.
+ * A refusal names missing members and not the object that lacks them. Names inside the expected name are therefore
+ * right too.
  */
 const tells =
   (names: string) =>

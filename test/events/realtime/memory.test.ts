@@ -7,8 +7,8 @@ import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { KEYS } from '../../support/keys.ts';
 
 /**
- * Makes a socket whose client reads nothing, so all sent bytes stay in the buffer. `pages` replaces the source of the
- * pages.
+ * Makes a socket whose client reads nothing, so all sent bytes stay in the gateway. `pages` replaces some functions of
+ * the object that reads pages.
  */
 function deaf(pages: Partial<Pages> = {}) {
   const told = { frames: [] as string[], buffered: 0, cut: 0, closed: 0, ended: 0 };

@@ -229,7 +229,7 @@ describe('the upgrade', () => {
       SELECT credential_id FROM gateway.realtime_session WHERE id = ${session.session_id})`;
     expect(await upgraded(handshake(session, { Origin: null }))).toBe(400);
     expect(await upgraded(handshake(session, { Origin: [ORIGIN, ORIGIN] }))).toBe(400);
-    // The first origin in this list is registered for the credential, but this session was opened for another origin.
+    // The credential may use the first origin in this list, but the session was opened for another origin.
     for (const origin of [
       second,
       'null',
@@ -348,8 +348,8 @@ describe('the upgrade', () => {
     const { session_id } = await openSession(gateway, token);
     const h2c = new Raw(gateway.port);
     const path = `/api/v1/realtime/sessions/${session_id}/socket`;
-    // The gateway refuses an unknown protocol before it looks up the session. The answer therefore says nothing about
-    // the session.
+    // The gateway refuses another protocol than WebSocket before it looks up the session. The refusal therefore says
+    // nothing about the session.
     expect(await h2c.upgrade(`GET ${path} HTTP/1.1\r\n${offer.replace('websocket', 'h2c')}\r\n`)).toBe(426);
     await h2c.ended;
   });

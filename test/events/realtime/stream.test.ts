@@ -444,8 +444,6 @@ describe('WS-08', () => {
         if (type !== 'page') continue;
         for (const { recorded_at } of events) {
           sent++;
-          // `at` is measured shortly before the commit takes effect, so 50 ms are allowed. A receipt that was recorded
-          // later counts as late.
           if (recorded_at > at + 50) late++;
         }
       }

@@ -52,8 +52,8 @@ describe('turns', () => {
     await Promise.all(all);
     expect(most).toBe(2);
     expect(done).toHaveLength(103);
-    // The greedy credential had at most two reads running. Only these, and as many between two turns, may end before
-    // the reads of the others.
+    // The turns let two reads run at a time. A few reads of the greedy credential may therefore end before the first
+    // read of another.
     expect(done.indexOf('one') - before).toBeLessThanOrEqual(5);
     expect(done.indexOf('two') - before).toBeLessThanOrEqual(6);
     expect(done.lastIndexOf('one') - before).toBeLessThanOrEqual(10);
@@ -217,8 +217,8 @@ describe('sockets that stream the same page', () => {
     const { authority } = await openAuthorities(db).resolve((await holder(gateway)).token, 'rest');
     const page = { subscription: `sub_${'0'.repeat(32)}`, after: 'none' };
     let joined: Promise<unknown> | undefined;
-    // Four reads are running, and a fifth read waits for its turn. When its turn comes, its caller does not want the
-    // page any more. At this moment another caller asks for the same page.
+    // Four reads run, and a fifth read waits. When its turn comes, its caller has lost interest. At this moment another
+    // caller asks for the same page.
     const before = Array.from({ length: 4 }, (_, i) => pages.read(authority, { ...page, after: `${i}` }, () => true));
     const dropped = pages.read(authority, page, () => {
       joined ??= Promise.resolve().then(() => pages.read(authority, page, () => true));

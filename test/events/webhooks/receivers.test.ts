@@ -185,7 +185,7 @@ describe('WH-09 receivers inside', () => {
     expect(connects).toBe(0);
   });
 
-  // The gateway refuses these names, although they resolve to public addresses here.
+  // The gateway refuses these URLs, although their names resolve to public addresses here.
   it.each(OTHERS.map((url) => [url.slice(0, 60), url] as const))('as it is written: %s', (_, url) => {
     expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
   });

@@ -67,8 +67,6 @@ it('makes no more connections than it may, and no more than it needs; those who 
   const order: number[] = [];
   await Promise.all(Array.from({ length: 40 }, (_, n) => db.read(sleep(0.01)).then(() => order.push(n))));
   expect(await backends()).toHaveLength(3);
-  // Three statements run at once, so each statement can end two places too early or too late. A busy machine can move a
-  // few of them further.
   expect(order.filter((n, at) => Math.abs(n - at) > 2).length).toBeLessThanOrEqual(4);
 });
 
@@ -145,8 +143,6 @@ it('a server that was silent is used again, also by who stood in line meanwhile'
   const db = openDatabase({ target, connections: 1, statementTimeout: STATEMENT_TIMEOUT, name: NAME });
   opened.push(db);
   await db.read(sleep(0));
-  // The server stops answering after the second statement has started. The caller must not wait longer than the
-  // statement timeout.
   proxy.arm({ match: /AS silent/, at: { side: 'backend', at: 1, when: 'before' }, action: 'blackhole' });
   const asked = [sleep(0.3), sql`SELECT 1 AS silent`, note(2)].map((statement) => db.query(statement));
   expect((await Promise.allSettled(asked)).map(causeOf)).toEqual(['', 'EBUSY', 'EBUSY']);
@@ -195,8 +191,8 @@ it(
         const results = await Promise.allSettled(mix.map((kind, n) => kinds[kind](n)));
         for (const [n, kind] of mix.entries()) {
           const result = results[n];
-          // A statement gets its answer even when others lose their connection. It may only fail with EBUSY, after a
-          // long wait behind slow statements.
+          // A lost connection must not cost other statements their answers. They may fail only with EBUSY, after a long
+          // wait behind slow statements.
           const answered = [...Array(kind === 'many' ? 200 : 1)].map(() => ({ n }));
           if (result?.status === 'fulfilled') expect([kind, result.value]).toEqual([kind, answered]);
           else if (kind === 'answer' || kind === 'many')

@@ -136,7 +136,7 @@ const PATHS = (): [name: string, path: string][] => [
   more('contacts_list (mobile)', `${contacts}&query=%2B4912&query_field=mobile`),
   more('contacts_list (exact phone)', `${contacts}&query=%2B112&query_field=phone&query_match=exact`),
 ];
-/** Statements that do not belong to a call: they lease quota or manage tasks in the background. */
+/** These statements belong to no call: they lease quota or manage tasks in the background. */
 const OTHERS = /gateway\.(take_quota|interrupt_tasks|delete_tasks|renew_tasks|start_tasks)\b/;
 const ownOf = (all: readonly Sent[]): Sent[] => all.filter(({ text }) => !OTHERS.test(text));
 
@@ -303,7 +303,7 @@ describe('TN-06 every statement', () => {
     // The content of a file needs a second statement in one case: the caller asks for the last bytes, and the length of
     // the file is unknown.
     expect((await statementsOf(content, token, { ...raw, range: 'bytes=-2' })).own.length).toBe(2);
-    // A read needs one more statement when the authority has changed.
+    // A read needs one more statement when the gateway has just started or the authority has changed.
     await database.sql`UPDATE gateway.credential SET origins = '{x}' WHERE installation_id IN (
       SELECT c.installation_id FROM gateway.credential c JOIN gateway.operation o ON o.credential_id = c.id)`;
     const stale = await statementsOf(`/api/v1${conversations}`, token);

@@ -34,8 +34,8 @@ let serving: Database;
 let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
 /**
- * What happened while the replica could not be reached at the start: whether it counted as current, and the log lines
- * until it was there.
+ * The replica could not be reached at the start. This list holds whether the replica counted as current then, and the
+ * log lines up to its arrival.
  */
 const arrival: unknown[] = [];
 let corridor: Corridor;
@@ -61,8 +61,8 @@ beforeAll(async () => {
   [caller, other] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
   replica = await primary.replica();
   store = await open(replica.url('gateway'));
-  // The store compares its replica with the primary only every 10 s, which is too slow for these tests. The other tests
-  // therefore use a second object for the replica, without these pauses.
+  // The store checks its replica only every 10 s, which is too slow for the other tests. They use a second object,
+  // which checks the replica every 300 ms.
   await until(() => store.replica?.current() === true);
   target = { host: '127.0.0.1', port: 1 };
   proxy = await openProxy(target);
@@ -349,7 +349,7 @@ it('a primary that is slow for a moment takes nothing from it', async () => {
   let asked = 0;
   const faulty = await openReplica({
     url: replica.url('gateway'),
-    // The gateway compares the replica with the primary. Every third of these statements to the primary gets no answer.
+    // To check the replica, the gateway also reads from the primary. Every third of these reads fails here.
     primary: {
       ...store.db,
       read: (statement) => (++asked % 3 === 0 ? Promise.reject(new Error()) : store.db.read(statement)),

@@ -308,7 +308,7 @@ describe('the SDK’s own client', () => {
       );
     }
     const listed = await client.listTasks(
-      { tenant: '', contextId: '', status: 0, pageSize: 3, pageToken: '' } as Parameters<Client['listTasks']>[0], // the other members are optional on the wire
+      { tenant: '', contextId: '', status: 0, pageSize: 3, pageToken: '' } as Parameters<Client['listTasks']>[0], // the protocol permits a request without the other members
       options(),
     );
     expect([listed.tasks.length, listed.pageSize, listed.totalSize]).toEqual([3, 3, 5]);
@@ -351,7 +351,6 @@ describe('the SDK’s own client', () => {
     rmSync(folder, { recursive: true });
     const text = Buffer.concat(printed).toString();
     expect(code, text).toBe(0);
-    // The script repeats a message that the test has sent, so it gets the same task.
     expect(text).toContain(byHand.body.result.task.id);
   });
 });

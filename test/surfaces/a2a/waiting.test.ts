@@ -25,7 +25,7 @@ afterAll(() => gateway.close());
 
 const inspect = (): object => work('contact_inspection', { contact_id: contact });
 
-/** A server on the gateway's store. It cuts a connection after half a second without traffic. */
+/** A server that uses the store of the gateway and cuts a connection after half a second without traffic. */
 async function hasty() {
   const skills = await loadSkills(gateway.corridor.registry);
   const { db } = gateway.database;
@@ -121,7 +121,7 @@ describe('a call that waits for its task', () => {
       const closing = server.close();
       const { status, body } = await waiting;
       expect(status).toBe(200);
-      // The server stops before it has run the task. The task is then still open, or it has failed because no server
+      // The server stops before the end of the task. The task is then still open, or it has failed because no server
       // will run it.
       expect(body.result.task.status.state).toMatch(/^TASK_STATE_(SUBMITTED|WORKING|FAILED)$/);
       await closing;

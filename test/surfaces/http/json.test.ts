@@ -67,8 +67,8 @@ const TRICKY = [
 ];
 const tricky = spelled(fc.constantFrom(...TRICKY));
 /**
- * There are only a few keys, so a key often occurs twice. Some keys are names of members that every JavaScript object
- * inherits.
+ * Only a few names of members are possible, so a name often occurs twice in an object. Some names are those of members
+ * that every JavaScript object inherits.
  */
 const key = fc.oneof(
   spelled(fc.constantFrom('a', 'b', ':', '"')),

@@ -43,7 +43,7 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** Without `baseUrl`, the base URL is the origin of the new gateway. */
+/** The base URL is the origin of the new gateway when `baseUrl` is undefined. */
 async function serve(baseUrl?: string): Promise<Served> {
   const defects: string[] = [];
   const corridor = await openGateway({

@@ -304,7 +304,6 @@ function* unnamed(schema: Schema | undefined, value: unknown, at: string): Gener
   }
 }
 
-/** Finds all arguments with their schemas, also the members of arguments that are objects. */
 function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: Schema]> {
   for (const [name, one] of Object.entries(schema.properties ?? {})) {
     yield [`${at}/${name}`, one];
@@ -313,8 +312,8 @@ function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: S
 }
 
 describe('descriptors', () => {
-  // WRITE is for tools that need an idempotency key and only add data. A repeated call has no second effect, so these
-  // tools are idempotent and not destructive.
+  // WRITE is for tools with an idempotency key that only add data. They are idempotent, because a repeated call has no
+  // second effect, and they destroy nothing.
   const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
   const WRITE = { ...READ, readOnlyHint: false };
   /**
@@ -518,7 +517,8 @@ describe('descriptors', () => {
       await call(again(absent));
       if (write.tool === 'ai_feature_execute') await call(again({ feature_id: 'aif_1_1_3', expected_version: 1 }));
       if (write.author) await call(again({}), unmapped.token);
-      // Only a write to another system can stay in these states, so plant the states here.
+      // The states `pending` and `outcome_unknown` occur only when another system performs the write, so the test
+      // plants them.
       for (const status of ['pending', 'outcome_unknown']) {
         await sql`UPDATE gateway.operation SET status = ${status}, outcome = NULL
           WHERE operation_id = ${String(done['operation_id'])}`;

@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([demo.close(), small.close()]));
 
-/** False for the writes of subscriptions. test/events compares these with REST. */
+/** The writes of subscriptions are missing here, because test/events compares them with REST. */
 const hasExample = (tool: Tool): boolean => tool.effect === 'read' || tool.idempotency === 'required';
 
 const AUTHOR = 'opr_1_1_1';
@@ -249,11 +249,10 @@ describe('MC-12 one body on both surfaces', () => {
     const seen: Record<Outcome, number> = { success: 0, failure: 0, protocol: 0 };
     for (const [name, grants, restricted] of variants) {
       const { token, credential } = await hold(grants, restricted);
-      // Make two calls one after the other. Another test covers an app whose first calls come at the same time.
       for (const _ of [1, 2]) await small.ask('/api/v1/context', { token });
       const judged = async (operation: Operation, command?: Command) => {
-        // Some parameters need more scopes than the tool itself. The list ignores these scopes, so only the call can
-        // refuse such a parameter.
+        // Some parameters of a tool need more scopes than the tool. The list shows the tool without these scopes, so
+        // only the call can be refused.
         const listed = refusalOf(bare(operation), grants, restricted)?.code !== 'not_permitted';
         const url = pathOf(operation, webId(1, 1), receiptId(credential));
         const where = `${nameOf(operation)} ${name}`;
@@ -385,7 +384,6 @@ describe('MC-12 one refusal on both surfaces', () => {
       for (const { name, type, required } of tool.parameters) {
         const shapes = [
           null,
-          // For a member that is an object, an object is not a wrong type.
           ...(typeof body?.[name] === 'object' ? [] : [{}, { [SENTINEL]: 1 }]),
           [SENTINEL],
           type === 'string' ? 7 : SENTINEL,
@@ -464,7 +462,7 @@ describe('MC-12 one refusal on both surfaces', () => {
   });
 
   it('MC-12 a call that comes as another is given its units does not refuse it: the bucket is full', async () => {
-    // This fault happened once: an app with a million units made its first two calls at the same time, and one call got
+    // This fault happened once: an app with a million units made its first calls at the same time, and one of them got
     // 429. The loop tries every order of two calls.
     const refused: number[] = [];
     for (let steps = 0; steps < 12; steps++) {
@@ -710,7 +708,7 @@ describe('MC-12 one write on both surfaces', () => {
         expect(rest.text + mcp.text, where).not.toContain(SENTINEL);
         refused++;
       }
-      // Over MCP, a key is an argument and can have values that are no text.
+      // Over MCP, an idempotency key is an argument and can have values that are no text.
       for (const idempotency_key of [null, 7, true, {}, [freshKey()]]) {
         const { error } = (await call(demo, token, tool, { ...argumentsOf(tool, url), ...body, idempotency_key })).body;
         expect([error.code, error.data], `${tool.name} ${JSON.stringify(idempotency_key)}`).toEqual([
@@ -754,7 +752,7 @@ describe('MC-12 what people wrote is data', () => {
   function* strings(value: unknown, at = ''): Generator<[pointer: string, text: string]> {
     if (typeof value === 'string') yield [at, value];
     else if (Array.isArray(value)) {
-      // An array of a label and a count is a pair. Its places have different meanings, so the pointer keeps the index.
+      // An array of a label and a count is a pair, not a list. The pointer into a pair keeps the index.
       const pair = value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'number';
       for (const [index, one] of value.entries()) yield* strings(one, `${at}/${pair ? index : '*'}`);
     } else if (value !== null && typeof value === 'object') {

@@ -52,8 +52,8 @@ describe('RL quota', () => {
 
   it('RL-01 an app whose bucket is full is never refused, at whatever moment its requests come', async () => {
     const refused: string[] = [];
-    // Leased units are used some turns of the event loop after they have arrived. Each round sends a second request at
-    // a different one of these turns.
+    // A fault can depend on the moment at which a second request comes. Each round of the loop sends the second request
+    // one turn of the event loop later.
     for (let turn = 0; turn < 40; turn++) {
       const { app } = await gateway.issue({ perMinute: 60_000, burst: 1_000 });
       const charges: Promise<number>[] = [];

@@ -40,7 +40,8 @@ let browser: Browser;
 let proxy: Server;
 let strange = '';
 /**
- * The hosts to which the browser asked the proxy to connect. One of them is the app's callback, which needs no answer.
+ * The hosts to which the browser wanted to connect through the proxy. The app's callback is one of them, and it needs
+ * no answer.
  */
 const tunnels: string[] = [];
 
