@@ -5,10 +5,6 @@ import type { RequestHandler } from 'express';
 
 type Read = (publicId: string) => Promise<object | undefined>;
 
-/**
- * Serves A2A as the SDK does: its default handler with a store in memory. The events are those of the SDK's sample
- * agent.
- */
 export function a2aPeer(read: Read): RequestHandler {
   const executor: AgentExecutor = {
     execute: async ({ taskId, contextId, userMessage }, bus) => {

@@ -23,12 +23,12 @@ import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
 
 /**
- * `npm run bench` compares the gateway with hand-written peers in one interleaved run. It prints medians and ratios.
- * The figures hold for this machine and this hour. The ratios also hold elsewhere. `-- --only notes` runs only the
- * comparisons with this word in their name. The words `retry` (with a million tombstones), `pulls`, `journal`,
- * `realtime` and `webhooks` name further comparisons. `-- --scale` runs these too, and compares 40 thousand messages
- * with 4 million. `-- --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with
- * plots to dist/bench/report.html.
+ * `npm run bench` compares the gateway with hand-written peers. One run alternates between the two and prints medians
+ * and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other machines too. `--
+ * --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a million tombstones),
+ * `pulls`, `journal`, `realtime` and `webhooks` add comparisons that do not run by default. `-- --scale` runs all of
+ * these, and compares reads of 40 thousand messages with reads of 4 million. `-- --table` also prints the rows of the
+ * table in docs/benchmarks.md. Every run writes a page with plots to dist/bench/report.html.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -54,26 +54,23 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** The number of task and token requests that the bench has sent so far. */
 let turn = 0;
 
 /**
- * One kind of request. A target with a body posts to the MCP endpoint. A target with `writes` sends each write in turn
- * with a new key.
+ * One kind of request. A target with a `body` is a POST to the MCP endpoint. A target with `writes` sends these writes
+ * one after the other, each with a new key.
  */
 interface Target {
   readonly port: number;
   readonly path: string;
   readonly body?: string;
   readonly writes?: readonly string[];
-  /** Headers that replace those of the bearer and of MCP. */
   readonly headers?: Readonly<Record<string, string>>;
   /**
-   * Tokens of the installations that start tasks, in turn. An installation may start 100 tasks in a window, and five
-   * may run at once.
+   * Tokens of several installations. The requests use them in turn, because an installation may start only 100 tasks in
+   * 15 minutes and run five at once.
    */
   readonly installations?: readonly string[];
-  /** The Authorization headers that the requests use in turn. */
   readonly authorizations?: readonly string[];
 }
 
@@ -97,8 +94,8 @@ async function shoot(
     ...(writes && {
       requests: [
         {
-          // Choose a website at random for each write, as real callers do. If the connections took turns, all would
-          // write on one website at a time.
+          // Choose a website at random for each write, as real callers do. If the connections went through the websites
+          // in the same order, all would write on one website at a time.
           setupRequest: (request) => ({
             ...request,
             path: writes[randomInt(writes.length)] ?? path,
@@ -133,7 +130,7 @@ async function shoot(
       ],
     }),
     ...(path === '/a2a' && { verifyBody: (text) => String(text).includes('TASK_STATE_COMPLETED') }),
-    // Over MCP, a failed tool also answers with status 200.
+    // Over MCP, a failed tool call also has HTTP status 200.
     ...(path === '/mcp' && { verifyBody: (text) => String(text).includes('"isError":false') }),
   });
   const { non2xx, errors, mismatches } = result;
@@ -142,7 +139,6 @@ async function shoot(
   return { rate: result.requests.average, p99: result.latency.p99 };
 }
 
-/** Compares two targets. `against` names the other target when it is not the hand-written peer. */
 async function compare(name: string, target: Target, other: Target, token: string, against?: string): Promise<void> {
   if (!name.includes(options.only ?? '')) return;
   const ours: Shot[] = [];
@@ -179,13 +175,15 @@ async function measure(name: string, target: Target): Promise<void> {
 const call = (name: string, input: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } });
 
-/** The number of installations. Each may start 100 tasks, which is more than all rounds need. */
+/** Each installation may start 100 tasks, so 600 installations are enough for all rounds. */
 const INSTALLATIONS = 600;
 
-/** The number of OAuth clients. At 60 tokens a minute each, they cover more than twice the need of all rounds. */
+/**
+ * Each OAuth client may get 60 tokens a minute. 2,000 clients can get more than twice the tokens that all rounds need.
+ */
 const CLIENTS = 2_000;
 
-/** Tokens of many installations of one app. A single app keeps the leasing of quotas out of the comparison. */
+/** All tokens belong to one app, so that the leasing of quotas does not affect the comparison. */
 async function tokensOf(sql: postgres.Sql, count: number): Promise<string[]> {
   const { app, token } = await issue(sql, 1);
   const tokens = [token];

@@ -2,10 +2,10 @@ import type postgres from 'postgres';
 
 const SITES = 8;
 const VISITORS = 25;
-/** The first website of the bench. The demo's own websites have lower numbers. */
+/** Websites of the bench start at this number. The demo's own websites have lower numbers. */
 const FIRST = 101;
 
-/** Creates websites whose visitors can have notes. Returns the public ids of the visitors for each website. */
+/** Returns the public ids of the visitors, one list for each website. */
 export async function websitesForNotes(sql: postgres.Sql): Promise<string[][]> {
   const sites = Array.from({ length: SITES }, (_, i) => FIRST + i);
   for (const site of sites) {
@@ -20,7 +20,6 @@ export async function websitesForNotes(sql: postgres.Sql): Promise<string[][]> {
   return sites.map((site) => Array.from({ length: VISITORS }, (_, n) => `vis_1_${site}_${n + 1}`));
 }
 
-/** Lets a credential write as the operator of each website. */
 export const mapAuthors = (sql: postgres.Sql, credential: string): Promise<unknown> =>
   sql`INSERT INTO gateway.native_author (credential_id, tenant, site, operator_id)
       SELECT ${credential}, tenant, site, id FROM platform.operator WHERE tenant = 1 AND id = 900001`;

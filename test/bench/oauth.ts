@@ -3,18 +3,16 @@ import { digestOf, newSecret } from '../../src/auth/tokens.ts';
 import { issue } from '../support/credentials.ts';
 
 export interface BenchClients {
-  /** A token request without its Authorization header. */
+  /** A request for a token, without the Authorization header. */
   readonly request: { readonly body: string; readonly headers: Readonly<Record<string, string>> };
   /**
-   * The Authorization headers of the clients. The requests use them in turn, because one credential can get only 60
-   * tokens a minute.
+   * One Authorization header for each client. The requests use the headers in turn, because one credential can get only
+   * 60 tokens a minute.
    */
   readonly authorizations: readonly string[];
-  /** Gets an access token of the first client for the REST interface. */
   accessToken(): Promise<string>;
 }
 
-/** Creates `count` credentials of one app, with secrets. They ask for tokens at the gateway on `port`. */
 export async function benchClients(sql: postgres.Sql, count: number, port: number): Promise<BenchClients> {
   const authorizations: string[] = [];
   let app: string | undefined;

@@ -7,10 +7,10 @@ import { z } from 'zod';
 import { a2aPeer } from './a2a-peer.ts';
 
 /**
- * The yardstick: three reads as a careful developer writes them by hand, with express and `postgres`. Each read looks
- * up the token and then runs the gateway's own query. The first read is also an MCP tool, in the SDK's documented
- * pattern for servers without sessions. It is also an A2A task of the SDK's default handler. The peer has no quota,
- * restrictions or masks.
+ * The peer with which the bench compares the gateway: three reads as a careful developer writes them by hand, with
+ * express and `postgres`. Each read looks up the token and then runs the gateway's own query. The first read is also
+ * available as an MCP tool and as an A2A task. The MCP tool follows the SDK's documented pattern for servers without
+ * sessions. The A2A task uses the SDK's default handler. The peer has no quota, no restrictions and no masks.
  */
 const sql = postgres({
   host: process.env['PEER_HOST'] ?? '',
@@ -48,7 +48,7 @@ app.get('/api/v1/contacts/:id', async (request, response) => {
   else response.json(body);
 });
 
-// A hand-written "once": the key is unique, and a second INSERT with the same key does nothing.
+// The peer makes a write idempotent by hand: the key is unique, and a second INSERT with the same key does nothing.
 await sql`CREATE TABLE IF NOT EXISTS public.peer_note (
   key text PRIMARY KEY, tenant bigint NOT NULL, site bigint NOT NULL, id bigint GENERATED ALWAYS AS IDENTITY,
   visitor_id bigint NOT NULL, text text NOT NULL, created_at timestamptz NOT NULL DEFAULT now())`;

@@ -5,14 +5,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Started {
   readonly process: ChildProcess;
-  /** Milliseconds from the spawn to the line that announces readiness. */
+  /** Milliseconds from the start of the process until it says `ready`. */
   readonly ready: number;
   /** The current resident memory of the process in MB. */
   rss(): number;
   stop(): Promise<void>;
 }
 
-/** Starts a Node program and waits until its standard error says `ready`. */
 export function start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Started> {
   const began = performance.now();
   const child = spawn(process.execPath, [script, ...args], {
@@ -39,7 +38,7 @@ export function start(script: string, args: readonly string[], env: NodeJS.Proce
   });
 }
 
-/** Writes a script into `folder`. The script runs `main` and collects garbage at SIGUSR2. */
+/** Writes a script that runs `main` and collects garbage at SIGUSR2. Returns its path. */
 export function collecting(main: string, folder: string): string {
   const script = join(folder, 'collecting.mjs');
   writeFileSync(
@@ -55,8 +54,8 @@ await import(${JSON.stringify(main)});
 }
 
 /**
- * Resident memory in MB of a process that can collect its garbage. It collects first, because the amount of garbage
- * depends on the elapsed time.
+ * Resident memory of the process in MB, measured after a garbage collection. Without the collection, the figure would
+ * depend on the elapsed time.
  */
 export async function held({ process, rss }: Started): Promise<number> {
   for (let i = 0; i < 3; i++) {

@@ -18,22 +18,22 @@ const PORT = 8793;
 const ORIGIN = 'https://app.example';
 const WEBSITES = 10;
 const IDLE = 5_000;
-/** The maximum number of realtime sessions of a credential. */
+/** A credential may have at most 100 realtime sessions. */
 const EACH = 100;
 const COMMITS = 200;
 
 interface Held {
   readonly socket: WebSocket;
   /**
-   * The pages that the socket received. `at` is the value of performance.now(), `position` the last position of the
-   * page.
+   * The received pages. `at` is the time of arrival from performance.now() in milliseconds. `position` is the last
+   * position of the page.
    */
   readonly pages: { readonly at: number; readonly position: number }[];
 }
 
 /**
- * Measures the realtime socket of one process. The first figure is the time from commit to page for 100 sockets on one
- * website and on ten. The second figure is the cost of 5,000 idle sockets in memory and processor time.
+ * Measures the realtime sockets of one process. The first figure is the time from a commit to the page, for 100 sockets
+ * on one website and on ten websites. The second figure is the memory and the processor time of 5,000 idle sockets.
  */
 export async function realtime(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const name = 'realtime';
@@ -116,7 +116,8 @@ export async function realtime(store: EmbeddedStore, print: (line: string) => vo
 }
 
 /**
- * Opens `count` sockets. Each socket attaches to a subscription of one website, in turn, and acknowledges its pages.
+ * Opens `count` sockets. Each socket attaches to the subscription of one website, so the websites get equal numbers of
+ * sockets. All sockets acknowledge their pages.
  */
 async function sockets(sql: postgres.Sql, count: number, websites: number): Promise<Held[]> {
   const held: Held[] = [];
@@ -130,7 +131,6 @@ async function sockets(sql: postgres.Sql, count: number, websites: number): Prom
       for (const [i, id] of subscriptions.entries())
         await sql`INSERT INTO gateway.subscription (id, installation_id, tenant, sites, event_types, start)
           VALUES (${id}, ${installation}, 1, ${[i + 1]}::bigint[], '{visitor.*}', 'retained')`;
-      // Delete the earlier receipts, so that no socket gets them.
       await sql`DELETE FROM gateway.journal`;
       await sql`UPDATE gateway.journal_head SET trimmed = position`;
     }

@@ -3,10 +3,13 @@ import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/config/package.ts';
 
-/** Requests per second of each round, for the gateway and for its peer. The two run in turn. */
+/**
+ * The result of one comparison. `ours` and `peer` hold the requests per second of each round. The rounds of the gateway
+ * and of the peer alternate.
+ */
 export interface Compared {
   readonly name: string;
-  /** The name of the other side of a comparison when it is not the hand-written peer. */
+  /** The name of the program with which the gateway is compared. Undefined for the hand-written peer. */
   readonly against: string | undefined;
   readonly ours: readonly number[];
   readonly peer: readonly number[];
@@ -16,19 +19,20 @@ export interface Report {
   readonly machine: string;
   readonly date: Date;
   readonly compared: readonly Compared[];
-  /** All lines that the run has printed. */
   readonly lines: readonly string[];
 }
 
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-/** The ratio of each round. The current speed of the machine affects both sides of a round in the same way. */
+/**
+ * Returns one ratio for each round. A ratio does not depend on the speed of the machine, because a slow machine slows
+ * both sides.
+ */
 export const ratios = ({ ours, peer }: Compared): number[] => ours.map((rate, i) => rate / (peer[i] ?? rate));
 
 const thousands = (value: number): string => Math.round(value).toLocaleString('en-US');
 const day = (date: Date): string => date.toISOString().slice(0, 10);
 
-/** The rows of the table in docs/benchmarks.md, ready to paste. */
 export function tableRows({ compared, machine, date }: Report): string {
   const rows = compared.map((one) => {
     const each = ratios(one);
@@ -49,13 +53,11 @@ const OURS = '#1f6feb';
 const PEER = '#8c959f';
 
 interface Scale {
-  /** Maps a value to its place on the axis of a plot. */
   readonly at: (value: number) => number;
   readonly ticks: readonly number[];
   readonly label: (tick: number) => string;
 }
 
-/** Draws a plot with one axis and one row for each comparison. */
 function plot(title: string, all: readonly Compared[], { at, ticks, label }: Scale, row: (one: Compared) => string) {
   const bottom = 30 + all.length * ROW;
   const axis = ticks.map((tick) => {
@@ -72,7 +74,6 @@ ${[...axis, ...rows].join('\n')}
 </svg>`;
 }
 
-/** Draws ratios on a logarithmic axis. A bar spans the smallest and the greatest round, and a mark shows the median. */
 function ratioPlot(all: readonly Compared[]): string {
   const every = all.flatMap(ratios);
   const [low, high] = [Math.min(0.5, ...every), Math.max(2, ...every)].map(Math.log2);
@@ -88,7 +89,6 @@ function ratioPlot(all: readonly Compared[]): string {
   });
 }
 
-/** Draws rates: medians as bars, and each round as a dot. */
 function ratePlot(all: readonly Compared[]): string {
   const most = Math.max(...all.flatMap(({ ours, peer }) => [...ours, ...peer]));
   const at = (rate: number): number => LEFT + (rate / most) * (WIDTH - LEFT - 30);
@@ -104,7 +104,7 @@ function ratePlot(all: readonly Compared[]): string {
   );
 }
 
-/** Writes one self-contained page. Returns its path relative to the folder where the command ran. */
+/** Writes one HTML page that needs no other file. Returns its path relative to the working directory. */
 export function writeReport(report: Report, folder = new URL('dist/bench/', packageRoot)): string {
   const { machine, date, compared, lines } = report;
   const plots = compared.length === 0 ? [] : [ratioPlot(compared), ratePlot(compared)];

@@ -6,13 +6,12 @@ import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
 
-/** The number of timed calls for each read and size. */
 const CALLS = 1_000;
 const MESSAGES_PER_CONVERSATION = 20;
 
 /**
- * Measures the latency of reads, interleaved in one process. One website has 40 thousand messages, the other has 4
- * million.
+ * Measures the latency of reads on two websites, one with 40 thousand messages and one with 4 million. One process
+ * alternates between the two websites.
  */
 export async function scale(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const sizes = [40_000, 4_000_000];
@@ -51,7 +50,7 @@ export async function scale(store: EmbeddedStore, print: (line: string) => void)
     const times = worlds.map((): number[] => []);
     for (let i = 0; i < CALLS; i++) {
       for (const [w, one] of worlds.entries()) {
-        // Use only ids that exist in both worlds, so that the reads of both walk the same number of rows.
+        // Use only ids that exist on both websites, so that the reads of both walk the same number of rows.
         const { tool, input } = request(() => 1 + Math.floor(((i * 7919) % 997) * 1.9));
         const began = performance.now();
         const outcome = await one.call(tool, input);

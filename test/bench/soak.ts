@@ -16,20 +16,22 @@ import { start } from './processes.ts';
 
 /**
  * `npm run build && node dist/test/bench/soak.js --minutes 2 --share 0.7` runs mixed operations against one gateway.
- * The rate is a share of the rate that the gateway reaches on this machine. Requests start by the clock, even when
- * earlier requests are late. Their time counts from the moment when they were due. The program prints one summary line
- * at the end. The exit code is 1 when a bound is broken.
+ * The program first measures the highest rate that the gateway reaches on this machine. It then sends `--share` of this
+ * rate for `--minutes` minutes. Requests start by the clock, even when earlier requests are late. The latency of a
+ * request counts from the moment when the request was due. The program prints one summary line at the end. The exit
+ * code is 1 when the gateway exceeds a limit.
  */
 const BOUNDS = { errors: 0, readsP99: 100, writesP99: 250, slope: 1, descriptors: 16 };
 const PORT = 8794;
 const ORIGIN = 'https://app.example';
 const CONNECTIONS = 32;
 const SOCKETS = 10;
-/** The number of installations. Each may start 100 tasks in 15 minutes, which is more than a long run needs. */
+/** Each installation may start 100 tasks in 15 minutes, so 400 installations are enough for a long run. */
 const INSTALLATIONS = 400;
 /**
- * The seconds at full speed: WARM_UP before the measurement, because memory grows for two minutes, and CAPACITY to find
- * the rate. In some seconds, the memory of this machine is a quarter slower.
+ * Seconds at full speed. WARM_UP comes before the measurement, because the memory of the gateway grows for two minutes.
+ * CAPACITY is the time in which the highest rate is measured. CAPACITY must be long, because the memory of this machine
+ * is a quarter slower in some seconds.
  */
 const WARM_UP = 90;
 const CAPACITY = 30;
@@ -45,13 +47,11 @@ interface Ask {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** A text that the body of every successful answer contains. */
   readonly holds: string;
 }
 interface Step {
   readonly name: string;
   readonly kind: Kind;
-  /** Performs one step of the mix. Throws when the answer is not as expected. */
   run(): Promise<void>;
 }
 
@@ -102,7 +102,8 @@ interface World {
 }
 
 /**
- * The mix of twenty steps: eleven REST reads, four MCP calls, two pulls, two writes that are sent twice, and one task.
+ * Each round of the mix has twenty steps: eleven REST reads, four MCP calls, two pulls, two writes that are each sent
+ * twice, and one task.
  */
 function steps({
   token,
@@ -183,7 +184,8 @@ const quantile = (all: readonly number[], share: number): number => {
 };
 
 /**
- * The change of y per unit of x. It is the median slope of all pairs (Theil and Sen), so one spike does not move it.
+ * The slope of y over x. It is the median slope of all pairs of points (Theil and Sen), so a single spike does not
+ * change it.
  */
 function slope(points: readonly (readonly [number, number])[]): number {
   const all = points.flatMap(([x, y], i) => points.slice(i + 1).map(([x2, y2]) => (y2 - y) / (x2 - x)));
@@ -204,7 +206,10 @@ class Ledger {
   }
 }
 
-/** Steps per second at full speed. Each connection has one client, which starts its next step after each answer. */
+/**
+ * Returns the steps per second at full speed. Each connection starts its next step as soon as the last step has its
+ * answer.
+ */
 async function flatOut(mix: readonly Step[], seconds: number, ledger: Ledger): Promise<number> {
   const until = performance.now() + seconds * 1_000;
   let done = 0;
@@ -218,7 +223,7 @@ async function flatOut(mix: readonly Step[], seconds: number, ledger: Ledger): P
   return done / seconds;
 }
 
-/** Starts steps of the mix by the clock until the time is over. Resolves when all steps have ended. */
+/** Starts steps at fixed times, even when earlier steps are still running. */
 async function paced(mix: readonly Step[], { rate, seconds }: { rate: number; seconds: number }, ledger: Ledger) {
   const began = performance.now();
   const under = new Set<Promise<void>>();

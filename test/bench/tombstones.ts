@@ -10,8 +10,8 @@ const TOMBSTONES = 1_000_000;
 const RETRIES = 2_000;
 
 /**
- * Compares the latency of a retry with and without a million tombstones in the ledger of writes. Also prints the plan
- * of the look-up.
+ * Compares the latency of a retry without tombstones and with a million tombstones. A tombstone is the row without
+ * content that an old write leaves in the ledger of writes. Also prints the plan of the look-up.
  */
 export async function tombstones(store: EmbeddedStore, visitor: string, print: (line: string) => void): Promise<void> {
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };

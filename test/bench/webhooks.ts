@@ -21,9 +21,9 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /**
- * Measures deliveries per second to receivers on this machine, with the sender and the receivers in one process. It
- * measures a backlog at one endpoint and at eight endpoints. It also measures the time from a receipt to its delivery
- * while another website changes.
+ * Measures deliveries per second to receivers on this machine. The sender and the receivers run in one process. The
+ * first part delivers a backlog, once to one endpoint and once to eight endpoints. The second part measures the time
+ * from a receipt to its delivery while another website has many changes.
  */
 export async function webhooks(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };

@@ -6,7 +6,7 @@ import type { TestDatabase } from '../support/database.ts';
 import { openTestGateway } from '../support/gateway.ts';
 import { examples, requestOf, writer } from '../support/surfaces/wire.ts';
 
-// Each database has one planted defect. Each test shows that only the right check of the doctor finds the defect.
+// Each database has one planted defect. Exactly one check of the doctor must report it.
 let database: TestDatabase;
 let full: string;
 let restricted: string;
@@ -177,8 +177,8 @@ describe('effects', () => {
     ['an operation of another website', `UPDATE gateway.operation SET site = 2 WHERE operation_id LIKE 'op%2'`],
   ])('%s', async (_, defect) => {
     const { sql } = database;
-    // Write two operations in one transaction, as a batch does, and a third one whose journal entries are already
-    // deleted.
+    // Write two operations in one transaction, as a batch does. Write a third operation whose journal entries do not
+    // exist any more.
     await sql`DELETE FROM gateway.journal`;
     await sql`DELETE FROM gateway.journal_head`;
     await sql.unsafe(`DO $$ BEGIN

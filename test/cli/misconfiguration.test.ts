@@ -12,21 +12,19 @@ import { LONG } from '../support/form.ts';
 import { startReplica } from '../support/replica.ts';
 
 /**
- * Gives each setting a wrong value through the real command line. Expects one sentence and exit code 1. The gateway
- * must not open a port, a data folder, its own PostgreSQL or a connection to DATABASE_URL first.
+ * Gives each setting a wrong value through the real command line. Expects one sentence and exit code 1. Before it
+ * refuses, the gateway must not open a port, create a data folder, start PostgreSQL or connect to DATABASE_URL.
  */
 const base = mkdtempSync(join(tmpdir(), 'gateway-settings-'));
 const text = join(base, 'text.pem');
 writeFileSync(text, 'no certificate');
-/** The data folder. It does not exist, and no case creates it. */
 const dataDir = join(base, 'data');
 const nowhere = join(base, 'nowhere.pem');
 
-/** The server behind DATABASE_URL. It only listens and counts its visits. */
+/** The server at DATABASE_URL. It only counts its connections, and no case may connect. */
 let server: Server;
 let visits = 0;
 let database = '';
-/** The server that keeps a port in use. */
 let other: Server;
 let port = 0;
 const listening = async (one: Server): Promise<number> => {
@@ -66,7 +64,7 @@ const ADDRESSES = [
   'postgres://db:x/gateway',
   'postgres://%zz@db/gateway',
   'postgres://gateway:100%@db/gateway',
-  // Passwords that start like a port and contain a character that ends a port.
+  // Passwords that start with digits, like a port, and then contain a character that would end a port in an address.
   'postgres://gateway:12/3@db/gateway',
   'postgres://gateway:12#3@db/gateway',
   'postgres://gateway:12?3@db/gateway',
@@ -85,7 +83,6 @@ const unreadable = (name: string): string =>
 const NO_PAIR = 'GATEWAY_TLS_CERT and GATEWAY_TLS_KEY must be a PEM certificate and its private key.';
 const KEY = Buffer.alloc(32).toString('base64');
 
-/** The refused values of every setting, with the expected words of the message. */
 const CASES = (): Record<string, Case[]> => ({
   PORT: [
     ...each('PORT', ['65536', '-1', '80.5', '0x50', '1e3', ' ', 'http', '8787 ']),
@@ -161,7 +158,6 @@ const CASES = (): Record<string, Case[]> => ({
   LOG_LEVEL: each('LOG_LEVEL', ['verbose', 'INFO', ' ']),
 });
 
-/** Leaves every other setting unset. Only the port, the data folder and the counted store have values. */
 const environment = (given: Readonly<Record<string, string>>): Record<string, string> => ({
   ...Object.fromEntries(Object.keys(EXPECTED).map((name) => [name, ''])),
   PORT: '0',
@@ -170,7 +166,6 @@ const environment = (given: Readonly<Record<string, string>>): Record<string, st
   ...given,
 });
 
-/** Runs `gateway serve` in this process, wired as in main.ts. */
 async function served(given: Readonly<Record<string, string>>): Promise<{ code: number; said: string }> {
   for (const [name, value] of Object.entries(environment(given))) vi.stubEnv(name, value);
   let said = '';
@@ -220,7 +215,8 @@ describe('a setting that cannot be used', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  // Each case starts a process. The long form starts one for every setting, the short form only one for a port in use.
+  // Each case starts a process, which is slow. The long form therefore tries one case for each setting, and the short
+  // form tries only a port in use.
   it('ends the process that was started with it', async () => {
     const every = Object.values(CASES()).map((cases) => cases.at(-1));
     const short = [CASES()['PORT']?.at(-1)];

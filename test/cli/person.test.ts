@@ -39,10 +39,9 @@ async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> 
   return gateway(...argv);
 }
 
-/** In place of an answer, GONE means that the terminal goes away. */
+/** A list of answers can contain this value. The terminal then closes in place of an answer. */
 const GONE = 'gone';
 
-/** Acts as a person at a terminal. Answers each question when it appears, and records what a terminal would show. */
 async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran & { raw: boolean[] }> {
   const raw: boolean[] = [];
   const input = Object.assign(new PassThrough(), {
@@ -303,7 +302,6 @@ describe('consent', () => {
     readonly refresh: Buffer;
   }
 
-  /** Plants a consent that was exchanged for tokens, in the state that the token endpoint leaves. */
   async function consent(credential: string, by: string, renewable = true): Promise<Planted> {
     const { sql } = database;
     const [id, access, refresh] = [newId('cns'), randomBytes(32), randomBytes(32)];
@@ -333,7 +331,6 @@ describe('consent', () => {
     const [ada, grace] = [await person(), await person('grace@example.org')];
     const one = await consent(credential, ada);
     const two = await consent(await credentialId(), grace, false);
-    // A later change of the credential does not alter the consent.
     await database.sql`UPDATE gateway.credential SET data_access = '{message_content}', channel_ids = NULL WHERE id = ${credential}`;
     const { consents } = await document('consent', 'list', '--credential', credential);
     expect(consents).toEqual([

@@ -10,7 +10,6 @@ import { addEndpoint, openReceiver, run, tell, until } from '../support/events/w
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startReplica } from '../support/replica.ts';
 
-/** Tests `gateway restored`, and how the gateway treats a store from the past or the future. */
 let database: TestDatabase;
 let gateway: TestGateway;
 let token: string;
@@ -32,7 +31,8 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
   const ids = (body: { events: { event_id: string }[] }) => body.events.map(({ event_id }) => event_id);
   await append(sql, 'web_1_1', ['visitor.changed']);
   const kept = await pull(gateway, token, id, cursor);
-  // The test takes a backup here. A client sees the later receipts, and the restore loses them.
+  // The test takes a backup at this point. A client reads the receipts that follow, and the restore then loses these
+  // receipts.
   await append(
     sql,
     'web_1_1',
@@ -63,7 +63,6 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
   expect(ids(after.body).filter((one) => before.has(one))).toEqual([]);
   expect(await document('doctor')).toMatchObject({ findings: [] });
 
-  // The operator can run `gateway restored` again, for example after a second restore.
   expect(await document('restored', '--yes')).toEqual({ websites: 2, consents: 0 });
   expect((await pull(gateway, token, anew.id, after.body.next_cursor)).body.code).toBe('replay_expired');
 });
@@ -85,8 +84,8 @@ it('webhooks go on, however often it was said before they could move', async () 
   };
   try {
     await until(delivered(id));
-    // The credential of the second endpoint had expired during all three runs. Its deliveries start when the credential
-    // is renewed.
+    // The credential of the second endpoint was expired during all three runs. Its deliveries start only when the
+    // credential is renewed.
     await sql`UPDATE gateway.credential SET expires_at = now() + interval '1 day' WHERE id = ${lapsed.credential}`;
     await until(delivered(late.id));
   } finally {
@@ -171,7 +170,8 @@ it('without --yes it names the store, without a password, and changes nothing', 
   const before = await heads();
   const address = `postgres://someone:hidden@127.0.0.1:${database.port}/live`;
   for (const [name, env] of [
-    // The driver takes the missing parts of the address from the environment. The message must name them as well.
+    // The database driver takes the missing parts of an address from the environment. The message must name these parts
+    // too.
     [`${database.host}:${database.port}/${database.name} (DATABASE_URL)`, {}],
     [
       `db.internal:6543/live (DATABASE_URL)`,
@@ -180,7 +180,6 @@ it('without --yes it names the store, without a password, and changes nothing', 
     [`db.internal:${database.port}/live (DATABASE_URL)`, { DATABASE_URL: 'postgres://db.internal/kept?database=live' }],
     [`/run/pg:5433/live (DATABASE_URL)`, { DATABASE_URL: 'postgres://someone:hidden@%2Frun%2Fpg:5433/live' }],
     [`127.0.0.1:${database.port}/live (DATABASE_URL)`, { DATABASE_URL: address }],
-    // The command line bypasses the pooler and connects directly to PostgreSQL.
     [`127.0.0.1:${database.port}/live (DATABASE_DIRECT_URL)`, { DATABASE_DIRECT_URL: address }],
   ] as const) {
     for (const [setting, value] of Object.entries(env)) vi.stubEnv(setting, value);
@@ -253,8 +252,8 @@ it('a store from before 0.1.0 is refused with a sentence, by each command and by
   const before = await recorded();
   const expected = before[2]?.name;
   expect(expected).toMatch(/^0003_/);
-  // A store from before 0.1.0 recorded 23 migrations. The third one has another name there, and this gateway does not
-  // know the last.
+  // A store from before 0.1.0 has 23 recorded migrations. Its third migration has another name, and this gateway does
+  // not know its last migration.
   await sql`UPDATE public.gateway_migration SET name = '0003_gateway.sql' WHERE version = 3`;
   await sql`INSERT INTO public.gateway_migration (version, name) VALUES (23, '0023_passwords.sql')`;
   const old = await recorded();

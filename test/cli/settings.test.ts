@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
 
-/** The message with which the gateway refuses an environment. Undefined when the gateway accepts it. */
+/**
+ * Returns the message with which the gateway refuses this environment. Undefined when the gateway accepts the
+ * environment.
+ */
 function refusal(environment: NodeJS.ProcessEnv): string | undefined {
   try {
     readConfig(environment);

@@ -86,7 +86,7 @@ test('nothing is sealed with a key that the gateway of DATABASE_URL does not hav
   expect((await document('webhook', 'list'))['endpoints']).toHaveLength(1);
   writeFileSync(join(folder, 'keys'), `kept:${Buffer.alloc(32, 8).toString('base64')}\n`);
   await create();
-  // A key file in the default folder can come from any gateway that ran in that folder. The command must not use it.
+  // Any gateway that ran in the default folder can have left a key file there. The command must not use this key file.
   vi.stubEnv('GATEWAY_DATA_DIR', '');
   const here = process.cwd();
   mkdirSync(join(folder, '.data'));

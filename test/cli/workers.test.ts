@@ -11,7 +11,6 @@ import { definition } from '../support/events/subscriptions.ts';
 import { readScrape, type Series, sumOf } from '../support/observe.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
-/** `gateway serve --workers`: processes that share the port. */
 let database: TestDatabase;
 beforeAll(async () => {
   database = await freshDatabase('demo');
@@ -36,8 +35,8 @@ const lives = (pid: number): boolean => {
 };
 
 const scrape = async (url: string): Promise<Series[]> => {
-  // node:cluster can give a connection to a worker that was just killed. Nothing answers such a connection, hence the
-  // timeout.
+  // A request needs a timeout here: node:cluster can give a connection to a worker that was just killed, and then
+  // nobody answers.
   const answer = await fetch(`${url}/metrics`, {
     headers: { connection: 'close' },
     signal: AbortSignal.timeout(2_500),
@@ -51,8 +50,8 @@ const served = (series: readonly Series[], worker?: string): number | undefined 
   sumOf(series, 'gateway_requests_total', { operation: 'gateway_context', ...(worker !== undefined && { worker }) });
 
 /**
- * Checks the metrics after eight requests. Each worker reports both workers, with one series for each, and the store
- * only once.
+ * After eight requests, each worker must report the metrics of both workers. Each worker has one series, and the store
+ * has only one.
  */
 async function toldByEach(url: string): Promise<(number | undefined)[]> {
   let series = await scrape(url);
@@ -70,8 +69,8 @@ async function toldByEach(url: string): Promise<(number | undefined)[]> {
 }
 
 /**
- * Checks the metrics while one worker is missing. The series of the other worker stay unchanged, and no series replace
- * the missing ones.
+ * Checks the metrics while one of the two workers is missing. The series of the living worker must stay unchanged. No
+ * series may replace those of the missing worker.
  */
 async function toldByTheRest(url: string, counts: readonly (number | undefined)[]): Promise<void> {
   await vi.waitFor(
@@ -111,10 +110,10 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   await vi.waitFor(async () => expect(sumOf(await scrape(replica.url), 'gateway_workers_told')).toBe(WORKERS), {
     timeout: 10_000,
   });
-  // The worker that replaces the killed one has its own count, which starts at zero.
   const after = await scrape(replica.url);
   expect(new Set(placesOf(after, 'process_start_time_seconds'))).toEqual(new Set(['1', '2', 'supervisor']));
-  // A service manager signals every process of a group. The supervisor then signals its workers a second time.
+  // A service manager sends SIGTERM to the supervisor and to its workers. The supervisor sends SIGTERM to its workers
+  // too, so they get it twice.
   const answer = await underWay(replica.url, token);
   for (const pid of [...now, replica.pid]) process.kill(pid, 'SIGTERM');
   await vi.waitFor(() => expect(replica.stderr()).toContain('gateway stopping'));
@@ -125,8 +124,8 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
 }, 60_000);
 
 /**
- * Starts a request whose body the worker waits for. The returned function sends the body and returns the status of the
- * answer.
+ * Starts a request without its body, so that the request stays open. The returned function sends the body and returns
+ * the status of the answer.
  */
 async function underWay(url: string, token: string): Promise<() => Promise<number | undefined>> {
   const body = JSON.stringify(definition(['web_1_1']));

@@ -24,7 +24,6 @@ import {
 } from '../support/deploy.ts';
 import { CERTIFICATE, KEY } from '../support/events/certificate.ts';
 
-/** Everything that a deployment names must exist, and the parts of a deployment must agree with each other. */
 const GIVEN = {
   POSTGRES_PASSWORD: 'superhush',
   DATABASE_PASSWORD: 'hush',
@@ -46,7 +45,8 @@ describe('Dockerfile', () => {
     expect(stepOf(image, 'USER')).toBe('node');
     expect(image?.from).toBe(build?.from);
     const { engines } = JSON.parse(fileOf('package.json'));
-    // The image uses a maintained Node release, even when an older version would also work.
+    // package.json names the oldest Node release that works. The image may use a newer release, because the oldest one
+    // may not be maintained any more.
     const [oldest] = /\d+/.exec(engines.node) ?? [];
     for (const from of [image?.from, packages?.from, build?.from, `${service('receiver').image} AS`])
       expect(Number(/^node:(\d+)-bookworm-slim\b/.exec(from ?? '')?.[1])).toBeGreaterThanOrEqual(Number(oldest));
@@ -101,11 +101,11 @@ describe('Dockerfile', () => {
       .filter(([name]) => name === 'COPY')
       .flatMap(([, rest]) => rest.split(' ').slice(0, -1));
     expect(copied.filter((path) => path !== '.' && !kept.includes(path))).toEqual([]);
-    // The build context must include the files that npm packs. The build creates dist/ itself.
+    // The build context must contain the files that npm packs, except dist/, which the build creates.
     const { files } = JSON.parse(fileOf('package.json'));
     const missing = files.filter((path: string) => path !== 'dist' && !kept.some((one) => path.startsWith(one)));
     expect(missing).toEqual([]);
-    // The build context must also include the sources that the compiler reads, except for the tests.
+    // The build context must also contain the sources that the compiler reads, but no tests.
     const { include } = JSON.parse(fileOf('tsconfig.json'));
     expect(include.filter((path: string) => path !== 'test' && !kept.includes(path))).toEqual([]);
   });
@@ -143,7 +143,6 @@ describe('compose.yaml', () => {
 
   it('has two gateways with the same settings, all of which exist and are accepted', () => {
     expect(gateways).toHaveLength(2);
-    // The first gateway builds the image. The second gateway waits for the image.
     const [first, second] = gateways.map(([, { build: own, pull_policy, ...rest }]) => ({
       built: [own, pull_policy],
       rest,
@@ -166,7 +165,8 @@ describe('compose.yaml', () => {
         '/gateway',
       ]);
       expect([...config.webhooks.allowed]).toEqual([`http://receiver:${service('receiver').environment['PORT']}`]);
-      // The settings contain the key and the store, so a gateway writes neither of them to its disk.
+      // The settings give the key and the address of the store. A gateway therefore writes no key file and no data
+      // folder to its disk.
       expect([config.keys?.length, config.host]).toEqual([1, '0.0.0.0']);
     }
   });
@@ -193,8 +193,8 @@ describe('compose.yaml', () => {
     const { front } = z.record(z.string(), z.object({ ipv4_address: z.string() })).parse(service('proxy').networks);
     const address = front?.ipv4_address ?? '';
     expect(gateways[0]?.[1].environment['GATEWAY_TRUSTED_PROXIES']).toBe(address);
-    // The fixed address of the proxy lies outside the range of dynamic addresses, so a container that starts earlier
-    // cannot get this address.
+    // The fixed address of the proxy must lie outside the range of dynamic addresses. Otherwise a container that starts
+    // earlier could get this address.
     expect([inside(subnet, address), inside(range, address)]).toEqual([true, false]);
     const members = Object.fromEntries(
       Object.entries(services).map(([name, one]) => [
@@ -250,8 +250,8 @@ describe('compose.yaml', () => {
     const upstreams = gateways.map(([name]) => `${name}:${environmentOf(image)['PORT']}`).join(' ');
     expect(caddyfile).toContain(`reverse_proxy {$GATEWAYS:${upstreams}} {`);
     expect(caddyfile).toContain('health_uri /readyz');
-    // The gateways trust these headers when they come from the proxy. Caddy passes them on from clients, so the
-    // configuration must remove them.
+    // The gateways trust these headers when they come from the proxy. Caddy would forward the headers that a client
+    // sends, so the configuration must remove them.
     for (const name of ['traceparent', 'tracestate']) expect(caddyfile).toContain(`\n\t\theader_up -${name}\n`);
     const [receiver = ''] = service('receiver').ports;
     const inside = service('receiver').environment['PORT'];

@@ -33,11 +33,11 @@ import {
 import { freePort } from '../support/port.ts';
 
 /**
- * Runs compose.yaml without Docker: `npm run build && node dist/test/deploy/transcript.js`. The program runs the steps
- * of the Dockerfile in plain folders. It then starts the same processes with the same settings on loopback addresses.
- * The processes are PostgreSQL, two gateways whose user may write nowhere, caddy and the receiver. The program needs
- * caddy on PATH and the package registry. `--app .` runs this checkout in place of the image. Exit code 0 means that
- * every check has passed.
+ * `npm run build && node dist/test/deploy/transcript.js` tests the deployment of compose.yaml without Docker. The
+ * program runs the steps of the Dockerfile in plain folders. It then starts the processes of compose.yaml with the same
+ * settings on loopback addresses: PostgreSQL, two gateways whose user may write nowhere, caddy and the receiver. The
+ * program needs caddy on PATH and the package registry. `--app .` runs this checkout in place of the image. Exit code 0
+ * means that every check has passed.
  */
 const { values } = parseArgs({ options: { app: { type: 'string' } } });
 const root = fileURLToPath(packageRoot);
@@ -53,7 +53,6 @@ function must(holds: boolean, what: string): void {
   tell(`ok: ${what}`);
 }
 
-/** Runs the stages of the Dockerfile, each in its own folder. Returns the working directory of the last stage. */
 function buildImage(): string {
   const roots = new Map<string, string>();
   let workdir = '';
@@ -79,7 +78,6 @@ function copy(words: readonly string[], roots: ReadonlyMap<string, string>, work
   const from = words.find((word) => word.startsWith('--from='))?.slice('--from='.length);
   const sources = words.filter((word) => !word.startsWith('--'));
   const to = join(workdir, sources.pop() ?? '');
-  // .dockerignore defines the content of the build context.
   const context = [...fileOf('.dockerignore').matchAll(/^!(.+)$/gm)].map(([, path = '']) => path);
   for (const source of sources) {
     if (from !== undefined) cpSync(join(roots.get(from) ?? '', source), to, { recursive: true });
@@ -149,7 +147,10 @@ async function main(): Promise<void> {
   const [proxyPort, receiverPort, ...ports] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
   const url = `https://localhost:${proxyPort}`;
   const names = gatewaysOf(services).map(([name]) => name);
-  /** The settings of compose.yaml and of the image. Loopback addresses replace those of the network. */
+  /**
+   * Returns the settings of one gateway from compose.yaml and from the image. Addresses of the Docker network are
+   * replaced by loopback addresses.
+   */
   const settings = (i: number): Record<string, string> => {
     const given = { ...environmentOf(image), ...services[names[i] ?? '']?.environment };
     const local = Object.entries(given).map(([name, value]): [string, string] => [
@@ -292,7 +293,8 @@ async function main(): Promise<void> {
       await Promise.all(load);
       const bad = seen.filter((status) => status !== 200).length;
       const line = `${how} to ${names[i]} under load: ${seen.length} answers, ${bad} other than 200 (${[...new Set(seen)].join(', ')}), ${failed} connections lost`;
-      // A killed process loses the requests that it was working on. A process that ends after SIGTERM loses no request.
+      // A killed process may lose the requests that it was working on. A process that ends after SIGTERM must lose
+      // none.
       if (how === 'SIGTERM') must(code === 0 && bad + failed === 0, line);
       else must(bad + failed <= 4, line);
     }

@@ -23,9 +23,10 @@ import { freePort } from '../support/port.ts';
 import { built } from '../support/replica.ts';
 
 /**
- * Runs every command of the documents: the fenced `sh` blocks, in order, in one shell. The folder is like a checkout.
- * `npm start` has started a gateway in it. READ_FIRST has an order, because later commands use the output of earlier
- * ones. The other files of docs/ follow. A command that cannot run here has an entry with its reason in NOT_HERE.
+ * Runs every command of the documents in one shell: the fenced `sh` blocks, in the order of the text. The working
+ * directory is like a checkout in which `npm start` has started a gateway. The documents of READ_FIRST come first, in
+ * this order, because later commands use the output of earlier ones. The other files of docs/ follow. NOT_HERE lists
+ * the commands that cannot run in a test, each with the reason.
  */
 const READ_FIRST = ['README.md', 'docs/tour.md', 'docs/configuration.md', 'docs/operations.md', 'docs/security.md'];
 const DOCUMENTS = [
@@ -79,7 +80,10 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
       ]),
 ];
 
-/** Words in the documents that stand for an earlier output. Each word means the latest value of its kind. */
+/**
+ * Placeholders in the documents, each with a pattern. The latest output that matches the pattern gives the value of the
+ * placeholder.
+ */
 const WORDS: Readonly<Record<string, RegExp>> = {
   APP: /\bapp_[0-9a-f]{32}\b/g,
   CRD: /\bcrd_[0-9a-f]{32}\b/g,
@@ -94,10 +98,9 @@ let port: number;
 let receiver: number;
 let gateway: Started | undefined;
 let shell: Shell;
-/** The operator's own PostgreSQL server, for the commands with PostgreSQL's own tools. */
 let server: OwnServer | undefined;
 
-/** Uses only the settings of this test. An empty setting counts as unset. */
+/** An empty setting counts as unset, so the gateway ignores a value in the environment of the test. */
 const settings = (): Record<string, string> => ({
   DATABASE_URL: '',
   GATEWAY_KEYS: '',
@@ -116,7 +119,6 @@ const stop = async (): Promise<void> => {
 
 const nothing = async (): Promise<void> => undefined;
 
-/** Fills the live store on the operator's own server with a website and one receipt in its journal. */
 async function fillServer(): Promise<void> {
   if (!server) return;
   const { code, stderr } = await shell.run(
@@ -131,7 +133,6 @@ async function fillServer(): Promise<void> {
   );
 }
 
-/** Checks that `restored` has changed the restored store only. The original store stays as before. */
 async function heldApart(): Promise<void> {
   if (!server) return;
   const told = `SELECT position > 1e9 AS leapt, (SELECT count(*)::integer FROM gateway.journal) AS kept FROM gateway.journal_head`;
@@ -139,20 +140,18 @@ async function heldApart(): Promise<void> {
   expect(await server.ask('gateway_restored', told)).toEqual({ leapt: true, kept: 7 });
 }
 
-/** Checks that only its owner can read a backup. */
 const ours = (file: string): void => expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
 
 /**
- * The actions around a command. The first action prepares what the document says in words, and the second checks the
- * result.
+ * Some commands need two functions around them. The first does what the document only says in words. The second checks
+ * the result of the command.
  */
 const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, after: () => Promise<void>])[] = [
   [/^set -a/, async () => writeFileSync(join(folder, 'gateway.env'), fileOf(settings())), nothing],
   [/^createdb --owner gateway gateway$/, nothing, fillServer],
   [/tar -cf gateway-backup/, stop, async () => ours('gateway-backup.tar')],
   [/pg_dump .*--file=gateway\.dump/, nothing, async () => ours('gateway.dump')],
-  // The gateway is still stopped for `restored` and for the doctor that runs after it. Start the gateway again
-  // afterwards.
+  // `gateway restored` and the doctor run while the gateway is stopped. Start the gateway again after them.
   [/^npm run --silent gateway -- doctor$/, nothing, async () => void (gateway ?? (await serve()))],
 ];
 
@@ -179,9 +178,8 @@ afterAll(async () => {
 
 const printed = new Map<string, string>();
 
-/** The command as a reader types it who has followed the document from the start. */
 function typed({ text, document, line }: Command): string {
-  // PostgreSQL's own tools work on the operator's own server. All other commands here use the embedded store.
+  // PostgreSQL's own tools need a separate server. All other commands use the embedded store.
   const own = server && /^(createdb|\(umask 077; pg_dump|pg_restore) /.test(text);
   const words = new RegExp(`(?<![\\w$])(${Object.keys(WORDS).join('|')})\\b`, 'g');
   return (own ? `(export DATABASE_URL=${server?.url('gateway')} ${server?.env}; ${text})` : text)
@@ -212,7 +210,7 @@ it('every command of the documents runs, or stands with its reason among those t
     const told = `${command.document}:${command.line}: ${command.text}\n${stdout}${stderr}`;
     expect(code, told).toBe(0);
     for (const [, status = ''] of stderr.matchAll(/^HTTP (\d+)$/gm)) expect(status, told).toMatch(/^2/);
-    // Over MCP and A2A, a failure also has status 200.
+    // Over MCP and A2A, a failed operation also answers with HTTP status 200.
     expect(stdout, told).not.toMatch(/"isError":true|"error":\{|TASK_STATE_FAILED/);
     for (const [word, pattern] of Object.entries(WORDS)) {
       const last = `${stdout}${stderr}`.match(pattern)?.at(-1);
@@ -267,7 +265,6 @@ it('what a stranger reads first stays short', () => {
     expect(statSync(new URL(document, packageRoot)).size, document).toBeLessThanOrEqual(bytes);
 });
 
-/** The anchors that GitHub creates for the headings. */
 const headings = (markdown: string): string[] =>
   [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
     title

@@ -115,7 +115,6 @@ describe('plain SQL: insert, update and delete of each table', () => {
     const mine = `(tenant, site, id) = (1, 1, 90)`;
     expect(await appended(sql, insert)).toEqual(expected[0]);
     expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE ${mine}`)).toEqual(expected[1]);
-    // An update without a changed value writes no receipt. An update that matches no row writes no receipt either.
     expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE ${mine}`)).toEqual([]);
     expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE false`)).toEqual([]);
     expect(await appended(sql, `DELETE FROM platform.${table} WHERE false`)).toEqual([]);

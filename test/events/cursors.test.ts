@@ -32,7 +32,7 @@ const full: CursorState = {
     Array.from({ length: 50 }, (_, i) => [`web_${'9'.repeat(20)}_${'9'.repeat(17)}${i + 10}`, Number.MAX_SAFE_INTEGER]),
   ),
 };
-/** A cursor of the usual size, so that trying all its bits takes little time. */
+/** A cursor with few positions, so that it takes little time to try all its bits. */
 const usual: CursorState = { ...full, positions: new Map([...full.positions].slice(0, 8)) };
 
 describe('cursors', () => {
@@ -61,7 +61,6 @@ describe('cursors', () => {
       for (let bit = 0; bit < 8; bit++) {
         const flipped = Buffer.from(bytes);
         flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
-        // Try the bytes as UTF-8 text, as on the wire, and as a latin-1 reader would see them.
         mutations.push(flipped.toString('utf8'), flipped.toString('latin1'));
       }
     }
@@ -72,7 +71,7 @@ describe('cursors', () => {
     for (const more of ['A', '=', '==', '.', ' ', '\n', '\u0000', `.${mac}`, 'é'])
       mutations.push(cursor + more, more + cursor);
     mutations.push(`${payload}.${otherMac}`, `${payload}.`, payload, `.${mac}`, '', '.', `${payload}=.${mac}`);
-    // The last character of the MAC has two unused bits. The gateway must refuse a cursor in which these bits differ.
+    // The last character of the MAC has two unused bits. The gateway must refuse a cursor when only these bits differ.
     const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const last = digits.indexOf(mac.at(-1) ?? '');
     const spellings = [1, 2, 3].map(
@@ -82,7 +81,7 @@ describe('cursors', () => {
       spellings.map((one) => Buffer.from(one.split('.')[1] ?? '', 'base64url').equals(Buffer.from(mac, 'base64url'))),
     ).toEqual([true, true, true]);
     mutations.push(...spellings, cursor.replaceAll('-', '+').replaceAll('_', '/').replace(/^/, ' '));
-    // These cursors are signed with foreign keys. One foreign key has the same key id as our key.
+    // Keys that the gateway does not have sign these cursors. One of the foreign keys has the key id of a real key.
     for (const kid of ['test', 'other'])
       mutations.push(writeCursor(new Keyring([{ kid, secret: randomBytes(32) }]), usual));
     const distinct = mutations.filter((one) => one !== cursor);
@@ -126,7 +125,6 @@ describe('cursors', () => {
       ],
     ];
     expect(bad.map((one) => readCursor(KEYS, sign(one)))).toEqual(bad.map(() => undefined));
-    // A MAC that we computed for another purpose is not valid for a cursor.
     const text = Buffer.from(JSON.stringify(good)).toString('base64url');
     const foreign = KEYS.sign('webhook secret', text).mac.toString('base64url');
     expect(readCursor(KEYS, `${text}.${foreign}`)).toBeUndefined();
@@ -194,11 +192,11 @@ describe('cursors on the wire', () => {
     }
     expect(bodies.size).toBe(1);
     expect([...bodies][0]).toContain('"errors":[{"parameter":"after","code":"invalid_cursor"}]');
-    // We signed this cursor for this reader, but for an older definition. The revision in the cursor gives the reason
-    // of the refusal.
+    // This cursor has a valid signature and belongs to this reader, but names an older revision of the subscription.
+    // The refusal must say so.
     const older = await pull(gateway, token, mine.id, forged({ revision: 7 }));
     expect([older.status, older.body.code]).toEqual([409, 'revision_changed']);
-    // Another credential of the same installation finds the subscription, but needs its own cursors.
+    // Another credential of the same installation can read the subscription, but cannot use this credential's cursors.
     const [row] = await gateway.database.sql<{ installation_id: string }[]>`
       SELECT installation_id FROM gateway.credential WHERE id = ${credential}`;
     const second = await gateway.issue({ app: issued.app, websites: ['web_1_1'] });
@@ -248,11 +246,10 @@ describe('cursors on the wire', () => {
     };
     const [first, a] = await positionsOf(gateway, cursor);
     const [second, b] = await positionsOf(renewed, a);
-    // A replica without the new key cannot read cursors of the new key. Operators therefore add a key to every replica
-    // first.
+    // A replica cannot read cursors of a key that it does not have. Operators therefore add a new key to every replica
+    // before any replica uses it.
     expect([first, second, (await positionsOf(gateway, b))[0]]).toEqual([[1, 2], [3, 4], [400]]);
     expect((await positionsOf(renewed, b))[0]).toEqual([5]);
-    // The ids of events do not depend on the operator's keys.
     const ids = await Promise.all(
       [gateway, renewed].map(async (one) => (await pull(one, issued.token, id, cursor)).body.events),
     );

@@ -82,7 +82,7 @@ it('is appended once, however many replicas ask, and in batches of websites', as
   const { sql, db } = database;
   await subscribe([1, 2, 3], ['visitor.*']);
   await lastAt(1, 'visitor', '1 hour');
-  // A heartbeat round does not wait for a writer. The next round looks at the locked website again.
+  // A round of heartbeats skips a website that a writer has locked. A later round adds the missing heartbeat.
   await sql.begin(async (transaction) => {
     await transaction`SELECT FROM gateway.journal_head WHERE site = 1 FOR UPDATE`;
     const told = await Promise.all(Array.from({ length: 3 }, () => beatFamilies(db, 2)));

@@ -45,7 +45,6 @@ describe('positions', () => {
     const listening = database.db.listen(CHANNEL, (payload) => told.push(payload));
     await until(() => told.includes(''));
     await append(2);
-    // Make all receipts look as if they were recorded an hour from now.
     await sql`UPDATE gateway.journal SET recorded_at = recorded_at + interval '1 hour', occurred_at = occurred_at + interval '1 hour' WHERE site = 2`;
     await sql`UPDATE gateway.journal_head SET notified_at = notified_at + interval '1 hour',
       last_at = jsonb_build_object('visitor', floor(extract(epoch FROM now()) * 1000) + 3600000) WHERE site = 2`;
@@ -153,7 +152,10 @@ interface Road {
   close(): void;
 }
 
-/** A port in front of the server's socket. A test can make the port refuse or swallow new connections. */
+/**
+ * A proxy in front of the server's socket. A test can make the proxy refuse new connections, or accept them without an
+ * answer.
+ */
 async function openRoad(socket: string): Promise<Road> {
   let silent = false;
   const open = new Set<Socket>();

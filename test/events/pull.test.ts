@@ -34,8 +34,8 @@ describe('merging', () => {
   const types = fc.subarray([...TYPES.slice(0, 6), 'conversation.*', 'visitor.*'], { minLength: 1 });
 
   /**
-   * The plainest model of the merge. It takes one receipt at a time: the earliest recorded one among the next wanted
-   * receipts of all websites.
+   * The simplest model of the merge. It takes one receipt at a time. From the next wanted receipts of all websites, it
+   * takes the one that was recorded first.
    */
   function model(scanned: readonly Scanned<Mergeable>[], asked: readonly string[], limit: number) {
     const wanted = (type: string) => asked.includes(type) || asked.includes(`${type.split('.')[0]}.*`);
@@ -66,8 +66,8 @@ describe('merging', () => {
         const merged = merge(scanned, wanting(asked), limit);
         expect(merged).toEqual(model(scanned, asked, limit));
         delivered += merged.taken.length;
-        // Up to the new position of a website, every wanted receipt is delivered. Behind the position, nothing is
-        // delivered.
+        // For each website, the page must hold every wanted receipt up to the new position. It must hold no receipt
+        // behind this position.
         for (const { website, rows: all } of scanned) {
           const upTo = merged.positions.get(website) ?? 0;
           const got = merged.taken.filter((one) => one.website === website).map(({ row }) => row.position);
@@ -88,7 +88,6 @@ describe('pulling', () => {
   const WEBSITES = ['web_1_1', 'web_1_2', 'web_1_3'];
   const sql = (): postgres.Sql => gateway.database.sql;
 
-  /** Reads every page behind a cursor. */
   async function walk(
     id: string,
     from: string,
@@ -116,7 +115,7 @@ describe('pulling', () => {
       .filter(({ website_id }) => website_id === website)
       .map(({ cursor, event_type }) => ({ position: cursor, event_type }));
 
-  /** Runs `work` without journal entries, so that a journal holds only the receipts that a test appends. */
+  /** Runs `work` with the capture triggers off, so that a journal holds only the receipts that a test appends. */
   const uncaptured = (work: (tx: postgres.TransactionSql) => Promise<unknown>): Promise<unknown> =>
     sql().begin(async (tx) => {
       await tx`SELECT set_config('gateway.capture', 'off', true)`;
@@ -135,7 +134,6 @@ describe('pulling', () => {
   });
   afterAll(() => gateway.close());
 
-  /** Returns a new website for a test. Its journal holds only the receipts that the test appends. */
   let used = 10;
   const fresh = (): string => `web_1_${++used}`;
   const headOf = async (website: string): Promise<number> => (await stored(website)).at(-1)?.position ?? 0;
@@ -183,7 +181,8 @@ describe('pulling', () => {
     expect([second.events, second.has_more, second.retention[0].accepted_cursor]).toEqual([[], true, 100]);
     const [events, end] = await walk(id, cursor, 25);
     expect(events.map(({ event_type }) => event_type)).toEqual(['privacy.removed', 'queue.gap', 'privacy.changed']);
-    // The page also moves past the unwanted receipts behind its last receipt. No empty page has to follow.
+    // The cursor of the page also skips the unwanted receipts after the last wanted receipt. The reader then gets no
+    // empty page.
     await append(sql(), website, ['visitor.changed', 'privacy.gap', 'visitor.changed']);
     expect((await pull(gateway, token, id, end, 1)).body).toMatchObject({
       has_more: false,
@@ -235,7 +234,7 @@ describe('pulling', () => {
     const first = (await pull(gateway, token, id, cursor, 4)).body;
     await sql()`DELETE FROM gateway.journal WHERE tenant = 1 AND site = 7 AND position <= 4`;
     await sql()`UPDATE gateway.journal_head SET trimmed = 4 WHERE tenant = 1 AND site = 7`;
-    // This reader has already read everything up to position 4, so the trimming costs it nothing.
+    // This reader has already read position 4, so it loses nothing when the journal is trimmed up to position 4.
     const second = await pull(gateway, token, id, first.next_cursor, 100);
     expect(second.body.events.map((one: Receipt) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
     expect(second.body.retention).toEqual([{ website_id: website, retained_from: 5, accepted_cursor: 4 }]);
@@ -244,7 +243,7 @@ describe('pulling', () => {
     expect((await tool(gateway, token, 'events_pull', { subscription_id: id, after: cursor })).code).toBe(
       'replay_expired',
     );
-    // `beginning` means the real start of the journal, even for a new subscription.
+    // `beginning` means position 0, even when the receipts there are trimmed and the subscription is new.
     const late = await create(gateway, token, definition([website]));
     expect((await pull(gateway, token, late.id, late.cursor)).body.code).toBe('replay_expired');
     const replaced = await gateway.ask(`/api/v1/subscriptions/${id}`, {
@@ -255,7 +254,8 @@ describe('pulling', () => {
     expect((await pull(gateway, token, id, first.next_cursor)).body.code).toBe('revision_changed');
     const [events] = await walk(id, replaced.body.cursor, 3);
     expect(events.map((one) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
-    // A restored store has given these positions to other receipts.
+    // After a restore, the journal goes on at an earlier position. Move the head of the journal back, as a restore
+    // does.
     const end = (await pull(gateway, token, id, replaced.body.cursor, 100)).body.next_cursor;
     await sql()`UPDATE gateway.journal_head SET position = 8 WHERE tenant = 1 AND site = 7`;
     expect((await pull(gateway, token, id, end)).body.code).toBe('replay_expired');
@@ -276,8 +276,8 @@ describe('pulling', () => {
     expect((await tool(gateway, token, 'events_pull', { subscription_id: id, after: cursor })).code).toBe(
       'event_family_paused',
     );
-    // The pause also withholds the empty page behind the last receipt, so that no reader takes silence for a quiet
-    // website.
+    // While a family is paused, the gateway also refuses a pull that would get an empty page. Otherwise the reader
+    // would believe that nothing has happened on the website.
     expect((await pull(gateway, token, id, before.next_cursor)).body.code).toBe('event_family_paused');
     const status = async (one: string): Promise<string> =>
       (await gateway.ask(`/api/v1/subscriptions/${one}`, { token })).body.subscription.status;
@@ -328,7 +328,8 @@ describe('pulling', () => {
     const write = async (): Promise<void> => {
       for (let i = 0; i < 60; i++) {
         const types = Array.from({ length: randomInt(1, 4) }, () => TYPES[randomInt(TYPES.length)] ?? '');
-        // The websites are sorted, as in the capture trigger, so that no two writers wait for each other.
+        // Each writer takes the websites in ascending order, as the capture trigger does. In any other order, two
+        // writers could wait for each other.
         const sites = [1, 2, 3].filter(() => randomInt(3) > 0);
         await writers
           .begin(async (tx) => {
@@ -379,7 +380,7 @@ describe('pulling', () => {
       const rows = await stored(website);
       journal += rows.length;
       gaps += rows.filter(({ position }, n) => position !== n + 1).length;
-      // The equal lists prove that positions rise strictly and that no receipt is missing or doubled.
+      // This reader must get every position once and in rising order. The comparison of both lists proves all of this.
       expect(told(all as Receipt[], website)).toEqual(rows);
       expect(told((singles[i] ?? []) as Receipt[], website)).toEqual(rows);
       const wanted = rows.filter(
@@ -418,7 +419,7 @@ describe('pulling', () => {
         })();
         const revocation = pause(randomInt(5, 60)).then(async () => {
           await end(one.credential);
-          // Read the time after the commit, with the clock that stamps receipts.
+          // Read the time when the commit is done. This clock also gives receipts their time.
           const [row] = await sql()<{ at: number }[]>`
             SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at`;
           revoked = row?.at ?? 0;
@@ -431,7 +432,6 @@ describe('pulling', () => {
           const answer = await pull(round === 1 ? other : gateway, one.token, id, after, 25);
           if (answer.status === 200) {
             pages++;
-            // This pull started after the revocation was committed, so the gateway must refuse it.
             expect(committed, code).toBe(Number.POSITIVE_INFINITY);
             delivered.push(...answer.body.events);
             after = answer.body.next_cursor;

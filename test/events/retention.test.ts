@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Replaces the journal of website 1_`site`. The new journal has one receipt for each age. */
+/** Replaces the journal of a website of tenant 1. The new journal has one receipt for each of `ages`, in this order. */
 async function journal(site: number, ages: readonly string[]): Promise<void> {
   const { sql } = database;
   await sql`DELETE FROM gateway.journal WHERE (tenant, site) = (1, ${site})`;
@@ -37,8 +37,8 @@ it('keeps seven days to the second, from the beginning of each journal on', asyn
   await journal(3, ['30 days', '20 days']);
   expect(await keepJournals(database.db)).toMatchObject({ trimmed: 4, beaten: 0 });
   expect(await kept(1)).toEqual([2, [3, 4, 5]]);
-  // An older receipt can stand behind a younger one when the clock was set back. It stays until the younger receipt can
-  // be deleted.
+  // When the clock was set back, an older receipt can follow a younger receipt. The older receipt stays until the
+  // younger one can be deleted.
   expect(await kept(2)).toEqual([0, [1, 2, 3]]);
   expect(await kept(3)).toEqual([2, []]);
   expect(await keepJournals(database.db)).toMatchObject({ trimmed: 0, beaten: 0 });

@@ -16,8 +16,8 @@ import { MCP_HEADERS, mcpOf, restOf, sample, WRITES, type WriteName } from '../s
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * A store that answers only in part (F-19, F-20, F-24). The store takes no writes, a lock is held, or its schema grows.
- * Two replicas use one database.
+ * Checks F-19, F-20 and F-24: the store takes no writes, somebody holds a lock, or the schema gets new columns and
+ * tables. Two replicas use the store.
  */
 let database: TestDatabase;
 let replicas: [Replica, Replica];
@@ -96,7 +96,6 @@ const countOf = async (sql: postgres.Sql): Promise<number[]> => {
 };
 
 describe('F-19 a store that takes no writes', () => {
-  /** Switches the database to read-only or back. New connections of both replicas then follow the setting. */
   const setReadOnly = async (on: boolean): Promise<void> => {
     const { sql, name } = database;
     await sql.unsafe(
@@ -142,7 +141,8 @@ describe('F-19 a store that takes no writes', () => {
         }
       };
       let asked = 0;
-      // The loop lasts longer than a lease of quota. Afterwards, no request can rely on an earlier grant.
+      // The loop lasts longer than a lease of quota. After the loop, no units are left that were leased while the store
+      // accepted writes.
       while (performance.now() < until || asked < 50) {
         for (const replica of replicas) {
           for (const path of READS) expect((await read(replica, path)).status, `${name} ${path}`).toBe(200);
@@ -154,7 +154,6 @@ describe('F-19 a store that takes no writes', () => {
         if (asked < 40) await refuse();
         await pause(100);
       }
-      // Now each replica decides with the quota in its own memory.
       await refuse();
       const [other] = replicas;
       const task = {
@@ -169,7 +168,6 @@ describe('F-19 a store that takes no writes', () => {
       refusedForNow(started, `${name} SendMessage`);
       expect(await countOf(sql), name).toEqual(before);
       await set(false);
-      // Each write takes effect once, whichever replica gets it first.
       for (const command of spare)
         for (const replica of replicas) expect((await write(replica, command)).status, command.tool).toBe(200);
       const notes = spare.filter(({ tool }) => tool === 'visitor_note_add').length;
@@ -202,8 +200,8 @@ describe('F-19 a store that takes no writes', () => {
     );
     const seconds = (performance.now() - began) / 1000;
     await setReadOnly(false);
-    // Replicas cannot share a quota that they cannot write. Each grants the last known bucket, so two replicas grant at
-    // most twice as much.
+    // Replicas cannot share a quota that they cannot store. Each replica grants the last known bucket, so two replicas
+    // together grant at most twice the quota.
     for (const n of accepted) {
       expect(n).toBeGreaterThanOrEqual(burst);
       expect(n).toBeLessThanOrEqual(burst + (seconds * perMinute) / 60 + 1);
@@ -213,7 +211,6 @@ describe('F-19 a store that takes no writes', () => {
 });
 
 describe('F-20 somebody holds a lock', () => {
-  /** Holds a lock for five seconds, which is longer than any statement of a request may take. */
   async function locked(statement: string, work: () => Promise<void>): Promise<void> {
     const { sql } = database;
     await sql.begin(async (held) => {
@@ -240,8 +237,8 @@ describe('F-20 somebody holds a lock', () => {
       }
     };
     const asked = async (): Promise<void> => {
-      // Send more requests than the pool has connections, and do so twice. Reads that do not need the table wait in the
-      // same line.
+      // In two rounds, send more requests than the pool has connections. Half of the reads do not need the locked
+      // table, but they wait in the same queue.
       for (let round = 0; round < 2; round++) {
         const told = await many(40, (i) => read(replica, (i % 2 === 0 ? READS[1] : READS[3]) ?? ''));
         for (const [i, one] of told.entries()) {
@@ -268,8 +265,8 @@ describe('F-20 somebody holds a lock', () => {
     }
     console.info(`F-20 table: ${refused} refused, slowest ${slowest.toFixed(0)} ms, livez ${lives} times`);
     expect(refused).toBeGreaterThanOrEqual(20);
-    // The bound is the statement timeout and its grace, once for the statement of the quota and once for the statement
-    // of the data.
+    // A request sends two statements, one for the quota and one for the data. Each can take the statement timeout and a
+    // short time after it.
     expect(slowest).toBeLessThan(6_500);
     expect(lives).toBeGreaterThan(20);
   }, 30_000);
@@ -282,8 +279,8 @@ describe('F-20 somebody holds a lock', () => {
     await locked(`SELECT * FROM gateway.quota WHERE app_id = '${starved.app}' FOR UPDATE`, async () => {
       const waiting = many(60, () => read(replica, '/conversations?website_id=web_1_1', starved.token));
       await pause(200);
-      // Send only as many requests at a time as there are free connections. The driver would put further requests
-      // behind the waiting statement.
+      // Send at most as many requests at once as connections are free. The driver would queue further requests behind
+      // the waiting statement.
       for (let round = 0; round < 5; round++) {
         const others = await many(4, () => read(replica, '/conversations?website_id=web_1_1'));
         for (const { status, ms } of others) expect([status, ms < 2_000], `${ms} ms`).toEqual([200, true]);
@@ -327,7 +324,7 @@ describe('F-24 the schema grows under replicas that serve', () => {
     mkdirSync(join(copy, 'src/store'), { recursive: true });
     cpSync(join(root, 'src/store/migrations'), folder, { recursive: true });
     const newest = readdirSync(folder).length;
-    // An expansion adds columns, tables and indexes that the version before does not know. Each migration changes one
+    // Newer migrations add columns, tables and indexes that this gateway does not know. Each migration changes one
     // table.
     const tables = [
       'platform.conversation',
@@ -379,8 +376,8 @@ describe('F-24 the schema grows under replicas that serve', () => {
     expect(told.get('writes 200') ?? 0).toBeGreaterThan(50);
     const [row] = await sql`SELECT count(*) AS n FROM gateway.operation WHERE planted = 'x'`;
     expect(Number(row?.['n'])).toBeGreaterThan(50);
-    // A gateway of the version before refuses to start on this store (store.test.ts), and its doctor would refuse too.
-    // Remove the migrations again.
+    // This gateway and its doctor refuse a store with unknown migrations (store.test.ts). Remove these migrations
+    // before the doctor runs.
     await sql`DELETE FROM public.gateway_migration WHERE version > ${newest}`;
     expect(await doctor(database)).toEqual([]);
   }, 60_000);

@@ -14,7 +14,10 @@ import { addEndpoint, answer, openReceiver, until, verified } from '../support/e
 import { times } from '../support/form.ts';
 import { pool, type Replica } from '../support/replica.ts';
 
-/** F-09 as a whole: twelve writers on three websites, two replicas that are killed, and readers of every kind. */
+/**
+ * Check F-09: twelve writers change three websites, and two replicas are killed meanwhile. Readers of every kind must
+ * get each receipt once.
+ */
 const SECONDS = times(4, 60);
 const WRITER = fileURLToPath(new URL('../support/faults/journal-writer.mjs', import.meta.url));
 const WRITERS = 6;
@@ -23,22 +26,20 @@ const WEBSITES = ['web_1_1', 'web_1_2', 'web_1_3'];
 interface Receipt {
   readonly event_id: string;
   readonly website_id: string;
-  /** The position of the receipt in the journal of its website. */
   readonly cursor: number;
 }
 
-/** The receipts that one reader got, in the order of their arrival. */
 class Taken {
   readonly positions = new Map<string, number[]>(WEBSITES.map((website) => [website, []]));
   readonly ids = new Map<string, string>();
   repeated = 0;
-  /** The number of repeated receipts where no repetition is allowed. */
+  /** The number of receipts that came twice although no repetition is allowed. */
   twice = 0;
   readonly wrong = new Set<string>();
 
   /**
-   * Records a page. `again` allows a repeated page: after a reconnect, the stream starts behind the last
-   * acknowledgement.
+   * `again` is true when the page may repeat receipts. This happens after a reconnect, because a socket starts behind
+   * its last acknowledgement.
    */
   page(events: readonly Receipt[], again = false): void {
     for (const { event_id, website_id, cursor } of events) {
@@ -109,7 +110,6 @@ it(
       return child;
     };
 
-    /** A reader goes on with the other replica when a request fails. */
     const reading = async (step: (door: Door) => Promise<void>): Promise<void> => {
       while (going) await step(door()).catch(() => pause(20));
     };
@@ -197,7 +197,6 @@ it(
       const total = [...heads.values()].reduce((sum, n) => sum + n, 0);
       const delivered = (): Set<string> => new Set(receiver.got.map(({ id }) => id));
       const all = [rest, mcp, socket];
-      // A reader that still lacks a receipt after this time has missed it.
       await until(() => all.every((taken) => taken.reached(heads)), 30_000).catch(() => undefined);
       await until(() => delivered().size >= total, 60_000).catch(() => undefined);
       going = false;

@@ -10,7 +10,10 @@ import { plant } from '../support/events/journal.ts';
 import { times } from '../support/form.ts';
 import { replaced } from '../support/functions.ts';
 
-/** F-09, the writers' half: the journals stay correct while writers roll back, are ended and are killed. */
+/**
+ * The part of check F-09 about writers: the journals stay correct while writers roll back, lose their connection or are
+ * killed.
+ */
 const WRITER = fileURLToPath(new URL('../support/faults/journal-writer.mjs', import.meta.url));
 const WRITERS = 6;
 const SECONDS = times(4, 60);
@@ -23,15 +26,14 @@ interface Counts {
 }
 
 interface Outcome {
-  /** The kinds of faults that the test found, each listed once. */
   readonly wrong: string[];
   readonly counts: Counts;
   readonly changes: number;
   readonly receipts: number;
   readonly looks: number;
   /**
-   * `doubles` counts changes with two receipts. `missed` counts changes without a receipt and receipts that a reader
-   * did not get.
+   * `doubles` is the number of changes with two receipts. `missed` is the number of changes without a receipt, plus the
+   * number of receipts that a reader did not get.
    */
   readonly doubles: number;
   readonly missed: number;
@@ -39,13 +41,13 @@ interface Outcome {
 
 interface Plan {
   readonly seconds: number;
-  /** Plants a defect before the writers start. */
   readonly defect?: (sql: postgres.Sql) => Promise<unknown>;
   readonly road?: 'outside';
 }
 
 /**
- * Runs twelve writers in two processes on three websites. One process is killed and replaced, and backends are ended.
+ * Runs twelve writers in two processes on three websites. Meanwhile, one process is killed and replaced, and
+ * connections are ended.
  */
 async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
   const database = await freshDatabase();
@@ -98,7 +100,7 @@ async function contest({ seconds, defect, road }: Plan): Promise<Outcome> {
           AND query LIKE '%public.change%' AND random() < 0.3`;
     }
     await Promise.all([finish(steady), finish(replacement)]);
-    // The backends still finish the statements that the killed process has sent.
+    // The killed process has sent statements that PostgreSQL still finishes. Wait for the end of these statements.
     await until(async () => {
       const [row] =
         await sql`SELECT count(*)::integer AS n FROM pg_stat_activity WHERE datname = ${name} AND query LIKE '%public.change%' AND pid <> pg_backend_pid()`;
@@ -134,8 +136,8 @@ async function until(met: () => Promise<boolean>): Promise<void> {
 }
 
 /**
- * A reader that asks for receipts behind its last seen position. The reader would miss a receipt that appears later at
- * a lower position.
+ * A reader that always asks for the receipts after the last position it has seen. It would miss a receipt that appears
+ * later at a lower position.
  */
 function watch(sql: postgres.Sql) {
   const seen = new Map<string, number>();
@@ -163,8 +165,8 @@ function watch(sql: postgres.Sql) {
 }
 
 /**
- * Compares the committed changes with the receipts by their transactions. Both sets must be equal, and positions must
- * run from 1 to the head. Returns each kind of fault with its count.
+ * Every committed change must have a receipt from the same transaction, and every receipt must have a change. Positions
+ * must run from 1 to the head without a gap. Returns the number of faults of each kind.
  */
 async function audit(sql: postgres.Sql): Promise<Map<string, number>> {
   const rows = await sql<{ wrong: string; n: number }[]>`

@@ -19,23 +19,23 @@ import {
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * The proxy of the fault tests proves itself on one ordinary INSERT, which it strikes at every message. Afterwards the
- * table has no row or one row, as the protocol says, and the client knows the truth. The database object works again at
- * once.
+ * Tests the proxy that the fault tests use. For each message of an ordinary INSERT, one run injects a fault at this
+ * message. Afterwards the table must have the number of rows that the protocol implies. The client must know the true
+ * result, and its database object must work again at once.
  */
 let database: TestDatabase;
 let proxy: WireProxy;
 let db: Database;
 let key = 0;
-/** The pools to close. A pool on a silent connection can close only after the proxy. */
+/** A pool cannot close while its connection does not answer. Therefore these pools are closed after the proxy. */
 const closing: Promise<void>[] = [];
 
 const INSERT = /INSERT INTO public\.scratch/;
 const LONG = `SELECT repeat('é', 100000)`;
 const STATEMENT_TIMEOUT = 2_000;
 
-// The messages of `postgres` 3.4.9 and PostgreSQL. The driver describes a statement with parameters before it binds
-// them.
+// The messages that `postgres` 3.4.9 and PostgreSQL exchange. The driver describes a statement with parameters before
+// it binds them.
 const FIRST: Messages = { frontend: 'PDHBES', backend: '1tT2DCZ' };
 const PREPARED: Messages = { frontend: 'BES', backend: '2DCZ' };
 
@@ -54,30 +54,23 @@ afterAll(async () => {
   await database.close();
 });
 
-/** Opens a pool with one connection, so that a statement is already prepared when it runs again. */
 const through = (name: string): Database =>
   openDatabase({ target: proxy.url(database.name), connections: 1, statementTimeout: STATEMENT_TIMEOUT, name });
 
 const insert = (on = db): Promise<{ key: number }[]> =>
   on.query(sql`INSERT INTO public.scratch (key) VALUES (${++key}) RETURNING key`);
 
-/** The result of an INSERT as a caller sees it, without the wording of the error. */
 const outcome = (inserting: Promise<{ key: number }[]>): Promise<string> =>
   inserting.then(
     ([row]) => (row?.key === key ? 'inserted' : `answered ${JSON.stringify(row)}`),
     (error: unknown) => (error instanceof StoreUnreachable ? 'unreachable' : `failed: ${String(error)}`),
   );
 
-/** The current number of rows with the latest key. */
 async function present(): Promise<number> {
   const [row] = await database.sql<{ n: string }[]>`SELECT count(*) AS n FROM public.scratch WHERE key = ${key}`;
   return Number(row?.n);
 }
 
-/**
- * The number of rows with the latest key after a cut. Waits until no backend is left that could still commit such a
- * row.
- */
 async function rows(): Promise<number> {
   for (const until = Date.now() + 5_000; ; await pause(2)) {
     const [left] = await database.sql<{ n: string }[]>`
@@ -113,7 +106,7 @@ it('the wire is read whatever segments it comes in', async () => {
     while (!answer.toString('latin1').endsWith(end)) await once(client, 'data');
   };
   const ready = 'Z\0\0\0\x05I';
-  await dribble(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]), 'N'); // these bytes are an SSLRequest
+  await dribble(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]), 'N'); // the bytes of an SSLRequest message
   await dribble(framed('', `\0\x03\0\0user\0postgres\0database\0${database.name}\0`), ready);
   await dribble(framed('Q', LONG), ready);
   expect(answer.length).toBeGreaterThan(200_000);
@@ -131,8 +124,8 @@ it('the wire is read whatever segments it comes in', async () => {
 });
 
 /**
- * The true result of an INSERT that is struck at a point. The row exists as soon as the Sync has passed. The server's
- * messages from Bind on come only after a Sync.
+ * The result of an INSERT after a fault at this point. The row exists when the Sync message has reached the server. The
+ * server sends its messages from BindComplete on only after the Sync.
  */
 const truth = ({ side, at, when }: MessagePoint, { frontend, backend }: Messages): { told: string; rows: number } => {
   const last = when === 'after' && at === (side === 'frontend' ? frontend : backend).length;
@@ -158,7 +151,10 @@ it.each([
 });
 
 describe('a named point', () => {
-  /** The messages of the latest INSERT that passed the proxy on one side. */
+  /**
+   * The letters of the messages of the latest INSERT on one side. A dash stands for a message that the proxy did not
+   * forward.
+   */
   const passed = (side: keyof Messages): string => {
     const last = proxy.log().findLast(({ text }) => text !== undefined && INSERT.test(text))?.exchange;
     const mine = proxy.log().filter(({ exchange, direction }) => exchange === last && direction === side);

@@ -16,7 +16,10 @@ import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.
 import { KEYS } from '../support/keys.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
 
-/** Sockets of the realtime interface that lose their store. Only the statements of the sockets go through the proxy. */
+/**
+ * Realtime sockets lose their connection to the store. Only the statements of the sockets go through the proxy that
+ * cuts connections.
+ */
 let gateway: TestGateway;
 let proxy: WireProxy;
 let db: Database;

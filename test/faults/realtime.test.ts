@@ -23,7 +23,7 @@ import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { pool, type Replica, startReplica } from '../support/replica.ts';
 
-/** Check F-16 on real processes: misbehaving clients, reconnects and killed replicas. */
+/** Check F-16 with real processes: some clients break the rules, some reconnect, and replicas are killed. */
 let gateway: TestGateway;
 beforeAll(async () => {
   gateway = await openTestGateway('empty');
@@ -37,7 +37,7 @@ afterAll(async () => {
 const sql = (): postgres.Sql => gateway.database.sql;
 const KEYS = { GATEWAY_KEYS: `k:${Buffer.alloc(32, 7).toString('base64')}` };
 
-/** The database address for a replica. The host of the suite's server is a socket folder. */
+/** The database address for a replica. The host is a folder with a socket, so it must be encoded. */
 const address = (): string => {
   const { host, port, name } = gateway.database;
   return `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
@@ -78,7 +78,7 @@ it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most'
     }
   })();
 
-  /** Takes a page. A repeated page must start right behind an acknowledgement that the client has sent. */
+  /** Records a page. A page that comes again must start directly after a cursor that the client has acknowledged. */
   let sentAck = new Map(acked);
   const take = (page: Frame, first: boolean): void => {
     pages++;
@@ -124,7 +124,8 @@ it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most'
       }
       client.end();
     } catch {
-      // The replica was killed. The store may or may not have the acknowledgement.
+      // The client sent an acknowledgement, and then the replica was killed. The store may or may not have this
+      // acknowledgement.
     }
     const next = replicas[reconnects % 2];
     if (next) door = doorOf(next);
@@ -212,7 +213,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
     while (storms) {
       const one = new Client(door.port, { ...session, ticket });
       await one.next('ready');
-      // The attach request can wait behind 1,200 streams that start at the same time.
+      // 1,200 streams start at the same time, and this attach request can wait behind them.
       one.send({ type: 'attach', id: 'a', subscription_id: ids[0] ?? '' });
       await one.next('attached', 20_000);
       await append(sql(), websites[0] ?? '', many(5));
@@ -228,13 +229,14 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
   const loud = await latencies(60);
   await pause(times(3_000, 8_000));
   const late = memory(replica);
-  // Let the acknowledgement storms go on until the gateway has cut enough clients, even on a slow machine.
+  // The clients go on until the gateway has cut more than ten of them. A slow machine needs up to a minute.
   for (const end = performance.now() + 60_000; cut <= 10 && performance.now() < end; ) await pause(100);
   storms = false;
   await storming;
   for (const raw of deaf) raw.socket.destroy();
   for (const one of mute) one.end();
-  // The pool opens connections to the store as it needs them. The test's own requests also keep some connections open.
+  // Connections to the store and requests of the test also need open files, so twelve more files than at the start are
+  // allowed.
   const settled = baseline + 12;
   for (let i = 0; i < 100 && files(replica) > settled; i++) await pause(100);
   const p = (all: number[], share: number): string => (all[Math.floor(all.length * share)] ?? 0).toFixed(0);
@@ -243,12 +245,13 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
       `good client p50 ${p(quiet, 0.5)} -> ${p(loud, 0.5)} ms, p95 ${p(quiet, 0.95)} -> ${p(loud, 0.95)} ms`,
   );
   expect(cut).toBeGreaterThan(10);
-  // Sixty clients leave at most twenty pages each unread, which is 36 MiB. The memory stays at that level.
+  // Sixty clients leave at most twenty pages each unread, which is 36 MiB in total. After that, the memory must not
+  // grow any more.
   expect(late).toBeLessThan(early + 40);
   expect(late).toBeLessThan(350);
   expect(files(replica)).toBeLessThanOrEqual(settled);
-  // The test prints the figure above. The bound only shows that the good client does not wait for clients that do not
-  // read.
+  // The limit is high, because the figure depends on the machine. It only shows that a client that reads its pages does
+  // not wait for clients that do not.
   expect(Number(p(loud, 0.95))).toBeLessThan(2_000);
   client.end();
   await replica.kill9();
@@ -282,7 +285,7 @@ it('F-16 connections of the store that die take no page with them', async () => 
     await pause(100);
   }
   await reading;
-  // The count can exceed 400, because replicas of earlier tests can have appended heartbeats.
+  // The number can exceed 400, because replicas of earlier tests can have appended heartbeats.
   expect(seen.length).toBeGreaterThanOrEqual(400);
   expect(seen).toEqual(Array.from({ length: seen.length }, (_, i) => i + 1));
   client.end();
@@ -312,7 +315,6 @@ it('WS-02 one ticket, fifty upgrades on two processes: one; and SIGTERM closes 1
   expect(performance.now() - began).toBeLessThan(10_000);
   expect(exit.code).toBe(0);
   for (const one of sockets) expect(await one.closed).toBe(1012);
-  // An origin with another spelling is refused on the other replica as well.
   expect(
     await new Raw(doorOf(b).port).upgrade(handshake(await openSession(doorOf(b), token), { Origin: `${ORIGIN}/` })),
   ).toBe(404);

@@ -8,14 +8,12 @@ import { freePort } from '../support/port.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * Check F-18: replicas stop and start again under load, one at a time. A client changes to the other replica only when
- * its connection is refused. Any answer other than a success counts as a failure.
+ * Check F-18: replicas stop and start again one after the other, under load. A client may change to the other replica
+ * only when its connection is refused. Any answer that is not a success is a failure.
  */
 const RESTARTS = times(2, 10);
 const CLIENTS = 8;
-/**
- * Milliseconds between two requests of a client. The load is high enough that requests run at each moment of a stop.
- */
+/** Milliseconds between two requests of a client. Short enough that requests are running whenever a replica stops. */
 const BREATH = times(50, 6);
 
 let database: TestDatabase;
@@ -40,7 +38,6 @@ interface Ask {
   readonly path: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text that the body of every successful answer contains. */
   readonly holds: string;
 }
 
@@ -73,7 +70,7 @@ const KINDS: readonly ((n: number) => Ask)[] = [
     holds: 'TASK_STATE_COMPLETED',
   }),
 ];
-/** One request in this many is a task. An installation may start a hundred tasks in 15 minutes. */
+/** One in this many requests starts a task, because an installation may start only a hundred tasks in 15 minutes. */
 const TASKS = times(40, 100);
 
 const kindOf = (n: number): Ask => {
@@ -82,7 +79,6 @@ const kindOf = (n: number): Ask => {
   return kind?.(n) ?? expect.fail('no kind');
 };
 
-/** Returns the status, body and headers of an answer. Rejects with the error that ended the connection. */
 function exchange(
   port: number,
   { path, body, headers = {} }: Ask,
@@ -123,7 +119,8 @@ it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fai
   const served = [0, 0];
   let [asked, refused, running] = [0, 0, true];
   const client = async (which: number): Promise<void> => {
-    // Half of the clients keep a connection to each replica, as proxies do. The other clients connect for each request.
+    // Half of the clients keep one connection to each replica, as proxies do. The others open a new connection for each
+    // request.
     const agent = which % 2 === 0 && new Agent({ keepAlive: true, maxSockets: 1 });
     while (running) {
       const n = asked++;
@@ -169,7 +166,7 @@ it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fai
   );
   expect(failures).toEqual([]);
   expect(Math.max(...ends)).toBeLessThan(10_000);
-  // Each stop must meet the load, so the replicas must have refused some connections.
+  // Check that clients were busy at each stop: the stopped replicas must have refused some connections.
   expect(refused).toBeGreaterThan(RESTARTS);
   expect(Math.min(...served)).toBeGreaterThan(RESTARTS * 10);
   const stored = await database.sql<{ text: string }[]>`
@@ -190,7 +187,8 @@ it('F-18 who asks while a replica starts is refused or answered, and never cut o
       seen.set(what, (seen.get(what) ?? 0) + 1);
     }
   };
-  // An earlier gateway listened for a moment before it opened the store. It cut somebody off in one start of three.
+  // In an earlier version, the gateway opened its port shortly before it opened the store. One start of three then cut
+  // the connection of a client.
   for (let round = 0; round < times(6, 12); round++) {
     starting = true;
     seen.delete(200);

@@ -5,7 +5,6 @@ import { StoreUnreachable, sqlState } from '../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
-/** A PostgreSQL that is alive but slow. Slow statements of one caller must not cost another caller the connection. */
 const STATEMENT_TIMEOUT = 1_000;
 let database: TestDatabase;
 let db: Database;
@@ -25,7 +24,7 @@ const backend = async (): Promise<number> => {
   return row?.pid ?? 0;
 };
 
-/** Repeats the condition, because the driver answers nobody before the waiting statements have ended. */
+/** Repeats the condition, because every statement fails until the slow statements have ended. */
 async function until(condition: () => Promise<boolean>): Promise<void> {
   for (let i = 0; i < 20; i++) {
     if (await condition().catch(() => false)) return;
@@ -48,7 +47,6 @@ it('statements in a long line are refused in time, and the connection that works
 it('statements that PostgreSQL ends by their time-out do not cost the others their connection', async () => {
   const before = await backend();
   const long = db.query(sql`SELECT pg_sleep(3)`);
-  // The second statement waits in line for at most half of its time.
   const next = pause(STATEMENT_TIMEOUT / 2).then(() => db.query(sql`SELECT 1 AS one`));
   const ended = await Promise.allSettled([long, next]);
   expect(ended[0]).toMatchObject({ status: 'rejected' });

@@ -7,8 +7,8 @@ import { times } from '../support/form.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * A2A tasks on two real replicas that are killed, stopped and ended (A2-05, A2-06, F-08, F-12, F-18). A lock on the
- * table that a task reads makes the task slow. The read waits for the lock, or for its timeout of 2.5 s.
+ * Checks A2-05, A2-06, F-08, F-12 and F-18: A2A tasks on two real replicas that are killed or stopped. A lock on a
+ * table makes the tasks slow. The read of a task then waits for the lock, for at most 2.5 s.
  */
 const LEASE = 10_000;
 const SKILL = { skill: 'contact_inspection', arguments: { contact_id: 'ctc_1_1_1' } };
@@ -56,7 +56,6 @@ async function ask({ url }: Replica, method: string, params: object, token = sen
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     signal: AbortSignal.timeout(40_000),
   });
-  // The tests of the A2A surface check the shape of this body.
   const body = (await response.json()) as { result?: WireTask & { task?: WireTask }; error?: { code: number } };
   if (body.result) return { task: body.result.task ?? body.result };
   return body.error ? { error: body.error } : { http: response.status };
@@ -81,7 +80,7 @@ async function states(): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ state, n }) => [state, Number(n)]));
 }
 
-/** Waits until the condition is true, at most `limit` milliseconds. Returns the milliseconds that it took. */
+/** Waits at most `limit` milliseconds for the condition. Returns how many milliseconds it took. */
 async function until(what: () => Promise<boolean>, limit: number): Promise<number> {
   const began = performance.now();
   while (!(await what())) {
@@ -91,12 +90,11 @@ async function until(what: () => Promise<boolean>, limit: number): Promise<numbe
   return performance.now() - began;
 }
 
-/** Runs `work` while nobody can read a contact. */
 const locked = <T>(work: () => Promise<T>): Promise<T> =>
   database.sql.begin(async (transaction) => {
     await transaction`LOCK TABLE platform.contact IN ACCESS EXCLUSIVE MODE`;
     return work();
-  }) as Promise<T>; // the driver's type unwraps arrays of promises
+  }) as Promise<T>; // the type of `begin` resolves arrays of promises, but this value is no array
 
 const swept = new Set(['failed', 'completed', 'canceled']);
 const settled = async (): Promise<boolean> => Object.keys(await states()).every((state) => swept.has(state));
@@ -120,7 +118,8 @@ describe('two replicas', () => {
   const RACES = times(60, 200);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
-    // The usual milliseconds of a task on this machine, so that the cancellation comes while the task runs.
+    // How many milliseconds a task usually takes on this machine. The test cancels a task earlier than that, while the
+    // task runs.
     let usual = 8;
     for (let race = 0; race < RACES; race++) {
       if (race % 50 === 0) sender = await issue(database.sql, 1);
@@ -162,7 +161,8 @@ describe('F-12 a replica dies with five tasks WORKING and three in the line', ()
       return sent;
     });
     const began = performance.now();
-    // A new task waits on the living replica. It gets a slot when the gateway finds the tasks of the dead process.
+    // Send one more task to the living replica. All slots are in use, so it starts only when the gateway has ended the
+    // tasks of the killed replica.
     const seventh = send(other, newMessage(), true);
     const replacement = start();
     for (const { id } of tasks) {

@@ -19,8 +19,8 @@ import { rpc as mcp } from '../support/surfaces/mcp.ts';
 import { examples, requestOf, urlOf, WEB, writer } from '../support/surfaces/wire.ts';
 
 /**
- * F-23: when a handler throws, the caller gets the usual 500 problem without the thrown text, and the process goes on.
- * An error that nothing catches ends the process at once, with an exit code for its supervisor.
+ * Check F-23. When a handler throws, the caller gets the usual 500 problem without the thrown text, and the process
+ * continues. An uncaught error ends the process at once, with an exit code for its supervisor.
  */
 const SECRET = 'planted-7f3a';
 const THROWN: readonly unknown[] = [
@@ -138,7 +138,7 @@ describe('F-23 a handler that throws', () => {
       const next = await a2a(gateway.port, holder.token, 'SendMessage', work(name, input));
       expect(next.body.result.task.status.state, name).toBe('TASK_STATE_COMPLETED');
     }
-    // The gateway also logged these defects. Remove the lines, because an unexpected DEFECT line fails the whole file.
+    // Remove these expected DEFECT lines from the log, because a DEFECT line that is left at the end fails the file.
     const told = gateway.log.filter((line) => line.startsWith('DEFECT tasks'));
     expect(told).toEqual(Object.keys(inputs).map(() => `DEFECT tasks Error: ${SECRET}`));
     for (const [i, line] of gateway.log.entries()) if (told.includes(line)) gateway.log[i] = '';
@@ -157,7 +157,6 @@ describe('F-23 what nobody has caught', () => {
       const { token } = await issue(database.sql, 1);
       const planted = join(folder, 'planted.mjs');
       const tool = pathToFileURL(join(fileURLToPath(packageRoot), 'dist/tools/discovery/gateway-context.js'));
-      // A planted module changes the test build: one handler leaves an error uncaught.
       writeFileSync(
         planted,
         `const { default: tool } = await import(${JSON.stringify(tool)});

@@ -33,7 +33,7 @@ import { pool, type Replica, startReplica } from '../support/replica.ts';
 const MAIN = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const KILLS = times(4, 10);
 const EVENTS = times(160, 400);
-/** The maximum number of attempts at one endpoint at the same time, over all replicas. */
+/** At most this many attempts run at one endpoint at the same time, counted over all replicas. */
 const IN_FLIGHT = 16;
 
 const settings = (receivers: readonly string[], schedule: string): Readonly<Record<string, string>> => ({
@@ -44,13 +44,16 @@ const settings = (receivers: readonly string[], schedule: string): Readonly<Reco
 const address = (database: TestDatabase): string =>
   `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`;
 
-/** The record of a webhook receiver. It covers each attempt from its first byte to its end, whichever side ends it. */
+/**
+ * Records the attempts at one webhook receiver. An attempt lasts from its first byte until one of the two sides ends
+ * it.
+ */
 class Ledger {
   readonly attempts = new Map<string, number>();
   readonly accepted = new Set<string>();
-  /** The number of attempts of deliveries that the receiver had already accepted. */
+  /** The number of attempts for deliveries that the receiver had already accepted. */
   repeated = 0;
-  /** The number of attempts that overlap another attempt of the same delivery. */
+  /** The number of attempts that started while another attempt of the same delivery was running. */
   twice = 0;
   readonly wrong = new Set<string>();
   readonly open = new Map<string, number>();
@@ -58,7 +61,7 @@ class Ledger {
 
   constructor(readonly secret: string) {}
 
-  /** Fails one first attempt in ten. Every other attempt takes up to 80 ms. */
+  /** The receiver fails the first attempt of one delivery in ten. All other attempts succeed after up to 80 ms. */
   readonly reply: Parameters<Receiver['reply']>[0] = (request, response, got) => {
     if (!verified(this.secret, got)) this.wrong.add('a delivery without its signature');
     this.attempts.set(got.id, (this.attempts.get(got.id) ?? 0) + 1);
@@ -87,8 +90,8 @@ class Ledger {
       () => {
         if (response.destroyed) return;
         if (!fails) this.accepted.add(got.id);
-        // Count the attempt as ended now, not when its connection closes. This process can see the next attempt before
-        // it sees the close.
+        // Count the attempt as ended before the answer is sent. The next attempt can arrive before this process sees
+        // the connection close.
         ended();
         answer(fails ? 500 : 200)(request, response, got);
       },
@@ -103,15 +106,15 @@ interface Outcome {
   readonly attempts: number;
   readonly repeated: number;
   readonly most: number;
-  /** `doubles` counts attempts that no kill explains. `missed` counts events that the receiver did not accept. */
+  /**
+   * `doubles` is the number of repeated attempts that were not caused by a kill. `missed` is the number of events that
+   * the receiver did not accept.
+   */
   readonly doubles: number;
   readonly missed: number;
   readonly seconds: number;
 }
 
-/**
- * Runs two replicas that deliver from one queue. Now and then one replica is killed while deliveries are in progress.
- */
 async function drain({
   kills,
   events,
@@ -125,12 +128,13 @@ async function drain({
   const receiver = await openReceiver();
   const { sql } = database;
   const { credential } = await issue(sql, 1);
-  // Subscribe to one event type only. Minutes after the import, a heartbeat of the family would add one delivery.
+  // Subscribe to one event type only. A subscription to the whole family would also get a heartbeat some minutes after
+  // the import.
   const { id, secret } = await addEndpoint(database, credential, receiver.url, { eventTypes: ['visitor.changed'] });
   const ledger = new Ledger(secret);
   receiver.reply(ledger.reply);
   await defect?.(sql);
-  // Keep one spare replica running, because a start of Node takes 1.2 s of a core.
+  // A start of Node takes 1.2 s of a core. Therefore keep one spare replica running.
   const spares = await pool(kills > 0 ? 1 : 0, {
     databaseUrl: address(database),
     env: settings([receiver.origin], '0,1,1,1,1'),
@@ -149,7 +153,6 @@ async function drain({
     while (killed < kills) {
       await pause(250);
       await until(() => ledger.open.size > 0 || told >= events);
-      // Kill the two replicas in turn, because both are working.
       await living[killed % 2]?.kill9();
       living[killed % 2] = await spares.take();
       killed++;
@@ -190,7 +193,6 @@ async function drain({
   }
 }
 
-/** The number of receipts that have not become deliveries yet. */
 async function behind(sql: postgres.Sql, endpoint: string): Promise<number> {
   const [row] = await sql<{ n: number }[]>`
     SELECT greatest(0, h.position - e.position)::integer AS n
@@ -324,14 +326,13 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
   const { credential } = await issue(database.sql, 1);
   const replica = await startReplica({
     databaseUrl: address(database),
-    // The settings permit the honeypot as well. It stays untouched only because the gateway does not follow redirects.
+    // The settings permit the address of the honeypot too. The honeypot gets no request, because the gateway does not
+    // follow redirects.
     env: settings([...bad.values(), good.origin, honeypot.origin], '0,2,2,2,2'),
   });
   try {
     await addEndpoint(database, credential, `${good.origin}/hook`);
-    /**
-     * Milliseconds from a receipt to its delivery, for 200 receipts in 4 s. The bad receivers have their own website.
-     */
+    /** Returns the milliseconds from a receipt to its delivery, for 200 receipts in 4 s. */
     const latencies = async (): Promise<number[]> => {
       const from = good.got.length;
       const took: number[] = [];
@@ -359,8 +360,8 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
     console.info(
       `F-11: a good receiver's p50 ${percentile(alone, 0.5)} ms and p95 ${p95} ms alone, ${percentile(beside, 0.5)} ms and ${besideP95} ms beside nine bad ones; memory ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
     );
-    // The gateway waits ten seconds for a receiver that hangs. The test only prints the slowdown of a good receiver,
-    // because a busy machine also affects it.
+    // The gateway waits ten seconds for a receiver that hangs, and a good receiver must not wait with it. A smaller
+    // delay of the good receiver is only printed, because a busy machine causes such a delay too.
     expect(besideP95).toBeLessThan(1_000);
     expect(after).toBeLessThan(before + 100);
     expect(honeypot.connections()).toBe(0);
@@ -412,7 +413,6 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     GATEWAY_DATA_DIR: folder,
     PORT: '0',
   };
-  // The first start makes a build. The test then starts that build itself, so that it can read the output.
   await (await startReplica({ databaseUrl: address(database) })).end();
   const child = spawn(process.execPath, [MAIN, 'serve'], { env: { PATH: process.env['PATH'] ?? '', ...env } });
   let told = '';
@@ -427,7 +427,7 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     await tell(database, 5);
     await until(async () => secured.length === 5 && (await queued(database)) === 0, 30_000);
     expect(await doctor(database)).toEqual([]);
-    // Also cause an error inside the gateway: the store refuses the dispatcher's statement.
+    // Cause an error inside the gateway too: a renamed column breaks the statement that queues deliveries.
     await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
     await tell(database, 1);
     await until(() => told.includes('delivery of webhooks failed'));
@@ -445,7 +445,6 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
   }
 }, 60_000);
 
-/** How the attempts at each receiver have ended. Each kind is listed once. */
 async function outcomes({ sql }: TestDatabase, ids: ReadonlyMap<string, string>): Promise<Map<string, string>> {
   const rows = await sql<{ id: string; found: string }[]>`
     SELECT endpoint_id AS id, string_agg(DISTINCT coalesce(error, response_status::text), ' ') AS found

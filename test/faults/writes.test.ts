@@ -9,23 +9,22 @@ import { generator, pickFrom } from '../support/random.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * The four writes under faults. A key has at most one effect, and an acknowledged write exists, whenever a process
- * dies. Every answer of a key is the same. At the end, the books of the ledger of writes balance. The long form is
- * writes-long.ts. It strikes at every point and keeps a storm going.
+ * Tests the four writes under faults. However a process dies, a key has at most one effect, and an acknowledged write
+ * is stored. All answers to a key are equal. At the end, the totals of the ledger of writes agree. The long form in
+ * writes-long.ts injects faults at every point.
  */
 const MINUTES = Number(process.env['WRITES_MINUTES'] ?? 0);
 const SEED = Number(process.env['WRITES_SEED'] ?? 1);
 const LIMIT = 120_000 + MINUTES * 120_000;
 
-// The messages of `postgres` 3.4.9 and PostgreSQL, for a new statement and for a prepared statement.
+// The messages that `postgres` 3.4.9 and PostgreSQL exchange, for a new statement and for a prepared statement.
 const FIRST: Messages = { frontend: 'PDHBES', backend: '1tT2DCZ' };
 const PREPARED: Messages = { frontend: 'BES', backend: '2DCZ' };
 type Cut = Exclude<Point, string>;
 
 let world: FaultWorld;
 let spares: Pool;
-/** The two replicas. A killed replica is replaced at once. */
-const slots: [Replica, Replica] = [] as never; // the slots are filled before the first test
+const slots: [Replica, Replica] = [] as never; // beforeAll fills both slots
 let kills = 0;
 let random: () => number;
 let faults: ReturnType<typeof faultsOn>;
@@ -36,8 +35,8 @@ const pick = <T>(list: readonly T[]): T => pickFrom(list, random);
 const tool = (): WriteName => pick(WRITES);
 const site = (): 1 | 2 => (random() < 0.5 ? 1 : 2);
 /**
- * The points to strike. The point after a message equals the point before the next message of the same side. The short
- * form therefore strikes after a message only at the last one.
+ * The points at which the test injects a fault. The short form leaves out the point after each message except the last
+ * one, because it equals the point before the next message.
  */
 const points = (messages: Messages): Cut[] =>
   everyPoint(messages).filter(({ side, at, when }) => LONG || when === 'before' || at === messages[side].length);
@@ -51,8 +50,8 @@ async function kill(slot: 0 | 1): Promise<void> {
 }
 
 /**
- * Starts a replacement. A start that meets a crash of the server ends with an error, and the test starts the replica
- * again like a supervisor.
+ * Starts a new replica. A start can fail because the server crashes at the same time. Then starts the replica again, as
+ * a supervisor does.
  */
 async function replacement(): Promise<Replica> {
   for (let attempt = 1; ; attempt++) {
@@ -82,7 +81,6 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Checks the effects, answers and ledger of all trials so far. */
 async function balance(what: string, began: number, meta: TaskMeta = {}): Promise<void> {
   const { wrong, trials, attempts, lostReplies, acknowledged, effects, doubles, lost } = await world.audit();
   meta.shown = { doubles, missed: lost };
@@ -95,7 +93,8 @@ async function balance(what: string, began: number, meta: TaskMeta = {}): Promis
 
 async function done(trial: Trial, from: () => readonly string[] = urls): Promise<void> {
   const told = await world.finish(trial, from);
-  // The platform's own writer commits everything or nothing, so an outcome is never unknown.
+  // The gateway's own store commits a write completely or not at all. A client therefore always learns the outcome in
+  // the end.
   expect(told.status, JSON.stringify(trial)).toBe(200);
 }
 
@@ -103,11 +102,11 @@ describe('F-01 kill -9 at every message of each write', () => {
   it('then the other replica ends what was begun, once', { timeout: LIMIT }, async () => {
     const began = performance.now();
     let struck = 0;
-    // Each kill costs a start of Node. The short form strikes every third point and the last one.
+    // Each kill costs a start of Node. The short form therefore uses only every third point and the last one.
     const striking = points(FIRST).filter((_, i, all) => LONG || i % 3 === 0 || i === all.length - 1);
     for (const at of striking) {
-      // One kill strikes all four writes, each on its own connection. The writes touch different rows, so none waits
-      // for another.
+      // One kill interrupts all four writes, each on its own connection. The writes change different rows, so no write
+      // waits for another.
       const trials = WRITES.map((name, i) => world.trial(name, i % 2 === 0 ? 1 : 2));
       let reached = 0;
       let killed: Promise<void> | undefined;
@@ -122,8 +121,8 @@ describe('F-01 kill -9 at every message of each write', () => {
         times: WRITES.length,
         run: async () => {
           if (++reached === WRITES.length) release();
-          // The write with its answer can already be over. The next write then waits for the same connection, so stop
-          // waiting after 300 ms.
+          // Wait until all four writes run, but at most 300 ms. A write can wait for a connection that another write
+          // uses, and then the four writes never run at the same time.
           await Promise.race([all, pause(300)]);
           killed ??= kill(0);
           await killed;
@@ -131,13 +130,13 @@ describe('F-01 kill -9 at every message of each write', () => {
       });
       const victim = slots[0].url;
       await Promise.all(trials.map((trial) => world.send(trial, victim)));
-      await killed; // the killed replica is also replaced by now
+      await killed; // after this, a new replica is in the slot
       expect(reached, label(at)).toBeGreaterThan(0);
       struck += reached;
       world.proxy.disarm();
       await Promise.all(trials.map((trial) => done(trial, () => [slots[1].url, slots[0].url])));
     }
-    // A kill usually strikes all four writes. On a busy machine, some writes have their answer before the kill.
+    // Not every kill interrupts all four writes, because on a busy machine some writes already have their answer.
     expect(struck).toBeGreaterThan(striking.length * WRITES.length * 0.4);
     lines.push(`F-01: ${struck} writes struck at ${striking.length} points`);
     await balance('F-01', began);
@@ -145,7 +144,6 @@ describe('F-01 kill -9 at every message of each write', () => {
 });
 
 describe('F-03 the connection is lost, the server lives', () => {
-  /** Ends the connections of the replica, so that no write is prepared on the new connections. */
   const forget = async (url: string): Promise<void> => {
     await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
     const headers = { authorization: `Bearer ${world.token}` };
@@ -158,7 +156,7 @@ describe('F-03 the connection is lost, the server lives', () => {
     timeout: LIMIT,
   }, async () => {
     const began = performance.now();
-    // Use one connection, so that the statement is already prepared when it runs again.
+    // With only one connection, a statement that runs again is already prepared.
     const env = { GATEWAY_DB_CONNECTIONS: '1' };
     const replica = await startReplica({ databaseUrl: world.proxy.url(DATABASE), env });
     const from = (): string[] => [replica.url];
@@ -170,7 +168,8 @@ describe('F-03 the connection is lost, the server lives', () => {
     ];
     for (const name of WRITES) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        // The short form tries each way of losing the connection with only one of the four writes.
+        // There are several ways to lose the connection. The short form tries each way with one of the four writes, the
+        // long form with all four.
         if (!LONG && i % 4 !== WRITES.indexOf(name)) continue;
         for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);
@@ -248,7 +247,8 @@ describe('F-08 a replica that is stopped in the middle', () => {
 });
 
 /**
- * Clients write without a break and finish every key, while `harm` does its work. `harm` gets the list of all trials.
+ * Clients send writes without a pause until `harm` has ended. Each client repeats a write until it has an answer.
+ * `harm` gets the list of all writes.
  */
 async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 10, every = 120): Promise<Trial[]> {
   const made: Trial[] = [];
@@ -257,7 +257,6 @@ async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 
     while (!over) {
       const trial = world.trial(tool(), site());
       made.push(trial);
-      // Now and then the client is impatient and sends one key to both replicas at the same time.
       if (random() < 0.1) await Promise.all(urls().map((url) => world.send(trial, url)));
       await done(trial, () => (random() < 0.5 ? urls() : urls().reverse()));
       await pause(random() * every);
@@ -273,7 +272,10 @@ async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 
 const slowest = (trials: readonly Trial[]): number =>
   Math.max(...trials.flatMap(({ told }) => told.map((one: Told) => ('ms' in one ? one.ms : 0))));
 
-/** Repeats the fault `n` times, and longer until `enough` is true. A slow machine makes only few writes meanwhile. */
+/**
+ * Repeats the fault at least `n` times, and then until `enough` is true. On a slow machine, `n` faults can hit too few
+ * writes.
+ */
 const repeat = async (n: number, fault: () => Promise<unknown>, enough = (): boolean => true): Promise<void> => {
   for (let i = 0; i < n || !enough(); i++) {
     if (i >= n * 20) throw new Error(`too few writes beside ${i} faults`);

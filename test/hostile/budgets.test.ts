@@ -14,7 +14,6 @@ import { type Issued, issue } from '../support/credentials.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, Client, http, mcp, note, serve } from '../support/hostile/served.ts';
 
-/** Tests the memory that callers use. The budgets are small enough to run out in a test. */
 const KIB = 1024;
 const BUDGETS = { unread: { inAll: 400 * KIB, share: 20 * KIB }, bodies: { inAll: 400 * KIB, share: 100 * KIB } };
 const LARGE = 32 * 1024 * KIB;
@@ -26,7 +25,8 @@ const lines: Record<string, unknown>[] = [];
 beforeAll(async () => {
   gateway = await openTestGateway();
   caller = await gateway.issue({ authors: ['opr_1_1_3'] });
-  // A reply to the caller's app that is too large for the kernel's buffer.
+  // A reply that is larger than the kernel's buffer, so a part of it stays in the gateway's memory. It counts for the
+  // caller's app.
   const large: RequestHandler = (request, response, { record }) => {
     if (request.url !== '/large') return false;
     record.app = caller.app;
@@ -88,7 +88,7 @@ it('a caller whose share of unread answers is used up is refused before the call
 });
 
 it('RL-04 a write that was done is never answered 429 for its size: its receipt is sent, and booked as allowed', async () => {
-  // 4,000 characters of six bytes each make an answer of 24 KB. Only 20 KB may be unread.
+  // 4,000 characters take six bytes each in JSON, which makes an answer of 24 KB. The limit for unread bytes is 20 KB.
   const text = '\u0001'.repeat(4_000);
   for (const [n, bytes] of [
     http(
@@ -145,7 +145,6 @@ it('bodies under way are bounded for a network, and given back', async () => {
   await expect.poll(() => server.held().requests).toBe(0);
   const whole = note(caller.token, 'after the crowd');
   expect((await Client.send(server.port, whole, 500)).answers().map(({ status }) => status)).toEqual([200]);
-  // The gateway keeps no body at all when the token has the wrong form.
   const stranger = new Client(server.port);
   stranger.write(http('POST /mcp', ['Authorization: Bearer nonsense', 'Content-Length: 60000']));
   await expect.poll(() => stranger.answers().map(({ status }) => status)).toEqual([401]);
@@ -179,7 +178,7 @@ it('a network that floods with tokens nobody knows holds up only itself: new tok
   let floods = true;
   for (let n = 0; n < 700; n++) {
     const socket = connect({ port: served.port, host: '127.0.0.1' });
-    socket.on('error', () => undefined); // the gateway may cut connections of a crowd
+    socket.on('error', () => undefined); // the gateway may cut this connection
     const again = (): void => {
       if (floods) socket.write(http('GET /api/v1/context', [bearer(newSecret('installation_test'))]));
     };

@@ -4,13 +4,13 @@ import { type Issued, issue } from '../support/credentials.ts';
 import { bearer, Client, http, mcp, note, type Served, serve } from '../support/hostile/served.ts';
 
 /**
- * Tests what the contract does not describe: the life of a connection, memory and the log. Every request goes to
- * `gateway serve`.
+ * Tests what the API contract does not describe: how long connections live, how much memory they use, and what the log
+ * says. Every request goes to a real `gateway serve`.
  */
 let served: Served;
 let attacker: Issued;
 let victim: Issued;
-/** The id of a conversation with 100 messages of 32,768 characters. */
+/** A conversation with 100 messages of 32,768 characters. */
 let long: string;
 
 const LIST = 'GET /api/v1/conversations?website_id=web_1_1&limit=100';
@@ -81,7 +81,7 @@ describe('pipelined requests', () => {
       for (const client of clients) client.socket.resetAndDestroy();
     }
     await served.quiet();
-    // If each connection kept its 140 KB, the memory would grow by 140 MB.
+    // If the gateway kept 140 KB for each connection, the memory would grow by 140 MB.
     expect(served.rss() - before).toBeLessThan(90);
   });
 
@@ -100,7 +100,8 @@ describe('unread replies', () => {
   it('are bounded over MCP too, each app by its own share, and others are served meanwhile', async () => {
     await served.quiet();
     const before = served.rss();
-    // Ask for seven pages on each connection, because the kernel's buffers take the first pages.
+    // Ask for seven pages on each connection. The kernel's buffers take the first pages, and only the later pages stay
+    // in the gateway.
     const page = mcp(attacker.token, 'conversation_messages', { conversation_id: long, limit: 100 });
     const clients = Array.from({ length: 25 }, () => new Client(served.port));
     for (const client of clients) {
@@ -114,7 +115,8 @@ describe('unread replies', () => {
       await pause(100);
     }
     expect(most).toBeGreaterThan(1024 * 1024);
-    // Calls that started before the app's share was full may exceed the budget.
+    // This limit is higher than the app's share of memory, because some calls can start just before the app has used up
+    // its share.
     expect(most).toBeLessThanOrEqual(20 * 1024 * 1024);
     expect(served.rss() - before).toBeLessThan(250);
     for (const client of clients) client.socket.resume();

@@ -18,7 +18,10 @@ import {
 } from '../support/oauth/oauth.ts';
 import { rpc } from '../support/surfaces/mcp.ts';
 
-/** A consent is what its page showed. A later change of the credential can narrow the consent but cannot widen it. */
+/**
+ * A consent grants only what its page showed. When the credential changes later, the consent can lose rights but never
+ * gain any.
+ */
 const SCOPES = ['website_read', 'conversation_read', 'contact_read', 'contact_read_pii'] as const;
 const FLAGS: readonly DataAccess[] = ['pii', 'message_content', 'internal_notes'];
 const CONTACTS = '/api/v1/contacts?website_id=web_1_1&limit=100';
@@ -27,7 +30,7 @@ type Interface = 'rest' | 'mcp';
 
 let gateway: TestGateway;
 let names: string[];
-/** Three channels with few conversations. Two of them together have fewer conversations than a page holds. */
+/** Three channels with so few conversations that those of two channels fit on one page. */
 let channels: [one: string, two: string, three: string];
 
 beforeAll(async () => {
@@ -52,7 +55,6 @@ async function change(client: TestClient, flags: readonly DataAccess[], limits: 
         subsite_ids = ${list(subsite_ids)} WHERE id = ${client.credential}`;
 }
 
-/** Calls a tool over the interface that the token is for, and returns the text. */
 async function called(on: Interface, access: string, tool: string, path: string, input: object): Promise<string> {
   if (on === 'rest') return (await gateway.ask(path, { token: access })).text;
   return (await rpc(gateway.port, access, 'tools/call', { name: tool, arguments: input })).text;
@@ -65,7 +67,6 @@ const conversations = (on: Interface, access: string): Promise<string> =>
     limit: 100,
   });
 
-/** The flags and restrictions of the token that `gateway_context` reports. */
 async function context(on: Interface, access: string): Promise<{ flags: string[]; restrictions: Limits }> {
   const text = await called(on, access, 'gateway_context', '/api/v1/context', {});
   const body = JSON.parse(text);
@@ -81,7 +82,6 @@ interface Given {
   readonly refreshed: () => Promise<string>;
 }
 
-/** Performs a whole consent: asks, shows the page, approves and redeems the code, as a browser and an app do. */
 async function consent(on: Interface, client: TestClient, session: string): Promise<Given> {
   const changes = { resource: RESOURCE[on], scope: SCOPES.join(' ') };
   const { exchange } = await consented(gateway, client, {
@@ -120,7 +120,6 @@ describe.each(['rest', 'mcp'] as const)('CP-04 a consent given over the page hol
       expect(shown(text)).toBe(0);
       expect((await context(on, access)).flags).toEqual([]);
     }
-    // The credential's own token shows the names. A new consent whose page has shown them also does.
     const open = await consent(on, client, session);
     expect(shown(await contacts(on, open.access))).toBeGreaterThan(5);
     expect((await context(on, open.access)).flags.sort()).toEqual([...FLAGS].sort());
@@ -148,7 +147,6 @@ describe.each(['rest', 'mcp'] as const)('CP-04 a consent given over the page hol
     for (const access of [restricted.access, await restricted.refreshed()]) {
       expect(listed(await conversations(on, access))).toBe(both);
       expect((await context(on, access)).restrictions).toEqual({ channel_ids: [one, two] });
-      // A tool that needs an unrestricted credential is refused and not listed.
       expect(shown(await contacts(on, access))).toBe(0);
       expect(await contacts(on, access)).not.toContain('ctc_1_1_');
     }
@@ -206,7 +204,7 @@ describe('CP-04 a page that was shown before the credential changed', () => {
     }
     const consents = await gateway.database.sql`SELECT FROM gateway.consent WHERE credential_id = ${client.credential}`;
     expect(consents).toHaveLength(0);
-    // A client cannot forge the CSRF token of a current page from an old page.
+    // A client cannot compute the CSRF token of a new page from the token of an old page.
     const after = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
     const [now = ''] = csrfOf(after).split('.');
     const forged = await send(csrfOf(before).replace(/^[^.]*/, now), 'approve');

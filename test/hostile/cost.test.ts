@@ -8,7 +8,6 @@ import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { KEYS } from '../support/keys.ts';
 
-/** RL-01: the bytes of a body above the free size cost units, even when the bucket is empty. */
 let database: TestDatabase;
 beforeAll(async () => {
   database = await freshDatabase('empty');
@@ -46,7 +45,7 @@ describe('RL-01 the bytes of a body', () => {
     const { authority, left } = await call(corridor, app);
     await corridor.payFor(authority, bytes);
     expect(corridor.quotaOf(authority)?.remaining).toBe(left - units);
-    // Another process sees the same bucket when this process gives back its leased units.
+    // The units that a process has leased go back to the bucket, so a call in another process sees them.
     expect((await call(corridor, app)).left).toBe(left - units - 1);
   });
 
@@ -56,7 +55,8 @@ describe('RL-01 the bytes of a body', () => {
     const { authority } = await call(one, app);
     await one.payFor(authority, 21 * 128 * KIB);
     expect(one.quotaOf(authority)?.remaining).toBe(0);
-    // The app owes sixteen units, which take sixteen seconds. One more unit pays for the call.
+    // The app owes sixteen units, and it gets one unit each second. The next call needs one more unit, so it waits up
+    // to seventeen seconds.
     const waits = [await call(one, app), await call(other, app)].map(codeOf);
     for (const wait of waits) {
       const [, seconds] = /^quota_exceeded (\d+)$/.exec(wait) ?? expect.fail(wait);
@@ -69,7 +69,8 @@ describe('RL-01 the bytes of a body', () => {
     const corridor = await open();
     const app = await issue(database.sql, 1, { perMinute: 600, burst: 2 });
     const { authority } = await call(corridor, app);
-    // Ten units come each second. Each call costs one unit, and its body costs two.
+    // The app gets ten units each second. A call costs one unit and its body two more, so about three calls succeed
+    // each second.
     const began = performance.now();
     await corridor.payFor(authority, 3 * 128 * KIB);
     let done = 0;

@@ -20,7 +20,6 @@ const told = {
   log: (message: string): void => void (/other users/.test(message) && said.push(message)),
   warn: (message: string): void => void (/other users/.test(message) && said.push(`warning: ${message}`)),
 };
-/** A start with the operator's own PostgreSQL. It needs only the key file. */
 const beside = (): Promise<unknown> =>
   openKeys({ keys: undefined, dataDir: folder, databaseUrl: 'postgres://127.0.0.1/gateway' }, told);
 const embedded = async (): Promise<void> => (await openEmbedded({ dataDir: folder, ...told })).stop();

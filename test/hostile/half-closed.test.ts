@@ -26,15 +26,15 @@ afterAll(() => gateway.close());
 
 const PAGES = 20;
 /**
- * The bytes that the kernel takes for a client that does not read (4 MiB on Linux), and half of the gateway's own
- * buffer.
+ * KERNEL is the number of bytes that the kernel buffers for a client that does not read (4 MiB on Linux). OURS is half
+ * of the gateway's own buffer.
  */
 const KERNEL = 4.1 * 2 ** 20;
 const OURS = 0.5 * 2 ** 20;
 
 /**
- * True when this process, which is also the server, still holds its end of a connection. The kernel's table then shows
- * the inode.
+ * True while the server still holds its end of this connection. The server runs in this process. For a connection in
+ * use, the kernel's table of connections shows an inode.
  */
 function held(client: number): boolean {
   const end = (port: number): string => `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
@@ -51,8 +51,8 @@ it('WS-06 a client that closes its half and does not read is let go, also where 
   for (let i = 0; i < PAGES; i++) await append(gateway.database.sql, 'web_1_1', Array(100).fill('visitor.changed'));
   const subscriptions: string[] = [];
   for (let i = 0; i < 20; i++) subscriptions.push((await create(gateway, token, definition(['web_1_1']))).id);
-  // The client acknowledges pages that it has not read. It gets their cursors from a twin socket with the same pages.
-  // It goes on until some pages wait in the gateway.
+  // The client acknowledges pages without reading them, until some pages wait in the gateway. It gets the cursors from
+  // a second socket that receives the same pages.
   raw.socket.pause();
   const say = (value: object): void => void raw.socket.write(frame(0x81, Buffer.from(JSON.stringify(value))));
   const twin = await connected(gateway, token);

@@ -6,8 +6,9 @@ import { bearer, Client, http, mcp, note, type Served, serve } from '../support/
 import { generator } from '../support/random.ts';
 
 /**
- * Draws random lives of connections: requests of every surface, pipelined, half-closed, reset, slow, upgraded or broken
- * off. Afterwards the budgets are empty. The metrics, the log and the audit agree with each other and with the clients.
+ * Each life is one connection with a random sequence of requests: of every surface, pipelined, half-closed, reset,
+ * slow, upgraded or incomplete. Afterwards the gateway must hold no memory for any request. The metrics, the log, the
+ * audit and the clients must agree on what happened.
  */
 const LIVES = times(10_000, 1_000_000);
 const AT_ONCE = 32;
@@ -29,7 +30,6 @@ const handshake = (...fields: string[]): string[] => [
 ];
 
 let notes = 0;
-/** Whole requests as bytes, one of each kind. */
 const KINDS: readonly ((token: string) => string)[] = [
   (token) => http('GET /api/v1/context', [bearer(token)]),
   (token) => http('GET /api/v1/contacts/ctc_1_1_1', [bearer(token)]),
@@ -57,7 +57,7 @@ const KINDS: readonly ((token: string) => string)[] = [
   (token) => note(token, `life ${++notes}`),
   () => http('GET /livez', ['Connection: Upgrade', 'Upgrade: h2c']),
 ];
-/** Bytes that are not a whole request, or that end their connection. */
+/** The last bytes of a connection: an incomplete request, or a request after which the server closes the connection. */
 const ENDS: readonly ((token: string) => string)[] = [
   () => 'rubbish\r\n\r\n',
   () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
@@ -72,13 +72,11 @@ const ENDS: readonly ((token: string) => string)[] = [
     ),
   (token) => http('POST /mcp', [bearer(token), JSON_TYPE, 'Content-Length: 900', 'Accept: */*']),
   () => 'GET /api/v1/websites HTTP/1.1\r\nHost: a\r\n',
-  // The gateway answers this request before the body comes. The body turns out to be unreadable.
+  // The gateway answers this request as soon as it has the head. The body that follows is malformed.
   () => `${http('POST /nothing', ['Transfer-Encoding: chunked'])}5\r\nhello\r\nZZ\r\n`,
 ];
 
-/**
- * Runs one life. Resolves with the answers that the client has seen. Throws when there are more answers than requests.
- */
+/** Returns the answers that the client got. Throws when there are more answers than requests. */
 async function live(random: () => number): Promise<{ status: number; id: string }[]> {
   let asked = 0;
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)] ?? expect.fail('nothing to pick');
@@ -96,7 +94,6 @@ async function live(random: () => number): Promise<{ status: number; id: string 
       asked++;
     }
     if (random() < 0.1) {
-      // Write the request slowly, in pieces that end anywhere.
       const cut = Math.floor(random() * bytes.length);
       client.write(bytes.slice(0, cut));
       await pause(random() * 20);
@@ -137,7 +134,7 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   await served.quiet(120);
-  // Scrapes within one second share an answer, so wait for a new one.
+  // The gateway computes its metrics at most once a second, so wait for new metrics.
   await pause(1_200);
   const text = await served.metrics();
   await pause(700);
@@ -158,13 +155,13 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
     `lives ${LIVES}, seed ${SEED}: ${lines.length} requests, ${seen.length} answers seen, ${unfinished} unfinished,`,
     `${written?.notes} notes, resident memory ${before.toFixed(0)} MB +${grown.toFixed(0)}`,
   );
-  // Each started request has one log line and counts once. A write also has one audit record.
+  // Each request that the gateway started has exactly one log line and counts once in the metrics. Each write also has
+  // one audit record.
   expect(lines.length - byId.size).toBe(0);
   expect(counted).toBe(lines.length);
   expect(seen.filter(({ id, status }) => byId.get(id)?.status !== status)).toEqual([]);
   expect(done.map(({ operation_id }) => operation_id).sort()).toHaveLength(written?.notes ?? -1);
   expect(lines.filter(({ operation }) => operation === 'visitor_note_add')).toHaveLength(audited.length);
-  // Check that the run really had many answers and many unfinished requests.
   expect(seen.length).toBeGreaterThan(LIVES / 2);
   expect(unfinished).toBeGreaterThan(LIVES / 50);
   expect(written?.notes).toBeGreaterThan(LIVES / 50);

@@ -16,7 +16,6 @@ import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { Bench, isRoot, nobody, postmasterPid, query } from '../support/embedded.ts';
 import { startReplica } from '../support/replica.ts';
 
-/** Tests other processes on the host against the store that the gateway runs itself. */
 let bench: Bench;
 let made: string;
 beforeAll(async () => {
@@ -31,8 +30,8 @@ afterEach(() => bench.clean());
 afterAll(() => bench.remove());
 
 /**
- * Greets PostgreSQL as a role and prints the first message of the server. `R` means that the server lets the role in,
- * `E` that it refuses.
+ * A program that connects to PostgreSQL with a role and prints the type of the server's first message. `R` means that
+ * the server accepts the role. `E` means that it refuses.
  */
 const GREETING = `
   const [path, role] = process.argv.slice(1);
@@ -49,8 +48,8 @@ const GREETING = `
   });`;
 
 /**
- * The first message that a process of this user gets at the server's socket. The path through PostgreSQL's working
- * folder avoids closed folders.
+ * Returns the server's first message to a process of this user. The path leads through the working directory of
+ * PostgreSQL, because the user may not enter the folder of the socket.
  */
 async function greeted(dataDir: string, role: string, user: { uid?: number; gid?: number }): Promise<string> {
   const path = `/proc/${postmasterPid(dataDir)}/cwd/.s.PGSQL.5432`;
@@ -63,7 +62,7 @@ async function greeted(dataDir: string, role: string, user: { uid?: number; gid?
   return said.trim();
 }
 
-/** A data folder whose PostgreSQL runs as `nobody`, as on a machine without a user `postgres`. */
+/** A data folder whose PostgreSQL runs as `nobody`. This happens on a machine without a user `postgres`. */
 function ofNobody(): string {
   const dataDir = bench.dataDir();
   execFileSync('cp', ['-a', join(made, 'postgres'), dataDir]);
@@ -119,7 +118,8 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
     await Promise.all([theirs.stop(), roots.stop()]);
     const alone = await bench.open(dataDir);
     expect(await others(dataDir)).toEqual(REFUSED);
-    // When a gateway starts second, as the same user as the server, the server lets it in.
+    // The second gateway runs as the user of the server, and the server must accept it. From then on, the server also
+    // accepts other processes of this user.
     const later = await bench.start(dataDir, { user: nobody });
     expect(later.said).toMatchObject({ adopted: true });
     expect(await Promise.all([own(dataDir), others(dataDir)])).toEqual([LET_IN, LET_IN]);

@@ -19,16 +19,15 @@ import {
   token,
 } from '../support/oauth/oauth.ts';
 
-/** Tests what strangers and clients can do at the token endpoint when they ask very often. */
 const CREDENTIALS = { grant_type: 'client_credentials', resource: RESOURCE.rest } as const;
 /**
- * ADDRESS is the number of failures that one address can make at once. PROCESS is the number of further look-ups of the
- * whole process.
+ * Limits for requests that come at once. ADDRESS is the number of failed client look-ups for each network address.
+ * PROCESS is the number of further look-ups for all addresses together.
  */
 const ADDRESS = 60;
 const PROCESS = 60;
 
-/** A client id that nobody has, with a secret of the right form. A stranger cannot make up anything stronger. */
+/** A random client id with a secret of the right format. A stranger has nothing better to try. */
 const stranger = (): string =>
   basic({ credential: `crd_${randomBytes(16).toString('hex')}`, secret: newSecret('secret') });
 
@@ -36,10 +35,10 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
   let database: TestDatabase;
   let gateway: TestGateway;
   let statements = 0;
-  /** The extra milliseconds that the store takes for a look-up. */
+  /** The milliseconds by which the test delays each look-up. */
   let slow = 0;
 
-  /** Starts a gateway. Each test has a new one with full budgets, because the budgets are in memory. */
+  /** Starts a new gateway. The limits are kept in memory, so each test starts with full limits. */
   const fresh = async (): Promise<TestGateway> => {
     const count: Pick<Database, 'query' | 'read'> = {
       query: (statement) => {
@@ -88,7 +87,7 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
     statements = 0;
     const { looked, slow, seconds } = await flood(port, ['127.0.0.1'], stranger, 600);
     expect(looked + slow).toBe(600);
-    // Each second, the address gets one failure back, and the process gets five look-ups back.
+    // Each second permits six more look-ups: one for the address and five for the whole process.
     expect(looked).toBeLessThanOrEqual(ADDRESS + PROCESS + Math.ceil(seconds * 6));
     expect(statements).toBe(looked);
   }, 60_000);
@@ -139,7 +138,8 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
     expect(looked).toBeGreaterThanOrEqual(ADDRESS);
     expect(looked).toBeLessThanOrEqual(ADDRESS + Math.ceil(seconds));
     expect(looked + slow).toBe(300);
-    // A client that the gateway has never seen can still use the budget of the whole process.
+    // The address has used up its own look-ups. A client that the gateway does not know yet can still use a look-up of
+    // the whole process.
     expect((await token(doorFrom(port, '127.0.0.5'), client, CREDENTIALS)).status).toBe(200);
   }, 60_000);
 
@@ -162,7 +162,6 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
       tries++;
     } while (answer.status === 429 && performance.now() - began < 20_000);
     expect(answer.status, `after ${tries} tries`).toBe(200);
-    // The gateway now remembers the client.
     for (let at = 0; at < 5; at++)
       expect((await post(here, '/oauth/revoke', { token: 'x' }, { authorization: basic(late) })).status).toBe(200);
     flooding = false;
@@ -191,7 +190,10 @@ describe('RL-02 tokens that a client mints', () => {
     await sql`UPDATE gateway.token SET created_at = created_at - make_interval(secs => ${seconds})`;
     await sql`UPDATE gateway.refresh_token SET created_at = created_at - make_interval(secs => ${seconds})`;
   };
-  /** Expects a refusal because of too many tokens. Returns the seconds after which the client may try again. */
+  /**
+   * Expects a refusal because the client asked for too many tokens. Returns the seconds after which the client may try
+   * again.
+   */
   function expectTooMany({ status, headers, body }: Answer): number {
     expect([status, body.error]).toEqual([429, 'too_many_tokens']);
     expect(body.error_description).toContain('60 tokens');
@@ -209,7 +211,6 @@ describe('RL-02 tokens that a client mints', () => {
       statuses.push((await token(gateways[at % 2] ?? first(), busy, CREDENTIALS)).status);
     expect(statuses).toEqual([...Array(RATE).fill(200), ...Array(12).fill(429)]);
     const wait = expectTooMany(await token(first(), busy, CREDENTIALS));
-    // Another credential on the same gateway has its own rate of tokens.
     expect((await token(first(), other, CREDENTIALS)).status).toBe(200);
     await pass(wait - 5);
     expectTooMany(await token(first(), busy, CREDENTIALS));
@@ -224,7 +225,8 @@ describe('RL-02 tokens that a client mints', () => {
     );
     const given = all.filter(({ status }) => status === 200).length;
     expect(given).toBeGreaterThanOrEqual(RATE);
-    // The pools have eight connections, so at most eight requests more than the rate succeed.
+    // The pools have eight connections, so eight requests can pass the check at once. At most eight tokens more than
+    // the limit are issued.
     expect(given).toBeLessThanOrEqual(RATE + 8);
     expect(all.filter(({ status }) => status === 429)).toHaveLength(200 - given);
   }, 60_000);
@@ -244,7 +246,7 @@ describe('RL-02 tokens that a client mints', () => {
     const [one, two] = [await consent(), await consent()];
     let { refresh_token: refresh, access_token: access } = one.body;
     let used = '';
-    // The exchange of the code was the first of the sixty requests of the consent.
+    // A consent may make sixty requests a minute. The exchange of the code was the first of them.
     for (let at = 1; at < RATE; at++) {
       used = refresh;
       const answer = await token(gateways[at % 2] ?? first(), client, refreshing(refresh));
@@ -254,12 +256,12 @@ describe('RL-02 tokens that a client mints', () => {
     const wait = expectTooMany(await token(first(), client, refreshing(refresh)));
     for (const gateway of gateways) expectTooMany(await token(gateway, client, refreshing(refresh)));
     expect((await first().ask('/api/v1/websites', { token: access })).status).toBe(200);
-    // Each consent has its own rate, because an app can have consents of many people.
+    // Each consent has its own limit, because one app can have the consents of many people.
     expect((await token(first(), client, refreshing(two.body.refresh_token))).status).toBe(200);
     await pass(wait);
     const again = await token(first(), client, refreshing(refresh));
     expect(again.status, again.text).toBe(200);
-    // A refresh token that was already used still ends the consent, even when the rate is used up.
+    // A refresh token that is used twice ends the consent, even when the limit is reached.
     expectRefused(await token(first(), client, refreshing(used)), 'invalid_grant', 'reused');
     expectRefused(await token(first(), client, refreshing(again.body.refresh_token)), 'invalid_grant', 'ended');
   }, 60_000);

@@ -2,7 +2,10 @@ import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-/** A page is bounded in bytes, and a search in rows. A walk along the cursors must meet every row once. */
+/**
+ * The size of a page is limited in bytes, and a search reads only a limited number of rows for each page. When a client
+ * follows the cursors, it must get every row exactly once.
+ */
 let gateway: TestGateway;
 let token: string;
 beforeAll(async () => {
@@ -15,7 +18,6 @@ afterAll(() => gateway.close());
 const SEARCHED = 10_000;
 const PAGE_BYTES = 524_288;
 
-/** Plants rows without triggers, because these tests do not look at receipts. */
 const planted = (sql: postgres.Sql, text: string): Promise<unknown> =>
   sql.begin((one) => one.unsafe(`SET LOCAL session_replication_role = replica; ${text}`));
 
@@ -29,7 +31,6 @@ const website = (sql: postgres.Sql): Promise<unknown> =>
   );
 
 interface Walk {
-  /** The ids of the rows on each page. */
   readonly pages: string[][];
   readonly bytes: number[];
 }
@@ -50,7 +51,6 @@ async function walk(path: string, member: string, bearer = token): Promise<Walk>
 }
 
 describe('pages of long texts', () => {
-  /** Creates a conversation with one message for each size, in the order of the ids. */
   async function conversation(id: number, sizes: readonly number[], letter = 'x'): Promise<string> {
     await planted(
       gateway.database.sql,
@@ -76,7 +76,6 @@ describe('pages of long texts', () => {
     const weights = pages.map((page) => page.map((id) => sizes[Number(id.split('_')[3]) - base * 1000 - 1] ?? 0));
     const sum = (all: readonly number[]): number => all.reduce((a, b) => a + b, 0);
     for (const [n, page] of weights.entries()) {
-      // Without its last row, a page is within the byte limit. Every page except the last one is full.
       expect(sum(page.slice(0, -1))).toBeLessThanOrEqual(PAGE_BYTES);
       if (n < pages.length - 1 && page.length < 100) expect(sum(page)).toBeGreaterThan(PAGE_BYTES);
     }
@@ -132,10 +131,9 @@ describe('pages of long texts', () => {
 
 describe('subject search', () => {
   const COUNT = 25_000;
-  /** The ids of conversations with the searched word, newest first. A higher id also has a newer change. */
+  /** The ids of the conversations that contain the searched word, newest first. */
   const FOUND = [249_990, 249_980, 130_000, 20_000, 10];
 
-  /** Plants conversations with every tenth id in a channel. */
   const conversations = (site: number, from: number, channel: number): Promise<unknown> =>
     planted(
       gateway.database.sql,
@@ -152,8 +150,8 @@ describe('subject search', () => {
     await conversations(2, 0, 1);
     const path = '/api/v1/conversations?website_id=web_1_2&query=needle';
     const newest = await walk(path, 'conversations');
-    // The middle page covers rows 10,000 to 20,000, counted from the end, and holds one match. The neighbouring pages
-    // hold the others.
+    // A search looks at 10,000 rows for each page. The second page therefore covers rows 10,000 to 20,000, counted from
+    // the newest, and has one match.
     expect(newest.pages).toEqual([idsOf(2, FOUND.slice(0, 2)), idsOf(2, FOUND.slice(2, 3)), idsOf(2, FOUND.slice(3))]);
     const oldest = await walk(`${path}&order=updated_asc`, 'conversations');
     expect(oldest.pages.flat()).toEqual(idsOf(2, [...FOUND].reverse()));

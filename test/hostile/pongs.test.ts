@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connected, frame, handshake, holder, openSession, plantWebsites, Raw } from '../support/events/realtime.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
-// A client may send a hundred frames at once and twenty a second. The gateway sends a ping every 10 ms here.
+// A client may send a hundred frames at once, and twenty frames each second. In this test, the gateway sends a ping
+// every 10 ms.
 const TIMINGS = { heartbeat: 10, check: 10, silence: 1_000 };
 const PONG = frame(0x8a, Buffer.alloc(0));
 const PING = frame(0x89, Buffer.alloc(0));
@@ -30,7 +31,6 @@ async function opened(door: TestGateway): Promise<Raw> {
   return raw;
 }
 
-/** Writes the bytes up to `most` times, until the gateway closes the socket. Returns the number of writes. */
 async function writesUntilClosed(raw: Raw, bytes: Buffer, most: number): Promise<number> {
   for (let n = 1; n <= most; n++) {
     raw.socket.write(bytes);
@@ -41,7 +41,7 @@ async function writesUntilClosed(raw: Raw, bytes: Buffer, most: number): Promise
 }
 
 /**
- * Sends a handshake and then these bytes without end, in a separate process. Resolves when the gateway cuts the
+ * A separate process sends a handshake and then repeats these bytes without end. Resolves when the gateway cuts the
  * connection.
  */
 const FLOOD = `
@@ -92,7 +92,7 @@ describe.concurrent('WS-04 pongs', () => {
     }
     expect(raw.socket.destroyed).toBe(false);
     const deaf = await opened(calm);
-    await deaf.ended; // without pongs, the gateway cuts the socket after the silence
+    await deaf.ended; // this client sends no pongs, so the gateway cuts its socket
     raw.socket.destroy();
   });
 });
@@ -103,7 +103,6 @@ describe('WS-04 who goes on after the close', () => {
       PONG,
       PING,
       frame(0x81, Buffer.from('{"type":"ping","id":1}')),
-      // Each sequence breaks the protocol in another way and then goes on with a legal frame.
       Buffer.concat([frame(0x81, Buffer.from('no frame')), PONG]),
       Buffer.concat([frame(0xc1, Buffer.from('a reserved bit')), PONG]),
       Buffer.concat([frame(0x88, Buffer.from([3, 232])), PONG]),

@@ -19,7 +19,10 @@ import {
   type TestClient,
 } from '../support/oauth/oauth.ts';
 
-/** Tests password guesses from many addresses, and one address that asks for all the work. */
+/**
+ * Two attacks on the sign-in. In the first, many addresses guess the password of one account. In the second, one
+ * address sends so many requests that nobody else is served.
+ */
 const ACCOUNT = 50;
 const WRONG = 'incorrect horse battery staple';
 
@@ -37,7 +40,6 @@ const signIn = (email: string, password: string, from: string): Promise<Answer> 
 
 const accountOf = (email: string): Buffer => createHash('sha256').update(`1 ${email}`).digest();
 
-/** Plants `n` failed sign-ins of the last ten minutes, each from another network. */
 const plant = (email: string, n: number) => gateway.database.sql`
   INSERT INTO gateway.sign_in_failure (source, account, at)
   SELECT '2001:db8:0:' || to_hex(n) || '::/64', ${accountOf(email)}, now() - make_interval(mins => 10) + make_interval(secs => n)
@@ -51,21 +53,22 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     expect((await signIn(email, WRONG, '127.0.0.11')).status).toBe(403);
     const refused = await signIn(email, PASSWORD, '127.0.0.12');
     expect(refused.status).toBe(429);
-    // The oldest failed sign-in happened almost ten minutes ago and counts for fifteen minutes.
+    // A failed sign-in counts for fifteen minutes. The oldest one is almost ten minutes old, so the wait is about five
+    // minutes.
     const wait = Number(refused.headers['retry-after']);
     expect(wait).toBeGreaterThan(270);
     expect(wait).toBeLessThanOrEqual(301);
     expect(refused.text).toContain(`Wait ${Math.ceil(wait / 60)} minutes, then try again.`);
     expect(refused.headers['set-cookie']).toBeUndefined();
-    // The limit of failed sign-ins does not affect the person's usual address.
+    // The limit for an account does not apply to an address from which the person has signed in before.
     expect((await signIn(email, PASSWORD, '127.0.0.10')).status).toBe(303);
     for (let at = 0; at < 5; at++) expect((await signIn(email, WRONG, '127.0.0.10')).status).toBe(403);
     expect((await signIn(email, PASSWORD, '127.0.0.10')).status).toBe(429);
-    // The limit of failed sign-ins does not affect other people at the refused address.
+    // The address that was refused for this account can still sign in to other accounts.
     const other = await newPerson(gateway);
     expect((await signIn(other.email, PASSWORD, '127.0.0.12')).status).toBe(303);
-    // Five more attempts have failed meanwhile, and the planted failures lie one second apart. Move the clock a little
-    // further.
+    // Five more attempts have failed after the planted ones. Move all failures so far into the past that none of them
+    // counts.
     await gateway.database.sql`UPDATE gateway.sign_in_failure SET at = at - make_interval(secs => ${wait + 6})`;
     expect((await signIn(email, PASSWORD, '127.0.0.12')).status).toBe(303);
   }, 60_000);
@@ -82,7 +85,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     const account = accountOf(email);
     await plant(email, ACCOUNT - 3);
     let others: ReturnType<typeof beginSignIn>[] = [];
-    // An uncommitted sign-in attempt delays the other attempts. They count it after its commit.
+    // Attempts to sign in to one account run one after the other. An attempt must count the attempts before it, even
+    // when they commit while it waits.
     await sql.begin(async (held) => {
       const [first] = await held`
         SELECT recorded FROM gateway.begin_sign_in('192.0.2.1', ${account}, interval '15 minutes', 5, 20)`;
@@ -126,7 +130,7 @@ describe('RL-03 passwords that wait to be checked', () => {
     const crowd = Promise.all(
       Array.from({ length: 20 }, (_, at) => signIn(`nobody-${at}@example.org`, WRONG, '127.0.0.20')),
     );
-    // The gateway lets all attempts of the address in. It works on two of them, and the others wait.
+    // The gateway works on two attempts of the address at a time. The others wait and are not refused.
     await expect
       .poll(async () => {
         const [row] = await gateway.database.sql`
@@ -144,7 +148,6 @@ describe('RL-03 passwords that wait to be checked', () => {
     expect(answers.every((answer) => cookieOf(answer).startsWith('igw_session='))).toBe(true);
     const theirs = (await crowd).map(({ status }) => status);
     const all = performance.now() - began;
-    // The sign-in from another address did not wait for the whole crowd.
     expect(took).toBeLessThan(all * 0.7);
     expect(theirs.filter((status) => status !== 403 && status !== 503)).toEqual([]);
     expect(theirs.filter((status) => status === 403).length).toBeGreaterThanOrEqual(14);

@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { openTestGateway } from '../support/gateway.ts';
 
 /**
- * PostgreSQL keeps a prepared statement for the life of its connection. One credential can cause thousands of different
- * statements. A connection must therefore not live for ever.
+ * PostgreSQL keeps a prepared statement as long as its connection lives. One credential can cause thousands of
+ * different statements. Connections must therefore have a limited lifetime.
  */
 it('a caller who combines filters without end leaves each connection with few prepared statements', async () => {
   const gateway = await openTestGateway();

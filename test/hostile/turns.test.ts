@@ -16,7 +16,6 @@ import { openTestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 import { argumentsOf } from '../support/surfaces/mcp.ts';
 
-/** Apps share every common resource. No app gets all of it, and every app gets a turn. */
 let database: TestDatabase;
 const opened: Database[] = [];
 beforeAll(async () => {
@@ -67,7 +66,7 @@ it('a connection that is free goes to the apps in turn, and within an app to the
   const all = Array.from({ length: 20 }, (_, n) => ask('a', n));
   all.push(ask('b', 0), ask('c', 0), ask('b', 1));
   await Promise.all(all);
-  // The first request got the free connection before any other request came.
+  // Request a0 found a free connection. From then on, the apps take turns: a1, b0, c0.
   expect(order.slice(0, 7)).toEqual(['a0', 'a1', 'b0', 'c0', 'a2', 'b1', 'a3']);
   expect(order.filter((one) => one.startsWith('a'))).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`));
 });
@@ -118,7 +117,6 @@ it('every statement of a call is run for the app of its caller', async () => {
   let calls = 0;
   for (const operation of OPERATIONS) {
     const tool = corridor.registry.get(operation.tool) ?? expect.fail(operation.tool);
-    // Writes run in batches, on connections that the lanes share.
     if (tool.effect === 'write' && tool.idempotency === 'required') continue;
     const input = argumentsOf(tool, pathOf(operation, webId(1, 1)));
     await corridor.call({ tool, resource: 'rest', bearer: token, input, origin: 'https://nowhere.example' });
@@ -127,7 +125,8 @@ it('every statement of a call is run for the app of its caller', async () => {
   await corridor.payFor(authority, 100 * 131_072);
   expect(calls).toBeGreaterThan(40);
   expect([...nobodys]).toEqual([]);
-  // The units of an app have their own turn. Slow reads of an app therefore do not block its other calls.
+  // An app's units are leased by a statement that waits in a queue of its own. Slow reads of the app therefore do not
+  // block its other calls.
   expect([...apps].sort()).toEqual([app, `${app} quota`]);
   await gateway.close();
 });
@@ -154,8 +153,8 @@ it('one app with many websites leaves a slot of the writers, and its turn, to ot
   await pause(50);
   const before = order.length;
   await add('victim', 1);
-  // Without turns between apps, about thirty waiting items of the greedy app would run first. A busy machine can let a
-  // second round through.
+  // If apps took no turns, about thirty items of the greedy app would run first. Two rounds of items are allowed,
+  // because a busy machine can start a second round.
   expect(order.length - before).toBeLessThanOrEqual(2 * SLOTS);
   await Promise.all(all);
   expect(most).toBe(SLOTS - 1);
@@ -178,7 +177,8 @@ it('a batch of one lane takes the apps in turn, and an app’s line is its own',
   const greedy = Array.from({ length: 12 }, (_, n) => add('greedy', `g${n}`).catch(() => 'full'));
   const [first, second] = await Promise.all([add('one', 'one'), add('two', 'two'), ...greedy]);
   expect([first, second]).toEqual(['one', 'two']);
-  // The very first item runs alone, because the slot is free. Ten more items of its app may wait.
+  // The first item runs alone, because nothing else waits yet. At most ten more items of this app may wait, and one
+  // more is refused.
   expect(runs.slice(0, 2)).toEqual([['g0'], ['g1', 'one', 'two', 'g2']]);
   expect((await Promise.all(greedy)).filter((answer) => answer === 'full')).toHaveLength(1);
 });
@@ -206,7 +206,6 @@ it('realtime reads take the apps in turn, then their credentials, and one app le
   expect(done.length - before).toBeLessThanOrEqual(4);
   await Promise.all(all);
   expect(most).toBe(3);
-  // At most one round of the thirty other credentials runs before the last read of the greedy app.
   expect(done.indexOf('greedy late')).toBeLessThan(36);
 });
 
@@ -219,7 +218,8 @@ it('an app has half of the places for tasks, whatever was dropped of what runs, 
   const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
   const half = RUNNING_HERE / 2;
   expect(slotsFor('a', [], [])).toBe(half);
-  // The app is full with sixteen canceled tasks that still run, or with sixteen tasks that are being accepted.
+  // The app has sixteen slots. They are all in use by canceled tasks that still run, or by tasks that are being
+  // accepted.
   expect(slotsFor('a', many(half, held('a', 'running')), [])).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting')))).toBe(half);

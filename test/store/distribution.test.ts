@@ -14,10 +14,10 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 
 /**
- * A sharded PostgreSQL needs all rows of an organization in one place (docs/operations.md). Every key, reference and
- * statement of a platform table and of the journal therefore carries `tenant`, the distribution column. Rows of a
- * website also carry `site`. statements.test.ts checks the reads (TN-06). This file checks the schema, every function
- * in it, an import and an audit.
+ * A sharded PostgreSQL must keep all rows of an organization in one place (docs/operations.md). Therefore every key,
+ * reference and statement of a platform table or of the journal has the distribution column `tenant`. For rows of a
+ * website they also have `site`. statements.test.ts checks this for reads (TN-06). This file checks it for the schema,
+ * every SQL function, an import and an audit.
  */
 let database: TestDatabase;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Tables of a website outside the platform schema. */
+/** Tables with rows of a website that are not in the schema `platform`. */
 const BESIDE = ['journal', 'journal_head', 'family_hold'];
 
 it('every key and every reference of a website’s tables carries the tenant', async () => {
@@ -48,7 +48,7 @@ it('every key and every reference of a website’s tables carries the tenant', a
   expect(references.length).toBeGreaterThan(20);
 });
 
-/** Splits a statement into scopes: its own words, and those of each SELECT in parentheses, at any depth. */
+/** Splits a statement into its scopes. Each SELECT in parentheses is a separate scope, and so is the text around it. */
 function scopesOf(statement: string): string[] {
   const open: string[] = [''];
   const scopes: string[] = [];
@@ -65,8 +65,8 @@ function scopesOf(statement: string): string[] {
 }
 
 /**
- * Finds uses of platform tables that lack a condition on one of these columns, statement by statement. Also counts all
- * uses. A column without a table name counts only when the SELECT reads a single table.
+ * Finds every use of a platform table that has no condition on one of these columns. Also counts all uses. When a
+ * SELECT reads several tables, a condition must name its table.
  */
 function lacking(text: string, columns: (table: string) => readonly string[]): { uses: number; without: string[] } {
   const without: string[] = [];
@@ -110,10 +110,8 @@ it('a statement without them is seen', () => {
   expect(lacking('DELETE FROM platform.note WHERE tenant = 1 AND id = 1', both).without).toHaveLength(1);
   expect(lacking('INSERT INTO platform.note (id) VALUES (1)', both).without).toHaveLength(1);
   expect(lacking('SELECT FROM platform.note n WHERE n.tenant = 1 AND n.site = 2', both).without).toEqual([]);
-  // A condition in another statement of the text does not count.
   const first = 'DELETE FROM platform.note WHERE tenant = 1 AND site = 2;';
   expect(lacking(`${first} DELETE FROM platform.note WHERE id = 1`, both).without).toHaveLength(2);
-  // A condition on another table or in an inner SELECT does not count either.
   const joined = 'SELECT FROM platform.note JOIN platform.visitor v ON v.id = visitor_id WHERE tenant = 1 AND site = 2';
   expect(lacking(joined, both).without).toHaveLength(4);
   const inner = 'SELECT FROM platform.note WHERE id IN (SELECT id FROM platform.file WHERE tenant = 1 AND site = 2)';
@@ -127,8 +125,8 @@ it('no function of the store touches a website’s table without tenant and site
   let touched = 0;
   for (const { name, source } of functions) {
     const { uses, without } = lacking(source, (table) => (table === 'organization' ? ['tenant'] : ['tenant', 'site']));
-    // gateway.truncate_captured appends receipts for a TRUNCATE, which concerns every website. The gateway never sends
-    // a TRUNCATE.
+    // gateway.truncate_captured is an exception. It appends receipts for a TRUNCATE, which affects every website, and
+    // the gateway never sends a TRUNCATE.
     if (name !== 'gateway.truncate_captured') expect(without, name).toEqual([]);
     touched += uses;
   }
@@ -152,8 +150,8 @@ it('neither does an import, nor an audit of a website', async () => {
   for (const audit of [wrongTotals, wrongFiles, overtakenNumbers, unrecordedNotes]) await audit(db, site);
   let touched = 0;
   for (const text of texts) {
-    // An import finds an organization by its name, before it knows the number. A sharded server would copy the table of
-    // organizations to every shard.
+    // An import looks up an organization by its name, before it knows the tenant. A sharded server can answer this on
+    // every shard, because each shard has a copy of the table of organizations.
     const { uses, without } = lacking(text, (table) => (table === 'organization' ? [] : ['tenant']));
     expect(without, text).toEqual([]);
     touched += uses;

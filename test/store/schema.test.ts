@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Returns the schema from PostgreSQL's catalogue, in words that PostgreSQL 15 and 18 share. */
+/** Reads the schema from the system catalogue, in a form that is the same on PostgreSQL 15 and 18. */
 async function dump(): Promise<string> {
   const { sql } = database;
   const columns = await sql<{ line: string }[]>`
@@ -58,7 +58,6 @@ it('keys every platform table by tenant and site', async () => {
      WHERE i.indisprimary AND c.relnamespace = 'platform'::regnamespace GROUP BY c.relname`;
   expect(tables.length).toBeGreaterThan(18);
   for (const { name, columns } of tables) {
-    // The table of organizations has no site, because an organization is itself the tenant.
     expect(columns.slice(0, 2), name).toEqual(name === 'organization' ? ['tenant'] : ['tenant', 'site']);
   }
 });

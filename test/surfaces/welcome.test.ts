@@ -21,7 +21,7 @@ interface Entry {
   readonly headers: { readonly Authorization: string };
 }
 
-/** The client configurations in a text: every JSON object that has `mcpServers` or `servers`. */
+/** The client configurations in a text: all JSON objects with the member `mcpServers` or `servers`. */
 function configurations(text: string): Entry[] {
   const found: Entry[] = [];
   for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) {
@@ -35,7 +35,7 @@ function configurations(text: string): Entry[] {
   return found;
 }
 
-/** The position of the brace that closes the one at `from`. The strings of the configurations contain no braces. */
+/** The position of the brace that closes the brace at `from`. No string of the configurations contains a brace. */
 function closing(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {

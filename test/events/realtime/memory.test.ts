@@ -7,8 +7,8 @@ import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { KEYS } from '../../support/keys.ts';
 
 /**
- * Makes a socket whose client reads nothing, so everything sent stays in the buffer. `pages` replaces the source of the
- * pages.
+ * Makes a socket whose client reads nothing, so all sent bytes stay in the gateway. `pages` replaces some functions of
+ * the object that reads pages.
  */
 function deaf(pages: Partial<Pages> = {}) {
   const told = { frames: [] as string[], buffered: 0, cut: 0, closed: 0, ended: 0 };
@@ -33,7 +33,6 @@ function deaf(pages: Partial<Pages> = {}) {
     session: 's',
     epoch: 1,
     expiresAt: 0,
-    // The code under test does not read these members of the stub.
     authority: {} as never,
     pages: pages as Pages,
     wire,

@@ -36,7 +36,6 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Returns the status of a handshake. Closes a socket that the handshake has opened. */
 async function upgraded(bytes: string, door: TestGateway = gateway): Promise<number> {
   const raw = new Raw(door.port);
   const status = await raw.upgrade(bytes);
@@ -142,8 +141,8 @@ describe('sessions', () => {
     const client = new Client(gateway.port, session);
     const { expires_at } = await client.next('ready');
     expect(Math.abs(expires_at - Date.now() - 600_000)).toBeLessThan(5_000);
-    // A ticket for the second token binds the session to that token. The end of the first token closes only the old
-    // socket.
+    // A new ticket binds the session to the second token. After that, the end of the first token closes only the socket
+    // that the first token opened.
     const ticket = await newTicket(gateway, second, session.session_id);
     const next = new Client(other.port, { ...session, ticket });
     await next.next('ready');
@@ -194,7 +193,8 @@ describe('sessions', () => {
     const ids: string[] = [];
     for (let i = 0; i < 100; i++) ids.push((await openSession(gateway, busy)).session_id);
     const ask = () => gateway.ask('/api/v1/realtime/sessions', { token: busy, body: {}, headers: { origin: ORIGIN } });
-    // The tickets of these sessions are still valid, so the gateway cannot drop any of them for a new session.
+    // At the limit, the gateway may delete a session without a valid ticket, to make room. These sessions have valid
+    // tickets, so it must keep all of them.
     expect([(await ask()).status, (await ask()).body.code]).toEqual([409, 'inventory_limit']);
     const { sql } = gateway.database;
     await sql`UPDATE gateway.realtime_session SET ticket_digest = NULL, held_until = now() + interval '1 minute' WHERE credential_id = ${credential}`;
@@ -229,7 +229,7 @@ describe('the upgrade', () => {
       SELECT credential_id FROM gateway.realtime_session WHERE id = ${session.session_id})`;
     expect(await upgraded(handshake(session, { Origin: null }))).toBe(400);
     expect(await upgraded(handshake(session, { Origin: [ORIGIN, ORIGIN] }))).toBe(400);
-    // The origin is registered for the credential, but it is not the origin of this session.
+    // The credential may use the first origin in this list, but the session was opened for another origin.
     for (const origin of [
       second,
       'null',
@@ -253,7 +253,7 @@ describe('the upgrade', () => {
     expect(await upgraded(handshake({ ...session, session_id: 'rts_x' }))).toBe(404);
     const last = session.ticket.at(-1) ?? '';
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-    // The last character of a ticket has two unused bits.
+    // The last character of a ticket has two unused bits. A ticket in which only these bits differ must be refused too.
     const same = alphabet[alphabet.indexOf(last) + 1] ?? '';
     expect(await upgraded(handshake({ ...session, ticket: session.ticket.slice(0, -1) + same }))).toBe(404);
     expect(await upgraded(handshake(session, {}, `?ticket=${session.ticket}`))).toBe(400);
@@ -274,7 +274,6 @@ describe('the upgrade', () => {
         Array.from({ length: 50 }, (_, i) => upgraded(handshake(session), i % 2 === 0 ? gateway : other)),
       );
       expect(all.filter((status) => status === 101)).toHaveLength(1);
-      // While a gateway checks too many handshakes, it answers 503. The client must then try again.
       expect(all.filter((status) => ![101, 404, 503].includes(status))).toEqual([]);
     }
   });
@@ -311,7 +310,6 @@ describe('the upgrade', () => {
       Array.from({ length: 20 }, async () => {
         while (left-- > 0) {
           const bytes = Buffer.from(session.ticket, 'base64url');
-          // Every second forged ticket differs from the true ticket by one bit.
           bytes[left % 32] = (bytes[left % 32] ?? 0) ^ (1 << ((left >> 5) % 8));
           const near = { ...session, ticket: bytes.toString('base64url') };
           const status = await upgraded(handshake(left % 2 === 0 ? near : forged()));
@@ -350,7 +348,8 @@ describe('the upgrade', () => {
     const { session_id } = await openSession(gateway, token);
     const h2c = new Raw(gateway.port);
     const path = `/api/v1/realtime/sessions/${session_id}/socket`;
-    // The address of the socket says which upgrade it accepts. It says nothing about the session.
+    // The gateway refuses another protocol than WebSocket before it looks up the session. The refusal therefore says
+    // nothing about the session.
     expect(await h2c.upgrade(`GET ${path} HTTP/1.1\r\n${offer.replace('websocket', 'h2c')}\r\n`)).toBe(426);
     await h2c.ended;
   });
@@ -368,7 +367,7 @@ describe('the upgrade', () => {
     });
     const sockets = await Promise.all(refusals);
     await pause(2_500);
-    // The test itself holds one end of each connection.
+    // The server and the clients run in this process, so the process always has one open file for each client.
     expect(files() - before).toBeLessThan(130);
     for (const socket of sockets) socket.destroy();
   });

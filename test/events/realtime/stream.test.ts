@@ -36,13 +36,11 @@ const fresh = (): string => `web_1_${++used}`;
 const many = (n: number, type = 'visitor.changed'): string[] => Array.from({ length: n }, () => type);
 const told = ({ events }: Frame): number[] => events.map(({ cursor }: { cursor: number }) => cursor);
 
-/** Creates a subscription on a new website. */
 async function subscribed(by = token, more: Partial<ReturnType<typeof definition>> = {}) {
   const website = fresh();
   return { website, ...(await create(gateway, by, definition([website], more))) };
 }
 
-/** Takes and acknowledges pages until no page has come for `quiet` milliseconds. */
 async function drain(client: Client, quiet = 400): Promise<Frame[]> {
   const pages: Frame[] = [];
   for (;;) {
@@ -68,8 +66,8 @@ describe('a stream', () => {
     await append(sql(), website, many(250));
     const page = await client.next('page');
     const pulled = (await pull(gateway, token, id, cursor, 100)).body;
-    // The gateway may read a page before all receipts of a test exist. These receipts came in one commit, so both pages
-    // are equal.
+    // All these receipts come from one commit, so the gateway cannot read only some of them. The page of the socket
+    // therefore equals the page of the pull.
     expect(page).toEqual({ type: 'page', ...pulled });
     await expect(client.next('page', 500)).rejects.toThrow('no page');
     client.ack(page);
@@ -113,7 +111,6 @@ describe('a stream', () => {
     await expect(mine.next('page', 300)).rejects.toThrow();
     await mine.attach(first?.id ?? '');
     expect((await mine.next('page')).subscription_id).toBe(first?.id);
-    // A subscription of another installation looks like one that does not exist.
     client.send({ type: 'attach', id: 'x', subscription_id: first?.id });
     expect(await client.next('error')).toMatchObject({ id: 'x', code: 'not_found', fatal: false });
     mine.end();
@@ -213,7 +210,7 @@ describe('WS-05', () => {
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         expect(await client.closed, wrong).toBe(1008);
       } else {
-        // The start cursor of the stream counts as acknowledged. A second acknowledgement does no harm.
+        // The cursor at which a stream starts counts as acknowledged. The client may acknowledge it again.
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         await client.next('acked');
         client.end();
@@ -447,8 +444,6 @@ describe('WS-08', () => {
         if (type !== 'page') continue;
         for (const { recorded_at } of events) {
           sent++;
-          // The commit can be a little later than the measured moment. A receipt that is recorded more than 50 ms after
-          // that moment counts as late.
           if (recorded_at > at + 50) late++;
         }
       }

@@ -16,7 +16,8 @@ import { KEYS } from '../../support/keys.ts';
 
 let gateway: TestGateway;
 beforeAll(async () => {
-  // The periodic check of sockets is off here. Only the proof of authority that each page carries can close a socket.
+  // These sockets have no periodic check of their authority. Only the proof of authority that comes with each page can
+  // close a socket.
   gateway = await openTestGateway('empty', undefined, undefined, { check: 60_000 });
   await plantWebsites(gateway.database.sql, 10);
 });
@@ -25,7 +26,7 @@ afterAll(() => gateway.close());
 const sql = (): postgres.Sql => gateway.database.sql;
 const many = (n: number, type = 'visitor.changed'): string[] => Array.from({ length: n }, () => type);
 
-/** The units that were in the app's bucket before this request, which costs one unit itself. */
+/** Returns the units that were in the app's bucket before this request. The request itself costs one unit. */
 async function left({ token }: Issued, at = gateway): Promise<number> {
   const { headers } = await at.ask('/api/v1/subscriptions', { token });
   const [, units] = /r=(\d+)/.exec(String(headers.ratelimit)) ?? expect.fail('no RateLimit');
@@ -51,8 +52,8 @@ describe('turns', () => {
     await Promise.all(all);
     expect(most).toBe(2);
     expect(done).toHaveLength(103);
-    // The greedy credential can finish only its running work before the others get a turn, and as much between two
-    // turns.
+    // The turns let two reads run at a time. A few reads of the greedy credential may therefore end before the first
+    // read of another.
     expect(done.indexOf('one') - before).toBeLessThanOrEqual(5);
     expect(done.indexOf('two') - before).toBeLessThanOrEqual(6);
     expect(done.lastIndexOf('one') - before).toBeLessThanOrEqual(10);
@@ -114,7 +115,8 @@ describe('the quota', () => {
     await client.attach(id);
     const page = await client.next('page', 15_000);
     expect(page.events.map((one: { cursor: number }) => one.cursor)).toEqual([1_501]);
-    // The bucket had some units left, and one unit comes back each second.
+    // The app gets one unit each second. The client must wait for some units, but not for all, because the bucket was
+    // not empty.
     expect(performance.now() - began).toBeGreaterThan(1_500);
     client.end();
     await quick.realtime.stop();
@@ -123,7 +125,6 @@ describe('the quota', () => {
 
 describe('sockets that stream the same page', () => {
   let own: TestGateway;
-  /** The number of statements that read a page. */
   let pulls = 0;
   beforeAll(async () => {
     const note = (statement: Fragment): Fragment => {
@@ -141,7 +142,10 @@ describe('sockets that stream the same page', () => {
     });
   });
   afterAll(() => own.close());
-  /** Appends one change for all clients. Returns their pages and the number of statements that read the pages. */
+  /**
+   * Appends one change for all clients. Returns the pages of the clients, and the number of statements that the gateway
+   * needed to read them.
+   */
   async function told(clients: readonly Client[], website: string): Promise<{ pages: string[]; statements: number }> {
     await pause(200);
     pulls = 0;
@@ -155,7 +159,7 @@ describe('sockets that stream the same page', () => {
     const { id } = await create(gateway, rich.token, definition(['web_1_7']));
     const clients = await Promise.all(Array.from({ length: 20 }, () => connected(own, rich.token)));
     for (const client of clients) await client.attach(id);
-    await pause(300); // page reads that found nothing give their units back meanwhile
+    await pause(300); // a page read that finds nothing gives its units back in this time
     const before = await left(rich, own);
     const { pages, statements } = await told(clients, 'web_1_7');
     expect(new Set(pages).size).toBe(1);
@@ -213,7 +217,7 @@ describe('sockets that stream the same page', () => {
     const { authority } = await openAuthorities(db).resolve((await holder(gateway)).token, 'rest');
     const page = { subscription: `sub_${'0'.repeat(32)}`, after: 'none' };
     let joined: Promise<unknown> | undefined;
-    // Four reads are running. The fifth read is dropped at its turn, because nobody wants it. At that moment another
+    // Four reads run, and a fifth read waits. When its turn comes, its caller has lost interest. At this moment another
     // caller asks for the same page.
     const before = Array.from({ length: 4 }, (_, i) => pages.read(authority, { ...page, after: `${i}` }, () => true));
     const dropped = pages.read(authority, page, () => {
@@ -236,7 +240,6 @@ describe('sockets that stream the same page', () => {
     while ((await left(poor)) > 4) await gateway.ask('/api/v1/subscriptions', { token: poor.token });
     const units = (await left(poor)) - 1;
     await append(sql(), 'web_1_8', many(1));
-    // A client whose socket was closed gets no page.
     const told = await Promise.allSettled(clients.map((client) => client.next('page')));
     expect(told.filter(({ status }) => status === 'fulfilled')).toHaveLength(units);
     expect(clients.flatMap(({ frames }) => frames.filter(({ code }) => code === 'quota_exceeded'))).toHaveLength(
@@ -251,10 +254,11 @@ it('F-13 what waits for its quota is read after that: nothing is sent that a rev
     const own = await holder(gateway);
     const website = `web_1_${3 + round}`;
     const { id } = await create(gateway, own.token, definition([website]));
-    // Open two sockets of one credential. Without the revocation, both would get the page together.
+    // Both sockets belong to one credential and one subscription, so a single read serves both. After the revocation,
+    // no socket may get the page.
     const clients = [await connected(gateway, own.token), await connected(gateway, own.token)];
     for (const client of clients) await client.attach(id);
-    await pause(2_500); // the leased share of the quota has lapsed
+    await pause(2_500); // after this time, the gateway has no leased units left
     await sql().begin(async (tx) => {
       await tx`SELECT 1 FROM gateway.quota WHERE app_id = ${own.app} FOR UPDATE`;
       await append(sql(), website, many(3));

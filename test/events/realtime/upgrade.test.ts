@@ -33,8 +33,8 @@ afterAll(async () => {
 });
 
 /**
- * Serves the gateway's sockets on a separate server. This server answers any other request with 200 and the path, and
- * some requests slowly.
+ * Starts a separate server that also serves the gateway's sockets. It answers every other request with 200 and the
+ * path, and it delays some of these answers.
  */
 async function serverWith({ secure = false, realtime = gateway.realtime } = {}): Promise<RunningServer> {
   const server = await startServer({
@@ -80,7 +80,7 @@ describe('WS-09 who is refused keeps no connection', () => {
   it.each([
     ['an upgrade, and does not close its side', bad, false, 75],
     ['an upgrade, and does not read', bad, true, 75],
-    // A reply with Connection: close makes Node end the connection at once.
+    // When a reply has the header "Connection: close", Node ends the connection at once.
     ['CONNECT, and does not close its side', () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', false, 0],
     ['CONNECT, and does not read', () => 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', true, 0],
   ])('%s', async (_, bytes, deaf, lingering) => {
@@ -97,7 +97,8 @@ describe('WS-09 who is refused keeps no connection', () => {
     await pause(700);
     expect(files() - before, 'before they are cut').toBeGreaterThan(lingering);
     await pause(2_500);
-    // The test itself holds one end of each connection that has not closed.
+    // The server and the clients run in this process, so the process still has one open file for each client that has
+    // not closed.
     expect(files() - before).toBeLessThan(65);
     for (const socket of sockets) socket.destroy();
     await pause(50);

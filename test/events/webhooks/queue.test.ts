@@ -39,10 +39,6 @@ import {
 } from '../../support/events/webhooks.ts';
 import { KEYS } from '../../support/keys.ts';
 
-/**
- * Tests the queue between the journal and the receivers: its bounds, its locks, the gaps that it reports, and the count
- * of attempts.
- */
 let database: TestDatabase;
 let credential: string;
 let receiver: Receiver;
@@ -97,7 +93,10 @@ const replay = async (id: string, which: Replay): Promise<Replayed> =>
   replayDeliveries(database.db, id, await openLedgerKey(database.db)(), which);
 const hold = (family = 'visitor'): Promise<unknown> =>
   database.sql`INSERT INTO gateway.family_hold (tenant, site, family) VALUES (1, 1, ${family})`;
-/** Locks the row of an endpoint until the returned function is called. `within` runs first in the same transaction. */
+/**
+ * Locks the row of an endpoint until the caller calls the returned function. Before the lock, `within` runs in the same
+ * transaction.
+ */
 async function locking(id: string, within: (sql: postgres.TransactionSql) => Promise<unknown> = async () => undefined) {
   let release = (): void => undefined;
   const held = new Promise<void>((resolve) => {
@@ -119,7 +118,6 @@ async function locking(id: string, within: (sql: postgres.TransactionSql) => Pro
     await done;
   };
 }
-/** Replaces the text of a store function while `during` runs. */
 async function replaced(name: string, text: (now: string) => string, during: () => Promise<void>): Promise<void> {
   const [found] = await database.sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
   const before = found?.text ?? '';
@@ -211,7 +209,7 @@ describe('bounds', () => {
     expect(await replay(id, { since, until: null })).toMatchObject({ refused: null });
     const before = await queued(database);
     expect(before).toBeGreaterThan(1_200);
-    // The queue skips the receipts that the replay has already queued, and then queues new receipts.
+    // The replay has already queued some of the receipts. The queue must skip these and then queue the new receipts.
     await tell(database, 5, 'conversation.changed');
     for (let n = 0; n < 12; n++) await claim(1);
     expect(await queued(database)).toBe(before + 5);
@@ -352,8 +350,8 @@ describe('locks', () => {
 
   it('a replay looks for its receipt before it holds the endpoint', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url, { site: '2' });
-    // PostgreSQL reads a journal from one end to the other when its planner believes that the journal is small. Even
-    // then, the replay computes event ids only for its own website, whose receipts come after those of another website.
+    // PostgreSQL reads the whole journal when it believes that the journal is small. The replay must still compute
+    // event ids only for its own website. The receipts of another website come first in this journal.
     await tell(database, 500);
     await tell(database, 10, 'visitor.changed', '2');
     await database.sql`ALTER FUNCTION gateway.replay_webhooks SET enable_indexscan = off SET enable_bitmapscan = off`;
@@ -491,7 +489,7 @@ describe('attempts', () => {
     expect(await updateEndpoint(database.db, id, { url: receiver.url })).toMatchObject({ failing_since: null });
     await settle(outcome(second, { gone: true, status: 410 }));
     expect(await row(id)).toMatchObject({ enabled: true, failing_since: null });
-    // Two deliveries that are due at the same time are claimed in any order.
+    // Both deliveries are due at the same time, so their order is not defined.
     expect((await states(id)).sort()).toEqual(['failed', 'pending']);
   });
 
@@ -547,7 +545,8 @@ describe('attempts', () => {
     await updateEndpoint(database.db, id, { enabled: true });
     expect(await replay(id, { event: under.receipt.event_id })).toMatchObject({ queued: 1 });
     expect(await claim()).toEqual([]);
-    // A replay has new attempts. The last attempt before the replay does not count as its last one.
+    // A replay counts its attempts from one again. The limit of attempts that was reached before the replay does not
+    // apply any more.
     expect(await settle(outcome(under, {}))).toMatchObject({ taken: 1 });
     expect(await claimOne()).toMatchObject({ attempt: 2, number: 1 });
   });

@@ -6,7 +6,10 @@ import { AddressRefused, checkedAddresses, type Resolve } from '../../../src/eve
 import { type Attempt, type Outcome, send, senderOptions } from '../../../src/events/webhooks/sender.ts';
 import { newWebhookSecret } from '../../../src/events/webhooks/signature.ts';
 
-/** WH-09: a honeypot listens on the port that the rules permit, on every address of this machine. */
+/**
+ * Check WH-09. The settings permit this port, and a honeypot listens on it. A honeypot is a server that only counts its
+ * connections. The count must stay zero.
+ */
 const PORT = 8443;
 const NONE: ReadonlySet<string> = new Set();
 let honeypot: Server;
@@ -47,13 +50,11 @@ const attempt = (url: string): Attempt => ({
 const sendTo = (url: string, resolve: Resolve, allowed = NONE): Promise<Outcome> =>
   send(attempt(url), { ...senderOptions(allowed, 'http://127.0.0.1:8787'), resolve, deadline: 2_000 });
 
-/** Resolves every name like the name server of an attacker. */
 const answering =
   (...addresses: readonly string[]): Resolve =>
   async () =>
     addresses;
 
-/** True when the check of `webhook create` refuses the address. */
 async function refusedAtSave(url: string, resolve: Resolve): Promise<boolean> {
   const receiver = receiverOf(url, NONE);
   if ('refused' in receiver) return true;
@@ -66,7 +67,6 @@ async function refusedAtSave(url: string, resolve: Resolve): Promise<boolean> {
   }
 }
 
-/** Spellings of hosts that lead to a private address. */
 const HOSTS = [
   ...[
     '127.0.0.1',
@@ -116,7 +116,9 @@ const HOSTS = [
   ...['router.home.arpa', 'localhost.localdomain', 'intranet', 'receiver.example.'],
 ];
 
-/** Addresses that are refused for a part other than their host. */
+/**
+ * URLs that the gateway refuses whatever their host is: because of the scheme, the port, the user name or the spelling.
+ */
 const OTHERS = [
   'http://receiver.example/',
   `http://127.0.0.1:${PORT}/`,
@@ -148,7 +150,6 @@ const OTHERS = [
   `https://receiver.example/${'"'.repeat(800)}`,
 ];
 
-/** Names that look public, with the addresses that they resolve to. */
 const NAMES: [string, ...string[]][] = [
   ['private', '127.0.0.1'],
   ['private, IPv6', '::1'],
@@ -184,7 +185,7 @@ describe('WH-09 receivers inside', () => {
     expect(connects).toBe(0);
   });
 
-  // The check refuses these addresses even when their names resolve to public addresses.
+  // The gateway refuses these URLs, although their names resolve to public addresses here.
   it.each(OTHERS.map((url) => [url.slice(0, 60), url] as const))('as it is written: %s', (_, url) => {
     expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
   });
@@ -193,7 +194,7 @@ describe('WH-09 receivers inside', () => {
     const url = `https://127.0.0.1:${PORT}`;
     expect(await sendTo(`${url}/`, answering(), new Set([url]))).toMatchObject({ error: expect.any(String) });
     expect(connects).toBe(1);
-    // Without the checks, the connection itself would look up the name and would reach the honeypot.
+    // Without the gateway's checks, the connection looks up the name again and reaches the honeypot.
     expect(
       await sendTo(
         `https://receiver.example:${PORT}/`,

@@ -25,7 +25,6 @@ async function listening(server: Server): Promise<number> {
   return typeof address === 'object' && address ? address.port : 0;
 }
 
-/** A receiver that writes its own bytes to the socket. */
 const raw = (speak: (socket: Socket) => void): Promise<number> =>
   listening(createServer((socket) => void socket.once('data', () => speak(socket))));
 
@@ -86,7 +85,8 @@ describe('WH-08 responses', () => {
     const outcome = await attempt(`http://127.0.0.1:${port}`, 5_000);
     expect(outcome).toMatchObject({ status: 200 });
     expect(outcome.took).toBeLessThan(2_000);
-    // The bound is 16 MiB, because the kernel's buffers take bytes that the gateway never reads.
+    // The gateway stops reading much earlier. The limit is 16 MiB, because the kernel's buffers take bytes that the
+    // gateway never reads.
     expect(written).toBeLessThan(16 * 1_048_576);
   });
 

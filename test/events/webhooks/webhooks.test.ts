@@ -57,7 +57,7 @@ async function row(id: string): Promise<Readonly<Record<string, unknown>>> {
 const statuses = async (id: string): Promise<string[]> => (await log(database, id)).map(({ status }) => status);
 const settled = (id: string, ...wanted: string[]): Promise<void> =>
   until(async () => JSON.stringify(await statuses(id)) === JSON.stringify(wanted));
-/** Makes the waiting deliveries due now, as if time had passed for this endpoint alone. */
+/** Makes the waiting deliveries of one endpoint due now. The deliveries of other endpoints keep their times. */
 const travel = (id: string): Promise<unknown> =>
   database.sql`UPDATE gateway.webhook_delivery SET due_at = now() WHERE endpoint_id = ${id} AND status = 'pending' AND lease_until IS NULL`;
 const only = ({ got }: Receiver): Got => {
@@ -170,7 +170,7 @@ it('WH-03 rotation under load: both secrets sign during the overlap, and nothing
   const after = receiver.got.at(-1);
   expect(after && [secret, renewed].map((one) => verified(one, after))).toEqual([false, true]);
   expect(outcomes).not.toContain(false);
-  // The purge does not wait for a round that is working on the endpoint. Repeat the purge until it succeeds.
+  // The purge skips an endpoint while a round of deliveries works on it. Therefore repeat the purge.
   await until(async () => {
     await purgeDeliveries(database.db, 1);
     return (await row(id))['old_secret'] === null;
@@ -270,7 +270,7 @@ describe('WH-05 attempts', () => {
       await travel(id);
     }
     expect(ratios).toHaveLength(32);
-    expect(Math.min(...ratios)).toBeGreaterThan(0.7); // half a second of the first delay of five seconds can already be over
+    expect(Math.min(...ratios)).toBeGreaterThan(0.7); // the first delay is five seconds, and half a second of it can be over
     expect(Math.max(...ratios)).toBeLessThanOrEqual(1.2);
     expect(new Set(ratios.map((one) => one.toFixed(2))).size).toBeGreaterThan(8);
     await settled(id, ...Array.from({ length: 8 }, () => 'failed'));
@@ -298,7 +298,7 @@ describe('WH-05 attempts', () => {
     await until(() => receiver.got.length === 1);
     expect(await log(database, id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
     expect((await log(database, id))[0]?.due_in).toBeGreaterThan(LEASE / 1000 - 3);
-    // Act twice as if the process of the delivery attempt had died.
+    // End the lease of the attempt twice, as if the process that made the attempt had died.
     for (const n of [1, 2]) {
       await database.sql`UPDATE gateway.webhook_delivery SET due_at = now(), lease_until = now()`;
       await until(() => receiver.got.length === Math.min(2, n + 1));

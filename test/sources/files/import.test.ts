@@ -154,7 +154,8 @@ test('links, websites of operators and columns follow the last import; null repl
       created_at: '2026-01-01T00:00:03Z',
     },
   ];
-  // The answer to the moved message. Its reference goes, because the answer stays in the other conversation.
+  // This answer refers to a message that has moved to another conversation. The answer stays where it is, so it loses
+  // the reference.
   const answer = desk(4).find((record) => record.external_id === 'cnv0-2');
   expect(counts(await load([...changes, { ...answer, author: undefined, in_reply_to: undefined }]))).toMatchObject({
     written: 5,
@@ -299,8 +300,8 @@ test('any small set of records gives the same content in any order and any batch
       try {
         await importRecords(whole.db, chosen);
         const mixed = shuffled(chosen, seed + 1);
-        // The parts come in any order, so an early part can refer to records of a later part. A final import of the
-        // whole set settles this.
+        // The parts are imported in random order, so an early part can refer to records of a later part. Import the
+        // whole set at the end, to add the missing references.
         for (let i = 0; i < cuts; i++)
           await importRecords(
             parts.db,

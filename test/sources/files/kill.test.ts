@@ -36,7 +36,8 @@ afterEach(async () => {
 });
 
 /**
- * Starts an import in a separate process. Kills the process when `when` accepts one of its reports, or some time later.
+ * Starts an import in a separate process and kills the process. The kill comes at a report for which `when` is true, or
+ * some time later.
  */
 async function killed(
   when: (report: { phase: string; done: number }, count: number) => boolean,
@@ -70,7 +71,8 @@ const snapshots = ['conversation', 'operator', 'queue', 'visitor', 'website'].ma
 
 test('killed again and again, a resumed import ends like one that was never interrupted', async () => {
   const places: string[] = [];
-  // The kills hit the reading, the steps and the middle of a type. Each kill comes later than the one before.
+  // Each kill comes later than the one before. Some kills hit the reading of the file, some hit the import of the
+  // records.
   const kills = times(6, 12);
   for (let i = 1; i <= kills; i++) places.push(await killed((_, count) => count >= 1 + Math.floor((i * 4) / kills)));
   const result = await importFiles(store.db, { files: [path], resume: true });
@@ -84,8 +86,8 @@ test('killed at any moment, also in the middle of a statement', async () => {
   for (let i = 0; i < times(4, 8); i++) await killed(() => true, 1 + Math.random() * 250);
   await importFiles(store.db, { files: [path], resume: true });
   expect(await dump(store.sql)).toEqual(whole.content);
-  // A kill between the end of a run and its last report makes the next run start again. Even then, no event comes
-  // twice.
+  // A run can be killed after its end but before its last report. The next run then starts again, and still no event
+  // may come twice.
   expect(await events()).toEqual([...snapshots, ...snapshots]);
 }, 120_000);
 
@@ -96,7 +98,7 @@ test('what a killed import had written is told to the journal by the next one', 
   const told = await events();
   expect(told).toContain('conversation.snapshot');
   expect(new Set(told).size * 2).toBe(told.length);
-  // The killed run starts again from its beginning and finds the rows that it had written.
+  // The next run starts from the beginning and must find the rows that the killed run has written.
   const result = await importFiles(store.db, { files: [path], resume: true });
   expect(result.unchanged).toBeGreaterThan(1000);
   expect(result.unchanged + result.written).toBe(records.length);

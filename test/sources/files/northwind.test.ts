@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => store.close());
 
-// The data set lies beside the checkout. Without the data set, the test is skipped.
+// The data set is in a folder beside the checkout. The test is skipped when this folder is missing.
 const northwind = fileURLToPath(new URL('../../../../shared/data/northwind-dev.ndjson', import.meta.url));
 test.skipIf(!existsSync(northwind))('northwind-dev comes in whole', async () => {
   const lines = readFileSync(northwind, 'utf8')

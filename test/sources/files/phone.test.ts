@@ -2,7 +2,6 @@ import { getCountries, getCountryCallingCode, parsePhoneNumberFromString } from 
 import { expect, test } from 'vitest';
 import { phoneToE164 } from '../../../src/sources/text.ts';
 
-// The importer accepts +1 numbers without asking which of the 25 countries they belong to.
 const byLibrary = (number: string): string | null => parsePhoneNumberFromString(number)?.number ?? null;
 
 test('numbers with a country code become what the library makes of them', () => {

@@ -158,7 +158,7 @@ describe('the published schemas', () => {
   });
 
   test('agree with parseRecord on the examples', () => {
-    // By default, `format` is only an annotation. Here Ajv must also check formats, as parseRecord does.
+    // By default, Ajv ignores `format`. parseRecord checks formats, so Ajv must check them here too.
     const ajv = new Ajv2020({ strict: false });
     addFormats.default(ajv);
     for (const example of [contact, message, file, feature, operator]) {
@@ -170,7 +170,6 @@ describe('the published schemas', () => {
   });
 });
 
-/** The pointers of schema members without a description. */
 function members(schema: object, at: string): string[] {
   if ('items' in schema && typeof schema.items === 'object' && schema.items !== null)
     return members(schema.items, `${at}/*`);

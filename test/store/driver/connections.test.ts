@@ -8,7 +8,6 @@ import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { openProxy } from '../../support/pgwire.ts';
 
-/** A pool of connections. Each connection runs one statement at a time. */
 let database: TestDatabase;
 const opened: Database[] = [];
 beforeAll(async () => {
@@ -35,7 +34,6 @@ function open(connections: number, username = 'postgres', statementTimeout = STA
   return db;
 }
 const LIMITED = `limited_${process.pid}`;
-/** Limits the test's role to this number of connections. */
 async function limited(connections: number): Promise<void> {
   await database.sql.unsafe(`DROP OWNED BY ${LIMITED}; ALTER ROLE ${LIMITED} CONNECTION LIMIT ${connections}`);
   await database.sql.unsafe(`GRANT ALL ON done TO ${LIMITED}`);
@@ -69,7 +67,6 @@ it('makes no more connections than it may, and no more than it needs; those who 
   const order: number[] = [];
   await Promise.all(Array.from({ length: 40 }, (_, n) => db.read(sleep(0.01)).then(() => order.push(n))));
   expect(await backends()).toHaveLength(3);
-  // Three statements run at once and can end in any order. A busy machine can delay a few of them by more than that.
   expect(order.filter((n, at) => Math.abs(n - at) > 2).length).toBeLessThanOrEqual(4);
 });
 
@@ -81,14 +78,13 @@ it('who had no turn in time is told so, and was never begun', async () => {
   });
   await pause(100);
   const results = await Promise.allSettled([0, 1, 2, 3].map((n) => db.query(note(n))));
-  // PostgreSQL ends the first statement. The second waits for half of its time, then PostgreSQL or the pool ends it.
-  // The others wait for all of their time.
+  // PostgreSQL ends the first statement at its timeout. The second statement then gets the connection but has too
+  // little time left. The other two never get it.
   expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
   expect(results.map(causeOf)).toEqual(['', expect.stringMatching(/^(EBUSY)?$/), 'EBUSY', 'EBUSY']);
   await blocked;
   await pause(50);
   expect(await noted()).toEqual([]);
-  // The pool kept its connection although these statements timed out.
   await db.query(note(9));
   expect(await backends()).toHaveLength(1);
 });
@@ -120,7 +116,8 @@ it('a server without a connection to spare is asked seldom, and those that are t
   const failed = (error: unknown): void => void log.push(sqlState(error instanceof Error ? error.cause : error));
   for (let round = 0; round < 5; round++)
     await Promise.all(Array.from({ length: 12 }, () => db.read(sleep(0.02)).catch(failed)));
-  // When the server refuses a connection, the pool sends the read once more on an existing connection.
+  // The pool cannot open a second connection, because the server refuses it. The pool then sends the read again on its
+  // existing connection.
   expect(log).toEqual([]);
   expect(await backends()).toHaveLength(2);
 });
@@ -146,7 +143,6 @@ it('a server that was silent is used again, also by who stood in line meanwhile'
   const db = openDatabase({ target, connections: 1, statementTimeout: STATEMENT_TIMEOUT, name: NAME });
   opened.push(db);
   await db.read(sleep(0));
-  // The second statement starts but gets no answer. Its caller waits for less than the statement timeout.
   proxy.arm({ match: /AS silent/, at: { side: 'backend', at: 1, when: 'before' }, action: 'blackhole' });
   const asked = [sleep(0.3), sql`SELECT 1 AS silent`, note(2)].map((statement) => db.query(statement));
   expect((await Promise.allSettled(asked)).map(causeOf)).toEqual(['', 'EBUSY', 'EBUSY']);
@@ -195,8 +191,8 @@ it(
         const results = await Promise.allSettled(mix.map((kind, n) => kinds[kind](n)));
         for (const [n, kind] of mix.entries()) {
           const result = results[n];
-          // The loss of another statement does not cost anybody an answer. A statement behind long ones can run out of
-          // time.
+          // A lost connection must not cost other statements their answers. They may fail only with EBUSY, after a long
+          // wait behind slow statements.
           const answered = [...Array(kind === 'many' ? 200 : 1)].map(() => ({ n }));
           if (result?.status === 'fulfilled') expect([kind, result.value]).toEqual([kind, answered]);
           else if (kind === 'answer' || kind === 'many')

@@ -10,7 +10,8 @@ import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 /**
- * Checks TN-06 on a larger store. A read sends one statement, which has its predicates and its guard and uses indexes.
+ * Check TN-06 on a larger store. A read sends one statement. This statement has conditions on tenant and site, checks
+ * the authority, and uses indexes.
  */
 interface Sent {
   readonly text: string;
@@ -55,8 +56,8 @@ afterAll(async () => {
 });
 
 /**
- * Fills 20 websites. Each gets 1,000 conversations, contacts and visitors, 10,000 messages, and 1,000 files, notes and
- * results.
+ * Each of the 20 websites gets 10,000 messages. It also gets 1,000 rows of each other kind: conversations, contacts,
+ * visitors, files, notes and results.
  */
 async function fill(sql: postgres.Sql): Promise<void> {
   const sites = sql`generate_series(1, ${SITES}::bigint) AS site`;
@@ -108,7 +109,6 @@ async function fill(sql: postgres.Sql): Promise<void> {
     SELECT 1, site, n, ${key}, ${key}, 'https://example.test/' FROM ${sites}, generate_series(1, 200) AS n`;
   await sql`INSERT INTO platform.offer (tenant, site, id, external_id, name, type, status)
     SELECT 1, site, n, ${key}, ${key}, 'banner', 'active' FROM ${sites}, generate_series(1, 20) AS n`;
-  // Replace the receipts that the rows above have appended.
   await sql`TRUNCATE gateway.journal, gateway.journal_head`;
   await sql`INSERT INTO gateway.journal_head (tenant, site, position) SELECT 1, site, ${PER_SITE} FROM ${sites}`;
   await sql`INSERT INTO gateway.journal (tenant, site, position, event_type, occurred_at)
@@ -136,7 +136,7 @@ const PATHS = (): [name: string, path: string][] => [
   more('contacts_list (mobile)', `${contacts}&query=%2B4912&query_field=mobile`),
   more('contacts_list (exact phone)', `${contacts}&query=%2B112&query_field=phone&query_match=exact`),
 ];
-/** Matches the statements of quota leases and task rounds. These statements do not belong to a call. */
+/** These statements belong to no call: they lease quota or manage tasks in the background. */
 const OTHERS = /gateway\.(take_quota|interrupt_tasks|delete_tasks|renew_tasks|start_tasks)\b/;
 const ownOf = (all: readonly Sent[]): Sent[] => all.filter(({ text }) => !OTHERS.test(text));
 
@@ -146,7 +146,10 @@ async function statementsOf(path: string, bearer: string, headers = {}): Promise
   return { status, own: ownOf(sent) };
 }
 
-/** Checks that each platform table of a statement has predicates on tenant and site. Returns the number of tables. */
+/**
+ * Checks that a statement has conditions on tenant and site for each of its platform tables. Returns the number of
+ * these tables.
+ */
 function predicated(text: string, name: string): number {
   const tables = [...text.matchAll(/\bplatform\.(\w+)(?:\s+(?:AS\s+)?(\w+))?/g)];
   const uses = new Map<string, number>();
@@ -164,7 +167,8 @@ function predicated(text: string, name: string): number {
       expect(found, `${name}: ${use} has no predicate on ${column} in\n${text}`).toBeGreaterThanOrEqual(times);
     }
   }
-  // The first predicate compares with a value that the corridor gave. The other predicates follow from it.
+  // At least one condition compares with a parameter of the statement. The conditions of the other tables follow from
+  // it, because these tables are joined.
   if (tables.length > 0 && !text.includes('FROM gateway.token t\n')) {
     expect(text, name).toMatch(/\.tenant = \$\d+/);
     expect(text, name).toMatch(/\.site = (\$\d+|ANY\(\$\d+)/);
@@ -173,7 +177,6 @@ function predicated(text: string, name: string): number {
 }
 
 let keys = 0;
-/** Sends a write to the seventh website under a new key. Returns the status and the statements that the write sent. */
 async function written(write: Write, bearer: string): Promise<{ status: number; own: Sent[] }> {
   sent = [];
   const body = { ...write.body(WEB), ...(write.tool.endsWith('set') ? {} : { expected_version: 1 }) };
@@ -189,7 +192,7 @@ async function written(write: Write, bearer: string): Promise<{ status: number; 
 describe('TN-06 every write', () => {
   it('TN-06 is one guarded statement with tenant and site in it, done, replayed or refused', async () => {
     await gateway.ask('/api/v1/context', { token });
-    // Make one write first, because each process reads the key of the operation ids only once.
+    // Make one write first. The first write of a process also reads the key from which it computes operation ids.
     await written(WRITES[0] ?? expect.fail('no write'), token);
     for (const write of WRITES) {
       for (const [bearer, status] of [
@@ -204,8 +207,8 @@ describe('TN-06 every write', () => {
           expect(text, write.tool).toMatch(/gateway\.token t\b[\s\S]*t\.digest = k\.digest/);
           expect(text, write.tool).toContain('gateway.write_batch(');
           expect(predicated(text, write.tool)).toBeGreaterThan(0);
-          // Input of the caller is a value and never part of the statement's text. A text that only needs a check is
-          // not sent at all.
+          // Text from a caller must be a value, and never part of the SQL. A text that the gateway only checks must not
+          // reach the store at all.
           const stored = JSON.stringify(values.filter((value) => typeof value === 'string'));
           expect(stored.includes('Wo ist mein Paket'), write.tool).toBe(false);
           expect(text).not.toMatch(/invoice|settled|Renamed/);
@@ -241,7 +244,8 @@ describe('TN-06 every write', () => {
       const { own } = await written(write, token);
       const [{ text, values } = expect.fail('no statement')] = own;
       const costs: number[] = [];
-      // Repeat the write under new operation ids, so that it is not a replay. The first runs also read the catalogue.
+      // Each run has a new operation id, because a repeated id would be a replay. The first runs cost more, because
+      // they also read the system catalogue.
       for (const digit of ['0', '1', '2', '3', '4', '5']) {
         const other = values.map((value) =>
           /^op_[a-f0-9]{64}$/.test(String(value)) ? [`op_${digit.repeat(64)}`] : value,
@@ -296,14 +300,15 @@ describe('TN-06 every statement', () => {
       `round trips of ${list.length} kinds of warm calls: one each, but ${list.filter(([, n]) => n !== 1).join(' ')}`,
     );
     expect(list.filter(([name, n]) => n !== (name.includes('nonsense') ? 0 : 1))).toEqual([]);
-    // A read of a file's content needs a second statement only for a suffix range of a file of unknown length.
+    // The content of a file needs a second statement in one case: the caller asks for the last bytes, and the length of
+    // the file is unknown.
     expect((await statementsOf(content, token, { ...raw, range: 'bytes=-2' })).own.length).toBe(2);
-    // A read on a cold gateway, or after a change of authority, needs one more statement.
+    // A read needs one more statement when the gateway has just started or the authority has changed.
     await database.sql`UPDATE gateway.credential SET origins = '{x}' WHERE installation_id IN (
       SELECT c.installation_id FROM gateway.credential c JOIN gateway.operation o ON o.credential_id = c.id)`;
     const stale = await statementsOf(`/api/v1${conversations}`, token);
     expect([stale.status, stale.own.length]).toEqual([200, 3]);
-    // A call with an unusable token costs at most one statement. A malformed token costs none.
+    // A call with an invalid token costs at most one statement. When the format of the token is wrong, it costs none.
     expect((await statementsOf(`/api/v1${conversations}`, `${token.slice(0, -1)}!`)).own).toEqual([]);
     await plantReceipt(database.sql, receipt);
   });
@@ -319,7 +324,7 @@ interface Plan {
 }
 const nodesOf = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
 
-/** Tables with a few rows for each website. Reading such a table whole is as good as an index. */
+/** These tables have only a few rows for each website. An index would not be faster than reading the whole table. */
 const SMALL = [
   'organization',
   'website',
@@ -341,8 +346,8 @@ function literal(value: Value): string {
 }
 
 /**
- * The plan of a prepared statement as the driver sends it. The mode `custom` plans for these values, `generic` for any
- * values.
+ * Returns the plan of a statement that is prepared as the driver does it. In mode `custom`, PostgreSQL plans for these
+ * values. In mode `generic`, it plans for any values.
  */
 async function planOf(sql: postgres.Sql, { text, values }: Sent, mode: 'custom' | 'generic'): Promise<Plan> {
   const connection = await sql.reserve();

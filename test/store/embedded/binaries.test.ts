@@ -16,7 +16,7 @@ afterEach(() => bench.clean());
 
 afterAll(() => bench.remove());
 
-/** The major version of the PostgreSQL on PATH, or 0. */
+/** The major version of the PostgreSQL on PATH. 0 when there is none. */
 function pathMajor(): number {
   try {
     return Number(/\d+/.exec(execFileSync('postgres', ['--version'], { encoding: 'utf8' }))?.[0]);
@@ -90,7 +90,7 @@ describe('where the binaries come from', () => {
     expect(lstatSync(`/proc/${pid}`).uid).toBe(nobody.uid);
     await child.stop();
     expect(running(pid)).toBe(false);
-    // When root starts the gateway, the server still runs as the user who owns the database.
+    // Root starts the gateway. PostgreSQL must still run as the user who owns the database.
     const store = await bench.open(dataDir);
     expect(lstatSync(`/proc/${postmasterPid(dataDir)}`).uid).toBe(nobody.uid);
     await store.stop();

@@ -15,8 +15,8 @@ import { hasPgbouncer, openPooler, type Pooler } from '../../support/pooler.ts';
 import { type Replica, startReplica } from '../../support/replica.ts';
 
 /**
- * A real gateway whose DATABASE_URL points to a pooler in transaction mode. Every statement can run in another
- * connection. Without pgbouncer on PATH, the same tests go straight to the server, without prepared statements and
+ * A real gateway whose DATABASE_URL points to a pooler in transaction mode, so every statement can run on another
+ * connection. When pgbouncer is not on PATH, the tests go directly to the server, without prepared statements and
  * settings.
  */
 const SESSIONS = 3;
@@ -36,7 +36,8 @@ const direct = (name = database.name): string =>
 
 beforeAll(async () => {
   database = await freshDatabase('demo');
-  // pgbouncer's account may not enter the folder of the suite's socket, so the connection goes through a proxy.
+  // The user that runs pgbouncer may not enter the folder of the server's socket. A proxy therefore connects pgbouncer
+  // with the server.
   proxy = await openProxy({ host: database.host, port: database.port });
   pooler = hasPgbouncer
     ? await openPooler(proxy, SESSIONS)
@@ -177,7 +178,6 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     const [sessions] = await database.sql<{ all: number; listening: number }[]>`
       SELECT count(*)::integer AS all, (count(*) FILTER (WHERE query LIKE 'LISTEN%'))::integer AS listening
         FROM pg_stat_activity WHERE datname = ${database.name} AND application_name LIKE 'gateway%'`;
-    // Only the webhooks, which wait for receipts, listen for notifications.
     expect(sessions?.listening).toBe(1);
     if (hasPgbouncer) expect(sessions?.all).toBeLessThanOrEqual(SESSIONS + 1);
   });
@@ -186,7 +186,6 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     vi.stubEnv('DATABASE_URL', 'postgres://127.0.0.1:1/nowhere');
     vi.stubEnv('DATABASE_DIRECT_URL', direct());
     const { code, stdout } = await gateway('migrate', '--json');
-    // The message names the unreachable server as the setting gives it.
     vi.stubEnv('DATABASE_DIRECT_URL', 'postgres://127.0.0.1:1/x');
     const lost = await gateway('migrate', '--json');
     vi.unstubAllEnvs();
@@ -227,7 +226,6 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
         FROM platform.note WHERE text LIKE 'pooled %'`;
     console.info(`${WRITES} writes, ${attempts} attempts, sessions cut ${hits.join(' + ')}`);
     expect(hits).toEqual([4, 4, 4]);
-    // The journal is written in the same connection as the note. Each note has its own receipt and position.
     expect(made).toEqual({ notes: WRITES, texts: WRITES, receipts: WRITES });
   }, 60_000);
 

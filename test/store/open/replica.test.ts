@@ -20,20 +20,23 @@ import { openProxy, type WireProxy } from '../../support/pgwire.ts';
 import { DEMO_NOW } from '../../support/postgres.ts';
 
 /**
- * Two real servers. The second is a streaming replica of the first. The gateway reads only reports from the replica.
+ * Tests with two real servers. The second is a streaming replica of the first. The gateway uses the replica only for
+ * reports.
  */
 let primary: Cluster;
 let replica: Cluster;
 let store: Store;
-/** The server behind the follower's address. A test can change it. */
 let target: { host: string; port: number };
 let proxy: WireProxy;
 let follower: Replica;
-/** `serving` is the database behind DATABASE_URL for the corridor. `reading` is the function that reads reports. */
+/** `reading` reads reports. `serving` is the database for all other calls. */
 let serving: Database;
 let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
-/** Whether the replica counted as current while it was away, and the log lines until it came. */
+/**
+ * The replica could not be reached at the start. This list holds whether the replica counted as current then, and the
+ * log lines up to its arrival.
+ */
 const arrival: unknown[] = [];
 let corridor: Corridor;
 let sql: postgres.Sql;
@@ -58,9 +61,9 @@ beforeAll(async () => {
   [caller, other] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
   replica = await primary.replica();
   store = await open(replica.url('gateway'));
-  // The store has opened and uses the replica. The test needs no more of it, because its rounds of 10 s are too long.
+  // The store checks its replica only every 10 s, which is too slow for the other tests. They use a second object,
+  // which checks the replica every 300 ms.
   await until(() => store.replica?.current() === true);
-  // The follower's server is away at the start.
   target = { host: '127.0.0.1', port: 1 };
   proxy = await openProxy(target);
   follower = await openReplica({
@@ -114,7 +117,6 @@ async function ask(token: string, more: Readonly<Record<string, unknown>> = {}) 
   const input = { website_id: 'web_1_1', ...DAY, ...more };
   const outcome = await corridor.call({ tool, resource: 'rest', bearer: token, input });
   if ('failure' in outcome) return outcome.failure.code;
-  // A test of the report tool checks the shape.
   return (('body' in outcome ? outcome.body : undefined) as Told).data;
 }
 
@@ -123,13 +125,12 @@ async function report(token: string, more: Readonly<Record<string, unknown>> = {
   return typeof data === 'string' ? data : data.headline.ai_conversations;
 }
 
-/** Pauses the replica. Later commits do not reach it. */
 const hold = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_pause()`;
 const release = (): Promise<unknown> => replica.sql('gateway')`SELECT pg_wal_replay_resume()`;
 const usable = (): Promise<void> => until(() => follower.current(), 10_000);
 /**
- * Deletes conversations on the primary, so that its report differs from the replica's. Returns the number of remaining
- * conversations.
+ * Deletes conversations on the primary, so that the reports of primary and replica differ. Returns the number of
+ * conversations that are left.
  */
 async function shrink(): Promise<number> {
   await sql`DELETE FROM platform.conversation WHERE (tenant, site, id) IN (
@@ -140,7 +141,7 @@ async function shrink(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Points the replica's address to another server, also for open connections. */
+/** Makes the proxy connect to the server at this port, and moves the open connections too. */
 async function lead(port: number): Promise<void> {
   const before = target.port;
   target.port = port;
@@ -177,14 +178,16 @@ it('gives nothing that the credential does not grant now, whatever the replica s
   await usable();
   expect(await report(other.token)).toBeTypeOf('number');
   await hold();
-  // The credential gets a restriction, loses a scope and ends. The replica has not received any of these changes.
+  // The credential gets a restriction, then loses a scope, and then ends. The replica has not received any of these
+  // changes.
   await sql`UPDATE gateway.credential SET channel_ids = '{999}' WHERE id = ${other.credential}`;
   expect(await report(other.token)).toBe(0);
   await sql`UPDATE gateway.credential SET scopes = '{website_read}' WHERE id = ${other.credential}`;
   expect(await report(other.token)).toBe('not_permitted');
   await sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${other.credential}`;
   expect(await report(other.token)).toBe('token_revoked');
-  // The replica does not know a new credential either. The primary confirms the credential.
+  // The replica does not have this new credential yet. The caller still gets the report, because the primary has the
+  // credential.
   const fresh = await issue(sql, 1);
   expect(await report(fresh.token)).toBeTypeOf('number');
   await release();
@@ -202,8 +205,8 @@ it('says when, by the primary’s clock, of what it holds', async () => {
   const data = await ask(caller.token, { range: 'today', start: undefined, end: undefined });
   if (typeof data === 'string') return expect.fail(data);
   const lag = Number(now?.now) - Date.parse(data.meta.generated_at);
-  // The report gives the time of the last look at the replica, not the time of the read. Only the primary's clock has
-  // set this time.
+  // `generated_at` is the time when the replica was last compared with the primary, by the clock of the primary. It is
+  // not the time of the read.
   expect(lag).toBeGreaterThanOrEqual(0);
   expect(lag).toBeLessThan(2_500 + Date.now() - before);
   expect(data.meta.end).toBe(data.meta.generated_at.slice(0, 10));
@@ -235,7 +238,6 @@ it('a statement there proves the lineage and the position itself', async () => {
     expect(await at(url, { lineage, position: reached }), `${url} ${lineage}`).not.toBe(true);
 });
 
-/** Runs `work` while DATABASE_URL points to the other server. */
 async function served(work: () => Promise<void>): Promise<void> {
   serving = openDatabase({ target: replica.url('gateway'), connections: 2, statementTimeout: 2_000, name: 'served' });
   try {
@@ -269,7 +271,7 @@ it('one that fails twice in a row is left alone for a while, and says so', async
   }
   expect(cuts.hits()).toBe(2);
   await usable();
-  // One more failure is enough now. A success between two failures would reset the count.
+  // Three failures without a success between them count as a loss. Two have happened already.
   expect(await report(caller.token)).toBe(before);
   expect([follower.current(), cuts.hits()]).toEqual([false, 3]);
   proxy.disarm();
@@ -288,7 +290,6 @@ it('where its address leads to another server afterwards, nothing of that one is
   await usable();
   const before = await report(caller.token);
   said = [];
-  // The other server accepts writes, so it is not a replica, and the gateway must not read from it.
   await lead(primary.port);
   expect(await report(caller.token)).toBe(before);
   await until(() => !follower.current());
@@ -298,7 +299,7 @@ it('where its address leads to another server afterwards, nothing of that one is
   expect(said.at(-1)).toBe('reports are read from the replica');
 });
 
-// These tests wait for seconds, so they run only in the long form.
+// These tests wait for several seconds, so only the long form runs them.
 if (LONG) {
   it('one that falls silent under a report costs seconds, not the answer', async () => {
     await usable();
@@ -322,7 +323,8 @@ if (LONG) {
     await locker.begin(async (own) => {
       await own`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
       await own`SELECT pg_current_xact_id()`;
-      // PostgreSQL writes the lock to its log, but only somebody's commit sends the log to the replica.
+      // PostgreSQL has written the lock to its log. It sends this part of the log to the replica only with the next
+      // commit, so commit something.
       await sql`CREATE TABLE IF NOT EXISTS public.flushed ()`;
       await until(async () => {
         const held = await replica.sql('gateway')`SELECT FROM pg_locks
@@ -347,7 +349,7 @@ it('a primary that is slow for a moment takes nothing from it', async () => {
   let asked = 0;
   const faulty = await openReplica({
     url: replica.url('gateway'),
-    // When the gateway compares the replica with the primary, every third statement to the primary gets no answer.
+    // To check the replica, the gateway also reads from the primary. Every third of these reads fails here.
     primary: {
       ...store.db,
       read: (statement) => (++asked % 3 === 0 ? Promise.reject(new Error()) : store.db.read(statement)),
@@ -370,7 +372,7 @@ it('falls back to the primary while it is too far behind, or away, and goes ther
   await release();
   await usable();
   await replica.kill();
-  // A report that is asked for before the gateway notices the loss succeeds as well.
+  // At this moment the gateway may not know yet that the replica is gone. The report must succeed anyway.
   expect(await report(caller.token)).toBe(left);
   await until(() => !follower.current());
   expect(await report(caller.token)).toBe(left);
@@ -404,8 +406,8 @@ it('is refused where its address leads elsewhere; one that is away at the start 
   const away = await open('postgres://127.0.0.1:1/gateway');
   expect(away.replica?.current()).toBe(false);
   await away.close();
-  // A replica that is too slow to report its position does not stop the start. PostgreSQL ends the question after one
-  // second.
+  // A replica that reports its position only after three seconds must not delay the start of the gateway. PostgreSQL
+  // ends the statement after one second.
   await sql`CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT pg_sleep(3) IS NULL'`;
   await until(async () => {
     const [there] = await replica.sql('gateway')`SELECT to_regproc('public.pg_is_in_recovery') IS NOT NULL AS made`;
@@ -426,8 +428,8 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   expect(promoted.replica?.current()).toBe(false);
   await promoted.close();
   await replica.sql('gateway')`CREATE TABLE public.diverged AS SELECT generate_series(1, 10000)`;
-  // The follower has read the log of the former primary. Only the former primary can confirm its rows, and the promoted
-  // server cannot.
+  // The replica has data that only the former primary can confirm. The promoted server cannot confirm it, so the report
+  // must come from the former primary.
   const before = Number(await report(caller.token));
   expect(await shrink()).toBe(before - 1);
   reading = async <Row extends object>(statement: (standing: Standing) => Fragment) => {

@@ -88,7 +88,7 @@ describe('A2-01 the agent card', () => {
       securitySchemes.oauth2_client_credentials.oauth2SecurityScheme.flows,
       securitySchemes.oauth2_authorization_code.oauth2SecurityScheme.flows,
     ];
-    // The protobuf message of the protocol holds a single flow for each scheme.
+    // In the protobuf message of A2A, a security scheme can have only one flow. Two flows therefore need two schemes.
     expect([Object.keys(client), Object.keys(code)]).toEqual([['clientCredentials'], ['authorizationCode']]);
     expect(client.clientCredentials.tokenUrl).toBe(`${BASE_URL}/oauth/token`);
     expect(code.authorizationCode).toMatchObject({
@@ -133,7 +133,6 @@ describe('A2-01 the agent card', () => {
         expect(data.skill).toBe(id);
         expect(valid(data.arguments), `${id} ${ajv.errorsText(valid.errors)}`).toBe(true);
         expect(valid({ ...data.arguments, more: 1 })).toBe(false);
-        // The endpoint must accept the examples that the card shows.
         const answer = await rpc(gateway.port, token, 'SendMessage', work(id, data.arguments));
         expect(answer.body.result?.task.status.state, `${example} ${answer.text}`).toMatch(/COMPLETED|FAILED/);
       }

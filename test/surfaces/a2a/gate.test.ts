@@ -33,7 +33,6 @@ const UNSERVED = [
   'GetExtendedAgentCard',
 ];
 
-/** One body of each kind that the gate, or the code behind the gate, treats differently. */
 const BODIES: readonly (readonly [what: string, body: string])[] = [
   ['SendMessage', message('SendMessage', work('contact_inspection', { contact_id: 'ctc_1_1_1' }))],
   ['SendMessage of no skill', message('SendMessage', work('nothing', {}))],
@@ -164,7 +163,6 @@ describe('A2-01 no method without a token that is valid now', () => {
 describe('OU-03 tokens are bound to one interface', () => {
   const AUDIENCES = ['rest', 'mcp', 'a2a'] as const;
 
-  /** Writes an access token straight into the store, because this test does not cover the issue of tokens. */
   async function access(audience: string, scopes: string[], sites = ['1']): Promise<string> {
     const { credential } = await gateway.issue();
     const secret = newSecret('access_test');
@@ -193,7 +191,7 @@ describe('OU-03 tokens are bound to one interface', () => {
     expect([rest.status, rest.body.code]).toEqual([401, 'wrong_resource']);
     const mcp = await mcpRpc(gateway.port, secret, 'tools/call', { name: 'websites_list' });
     expect([mcp.status, mcp.body.code]).toEqual([401, 'wrong_resource']);
-    // The token works on A2A, so the other interfaces refused it only for its audience.
+    // The token works on A2A. The other interfaces therefore refused it only because of its audience.
     expect((await post(gateway.port, secret, LIST)).status).toBe(200);
   });
 
@@ -310,7 +308,6 @@ describe('the HTTP gate', () => {
     ];
     for (const [body, id] of NO_REQUEST)
       expectRpcError(await post(gateway.port, token, body), -32_600, body, id ?? null);
-    // Send the largest body that the gateway allows.
     expect((await post(gateway.port, token, LIST.padEnd(65_536))).status).toBe(200);
   });
 
@@ -343,7 +340,7 @@ describe('the HTTP gate', () => {
     }
     for (const path of ['/a2a?A2A-Version=0.3', '/a2a?A2A-Version=', '/a2a?A2A-Version=1.0%00'])
       expectRpcError(await ask(null, path), -32_009, path);
-    // A body that is no message gets the error for its form, whatever its version.
+    // The body is not a JSON-RPC message. This error comes first, although the version is wrong too.
     expectRpcError(await post(gateway.port, token, '[]', { version: '0.3' }), -32_600, 'a batch', null);
   });
 
@@ -408,7 +405,8 @@ describe('the HTTP gate', () => {
       expect(answer.text).not.toMatch(/relation|gateway\.|task_|\bat .*:\d+/);
     }
     await other.database.sql.unsafe('ALTER TABLE gateway.away RENAME TO task');
-    // A round of the task sweeper can also fail while the table is away. Remove its lines from the log.
+    // The gateway also looks for tasks in the background, and this can fail while the table is away. Remove such lines
+    // from the log.
     for (const [i, line] of other.log.entries())
       if (/^DEFECT tasks .*("gateway\.task"|a batch of tasks failed)/.test(line)) other.log[i] = '';
     await other.close();

@@ -8,7 +8,6 @@ import { WEB } from '../../support/surfaces/wire.ts';
 let gateway: TestGateway;
 let token: string;
 let stranger: string;
-/** A token of another credential of the same app. */
 let twin: string;
 let contact: string;
 let conversation: string;
@@ -30,7 +29,6 @@ const send = (params: unknown, by = token): Promise<Answer> => call('SendMessage
 const inspect = (message: object = {}): ReturnType<typeof work> =>
   work('contact_inspection', { contact_id: contact }, message);
 
-/** Runs `work` while every read of a contact waits for a lock. */
 async function whileContactsWait<T>(work: () => Promise<T>): Promise<T> {
   const lock = await gateway.database.sql.reserve();
   await lock`BEGIN`;
@@ -50,7 +48,7 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 function expectRpcError(answer: Answer, code: number, where: string): void {
   expect(answer.status, where).toBe(200);
   expect(answer.body, `${where} ${answer.text}`).toMatchObject({ jsonrpc: '2.0', id: 1, error: { code } });
-  // Every error of the A2A protocol has details. Among JSON-RPC's own errors, only invalid params have details.
+  // Every error that A2A defines has details. Of the errors that JSON-RPC defines, only "invalid params" has details.
   const { data } = answer.body.error;
   expect(Array.isArray(data) && data[0]['@type'], where).toBe('type.googleapis.com/google.rpc.ErrorInfo');
   expect(data[0].domain).toBe('a2a-protocol.org');
@@ -130,7 +128,8 @@ describe('SendMessage', () => {
     const first = (await send(params)).body.result.task;
     const again = (await send(params)).body.result.task;
     expect(again).toEqual(first);
-    // The order of the members and members outside the work make no difference.
+    // A message with a known id is a repetition when it describes the same work. The order of members is not important,
+    // and neither are members outside the work.
     const { message } = params as { message: { messageId: string } };
     const reordered = {
       message: {
@@ -216,8 +215,8 @@ describe('SendMessage', () => {
     const restricted = await send(inspect(), narrow.token);
     expect([restricted.status, restricted.body.code]).toEqual([404, 'not_permitted']);
     expect(restricted.body.required).toEqual({ scopes: [], data_access: [], unrestricted: true });
-    // The gateway reports a forbidden skill before it looks at the arguments. A skill that does not exist is unknown
-    // for everybody.
+    // When a caller may not use a skill, the gateway says so before it looks at the arguments. A skill that does not
+    // exist is unknown for every caller.
     const blind = await send(work('conversation_evidence', { nothing: 1 }), poor.token);
     expect(blind.status).toBe(404);
     for (const by of [poor.token, narrow.token])
@@ -496,8 +495,8 @@ describe('A2-02 the tasks of others', () => {
       }
     }
     const median = (all: number[]): number => all.sort((a, b) => a - b)[all.length >> 1] ?? 0;
-    // Both questions run the same statement with the same number of rows. The remaining difference is noise, far below
-    // the read of an artifact.
+    // The gateway runs the same statement for a foreign task and for a task that never existed. The times may therefore
+    // differ only by chance.
     expect(median(times.theirs)).toBeLessThan(median(times.never) * 2 + 1);
     expect(median(times.never)).toBeLessThan(median(times.theirs) * 2 + 1);
   });

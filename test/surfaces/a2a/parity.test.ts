@@ -27,7 +27,10 @@ import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { rpc, work } from '../../support/surfaces/a2a.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
-/** The artifact of a skill equals the body of REST. The SDK's own client can use the whole surface. */
+/**
+ * The artifact of a skill must equal the body of the REST answer. The SDK's own client must be able to use every
+ * method.
+ */
 let gateway: TestGateway;
 
 beforeAll(async () => {
@@ -40,7 +43,7 @@ const WEB = webId(1, 1);
 const FEATURE = 'aif_1_1_1';
 const TEXT = 'Wo bleibt meine Bestellung? Ich warte schon seit zwei Wochen darauf.';
 
-/** One piece of work and the REST request of the same operation. Written apart from the skill. */
+/** The input of a skill, and the REST request that must give the same result. Both are written by hand. */
 interface Twin {
   readonly skill: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -109,10 +112,8 @@ const twins = (): readonly Twin[] => [
   detection('aif_1_1_999', 1, { type: 'text', text: TEXT }),
 ];
 
-/** Hides the parts that differ between two calls of one operation. */
 const settled = (text: string): string => text.replace(/"generated_at":"[^"]+"/, '"generated_at":"…"');
 
-/** Compares one piece of work with its REST request. Returns the state in which the task ended. */
 async function compare(twin: Twin, token: string): Promise<string> {
   const { skill, input, path, body } = twin;
   const where = `${skill} ${JSON.stringify(input)}`;
@@ -122,7 +123,6 @@ async function compare(twin: Twin, token: string): Promise<string> {
   if (rest.status === 200) {
     expect(answer.body.result?.task.status.state, `${where} ${answer.text}`).toBe('TASK_STATE_COMPLETED');
     expect(answer.body.result.task.artifacts.length).toBe(1);
-    // Compare the bytes of both answers as they are on the wire.
     expect(settled(answer.text), where).toContain(
       `"parts":[{"data":${settled(rest.text)},"mediaType":"application/json"}]`,
     );
@@ -143,13 +143,11 @@ async function compare(twin: Twin, token: string): Promise<string> {
   expect(status.state, where).toBe('TASK_STATE_FAILED');
   expect(artifacts).toBeUndefined();
   expect(status.message.parts[0].data, where).toEqual({ code, title: rest.body.title });
-  // A refusal contains no stored text and no text of the request.
   expect(answer.text.match(CANARY)).toBeNull();
   expect(answer.text).not.toContain(TEXT.slice(0, 10));
   return code;
 }
 
-/** Every scope that a skill of the contract's table needs. */
 const NEEDED = SCOPES.filter((scope) =>
   Object.values(CONTRACT_SKILLS).some(({ scopes }) => scopes.split(' ').includes(scope)),
 );
@@ -196,7 +194,7 @@ describe('artifacts', () => {
     let compared = 0;
     for (const grant of grants) {
       const { token } = await gateway.issue(grant);
-      // Leave out the cases about dates and pages, because these do not depend on the caller.
+      // Use only some of the cases. The others are about dates and pages, which do not depend on the caller.
       for (const twin of twins().filter((_, i) => [0, 4, 5, 11, 15, 18, 23].includes(i))) {
         ends.add(`${twin.skill} ${await compare(twin, token)}`);
         compared++;
@@ -241,7 +239,6 @@ describe('the SDK’s own client', () => {
   let origin: string;
   let token: string;
 
-  /** Starts a gateway whose base URL is the address at which clients reach it, as in production. */
   beforeAll(async () => {
     const handlers: RequestHandler[] = [];
     const skills = await loadSkills(gateway.corridor.registry);
@@ -286,7 +283,6 @@ describe('the SDK’s own client', () => {
     ]);
     const kinds = Object.values(card.securitySchemes).map(({ scheme }) => scheme?.$case);
     expect(kinds).toEqual(['httpAuthSecurityScheme', 'oauth2SecurityScheme', 'oauth2SecurityScheme']);
-    // The SDK's client reads the agent card and loses nothing of it.
     const text = await (await fetch(`${origin}/.well-known/agent-card.json`)).text();
     expect(AgentCard.toJSON(AgentCard.fromJSON(JSON.parse(text)))).toEqual(JSON.parse(text));
   });
@@ -312,7 +308,7 @@ describe('the SDK’s own client', () => {
       );
     }
     const listed = await client.listTasks(
-      { tenant: '', contextId: '', status: 0, pageSize: 3, pageToken: '' } as Parameters<Client['listTasks']>[0], // the other members are optional on the wire
+      { tenant: '', contextId: '', status: 0, pageSize: 3, pageToken: '' } as Parameters<Client['listTasks']>[0], // the protocol permits a request without the other members
       options(),
     );
     expect([listed.tasks.length, listed.pageSize, listed.totalSize]).toEqual([3, 3, 5]);
@@ -355,7 +351,6 @@ describe('the SDK’s own client', () => {
     rmSync(folder, { recursive: true });
     const text = Buffer.concat(printed).toString();
     expect(code, text).toBe(0);
-    // The script sends the same message as the test has sent by hand, so it gets the same task.
     expect(text).toContain(byHand.body.result.task.id);
   });
 });

@@ -23,7 +23,10 @@ const inspect = (message: object = {}): object => work('contact_inspection', { c
 const message = (method: string, params?: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
 
-/** Requests that cost one unit and start no task. Each entry has a name and the status while there is quota. */
+/**
+ * Requests that cost one unit and start no task. Each entry has a name, the status of the answer while units are left,
+ * and the request.
+ */
 const PAYING: readonly (readonly [what: string, status: number, body: string, options?: A2aOptions])[] = [
   ['ListTasks', 200, message('ListTasks')],
   ['GetTask of nothing', 200, message('GetTask', { id: 'x' })],
@@ -66,11 +69,11 @@ describe('RL quota', () => {
     const conflict = work('contact_inspection', { contact_id: 'ctc_1_1_1' }, messageOf(params));
     expectPaid(await rpc(gateway.port, token, 'SendMessage', conflict), 1, 'a conflict');
     const report = work('support_insights', { website_id: WEB, range: 'today' });
-    // A report costs five units over REST. As a task, its read costs one unit.
+    // Over REST, a report costs five units. A task costs only one unit for the same read.
     expectPaid(await rpc(gateway.port, token, 'SendMessage', report), 2, 'a report');
     const missing = work('contact_inspection', { contact_id: 'ctc_1_1_999999' });
     expectPaid(await rpc(gateway.port, token, 'SendMessage', missing), 2, 'not found');
-    // A request that is refused before the check of the bearer costs nothing, and neither does the card.
+    // A request that is refused before its token is checked is free. The agent card is free too.
     for (const options of [{ verb: 'GET' }, { path: '/a2a?' }])
       expect((await post(gateway.port, token, message('ListTasks'), options)).headers['ratelimit']).toBeUndefined();
     await gateway.ask('/.well-known/agent-card.json', { token, unchecked: true });
@@ -116,7 +119,7 @@ describe('RL quota', () => {
       JOIN gateway.credential c ON c.id = t.credential_id JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id WHERE a.burst = 2`;
     expect(rows.length).toBe(0);
-    // The app gets a unit every three seconds, and the repeated request needs two units.
+    // The app gets one unit every three seconds, and the repeated request costs two units.
     await pause(6_000);
     const accepted = await rpc(gateway.port, token, 'SendMessage', params);
     expect(accepted.body.result?.task.status.state, accepted.text).toBe('TASK_STATE_COMPLETED');
@@ -128,8 +131,8 @@ describe('RL quota', () => {
     expect(remaining(await rpc(gateway.port, ended.token, 'ListTasks'))).toBe(99);
     const sending = ['SendMessage', 200, message('SendMessage', inspect())] as const;
     const requests = [...PAYING, sending as (typeof PAYING)[number]];
-    // The gateway remembers each of these bearers. Some requests run no statement that proves the token. The gateway
-    // must prove the token before it answers them.
+    // The gateway remembers the authority of these tokens. Some of the requests need no statement, but the gateway must
+    // still check the token in the store before it answers.
     const bearers = await Promise.all(requests.map(() => gateway.issue({ app: ended.app })));
     for (const { token } of bearers) expect((await mcpRpc(gateway.port, token, 'tools/list')).status).toBe(200);
     for (const { credential } of [ended, ...bearers])
@@ -147,7 +150,6 @@ describe('RL quota', () => {
   });
 });
 
-/** The messageId of a message, for a second message with the same id. */
 const messageOf = (params: object): object => {
   const { messageId } = (params as { message: { messageId: string } }).message; // `work` has built these params
   return { messageId };

@@ -11,7 +11,6 @@ import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gatew
 import { rpc, work } from '../../support/surfaces/a2a.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Tests calls that wait for their task: on a quiet socket, with a client that leaves, and on a server that stops. */
 let gateway: TestGateway;
 let token: string;
 let contact: string;
@@ -26,7 +25,7 @@ afterAll(() => gateway.close());
 
 const inspect = (): object => work('contact_inspection', { contact_id: contact });
 
-/** A server on the gateway's store that cuts a socket after half a second of silence. */
+/** A server that uses the store of the gateway and cuts a connection after half a second without traffic. */
 async function hasty() {
   const skills = await loadSkills(gateway.corridor.registry);
   const { db } = gateway.database;
@@ -52,7 +51,6 @@ async function hasty() {
   return { port: server.port, close: () => Promise.all([server.close(), tasks.stop()]) };
 }
 
-/** Runs `act` while every read of a contact waits for a lock. */
 async function whileContactsWait<T>(act: () => Promise<T>): Promise<T> {
   const lock = await gateway.database.sql.reserve();
   await lock`BEGIN`;
@@ -77,7 +75,8 @@ describe('a call that waits for its task', () => {
     });
     const { body } = await answer.waiting;
     expect(body.result.task.status.state).toBe('TASK_STATE_COMPLETED');
-    // The same connection has its old limit again, so the server cuts a request whose body does not come.
+    // The answer is sent, so the usual time limit applies to this connection again. The server must cut the next
+    // request, whose body does not come.
     const began = performance.now();
     const slow = httpRequest({
       host: '127.0.0.1',
@@ -122,7 +121,8 @@ describe('a call that waits for its task', () => {
       const closing = server.close();
       const { status, body } = await waiting;
       expect(status).toBe(200);
-      // The stopping server was to run the task. The task is still open, or it has failed because nobody will run it.
+      // The server stops before the end of the task. The task is then still open, or it has failed because no server
+      // will run it.
       expect(body.result.task.status.state).toMatch(/^TASK_STATE_(SUBMITTED|WORKING|FAILED)$/);
       await closing;
       expect(performance.now() - began).toBeLessThan(7_000);

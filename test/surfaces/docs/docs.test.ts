@@ -190,7 +190,8 @@ describe('links', () => {
         expect(host, `${path}: ${href}`).toBe(origin);
         if (hash.startsWith('#?route=')) expect(routes, `${path}: ${href}`).toContain(pathname + hash);
         else if (hash) expect(idsOf(texts.get(pathname) ?? ''), `${path}: ${href}`).toContain(hash.slice(1));
-        // The metadata documents of the authorization server are not pages, so compare their address with a list.
+        // The metadata of the authorization server is JSON and not a page, so check only that its address is in the
+        // list.
         else if (pathname.startsWith('/.well-known/')) expect(METADATA.has(pathname), href).toBe(true);
         else expect((await get(pathname)).status, `${path}: ${href}`).toBe(200);
       }

@@ -6,8 +6,8 @@ import { type AskOptions, openTestGateway, type TestGateway } from '../../suppor
 import { type Example, examples, freshKey, raw, writer } from '../../support/surfaces/wire.ts';
 
 /**
- * Tests bodies of writes (HT-06, HT-08, HT-10 to HT-12, ID-01, ID-06). An answer names the fault but never repeats its
- * value. A faulty body has no effect and does not spend its key.
+ * Checks HT-06, HT-08, HT-10 to HT-12, ID-01 and ID-06 with bodies of writes. An answer names the place of the fault
+ * but never repeats the value. A faulty body has no effect, and its idempotency key stays unused.
  */
 let gateway: TestGateway;
 let token: string;
@@ -17,7 +17,7 @@ let refusals = 0;
 type Body = Readonly<Record<string, unknown>>;
 interface Write extends Example {
   readonly body: Body;
-  /** The ids in the path, which are arguments over MCP. */
+  /** The ids are in the path over REST, and are arguments over MCP. */
   readonly ids: Readonly<Record<string, string>>;
 }
 
@@ -44,13 +44,11 @@ const SENT = 'zqx7canary';
 
 type Sending = Omit<AskOptions, 'token'>;
 
-/** Sends the valid call under this key and expects a first success, not a replay. */
 async function works(write: Write, key: string, where: string): Promise<void> {
   const answer = await gateway.ask(write.url, { token, body: write.body, headers: { 'idempotency-key': key } });
   expect([answer.status, answer.headers['idempotency-replayed']], `${where} ${answer.text}`).toEqual([200, undefined]);
 }
 
-/** Expects a REST refusal that names the fault. Nothing is written, and the key stays free. */
 async function refused(write: Write, sending: Sending, code: string, named: readonly string[]): Promise<Answer> {
   const key = freshKey();
   const where = `${write.tool.name} ${JSON.stringify(sending).slice(0, 300)}`;
@@ -65,7 +63,7 @@ async function refused(write: Write, sending: Sending, code: string, named: read
   expect(places, where).toEqual(named);
   expect(answer.text, where).not.toContain(SENT);
   expect(answer.headers['x-gateway-operation-id'], where).toBeUndefined();
-  // A faulty request costs as much as any other request.
+  // This header is present because the refused request costs units like any other.
   expect(answer.headers['ratelimit'], where).toBeDefined();
   expect(await tracesOf(gateway.database.sql), where).toBe(before);
   await works(write, key, where);
@@ -73,7 +71,6 @@ async function refused(write: Write, sending: Sending, code: string, named: read
   return answer;
 }
 
-/** Expects the same refusal over MCP, where the members of the body are arguments. */
 async function refusedOverMcp(write: Write, body: Body, code: string, named: readonly string[]): Promise<void> {
   const key = freshKey();
   const where = `${write.tool.name} ${JSON.stringify(body).slice(0, 300)}`;
@@ -99,10 +96,8 @@ const callTool = ({ tool: { name } }: Write, values: Body): Promise<Answer> =>
   });
 
 const good = (write: Write): string => JSON.stringify(write.body);
-/** The valid body with another member behind its opening brace. */
 const withMember = (write: Write, member: string): string => good(write).replace('{', `{${member},`);
 
-/** The members of write bodies that hold text. */
 const TEXTS: readonly [tool: string, path: readonly string[]][] = [
   ['visitor_note_add', ['text']],
   ['conversation_disposition_set', ['disposition']],
@@ -194,7 +189,6 @@ describe('HT-06 what is a body', () => {
       const { text, closed } = await raw(gateway.port, head(write, key, ...fields), { patience: 3_000 });
       expect(text).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"body_too_large"/);
       expect(closed).toBe(true);
-      // Without a token, the gateway does not wait for the body.
       const stranger = await raw(gateway.port, head(write, key, 'Content-Length: 9'), { patience: 3_000 });
       expect(stranger.text).toMatch(/^HTTP\/1\.1 401 /);
       await works(write, key, write.tool.name);
@@ -279,7 +273,8 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
         '"x":"\\udc00"',
       ])
         await refused(write, { raw: withMember(write, member) }, 'invalid_json', []);
-      // With one level or one member less, the body is valid JSON, and only its members are unknown.
+      // These bodies are just within the limits for depth and for the number of members. They are refused only because
+      // the members are unknown.
       for (const member of [deep(31), many(1_000 - own)]) {
         const named = member.startsWith('"m0"') ? Array.from({ length: 20 }, (_, i) => `/m${i}`) : [`/${SENT}x`];
         const key = freshKey();
@@ -306,7 +301,6 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
       const json = JSON.stringify(put(write.body, path, 'HERE')).replace('HERE', half);
       await refused(write, { raw: json }, 'invalid_json', []);
     }
-    // Try an empty text and values that are no text.
     for (const value of ['', 1, null, true, [SENT], { [SENT]: SENT }]) {
       const body = put(write.body, path, value);
       const answer = await refused(write, { body }, 'invalid_parameter', [pointer(path)]);
@@ -333,7 +327,8 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
         body: got,
         text: said,
       } = await gateway.ask(write.url, { token, body, headers: { 'idempotency-key': freshKey() } });
-      // The text has an allowed length. Setting a disposition still fails, because no disposition has this value.
+      // The length of the text is allowed. A disposition is refused for another reason, because no disposition has this
+      // value.
       expect(status, said).toBe(name === 'conversation_disposition_set' ? 409 : 200);
       if (name === 'visitor_note_add') expect(got.data.note.text).toBe(text);
     }
@@ -388,7 +383,7 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
           headers: { 'idempotency-key': freshKey() },
         });
         expect(answer.status, `${encodeURIComponent(text)} ${answer.text}`).toBe(member === 'text' ? 200 : 409);
-        // The text of a note must come back verbatim, with everything around the blank.
+        // The stored note must have exactly this text, with the blanks at its start and end.
         if (member === 'text') expect(answer.body.data.note.text).toBe(text);
       }
     }
@@ -437,7 +432,8 @@ describe('HT-12 numbers and members', () => {
     }
     for (const text of ['01', '+1', '0x1', '.5', '1.', '1e', 'Infinity', '1_0', '1e999'])
       await refused(write, { raw: saying(text) }, 'invalid_json', []);
-    // 1.0 and 1e0 are the integer 1 (JSON Schema, 6.1.1; RFC 8785). The input is the same, so the command is the same.
+    // In JSON, 1.0 and 1e0 are the integer 1 (JSON Schema, 6.1.1; RFC 8785). These bodies are therefore equal, and the
+    // second one is a replay.
     const key = freshKey();
     for (const [i, text] of [`${version}`, `${version}.0`, `${version}e0`, `${version * 10}e-1`].entries()) {
       const headers = { 'content-type': JSON_TYPE, 'idempotency-key': key };
@@ -478,7 +474,6 @@ describe('HT-12 numbers and members', () => {
         const answer = await refused(write, { body: without }, 'invalid_parameter', [`/${name}`]);
         expect(answer.body.errors).toEqual([{ pointer: `/${name}`, code: 'missing' }]);
         await refusedOverMcp(write, without, 'invalid_parameter', [name]);
-        // In the query, this member is unknown, even when the body also has it.
         const url = `${write.url}${write.url.includes('?') ? '&' : '?'}${name}=${SENT}`;
         const both = await gateway.ask(url, { token, body: write.body, headers: { 'idempotency-key': freshKey() } });
         expect(both.body).toMatchObject({ code: 'unsupported_parameter', errors: [{ parameter: name }] });
@@ -523,7 +518,7 @@ describe('ID-01 the key', () => {
         expect([answer.status, answer.body.code], key).toEqual([400, 'invalid_idempotency_key']);
         expect(answer.body.errors).toEqual([{ parameter: 'Idempotency-Key', code: 'invalid_idempotency_key' }]);
       }
-      // Node's HTTP client would not send these idempotency keys.
+      // Node's HTTP client refuses to send these keys, so write the request by hand.
       for (const key of ['\x7f', 'a\x7fb', 'k\u00fc\u4e2d']) {
         const fields = [
           `Idempotency-Key: ${key}`,

@@ -38,7 +38,6 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Starts another server on the same corridor, with timeouts that are short enough for a test. */
 async function serverWith(timeouts: Timeouts, first: readonly RequestHandler[] = []): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
@@ -218,8 +217,8 @@ describe('HT-03 paths', () => {
       for (const variant of variants) {
         for (const auth of [{ token }, {}]) {
           const answer = await gateway.ask(tail === '' ? variant : `${variant}?${tail}`, requestOf(call, auth));
-          // An id in other letter case is still one segment of the path, but a wrong id. The answer is 400, or 401
-          // without a token.
+          // In capital letters, an id has the wrong format, but the path is right. The answer is 400, or 401 without a
+          // token, and never 404.
           const segment =
             /\{\w+\}$/.test(tool.path) && /^[A-Za-z0-9_-]+$/.test(variant.slice(variant.lastIndexOf('/') + 1));
           const allowed =
@@ -369,12 +368,13 @@ describe('HT-05 slow clients', () => {
     expect(cut.filter(({ closed }) => !closed)).toHaveLength(0);
     expect(Math.max(...cut.map(({ ms }) => ms))).toBeLessThan(5_000);
     for (const { text } of cut.slice(0, 100)) expect(parse(text).status).toBe(408);
-    // The bound allows for a busy machine. A server that slow clients delay stays above this bound.
+    // The limit is high, because other programs can slow the machine. If slow clients delayed the server, the time
+    // would be much longer.
     expect(times[Math.floor(times.length * 0.9)]).toBeLessThan(500);
   });
 
   it('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
-    // Each reply has 48 MiB. Two replies exceed the total that the server may hold.
+    // Each reply has 48 MiB. Two unread replies are more than the server may keep in total.
     const body = Buffer.alloc(48 * 1024 * 1024, 120);
     const large: RequestHandler = (request, response) => {
       if (request.url !== '/large') return false;
@@ -392,7 +392,7 @@ describe('HT-05 slow clients', () => {
     await sleep(300);
     expect(await statusOf(port, '/api/v1/websites', { authorization: `Bearer ${token}` })).toBe(200);
     await sleep(3_500);
-    // A reader gets only the bytes that left before the cut, and then the end of the connection.
+    // Each client must get only what was sent before the cut, and then the end of the connection.
     const taken = await Promise.all(
       sockets.map(
         (socket) =>
@@ -420,7 +420,7 @@ describe('HT-05 slow clients', () => {
     socket.on('error', () => undefined); // the test waits until the gateway cuts the socket
     socket.pause();
     socket.write(head('GET /large HTTP/1.1'));
-    // Read often enough that no timeout of a silent socket applies.
+    // Read a little all the time, so that the timeout for silent connections never applies.
     const sipping = setInterval(() => socket.read(300_000), 20);
     await expect.poll(() => held().requests).toBe(1);
     const began = performance.now();
@@ -465,7 +465,8 @@ describe('HT-05 slow clients', () => {
 
   it('F-18 leaving: who has connected and was not accepted yet is answered, not reset', async () => {
     const server = await serverWith(PATIENT);
-    // The kernel has accepted all connections before Node looks at the first one.
+    // The kernel accepts all connections before Node handles the first one, so the gateway gets many connections at
+    // once.
     const connecting = Array.from({ length: 20 }, () => raw(server.port, head(WEBSITES), { patience: 5_000 }));
     await server.leave();
     const answers = await Promise.all(connecting);
@@ -546,7 +547,7 @@ describe('HT-07 methods', () => {
       expect(had.status, tool.name).toBe(got.status);
       expect(had.text).toBe('');
       expect(had.headers['content-type']).toBe(got.headers['content-type']);
-      // The answers of health and context contain the time, so the length of health's answer can differ.
+      // The answer of `health` contains times, so its length can change between two requests.
       if (tool.name !== 'health') expect(had.headers['content-length']).toBe(got.headers['content-length']);
       expect((await gateway.ask(url, { method: 'HEAD' })).status, tool.name).toBe(401);
     }

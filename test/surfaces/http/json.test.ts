@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseJson } from '../../../src/surfaces/http/json.ts';
 
-/** HT-11 and MC-08: the rules for a JSON body. The oracle knows how the text was written. FC_SEED repeats a run. */
+/**
+ * Checks HT-11 and MC-08: which JSON bodies the gateway accepts. The test writes each text itself, so it knows the
+ * expected result without a parser. FC_SEED repeats a run.
+ */
 const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
 process.stderr.write(`properties of JSON bodies: FC_SEED=${seed}\n`);
 
@@ -10,7 +13,7 @@ const DEPTH = 32;
 const MEMBERS = 1_000;
 const read = (text: string): ReturnType<typeof parseJson> => parseJson(Buffer.from(text));
 
-/** A document as it is written: a member can occur twice, and every character has its own spelling. */
+/** The tree of a JSON text. A member can occur twice, and the same character can be written in different ways. */
 type Node =
   | { readonly kind: 'leaf'; readonly text: string; readonly good: boolean }
   | { readonly kind: 'array'; readonly items: readonly Node[] }
@@ -21,7 +24,10 @@ interface Spelled {
   readonly value: string;
 }
 
-/** A string with one of its spellings. Each character is literal, a short escape, or \uXXXX. */
+/**
+ * Generates a string and one way to write it in JSON. Each character is written directly, as a short escape, or as
+ * \uXXXX.
+ */
 const spelled = (characters: fc.Arbitrary<string>): fc.Arbitrary<Spelled> =>
   fc.array(fc.tuple(characters, fc.nat(2)), { maxLength: 6 }).map((parts) => {
     const value = parts.map(([character]) => character).join('');
@@ -29,7 +35,6 @@ const spelled = (characters: fc.Arbitrary<string>): fc.Arbitrary<Spelled> =>
       .flatMap(([character, way]) => [...character].map((one) => [one, way] as const))
       .map(([one, way]) => {
         if (way === 0) return JSON.stringify(one).slice(1, -1);
-        // A character beyond U+FFFF needs two UTF-16 units.
         const hex = one
           .split('')
           .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -39,7 +44,7 @@ const spelled = (characters: fc.Arbitrary<string>): fc.Arbitrary<Spelled> =>
     return { value, text: `"${text.join('')}"` };
   });
 
-/** Texts that could disturb a counter of characters. */
+/** Strings with brackets, quotes and backslashes, which a simple counter of characters would misread. */
 const TRICKY = [
   '"',
   '\\',
@@ -61,7 +66,10 @@ const TRICKY = [
   '__proto__',
 ];
 const tricky = spelled(fc.constantFrom(...TRICKY));
-/** Only a few keys, so that a key sometimes occurs twice. Some keys are names of prototype members. */
+/**
+ * Only a few names of members are possible, so a name often occurs twice in an object. Some names are those of members
+ * that every JavaScript object inherits.
+ */
 const key = fc.oneof(
   spelled(fc.constantFrom('a', 'b', ':', '"')),
   fc.constantFrom('__proto__', 'constructor', 'toString', '').map((value) => ({ value, text: JSON.stringify(value) })),
@@ -97,7 +105,6 @@ const tree = (leaves: fc.Arbitrary<Node>): fc.Arbitrary<Node> =>
 
 const spaces = fc.constantFrom('', ' ', '\n', '\t\r ', '   ');
 
-/** Writes a node of the document as text, with this white space wherever JSON allows it. */
 function write(node: Node, space: string): string {
   if (node.kind === 'leaf') return space + node.text + space;
   const inside =
@@ -111,7 +118,6 @@ function write(node: Node, space: string): string {
 const inner = (node: Node): readonly Node[] =>
   node.kind === 'leaf' ? [] : node.kind === 'array' ? node.items : node.members.map(([, value]) => value);
 
-/** True when the parser may accept the document of this tree. The tree alone decides. */
 function acceptable(node: Node): boolean {
   if (node.kind === 'leaf') return node.good;
   const names = node.kind === 'object' ? node.members.map(([name]) => name.value) : [];
@@ -204,7 +210,6 @@ describe('HT-11 JSON bodies', () => {
       [7, 143],
     ] as const)
       expect(read(objects(count, each))).toBeUndefined();
-    // Items of arrays do not count towards the limit of members.
     expect(read(`[${'0,'.repeat(20_000)}0]`)).toBeDefined();
   });
 
@@ -222,8 +227,8 @@ describe('HT-11 JSON bodies', () => {
       const parsed = parseJson(bytes);
       if (parsed) expect(parsed.value).toEqual(JSON.parse(Buffer.from(bytes).toString('utf8')));
     });
-    // The bytes stand inside a string. The result is JSON when the bytes are UTF-8, because none of them ends the
-    // string.
+    // The random bytes are the content of a string, and no byte can end the string. The text is therefore valid JSON
+    // exactly when the bytes are valid UTF-8.
     run(fc.uint8Array({ minLength: 1, maxLength: 4, min: 0x80 }), (bytes) => {
       const body = Buffer.concat([Buffer.from('"'), bytes, Buffer.from('"')]);
       expect(parseJson(body) !== undefined).toBe(utf8(bytes));
@@ -238,7 +243,7 @@ describe('HT-11 JSON bodies', () => {
     run(fc.tuple(tree(leaf), change), ([node, { at, character, remove }]) => {
       const text = write(node, '');
       const place = at % (text.length + 1);
-      // Half of a surrogate pair has no UTF-8 and would arrive as U+FFFD.
+      // Half of a surrogate pair has no encoding in UTF-8. It would arrive as U+FFFD.
       const changed = (text.slice(0, place) + character + text.slice(place + remove)).toWellFormed();
       const parsed = read(changed);
       if (!parsed) return;

@@ -21,7 +21,6 @@ let gateway: TestGateway;
 let token: string;
 let calls: Example[];
 let server: RunningServer;
-/** The lines of the production log at its most detailed level. */
 const lines: string[] = [];
 
 const serverOver = (
@@ -53,7 +52,6 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Sends the call of an example. A write gets its body and a key. */
 async function send(call: Example, fields: readonly string[], port = server.port) {
   const bytes = bytesOf(call, ...fields, 'Connection: close');
   return parse((await raw(port, bytes, { patience: 5_000 })).text);
@@ -98,7 +96,6 @@ const MEMBERS = [
   'msg',
 ];
 
-/** Parses every line. Each is one JSON object on a single line, with known members only. */
 function entries(): Entry[] {
   return lines.map((line) => {
     expect(line.endsWith('\n')).toBe(true);
@@ -111,8 +108,8 @@ function entries(): Entry[] {
 }
 
 /**
- * Waits for the entries of exactly these requests. The log is written when a connection closes, which can be after the
- * answer.
+ * Waits for the log entries of exactly these requests. An entry is written when the connection closes, which can be
+ * after the answer.
  */
 async function entriesOf(count: number): Promise<Entry[]> {
   for (let i = 0; i < 100 && lines.length < count; i++) await sleep(10);
@@ -173,14 +170,15 @@ describe('LG-01 what the log holds', () => {
     }
     await entriesOf(asked);
     const all = lines.join('');
-    // Only the log records of unknown callers contain an address.
+    // The network address may be in the log only when the caller is unknown.
     const named = entries().filter(({ source }) => source !== undefined);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter(({ credential, source }) => credential !== undefined || source !== '127.0.0.1')).toEqual([]);
     expect(all.match(/127\.0\.0\.1/g)).toHaveLength(named.length);
     for (const secret of [token, token.slice(9), MARK, 'Bearer', 'website_id', '/api/v1', 'example.com'])
       expect(all.includes(secret), secret).toBe(false);
-    // The answers hold the demo's data. Only single words of our own and the date may also be in the log.
+    // No text of an answer may be in the log. Only single words such as status names, dates and request ids may be in
+    // both.
     const stored = [...new Set(texts)].filter((text) => !/^([a-z_]+|[0-9-]{10}|req_[a-f0-9]+)$/.test(text));
     expect(stored.length).toBeGreaterThan(300);
     expect(stored.filter((text) => all.includes(text))).toEqual([]);
@@ -214,8 +212,8 @@ describe('LG-01 what the log holds', () => {
         ends.push(parse((await raw(server.port, bytes, { patience: 5_000 })).text).status);
       };
       const good = JSON.stringify(body);
-      // The write succeeds, is replayed, conflicts, is refused by the stored state, has no author, finds nothing, or is
-      // wrong in many ways.
+      // Send the write so that every outcome occurs: a success, a replay, a conflict, a refusal because of the stored
+      // state, a missing author, a missing object, and many faults.
       await post(token, good, `${MARK}-1`);
       await post(token, good, `${MARK}-1`);
       await post(token, good.replace(/ (ok|note|text|name)"/, ' other"'), `${MARK}-1`);

@@ -37,7 +37,6 @@ afterAll(() => gateway.close());
 const KNOWN: ReadonlySet<string> = new Set<string>(FAILURE_CODES);
 const MEMBERS = ['type', 'title', 'status', 'code', 'request_id', 'detail', 'errors', 'retry_after', 'required'];
 
-/** Checks the rules of PD-01 for one answer. */
 function expectProblem(answer: Answer, code: FailureCode, where = ''): void {
   expect(answer.headers['content-type'], where).toBe('application/problem+json');
   expect(answer.body, where).toMatchObject({
@@ -115,7 +114,6 @@ describe('PD-01 problem details', () => {
   });
 });
 
-/** An answer without the parts that differ between any two requests. */
 const masked = ({ status, headers, text }: Answer): unknown => {
   const { date: _, 'x-request-id': id, ratelimit: __, ...rest } = headers;
   return { status, headers: rest, text: text.replaceAll(String(id), 'req') };
@@ -248,10 +246,12 @@ describe('PD-03 nothing sent comes back', () => {
     let refused = 0;
     for (const call of calls.filter((one) => one.body)) {
       for (const text of NASTY) {
-        // Put the text in as the value of each member, as a member's name, behind a wrong key, and as the key itself.
+        // Put the text in each place of a request: as a member's value, as a member's name, inside a wrong idempotency
+        // key, and as the whole key.
         const bodies = [
           ...Object.keys(call.body ?? {}).map((name) => ({ ...call.body, [name]: [text] })),
-          // An answer may repeat an unknown name that looks like a member name.
+          // The text MARK looks like an ordinary member name, and an answer may repeat such a name. Therefore do not
+          // send MARK as a name.
           ...(text === MARK ? [] : [{ ...call.body, [text]: text }]),
           { ...call.body, context: { type: 'text', text: `${text}\0`, [`${text} `]: 1 } },
         ];
@@ -392,7 +392,8 @@ describe('precedence of failures', () => {
       const twice = { range: 'bytes=0-1', 'if-match': ['"0123456789abcdef"', '"x"'] };
       const bad = withQuery(url, 'unknown=1');
       const wrong = tool.name === 'visitor_notes' || tool.name === 'visitor_note_add' ? 'DELETE' : 'PUT';
-      // At first, everything in the request is wrong. The test then corrects one fault after another.
+      // At first, everything in the request is wrong. The test then corrects one fault after another, and each answer
+      // must name the next fault.
       expect(await codeOf(`${path}/x/y/z?unknown=1`, { method: wrong, headers: twice }), tool.name).toBe('not_found');
       expect(await codeOf(bad, { method: wrong, headers: twice }), tool.name).toBe('method_not_allowed');
       const doubled = ['Range: bytes=0-1', 'Range: bytes=0-1', 'Accept: text/html', 'Connection: close'];
@@ -401,8 +402,8 @@ describe('precedence of failures', () => {
       const send = (options: AskOptions, at = bad) => codeOf(at, requestOf(call, options));
       expect(await send({ headers: { accept: 'text/html' } }), tool.name).toBe('not_acceptable');
       if (call.body) {
-        // A caller without a token does not learn about faults of the body, because the gateway has not waited for the
-        // body.
+        // Without a token, the gateway does not wait for the body. The caller therefore does not learn that the body is
+        // wrong.
         expect(await send({ body: undefined, raw: '{', headers: { 'content-type': 'text/plain' } })).toBe(
           'unauthenticated',
         );

@@ -22,7 +22,6 @@ const { index, full } = llms({ registry, guides, baseUrl: BASE, resources, promp
 const preamble = await readFile(new URL('llms/preamble.md', packageRoot), 'utf8');
 const tools = registry.tools.map((tool) => [tool.name, tool] as const);
 
-/** The lines of a document outside fenced code. */
 function proseOf(text: string): string[] {
   let fenced = false;
   return text.split('\n').filter((line) => {
@@ -32,7 +31,6 @@ function proseOf(text: string): string[] {
   });
 }
 
-/** The text under a heading, up to the next heading of the same or a higher level. */
 function section(heading: string): string {
   const level = heading.indexOf(' ');
   const begin = full.indexOf(`\n${heading}\n`);
@@ -65,7 +63,7 @@ describe('llms.txt', () => {
   });
 
   it('links only to what is served, and to each document of the gateway', () => {
-    // Written by hand: the addresses that are open to everybody, and the two endpoints that need a token.
+    // Written by hand: all addresses that need no token, and the two endpoints that need one.
     const served = [
       '/llms-full.txt',
       '/api/v1/openapi.json',
@@ -283,7 +281,7 @@ describe('llms/preamble.md', () => {
 });
 
 describe('server.json', () => {
-  // The fields that the registry's documentation demands for a remote server (schema of 2025-12-11).
+  // The registry's documentation requires these fields for a remote server (schema of 2025-12-11).
   const Input = z.strictObject({
     description: z.string().min(1),
     isRequired: z.boolean(),
@@ -332,7 +330,6 @@ describe('server.json', () => {
 
 const outputOf = (tool: (typeof registry.tools)[number]): object => jsonSchema(tool.output, 'output');
 
-/** The names of all members at any depth. */
 function membersOf(node: unknown, found = new Set<string>()): Set<string> {
   if (typeof node !== 'object' || node === null) return found;
   for (const [key, value] of Object.entries(node)) {

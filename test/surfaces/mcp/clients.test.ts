@@ -28,7 +28,6 @@ import { KEYS } from '../../support/keys.ts';
 import { rpc } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
-/** Real clients use the gateway. Its base URL is the address at which the clients reach it, as in production. */
 let database: TestDatabase;
 let world: World;
 let served: Served;
@@ -44,7 +43,7 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** Serves a gateway on the database. Its base URL is its own origin, or that of a proxy in front of the gateway. */
+/** The base URL is the origin of the new gateway when `baseUrl` is undefined. */
 async function serve(baseUrl?: string): Promise<Served> {
   const defects: string[] = [];
   const corridor = await openGateway({
@@ -53,7 +52,6 @@ async function serve(baseUrl?: string): Promise<Served> {
     checkEvery: 1,
     onDefect: (tool, error) => defects.push(`${tool.name} ${String(error)}`),
   });
-  // The port is known only once the server listens.
   const handlers: RequestHandler[] = [];
   const server = await startServer({
     host: '127.0.0.1',
@@ -108,7 +106,8 @@ interface Sent {
 }
 
 /**
- * Connects the SDK's client as its documentation shows. `version` replaces the newest version in the client's request.
+ * Connects the SDK's client as its documentation shows. With `version`, the client asks for this version of MCP and not
+ * for the newest one.
  */
 async function connect(bearer: string, version?: string): Promise<{ client: Client; sent: Sent[] }> {
   const sent: Sent[] = [];
@@ -134,7 +133,6 @@ async function connect(bearer: string, version?: string): Promise<{ client: Clie
   return { client, sent };
 }
 
-/** The arguments of a tool, taken from the path of a case in the hand-written table. */
 function argumentsOf({ path, parameters }: Tool, url: string): Record<string, unknown> {
   const { pathname, searchParams } = new URL(url, 'http://gateway');
   const variables = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -158,7 +156,7 @@ describe('the SDK’s own client', () => {
     expect(client.getInstructions()).toContain('gateway_context');
     expect(Object.keys(client.getServerCapabilities() ?? {}).sort()).toEqual(['prompts', 'resources', 'tools']);
 
-    // From here on, the client checks every answer against the listed schema of its tool.
+    // After this call, the client checks the answers of each tool against the output schema in the list.
     const { tools } = await client.listTools();
     expect(tools).toHaveLength(served.corridor.registry.tools.length);
     expect(tools.filter(({ outputSchema }) => outputSchema !== undefined)).toHaveLength(
@@ -187,9 +185,9 @@ describe('the SDK’s own client', () => {
       const [notes = 0, receipts = 0, operations = 0] = before;
       const after = await tracesOf(database.sql);
       expect(countsOf(after), name).toEqual([notes + write.notes, receipts + write.receipts.length, operations + 1]);
-      // Send the call again, as after a lost reply. The first answer comes back, without a second effect.
+      // Send the write again, as a client does when an answer is lost. The gateway must repeat the first answer,
+      // without a second effect.
       expect(await client.callTool({ name, arguments: input }), name).toEqual(result);
-      // The client also checks the answer of a failed write.
       const other = { ...input, ...(name === 'config_plan' ? { expected_version: 7 } : { website_id: WEB }) };
       expect(await client.callTool({ name, arguments: other }), name).toMatchObject({
         isError: true,
@@ -235,7 +233,7 @@ describe('the SDK’s own client', () => {
     await client.close();
 
     expect(sent[0]).toMatchObject({ verb: 'POST', status: 200 });
-    // `initialize` has no version header. All later requests name the agreed version.
+    // `initialize` has no version header. Every later request names the version that `initialize` agreed on.
     expect([...new Set(sent.slice(1).map((one) => one.version))]).toEqual([version]);
     expect([...new Set(sent.map((one) => one.session))]).toEqual([null]);
     const odd = sent.filter((one) => one.verb !== 'POST');
@@ -271,7 +269,6 @@ describe('the SDK’s own client', () => {
       ['conversation_messages', { conversation_id: `cnv_${tenant}_1_1` }],
       ['operators', { website_id: webId(tenant, 1) }],
       ['websites_list', {}],
-      // The answer of this write contains the author's name.
       ['visitor_note_add', { visitor_id: `vis_${tenant}_1_1`, text: `Note under ${key}`, idempotency_key: key }],
     ];
     const written = () => database.sql`
@@ -282,21 +279,20 @@ describe('the SDK’s own client', () => {
     const work = TENANTS.flatMap((tenant, index) => {
       const client = clients[index]?.client;
       const bearer = bearers[index]?.token;
-      // Each client counts its requests from 0, so all clients send the same ids. There are six lanes of ten calls.
+      // Each client numbers its requests from 0, so requests of different clients have the same ids.
       return calls(tenant, '').map(async (_, lane) => {
         for (let turn = 0; turn < 10; turn++) {
           const list = calls(tenant, `lane-${lane}-turn-${turn}`);
           const [name, input] = list[(lane + turn) % list.length] ?? ['', {}];
           const once = async (): Promise<string> => {
             if (turn % 2 === 0) return JSON.stringify(await client?.callTool({ name, arguments: input }));
-            // Send the same calls, all with one request id.
             const { text, body } = await rpc(served.port, bearer, 'tools/call', { name, arguments: input }, { id: 1 });
             expect(body.id).toBe(1);
             return text;
           };
           let answer = await once();
-          // Twenty first writes share two connections with a hundred reads. A write that had no turn within a second
-          // tries again.
+          // Twenty writes and a hundred reads share two database connections. A write fails when it gets no connection
+          // within a second. Then send it again.
           for (let more = 0; more < 10 && answer.includes('service_unavailable'); more++) {
             await pause(1_000);
             answer = await once();
@@ -313,8 +309,8 @@ describe('the SDK’s own client', () => {
 });
 
 /**
- * Every child process loads this guard. It reports each connection and name look-up, and forbids all addresses except
- * loopback.
+ * Every child process loads this script. The script reports connections and name look-ups, and it allows only loopback
+ * addresses.
  */
 const GUARD = `
 import net from 'node:net';
@@ -341,20 +337,18 @@ const inline = (code: string): string => `--import=data:text/javascript,${encode
 interface Ended {
   readonly code: number | null;
   readonly stdout: string;
-  /** The standard error of the program, without the lines of the guard. */
   readonly stderr: string;
   readonly hosts: readonly string[];
   readonly ms: number;
 }
 
-/** Runs the program of an installed package in its own folder, for at most 20 s. */
 function run(name: string, args: readonly string[]): Promise<Ended> {
   const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
   const { bin }: { bin: Record<string, string> } = JSON.parse(readFileSync(manifest, 'utf8'));
   const program = join(dirname(manifest), Object.values(bin)[0] ?? '');
   const began = performance.now();
   const child = spawn(process.execPath, [program, ...args], {
-    // The inspector looks for its own package.json in the working directory.
+    // The inspector looks for its package.json in the working directory.
     cwd: dirname(program),
     env: { PATH: process.env['PATH'], NODE_OPTIONS: inline(GUARD) },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -453,13 +447,12 @@ describe('the MCP inspector’s command line', () => {
 });
 
 /**
- * The scenarios of the suite that cannot pass here, because they call features that this service does not have. The
- * suite fails when one of them passes, and also when any other scenario fails.
+ * Scenarios of the conformance suite that must fail here, because the gateway does not have the tested feature. The
+ * suite reports an error when one of them passes, or when any other scenario fails.
  */
 const NOT_OURS = [
-  // These methods are not in the contract.
   ...['logging-set-level', 'completion-complete', 'resources-subscribe', 'resources-unsubscribe'],
-  // These tools, resources and prompts belong to the suite's own example server.
+  // These tools, resources and prompts exist only in the suite's own example server.
   ...['simple-text', 'image', 'audio', 'embedded-resource', 'mixed-content', 'with-logging', 'error', 'with-progress']
     .concat('sampling', 'elicitation')
     .map((name) => `tools-call-${name}`),
@@ -467,13 +460,15 @@ const NOT_OURS = [
   ...['resources-read-text', 'resources-read-binary', 'resources-templates-read'],
   ...['simple', 'with-args', 'embedded-resource', 'with-image'].map((name) => `prompts-get-${name}`),
 ];
-// This scenario needs a session, which the gateway never issues. The suite warns and counts the scenario as not passed.
+// This scenario needs an MCP session, which the gateway does not have. The suite warns, and it does not count the
+// scenario as passed.
 const SESSION = 'server-sse-multiple-streams';
 const OURS = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'prompts-list', 'dns-rebinding-protection'];
 
 describe('the public conformance suite', () => {
   it('passes every server scenario that needs no fixtures', async () => {
-    // The suite cannot send a header, so a proxy adds it. The gateway uses the proxy's origin as its base URL.
+    // The suite cannot send an Authorization header, so a proxy adds it. The gateway's base URL is the origin of the
+    // proxy.
     let target = 0;
     const proxy = createServer((incoming, outgoing) => {
       const { method, url, headers } = incoming;

@@ -5,7 +5,6 @@ import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { post } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Tests which request bodies are JSON-RPC messages. */
 let gateway: TestGateway;
 let token: string;
 
@@ -18,7 +17,6 @@ afterAll(() => gateway.close());
 const LIMIT = 65_536;
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 const send = (body: string | Uint8Array): Promise<Answer> => post(gateway.port, token, body);
-/** A tool call whose arguments are this text. */
 const call = (text: string, tool = 'conversations_list'): string =>
   `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${tool}","arguments":${text}}}`;
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -32,12 +30,11 @@ function expectError(answer: Answer, code: number, id: unknown, where: string): 
 }
 
 describe('MC-08 the size of a body', () => {
-  /** Messages of the same number of bytes. The padding lies behind the message, before it, or inside its id. */
   const padded = (size: number): string[] => [
     PING.padEnd(size),
     `${' '.repeat(size - PING.length)}${PING}`,
     `{"jsonrpc":"2.0","id":"${'i'.repeat(size - PING.length - 1)}","method":"ping"}`,
-    // Use characters with two bytes in UTF-8, because the limit counts bytes.
+    // Here the padding has two bytes for each character, because the limit counts bytes and not characters.
     `{"jsonrpc":"2.0","id":"${'é'.repeat((size - PING.length - 2) >> 1)}${size % 2 === 0 ? 'x' : 'xx'}","method":"ping"}`,
   ];
 
@@ -68,7 +65,10 @@ describe('MC-08 the size of a body', () => {
     expectError(await post(gateway.port, token, undefined), -32700, null, 'no length');
   });
 
-  /** A client that waits for 100 Continue before it sends its body. It also stops waiting when the answer comes. */
+  /**
+   * A client that sends "Expect: 100-continue" and waits for permission to send its body. It gives up when the final
+   * answer comes first.
+   */
   const hesitant = (
     body: string,
     size: number,
@@ -186,7 +186,8 @@ describe('MC-08 the JSON of a body', () => {
       call(many(1_001)),
     ])
       expectError(await send(body), -32700, null, body.slice(0, 120));
-    // A body just within the bounds is checked as a message. A call's arguments are at depth 3.
+    // These bodies are just within the limits of the parser, so the parser accepts them and a later check refuses them.
+    // The arguments of a call are at depth 3.
     expectError(await send(nested(32)), -32600, null, 'depth 32');
     expect((await send(call(`{"limit":${nested(29)}}`))).body.error.code).toBe(-32602);
     expect((await send(call(many(994)))).body.error.code).toBe(-32602);
@@ -292,7 +293,8 @@ describe('MC-09 the envelope', () => {
       '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":{}}}',
       '{"jsonrpc":"2.0","method":"notifications/nothing"}',
       '{"jsonrpc":"2.0","method":"constructor"}',
-      // Without an id, even a request's name is a notification. The gateway runs nothing and answers nothing.
+      // A message without an id is a notification, even when its method is that of a request. The gateway neither runs
+      // nor answers it.
       '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"nothing"}}',
       '{"jsonrpc":"2.0","id":1,"result":{}}',
       '{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"x"}}',

@@ -16,14 +16,14 @@ import { freePort } from '../../support/port.ts';
 import { type McpOptions, post } from '../../support/surfaces/mcp.ts';
 
 /**
- * MC-08: thousands of bad requests on kept-alive connections. Each gets its documented answer, and the server does not
- * grow. The test measures a compiled `gateway serve` in its own process.
+ * Check MC-08: clients send thousands of bad requests on connections that stay open. Each request must get its
+ * documented answer, and the memory of the server must not grow. The test measures a compiled `gateway serve` in its
+ * own process.
  */
 const REQUESTS = times(4_000, 10_000);
 const CONNECTIONS = 16;
 const MB = 20;
 
-/** The seed of the run. FC_SEED repeats a run. */
 const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
 const folder = mkdtempSync(join(tmpdir(), 'gateway-flood-'));
 const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -33,8 +33,8 @@ let port: number;
 let token: string;
 
 /**
- * Compiles the sources that `gateway serve` loads, beside links to the files that it reads. Returns a main script that
- * collects garbage on request.
+ * Compiles the sources of `gateway serve` into a folder. Returns the path of a main script that collects garbage on
+ * request.
  */
 function compile(): string {
   const project = fileURLToPath(packageRoot);
@@ -86,11 +86,9 @@ afterAll(async () => {
 interface Bad {
   readonly kind: string;
   readonly status: number;
-  /** The expected JSON-RPC code, or the code of the expected problem. */
   readonly code: number | string;
   readonly body?: string | Uint8Array;
   readonly options?: McpOptions;
-  /** The bearer that replaces the valid token. */
   readonly bearer?: string | undefined;
 }
 
@@ -100,7 +98,10 @@ const message = (method: unknown, params?: unknown, id: unknown = 1): string =>
 const PING = message('ping');
 const CALL = message('tools/call', { name: 'conversations_list', arguments: { website_id: 'web_1_1', limit: 3 } });
 
-/** A body that is padded to 16 KiB. If the server kept one such body in eight, its growth would exceed the bound. */
+/**
+ * A malformed body, padded to 16 KiB. If the server kept only one such body in eight, its memory would grow beyond the
+ * limit.
+ */
 const parse = (kind: string, body: fc.Arbitrary<string | Uint8Array>, chunked = false): fc.Arbitrary<Bad> =>
   body.map((text) => ({
     kind,
@@ -241,10 +242,7 @@ const malformed: fc.Arbitrary<Bad> = fc.oneof(
   door('an unknown token', 401, 'unauthenticated', fc.constant({}), fc.constantFrom(newSecret('installation_test'))),
 );
 
-/**
- * Sends all requests, some at a time. Returns the answers that differ from the documentation, and the number of each
- * kind.
- */
+/** Returns the answers that differ from the documentation, and the number of answers of each kind. */
 async function flood(requests: readonly Bad[]): Promise<{ wrong: string[]; kinds: Map<string, number> }> {
   const wrong: string[] = [];
   const kinds = new Map<string, number>();
@@ -280,6 +278,5 @@ it(`MC-08 ${REQUESTS} bad requests: each its documented answer, no 5xx, none han
   expect(wrong.slice(0, 5)).toEqual([]);
   expect([...kinds.values()].reduce((sum, n) => sum + n, 0)).toBe(REQUESTS);
   expect(after - before).toBeLessThan(MB);
-  // After the flood, the server works as before.
   expect((await post(port, token, CALL, { agent })).body.result.isError).toBe(false);
 }, 90_000);

@@ -19,7 +19,6 @@ const message = (method: string, params?: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
 const PING = message('ping');
 
-/** One body of each kind that the gate, or the code behind the gate, treats differently. */
 const BODIES: readonly (readonly [what: string, body: string])[] = [
   ['initialize', message('initialize', initializeParams())],
   ['ping', PING],
@@ -94,7 +93,7 @@ describe('MC-01 no message without a token that is valid now', () => {
     ['another format', 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.'],
   ];
 
-  // Here MC-02 covers tokens of another format. The OAuth tests cover tokens of another audience.
+  // MC-02 is covered here for tokens with a wrong format. The OAuth tests cover it for tokens with another audience.
   it.each(BAD)('MC-01 MC-02 token: %s -> 401 for every method and body', async (_, authorization) => {
     for (const [what, body] of BODIES) {
       const answer = await post(gateway.port, undefined, body, { headers: { authorization } });
@@ -118,7 +117,7 @@ describe('MC-01 no message without a token that is valid now', () => {
     for (const [what, body] of BODIES) {
       for (const how of endings) {
         const issued = await gateway.issue();
-        // Make the gateway remember the authority: by a call, by a bare proof and by a lease of the quota.
+        // First send a call and a ping, so that the gateway has the authority and some leased units in its memory.
         const call = await rpc(gateway.port, issued.token, 'tools/call', { name: 'websites_list' });
         expect(call.body.result.isError).toBe(false);
         expect((await post(gateway.port, issued.token, PING)).status).toBe(200);
@@ -209,7 +208,7 @@ describe('MC-03 origins', () => {
           expect(answer.status, origin).toBe(403);
           expect(answer.headers['content-type']).toBe('application/problem+json');
           expect(answer.body.code).toBe('origin_not_allowed');
-          // The gateway refused the origin before it looked at the token, so nobody paid.
+          // The gateway refused the origin before it checked the token, so no app was charged.
           expect(answer.headers['ratelimit']).toBeUndefined();
           expect(answer.headers['www-authenticate']).toBeUndefined();
           expect(answer.headers['access-control-allow-origin']).toBeUndefined();
@@ -270,7 +269,7 @@ describe('MC-04 DNS rebinding', () => {
         expect(answer.body.code).toBe('origin_not_allowed');
       }
     }
-    // node:http would replace an empty Host header with its own.
+    // node:http replaces an empty Host header, so write the request by hand.
     const empty = `POST /mcp HTTP/1.1\r\nHost:\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`;
     expect(parse((await raw(gateway.port, empty)).text).status).toBe(403);
     const bare = `POST /mcp HTTP/1.0\r\nAuthorization: Bearer ${token}\r\nContent-Length: 2\r\n\r\n{}`;
@@ -313,7 +312,8 @@ describe('MC-05 methods and sessions', () => {
       const answer = await post(gateway.port, token, PING, { headers: { 'mcp-session-id': session } });
       expect(answer.body.result).toEqual({});
     }
-    // `post` looks for the session header in every answer. A server with sessions would send the header in this answer.
+    // `post` fails when an answer has a session header. A server with sessions would send this header in the answer to
+    // `initialize`.
     expect((await rpc(gateway.port, token, 'initialize', initializeParams())).status).toBe(200);
   });
 });

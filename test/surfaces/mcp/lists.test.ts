@@ -35,7 +35,8 @@ import { initializeParams, rpc } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
 /**
- * Check MC-10 and the content of the lists. A list shows a tool, resource or prompt only to callers that can use it.
+ * Check MC-10, and the content of the lists. A caller sees a tool, resource or prompt in a list only when the caller
+ * can use it.
  */
 let gateway: TestGateway;
 const WEB = webId(1, 1);
@@ -58,7 +59,6 @@ const ALL: readonly (Operation & Partial<Pick<SubscriptionWrite, 'body' | 'revis
   ...WRITES,
   ...SUBSCRIPTION_WRITES,
 ];
-/** True for the writes that require an idempotency key. */
 const isKeyed = (tool: string): boolean => WRITES.some((write) => write.tool === tool);
 const ofSubscription = (tool: string) => SUBSCRIPTION_WRITES.find((write) => write.tool === tool);
 const isWrite = (tool: string): boolean => isKeyed(tool) || ofSubscription(tool) !== undefined;
@@ -84,7 +84,6 @@ const ask = async (token: string, method: string, params: object = {}, version: 
 };
 const names = (list: { name: string }[]): string[] => list.map(({ name }) => name);
 
-/** The arguments of a tool, taken from the path of a case in the hand-written table. */
 function argumentsOf({ path, parameters }: Tool, url: string): Record<string, unknown> {
   const { pathname, searchParams } = new URL(url, 'http://gateway');
   const variables = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
@@ -104,16 +103,15 @@ const toolOf = (name: string): Tool => {
   return tool;
 };
 
-/** Arguments with which the operation succeeds for a permitted caller. A write also gets its body and a new key. */
 const inputOf = (operation: (typeof ALL)[number], website: string, credential: string): Record<string, unknown> => ({
   ...argumentsOf(toolOf(operation.tool), pathOf(operation, website, receiptId(credential))),
   ...operation.body?.(website),
   ...(isKeyed(operation.tool) && { idempotency_key: freshKey() }),
-  // The planted subscription is replaced once and then deleted.
+  // The test replaces the planted subscription at revision 1, and deletes it at revision 2.
   ...(operation.revision && { if_match: operation.method === 'PATCH' ? 1 : 2 }),
 });
 
-/** The addresses that a credential can read, written by hand from the scopes of the contract. */
+/** Written by hand from the contract: the resources that a credential with these scopes can read. */
 function readable(grants: Grants, restricted: boolean, websites: readonly string[]): string[] {
   const given = (scopes: readonly Need[], ...uris: string[]): string[] => (holdsAll(grants, scopes) ? uris : []);
   const guides = [
@@ -193,12 +191,12 @@ describe('MC-10 lists are what can be used', () => {
             callable.add(operation.tool);
             if (result.isError) expect(result.structuredContent.error.code, of).toBe('not_found');
           }
-          // The list and the call could contain the same mistake, so compare with the contract.
+          // The list and the call could share a mistake, so compare both with the contract.
           const refusal = refusalOf(operation, { scopes, flags }, restricted)?.code;
           const refused = refusal === 'not_permitted';
           expect(error !== undefined, of).toBe(refused);
           if (isKeyed(operation.tool) && result) {
-            // The permitted conversations lie on the first website. The caller sees no conversation of another website.
+            // This caller may see only conversations of the first website.
             const absent = operation.ofConversation && restricted && (website !== WEB || refusal !== undefined);
             expect([result.isError, result.structuredContent.operation_id], of).toEqual(
               absent ? [true, undefined] : [false, expect.stringMatching(OPERATION_ID)],
@@ -213,7 +211,6 @@ describe('MC-10 lists are what can be used', () => {
     }
     expect(listedOnce.size).toBe(gateway.corridor.registry.tools.length);
     expect(refusedOnce.size).toBe(new Set(ALL.filter((one) => one.scopes.length > 0).map((one) => one.tool)).size);
-    // The ledger has each write exactly as often as an answer confirmed it.
     expect([...done.keys()].sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
     expect(await entered()).toEqual(Object.fromEntries(done));
   }, 60_000);
@@ -290,8 +287,8 @@ interface Schema {
 }
 
 /**
- * The members of a value that its schema does not name. Skips JSON Schemas inside an answer, because their members are
- * free.
+ * Finds the members of a value that its schema does not name. Skips members that hold a JSON Schema, because these can
+ * have any members.
  */
 function* unnamed(schema: Schema | undefined, value: unknown, at: string): Generator<string> {
   if (/\/(schema|plan_schema)$/.test(at)) return;
@@ -307,7 +304,6 @@ function* unnamed(schema: Schema | undefined, value: unknown, at: string): Gener
   }
 }
 
-/** The schemas of all arguments, including nested ones, with their paths. */
 function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: Schema]> {
   for (const [name, one] of Object.entries(schema.properties ?? {})) {
     yield [`${at}/${name}`, one];
@@ -316,19 +312,19 @@ function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: S
 }
 
 describe('descriptors', () => {
-  // The hints of a write whose key makes it happen once. Such a write only adds data and overwrites nothing unseen.
+  // WRITE is for tools with an idempotency key that only add data. They are idempotent, because a repeated call has no
+  // second effect, and they destroy nothing.
   const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
   const WRITE = { ...READ, readOnlyHint: false };
   /**
-   * The hints of writes that differ. Without a key, two creations make two subscriptions. A replacement or deletion
-   * removes something.
+   * Tools whose hints differ from WRITE. Two calls that create a subscription make two subscriptions. A call that
+   * replaces or deletes a subscription destroys data.
    */
   const HINTS: Readonly<Record<string, typeof WRITE>> = {
     subscription_create: { ...WRITE, idempotentHint: false },
     subscription_replace: { ...WRITE, destructiveHint: true },
     subscription_delete: { ...WRITE, destructiveHint: true },
   };
-  /** The arguments that are objects, with their members. Written by hand from the contract. */
   const OBJECTS: Readonly<Record<string, readonly string[]>> = {
     'ai_feature_execute /context': ['default_language', 'text', 'type'],
     'config_plan /changes': ['enabled', 'name'],
@@ -373,7 +369,7 @@ describe('descriptors', () => {
         expect(Object.keys(outputSchema?.properties ?? {}).sort(), where).toEqual(
           version === '2025-03-26' ? [] : ['data', 'error', ...(isWrite(name) ? ['operation_id'] : [])],
         );
-        // Use the strict rules of the dialect. A client would ignore a keyword or format that it does not know.
+        // In strict mode, Ajv refuses unknown keywords and formats. A client would silently ignore them.
         const strict = new Ajv2020({ strict: true, strictTypes: false });
         addFormats.default(strict);
         const admits = strict.compile(inputSchema);
@@ -381,7 +377,6 @@ describe('descriptors', () => {
         expect(cases.length, where).toBeGreaterThan(0);
         for (const operation of cases) {
           const input = inputOf(operation, WEB, credential);
-          // Every value from a URL is text, so convert the integers.
           const typed = Object.fromEntries(
             Object.entries(input).map(([one, value]) => [
               one,
@@ -512,8 +507,7 @@ describe('descriptors', () => {
       };
       const conflict = { ...input, ...other[write.tool] };
       expect((await call(conflict))['operation_id']).toBe(done['operation_id']);
-      // Send the conflicting input under a new key. The present state of the data rejects the write, and a replay gets
-      // the same answer.
+      // The gateway refuses this input because of the stored state. A replay gets the same refusal.
       if (write.tool !== 'visitor_note_add') {
         const rejected = again({ ...other[write.tool] });
         const { operation_id } = await call(rejected);
@@ -525,13 +519,13 @@ describe('descriptors', () => {
       await call(again(absent));
       if (write.tool === 'ai_feature_execute') await call(again({ feature_id: 'aif_1_1_3', expected_version: 1 }));
       if (write.author) await call(again({}), unmapped.token);
-      // Only a writer in another system leaves a write in these states.
+      // The states `pending` and `outcome_unknown` occur only when another system performs the write, so the test
+      // plants them.
       for (const status of ['pending', 'outcome_unknown']) {
         await sql`UPDATE gateway.operation SET status = ${status}, outcome = NULL
           WHERE operation_id = ${String(done['operation_id'])}`;
         expect((await call(input))['operation_id']).toBe(done['operation_id']);
       }
-      // Check that the schema also refuses values.
       for (const bad of [{ ...done, more: 1 }, { ...done, is_error: true }, null, []])
         expect(ajv.validate(outputSchema, bad), write.tool).toBe(false);
       endings[write.tool] = told;
@@ -551,11 +545,9 @@ describe('descriptors', () => {
     const { token } = await hold(FULL);
     const { tools } = (await ask(token, 'tools/list')).result;
     const error = { code: 'not_found', status: 404, request_id: `req_${'0'.repeat(32)}`, retry_after: 1 };
-    // An error has the members {code, status, request_id, retry_after?}.
     const ajv = new Ajv2020({ strict: false });
     for (const { name, outputSchema } of tools) {
       expect([...unnamed(outputSchema, { error }, '')], name).toEqual([]);
-      // Only writes return an operation id.
       const entered = { error, operation_id: `op_${'0'.repeat(64)}` };
       expect([...unnamed(outputSchema, entered, '')], name).toEqual(isWrite(name) ? [] : ['/operation_id']);
       expect(ajv.validate(outputSchema, entered), name).toBe(isWrite(name));
@@ -749,7 +741,6 @@ describe('prompts', () => {
       const line = said.split('\n').find((one) => one.startsWith('{')) ?? '';
       expect(JSON.parse(line)).toEqual(values);
       for (const word of ['ai_conversation_summary', 'withheld', 'Quote no']) expect(said).toContain(word);
-      // The call that the prompt recommends to the model succeeds.
       const { result } = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect(result.isError).toBe(false);
     }
@@ -776,7 +767,7 @@ describe('prompts', () => {
       [{ ...good, start: 'SENTINEL' }, [['start', 'invalid_parameter']], 'invalid_parameter'],
       [{ ...good, timezone: 'SENTINEL now' }, [['timezone', 'invalid_parameter']], 'invalid_parameter'],
       [{ ...good, website_id: 'web_SENTINEL' }, [['website_id', 'invalid_parameter']], 'invalid_parameter'],
-      // Only range=date needs start and end.
+      // start and end are required only when range=date.
       [
         { ...good, range: 'date' },
         [
@@ -804,11 +795,10 @@ describe('prompts', () => {
       for (const [parameter] of errors ?? []) expect(error.message, where).toContain(parameter);
       expect(JSON.stringify(error)).not.toContain('SENTINEL');
       if (values['range'] !== 'date') continue;
-      // The tool of the prompt also refuses these arguments.
       const tool = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect([tool.error?.code, tool.error?.data.code], where).toEqual([-32602, 'invalid_parameter']);
     }
-    // A value that is no text is refused before the prompt sees it.
+    // The value is no text. The gateway refuses it before the prompt gets it.
     const { error } = await ask(token, 'prompts/get', {
       name: 'performance_summary',
       arguments: { ...good, range: 7 },
@@ -818,7 +808,7 @@ describe('prompts', () => {
     for (const [bearer, name, code] of [
       [token, 'nonsense', 'not_permitted'],
       [token, '__proto__', 'not_permitted'],
-      // A caller that cannot use a prompt does not learn about missing arguments.
+      // A caller that may not use a prompt does not learn which arguments are missing.
       [planless.token, 'configuration_preview', 'not_permitted'],
       [token, 'configuration_preview', 'invalid_parameter'],
     ] as const) {
@@ -879,7 +869,6 @@ describe('prompts', () => {
       }
     }
 
-    // A gateway without the tool does not offer the prompt.
     const without = new Registry(corridor.registry.tools.filter(({ name }) => name !== 'config_plan'));
     const prompts = mcpPrompts([configurationPreview, performanceSummary], without);
     const { token } = await gateway.issue();

@@ -12,15 +12,13 @@ import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 import { message, PAYING } from '../../support/surfaces/mcp-paying.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Tests many clients at once, work that must wait, and a store that has gone. */
 let database: TestDatabase;
 let wire: Wire;
 let gateway: TestGateway;
 let token: string;
-/** The error that the database throws in place of its next answers. */
 let fault: Error | undefined;
 
-/** A wire to PostgreSQL that a test can cut. */
+/** A proxy in front of PostgreSQL that a test can cut. */
 class Wire {
   readonly folder = mkdtempSync(join(tmpdir(), 'gateway-wire-'));
   readonly #sockets = new Set<Socket>();
@@ -52,7 +50,6 @@ class Wire {
     this.#server = server;
   }
 
-  /** Ends every connection to PostgreSQL and stops listening. */
   async cut(): Promise<void> {
     const closed = new Promise((resolve) => this.#server?.close(resolve));
     for (const socket of this.#sockets) socket.destroy();
@@ -83,7 +80,10 @@ afterAll(async () => {
 
 const list = (limit: number): object => ({ name: 'conversations_list', arguments: { website_id: WEB, limit } });
 
-/** Runs `during` while every read of conversations waits. `waiting` returns the number of waiting statements. */
+/**
+ * Runs `during` while a lock keeps everybody from reading conversations. `waiting` returns the number of statements
+ * that wait for the lock.
+ */
 async function locked(during: (waiting: () => Promise<number>) => Promise<void>): Promise<void> {
   await database.sql.begin(async (transaction) => {
     await transaction`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
@@ -116,7 +116,8 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       running = rpc(gateway.port, token, 'tools/call', list(3), { id: 7 });
       await until(async () => (await waiting()) === 1);
-      // Guess the id of the running request: the client's id and any internal number.
+      // The request could be known under several ids: the id that its client sent, and small numbers. Try to cancel it
+      // with each of them.
       const guesses = ['7', 7, ...Array.from({ length: 100 }, (_, i) => i)];
       for (const bearer of [other.token, token]) {
         for (const requestId of guesses) {
@@ -138,7 +139,7 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       for (const [i, client] of clients.entries())
         asked.push(rpc(gateway.port, client.token, 'tools/call', list(i + 1), { id: 1 }));
-      // Four statements hold the four connections, and the others wait behind them.
+      // The pool has four connections, so the other statements wait for a connection.
       await until(async () => (await waiting()) === 4);
     });
     for (const [i, { body }] of (await within(5_000, Promise.all(asked))).entries()) {
@@ -213,7 +214,6 @@ describe('RL-05 the store has gone', () => {
         expect(answer.headers['content-type'], what).toBe('application/problem+json');
         expect(answer.headers['retry-after'], what).toMatch(/^[1-9][0-9]*$/);
       }),
-      // The gateway still refuses requests that need no store.
       post(gateway.port, undefined, message('ping')).then(({ status }) => expect(status).toBe(401)),
       post(gateway.port, 'igw_test_x', message('tools/call', list(1))).then(({ status }) => expect(status).toBe(401)),
       post(gateway.port, bearer, message('ping'), { verb: 'GET' }).then(({ status }) => expect(status).toBe(405)),
@@ -238,7 +238,7 @@ describe('RL-05 the store has gone', () => {
     const asked: Promise<Answer>[] = [];
     await locked(async (waiting) => {
       for (let i = 0; i < 12; i++) asked.push(rpc(gateway.port, token, 'tools/call', list(1)));
-      // An app gets at most half of the four connections. Its other calls wait for them.
+      // There are four connections, and one app gets at most half of them. Its other calls wait.
       await until(async () => (await waiting()) === 2);
       await wire.cut();
     });
@@ -268,7 +268,7 @@ describe('LG-01 calls that failed', () => {
     });
     expect(failed.body.result.structuredContent.error).toMatchObject({ code: 'internal', status: 500 });
     expect(failed.text).not.toContain('a defect of ours');
-    // The title of `internal` promises that the failure is recorded under the request id.
+    // The text of the error says that the failure is recorded under the request id.
     const entry = await entryOf(failed);
     expect(entry).toMatchObject({ operation: 'conversations_list', code: 'internal', level: 50 });
     expect(entry['err']).toBeDefined();

@@ -5,7 +5,6 @@ import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
-/** Tests the methods of MCP, their params, and their log entries. */
 let gateway: TestGateway;
 let token: string;
 
@@ -16,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const MARK = 'zqx7canary';
-/** Words of internal libraries, which no answer may contain. */
+/** Words from the code of libraries. No answer may contain them. */
 const INSIDE = /MCP error|zod|invalid_type|Invalid input|expected|received|unrecognized|stack|\.ts|\.js/i;
 
 function expectRefusal(answer: Answer, code: number, where: string): void {
@@ -72,7 +71,6 @@ describe('-32601 unknown methods', () => {
 type Refusal = readonly [method: string, params: object | undefined, code: string, errors?: readonly string[]];
 
 describe('-32602 params', () => {
-  /** The refusal of a method because one parameter has a bad value. */
   const bad = (method: string, params: object, parameter: string): Refusal => [
     method,
     params,

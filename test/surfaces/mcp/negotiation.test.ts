@@ -4,7 +4,6 @@ import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 
-/** Tests the request headers of the MCP endpoint: media types, address and version of the protocol. */
 let gateway: TestGateway;
 let token: string;
 
@@ -120,7 +119,8 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       expectProblem(answer, 415, 'unsupported_media_type', 'gzip');
       expect(performance.now() - began).toBeLessThan(1_000);
     }
-    // Without a Content-Encoding header, the compressed body is simply not JSON.
+    // Without a Content-Encoding header, the gateway cannot know that the body is compressed, so it takes the body for
+    // malformed JSON.
     expect((await post(gateway.port, token, gzipSync(PING))).body.error.code).toBe(-32700);
   });
 
@@ -134,7 +134,8 @@ describe('MC-06 the address', () => {
     for (const path of ['/mcp?', '/mcp?x=1', '/mcp?access_token=x', '/mcp??', '/mcp?/mcp', '/mcp?%00']) {
       const answer = await post(gateway.port, token, PING, { path });
       expectProblem(answer, 400, 'unsupported_parameter', path);
-      // The gateway has not looked at the request, so nobody paid. Without a token, the refusal is the same.
+      // The gateway refuses the path before it checks the token. No app is charged, and the answer is the same without
+      // a token.
       expect(answer.headers['ratelimit'], path).toBeUndefined();
       expect((await post(gateway.port, undefined, PING, { path })).status, path).toBe(400);
     }
@@ -185,7 +186,7 @@ describe('MC-07 versions', () => {
     '2025-11-25;q=1',
     '"2025-11-25"',
   ];
-  /** The output schemas of the tools. Versions before 2025-06-18 have none. */
+  /** Versions of MCP before 2025-06-18 have no output schemas. */
   const outputs = ({ body }: Answer): unknown[] =>
     body.result.tools.map(({ outputSchema }: { outputSchema?: object }) => outputSchema);
 

@@ -39,7 +39,7 @@ describe('RL quota', () => {
     expectPaid(await call('ai_conversation_summary', { website_id: WEB, range: 'today' }), 5, 'a report');
     const uri = `gateway://reports/ai-conversations/${WEB}/today`;
     expectPaid(await rpc(gateway.port, counted, 'resources/read', { uri }), 5, 'a report as a resource');
-    // A request that is refused before the check of the bearer costs nothing.
+    // A request that is refused before its token is checked costs nothing.
     for (const options of [
       { verb: 'GET' },
       { path: '/mcp?' },
@@ -52,7 +52,8 @@ describe('RL quota', () => {
 
   it('RL-01 an app whose bucket is full is never refused, at whatever moment its requests come', async () => {
     const refused: string[] = [];
-    // A few turns of the event loop lie between the arrival of a lease and its use. Send one request in each of them.
+    // A fault can depend on the moment at which a second request comes. Each round of the loop sends the second request
+    // one turn of the event loop later.
     for (let turn = 0; turn < 40; turn++) {
       const { app } = await gateway.issue({ perMinute: 60_000, burst: 1_000 });
       const charges: Promise<number>[] = [];

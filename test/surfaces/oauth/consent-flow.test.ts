@@ -29,8 +29,8 @@ import {
 import { DESKTOP, openBrowser, PHONE, violations } from '../../support/surfaces/browser.ts';
 
 /**
- * The origins of two foreign pages: another site, and another origin on the gateway's own site. Browsers send
- * SameSite=Lax cookies with forms from the second page.
+ * The origins of two foreign pages. The first is on another site. The second is on the gateway's own site, so browsers
+ * send SameSite=Lax cookies with its forms.
  */
 const STRANGERS = ['http://stranger.example', 'http://127.0.0.1:8790'] as const;
 
@@ -39,7 +39,10 @@ let client: TestClient;
 let browser: Browser;
 let proxy: Server;
 let strange = '';
-/** The hosts to which the browser asked for a tunnel. The callback is one of them, and nobody needs its answer. */
+/**
+ * The hosts to which the browser wanted to connect through the proxy. The app's callback is one of them, and it needs
+ * no answer.
+ */
 const tunnels: string[] = [];
 
 beforeAll(async () => {
@@ -60,7 +63,10 @@ afterAll(async () => {
   await gateway.close();
 });
 
-/** Answers the browser through the proxy: with the gateway at its own address, or with a stranger's page. */
+/**
+ * The proxy of the browser. It forwards requests for the gateway's address to the gateway. All other requests get a
+ * stranger's page.
+ */
 function forward(from: IncomingMessage, to: ServerResponse): void {
   const url = new URL(from.url ?? '');
   if (url.origin !== BASE_URL) {
@@ -81,7 +87,7 @@ let page: Page;
 let proof: Pkce;
 let query: string;
 let person: { id: string; email: string };
-/** The callback addresses that the browser visited. Each tells the app a result. */
+/** The callback addresses that the browser visited. Each address tells the app the result of a consent. */
 let told: URL[];
 
 beforeEach(async () => {
@@ -92,7 +98,6 @@ beforeEach(async () => {
 });
 afterEach(() => context.close());
 
-/** Opens a separate browser, as a person has. Scripts are off unless the test needs them. */
 async function open(options: { scripts?: boolean; phone?: boolean } = {}): Promise<void> {
   const address = proxy.address();
   context = await browser.newContext({
@@ -130,7 +135,6 @@ async function tick(to: Page = page, scopes = ['website_read'], websites = ['web
   for (const website of websites) await to.check(`[name=website_id][value=${website}]`);
 }
 
-/** Presses a button of the form and returns the status of the answer. */
 async function press(name: 'Approve' | 'Deny', to: Page = page): Promise<number> {
   const [answer] = await Promise.all([
     to.waitForResponse((one) => one.request().method() === 'POST' && one.url().includes('/oauth/consent?')),
@@ -139,7 +143,6 @@ async function press(name: 'Approve' | 'Deny', to: Page = page): Promise<number>
   return answer.status();
 }
 
-/** Waits for the visit of the callback and returns its parameters. */
 async function callback(): Promise<URLSearchParams> {
   await expect.poll(() => [told.length, tunnels.includes('app.example:443')]).toEqual([1, true]);
   return told[0]?.searchParams ?? new URLSearchParams();
@@ -160,7 +163,6 @@ const exchange = (code: string): Promise<Answer> =>
 
 const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
-/** Gets the consent page of a signed-in person without a browser. Returns the session cookie and the CSRF token. */
 async function shown(): Promise<{ cookie: string; csrf: string }> {
   const cookie = await signedIn(gateway, query, person.email);
   const answer = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
@@ -193,13 +195,13 @@ describe('CP-01: forms that are not the page’s own', () => {
       const [answer] = await Promise.all([context.waitForEvent('response', isConsent), trap.click('button')]);
       expect(answer.status(), target).toBe(400);
       const sent = await answer.request().allHeaders();
-      // A browser sends the cookie with a form from the gateway's own site, but not with a form from another site.
+      // For a form on the gateway's own site, the browser sends the session cookie. For a form on another site, it does
+      // not.
       expect(sent['cookie'] === undefined, target).toBe(origin === STRANGERS[0]);
       expect(sent['sec-fetch-site'], target).toBe(origin === STRANGERS[0] ? 'cross-site' : 'same-site');
       await trap.close();
     }
     expect([await consents(), told]).toEqual([[], []]);
-    // The real consent page still works.
     await tick();
     expect(await press('Approve')).toBe(303);
   });
@@ -360,7 +362,6 @@ describe('CP-03: what is ticked is what is given', () => {
       expect(await Promise.all(ticked.map((box) => box.getAttribute('value')))).toEqual([...scopes, ...websites]);
     }
     expect([await consents(), told]).toEqual([[], []]);
-    // The person can correct the page that came back, and approve it.
     await tick();
     expect(await press('Approve')).toBe(303);
     expect((await callback()).has('code')).toBe(true);
@@ -424,7 +425,8 @@ describe('CP-04: one code at most', () => {
     await tick();
     await press('Approve');
     await callback();
-    // Go back again until the browser shows its own error page in place of the callback's.
+    // Nobody answers the callback, so the browser shows its own error page. Go back until the browser has left this
+    // page.
     await vi.waitFor(() => page.goBack(), 5_000);
     await page.getByRole('button', { name: 'Approve' }).waitFor();
     expect(await page.locator(':checked').count()).toBe(0);
@@ -520,17 +522,17 @@ describe('CP-06: from sign-in to approval', () => {
     await Promise.all([page.waitForResponse('**/oauth/sign-in?*'), page.keyboard.press('Enter')]);
     await page.getByRole('alert').waitFor();
     expect(await page.getByLabel('E-mail').inputValue()).toBe(person.email);
-    // Two keys move from the error's link to the password field. The e-mail field keeps its address.
+    // Two Tab keys lead from the link in the error message to the password field. The e-mail field still has its value.
     for (const key of ['Tab', 'Tab']) await page.keyboard.press(key);
     await write(PASSWORD);
     await Promise.all([page.waitForURL('**/oauth/authorize?*'), page.keyboard.press('Enter')]);
     await page.getByRole('heading', { name: 'Decision' }).waitFor();
     const websites = await page.locator('[name=website_id]').count();
     const boxes = 2 + websites;
-    // The sign-out button and four links come before the boxes. The last box is the one for renewal.
+    // The Tab key first reaches the sign-out button and four links, and then the boxes. The last box allows renewal.
     for (let at = 0; at < 5; at++) await page.keyboard.press('Tab');
     for (let at = 0; at <= boxes; at++) for (const key of ['Tab', 'Space']) await page.keyboard.press(key);
-    // On the way to the buttons, the Enter key does not submit the form.
+    // While a checkbox has the focus, the Enter key does not submit the form.
     for (const key of ['Enter', 'Tab']) await page.keyboard.press(key);
     expect(await page.locator('[type=checkbox]:not(:checked)').count()).toBe(0);
     await page.keyboard.press('Enter');

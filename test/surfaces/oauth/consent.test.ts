@@ -66,7 +66,10 @@ const largest: ConsentView = {
   ),
 };
 
-/** The pages of the test's own server by path. The server sends them with the policy of CP-02. */
+/**
+ * The pages that the test's own server shows, by path. The server sends the Content-Security-Policy that CP-02
+ * requires.
+ */
 const PAGES: Readonly<Record<string, string>> = {
   '/sign-in': signInPage(signIn),
   '/sign-in-again': signInPage({
@@ -107,7 +110,7 @@ const CSP =
 let server: Server;
 let browser: Browser;
 let origin: string;
-/** The submitted forms, as `path?query body`. */
+/** The submitted forms, each as `path?query body`. */
 const posted: string[] = [];
 
 beforeAll(async () => {
@@ -152,13 +155,13 @@ async function visit<T>(
   }
 }
 
-/** Matches the tags of a page. Every `<` of a page must start such a tag. */
+/** Matches a tag of a page. In a page, each `<` must be the start of such a tag. */
 const TAG = /<(?:!doctype html|\/?[a-z][a-z0-9]*(?:\s+[a-z-]+(?:="[^"<>]*")?)*)>/g;
 const skeleton = (page: string): string[] => (page.match(TAG) ?? []).map((tag) => tag.replaceAll(/="[^"]*"/g, ''));
 
 const UNWANTED = /(?!\n)[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/u;
 
-/** The three pages with `text` as the source of every text. The structure of the pages stays. */
+/** The three pages, with `text` in every place that shows a text. The texts may not change the structure of a page. */
 const pagesWith = (text: (member: string) => string): string[] => [
   signInPage({
     action: text('action'),
@@ -199,7 +202,7 @@ describe('what the pages say', () => {
 
   it('what a scope needs beside itself is what every operation asks for that asks for it', async () => {
     const { tools } = await loadTools();
-    // Leave out tools that refuse tokens of a consent. The consent page need not ask for their requirements.
+    // Leave out tools that refuse tokens of a consent. The consent page need not show what these tools require.
     const open = tools.filter(({ consent }) => consent !== 'refused');
     const asked = open.flatMap((tool) => [
       { scopes: tool.required.scopes, dataAccess: tool.required.dataAccess },
@@ -210,7 +213,8 @@ describe('what the pages say', () => {
     ]);
     const common = <T>(lists: readonly (readonly T[])[]): T[] =>
       [...new Set(lists[0] ?? [])].filter((one) => lists.every((list) => list.includes(one)));
-    // These pairs of scopes and flags open members of a view.
+    // Each pair consists of scopes and data-access flags. Some members of a view are visible only with all scopes and
+    // all flags of a pair.
     const pairs: readonly { scopes: readonly Scope[]; dataAccess: readonly DataAccess[] }[] = [PII, MSG, INT];
     let compared = 0;
     for (const scope of SCOPES) {
@@ -235,7 +239,8 @@ describe('what the pages say', () => {
     for (const scope of SCOPES) {
       const { acts, reveals, flags } = SCOPE_TEXTS[scope];
       expect(acts !== undefined, scope).toBe(WRITE_SCOPES.includes(scope));
-      // For a scope that reads, the page says what its flags reveal. A write that needs a flag reveals nothing.
+      // A read scope with flags must say what the flags reveal. A write scope reveals nothing, even when it needs a
+      // flag.
       expect(acts === undefined && flags.length > 0, scope).toBe(reveals.length > 0);
       expect(flags, scope).toEqual(expect.arrayContaining([...reveals]));
       const said = [
@@ -434,7 +439,7 @@ const VIEWS = [
   ['phone-light', { ...PHONE, scheme: 'light' }],
   ['phone-dark', { ...PHONE, scheme: 'dark' }],
 ] as const;
-/** The folder for screenshots of every page. When it is not set, the test takes none. */
+/** The folder for screenshots of all pages. Undefined: the test takes no screenshots. */
 const SHOTS = process.env['CONSENT_SHOTS'];
 
 describe('CP-06: in Chromium', () => {
@@ -447,7 +452,6 @@ describe('CP-06: in Chromium', () => {
       expect(await violations(page)).toEqual([]);
       expect(await page.evaluate(OVERFLOW), 'too wide').toBe(0);
       if ((await page.locator('[type=checkbox]').count()) > 0) {
-        // A page looks different when everything is ticked.
         await page.evaluate(`for (const box of document.querySelectorAll('[type=checkbox]')) box.checked = true`);
         expect(await violations(page), 'ticked').toEqual([]);
       }
@@ -481,14 +485,12 @@ describe('CP-06: in Chromium', () => {
     const page = await context.newPage();
     await page.goto(`${origin}/consent-largest`);
     const tree = await context.newCDPSession(page);
-    /** The count of ticked boxes as a screen reader reads it. */
     const counted = async (): Promise<string> => {
       const { nodes } = await tree.send('Accessibility.getFullAXTree');
       const first = nodes.find(
         ({ role, name }) => role?.value === 'StaticText' && name?.value === 'Permissions ticked: ',
       );
       const pieces = nodes.filter(({ role, parentId }) => role?.value === 'StaticText' && parentId === first?.parentId);
-      // Remove the space that ends a line of text.
       return pieces.map(({ name }) => String(name?.value).trim()).join(' ');
     };
     expect(await counted()).toBe('Permissions ticked: 0 . Websites ticked: 0 .');
@@ -548,7 +550,7 @@ describe('CP-06: keyboard only', () => {
     await visit(DESKTOP, '/consent', async ({ page }) => {
       posted.length = 0;
       for (const id of ['#scope-website_read', '#website-web_1_1', '#renewal']) await page.press(id, 'Enter');
-      // The next key is pressed on the same page. If Enter had submitted the form, the page would have changed.
+      // If Enter had submitted the form, the browser would now show another page without this checkbox.
       await page.press('#scope-website_read', 'Space');
       expect([page.url(), posted, await page.isChecked('#scope-website_read')]).toEqual([
         `${origin}/consent`,

@@ -54,7 +54,7 @@ interface Operation {
     >
   >;
 }
-/** The error codes of keys and revisions, from the contract. */
+/** Written by hand from the contract: the error codes about idempotency keys and revisions. */
 const KEYED = ['idempotency_conflict', 'outcome_unknown'];
 const OF_REVISION = ['concurrent_mutation', ...KEYED, 'revision_changed'];
 const SUBSCRIPTION_WRITES: Readonly<
@@ -69,7 +69,10 @@ const SUBSCRIPTION_WRITES: Readonly<
   subscription_delete: { method: 'delete', status: '204', codes: OF_REVISION },
 };
 
-/** The realtime operations, from the contract. They take no key, and the success of the socket is the upgrade. */
+/**
+ * Written by hand from the contract: the realtime operations. They take no idempotency key. The socket succeeds with
+ * status 101.
+ */
 const REALTIME: Readonly<
   Record<string, { readonly method: string; readonly status: string; readonly body?: readonly string[] }>
 > = {
@@ -86,7 +89,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** The writes and the members of their bodies, by hand from the contract. All members are required. */
+/** Written by hand from the contract: the writes and the members of their bodies. All members are required. */
 const WRITES: Readonly<Record<string, readonly string[]>> = {
   visitor_note_add: ['text'],
   conversation_disposition_set: ['disposition'],
@@ -111,7 +114,8 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 /**
- * Runs Redocly's linter on a document in an empty folder, with its recommended rules and without network or telemetry.
+ * Runs Redocly's linter with its recommended rules. The linter runs in an empty folder, so that it finds no
+ * configuration, and without network or telemetry.
  */
 function lint(content: string): { status: number | null; output: string } {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-openapi-'));
@@ -221,7 +225,7 @@ describe('the served OpenAPI document', () => {
         '503',
         ...(tool?.errors ?? []).map(statusOf),
       ];
-      // gateway_context is the only operation that needs no scope and names no object that can be missing.
+      // gateway_context needs no scope and names no object. It is therefore the only operation that never answers 404.
       if (operation.operationId !== 'gateway_context') wanted.push('404');
       if (tool?.bytes) wanted.push('206', '412', '416');
       if (operation.operationId in WRITES) wanted.push('409', '415');

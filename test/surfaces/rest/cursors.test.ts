@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CANARY, World, webId } from '../../support/authority/world.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
-/** Tests CU-03, CU-04 and CU-05. A cursor is an id, a bare number, or the opaque position of an incremental sync. */
+/** Checks CU-03, CU-04 and CU-05. A cursor is an id, a number, or an encoded position for incremental sync. */
 let gateway: TestGateway;
 let token: string;
 const WEB = webId(1, 1);
@@ -20,7 +20,7 @@ interface List {
   readonly path: string;
   readonly member: string;
   readonly key: string;
-  /** The prefix of an id cursor. Empty for a bare number. */
+  /** The prefix of an id that serves as a cursor. Empty when the cursor is a number. */
   readonly prefix: string;
 }
 const list = (path: string, member: string, prefix: string, key = 'id'): List => ({
@@ -111,11 +111,10 @@ describe('CU-03 what is no cursor of the list', () => {
       const answer = await ask(`${path}&cursor=${encodeURIComponent(text)}`);
       expect([answer.status, answer.body.code], text).toEqual([400, 'invalid_cursor']);
     }
-    // Even the most distant moments that the format allows are valid positions.
+    // A position may have any time that the format allows, even the most distant one.
     for (const moment of ['9'.repeat(17), `-${'9'.repeat(17)}`, '0']) {
       expect((await ask(`${path}&cursor=${encode(`${WEB}_${moment}_1`)}`)).status, moment).toBe(200);
     }
-    // A cursor for the order of change is not valid for the order by id.
     expect((await ask(`/api/v1/conversations?${q}&cursor=${cursor}`)).body.code).toBe('invalid_cursor');
   });
 
@@ -132,7 +131,6 @@ describe('CU-03 what is no cursor of the list', () => {
 describe('CU-04 a walk while rows come and go', () => {
   const sql = (text: TemplateStringsArray, ...values: (string | number)[]) => gateway.database.sql(text, ...values);
 
-  /** Plants rows with high numbers that the world does not use. */
   const tables = {
     contact: (id: number) => sql`INSERT INTO platform.contact (tenant, site, id, external_id, created_at)
       VALUES (1, 1, ${id}, ${`walk ${id}`}, now())`,
@@ -214,11 +212,10 @@ describe('CU-04 a walk while rows come and go', () => {
                   throughout.delete(id);
                 }
               }
-              // New rows before the cursor cannot prolong a walk for ever, because every page moves forward.
+              // The walk must end although writers add rows meanwhile, because every page moves forward.
               expect(page).toBeLessThan(200);
             } while (cursor !== null);
             expect(seen.length, 'duplicates').toBe(new Set(seen).size);
-            // The order by id follows the number. The next test covers the order of change.
             if (!path.includes('updated_asc')) {
               const ascending = path.includes('asc') || table === 'ai_feature';
               expect(seen).toEqual([...seen].sort((a, b) => (ascending ? a - b : b - a)));

@@ -13,12 +13,13 @@ import { basic, newClient, post } from '../../support/oauth/oauth.ts';
 import { seed } from '../../support/surfaces/generated.ts';
 import { examples, writer } from '../../support/surfaces/wire.ts';
 
-/** Tests the parsers of request parts. fuzz.test.ts draws whole requests. FC_SEED repeats a failed run. */
+/**
+ * Tests the parsers of single parts of a request. fuzz.test.ts generates whole requests. FC_SEED repeats a failed run.
+ */
 process.stderr.write(`properties of the REST surface: FC_SEED=${seed}\n`);
 
 let gateway: TestGateway;
 let token: string;
-/** The address of a file's content. */
 let url: string;
 
 beforeAll(async () => {
@@ -28,7 +29,6 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-/** A request as Node would parse it. */
 function incoming(headers: Record<string, string>, rawHeaders: string[] = []): IncomingMessage {
   const message = new IncomingMessage(new Socket());
   Object.assign(message.headers, headers);
@@ -194,12 +194,13 @@ describe('parsers', () => {
         anyText,
       )
       .map((text) => text.replace(/[^\t\x20-\x7e\x80-\xff]/g, ''))
-      // Leave out headers that differ from the valid one only in their padding, because they are equal.
+      // Leave out headers that differ from the valid header only in white space or padding, because these are valid
+      // too.
       .filter((text) => !sameBytes(text.trim().slice('Basic '.length), good.slice('Basic '.length)));
     await fc.assert(
       fc.asyncProperty(header, async (authorization) => {
         const { status, body } = await post(gateway, '/oauth/revoke', { token: 'x' }, { authorization });
-        // The first sixty failures a minute get the real reason (RL-03).
+        // Only the first sixty failures of a minute learn the real reason (RL-03). Later failures can get 429.
         const slow = ++failed > 60 && status === 429;
         expect([status, body.error], authorization).toEqual(slow ? [429, 'slow_down'] : [401, 'invalid_client']);
       }),

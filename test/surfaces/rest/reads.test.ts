@@ -24,7 +24,6 @@ const get = async (path: string) => {
   return answer.body;
 };
 
-/** All rows of a list, page by page with this limit. */
 async function walk(path: string, member: string, limit: number): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = [];
   let cursor: string | null = null;
