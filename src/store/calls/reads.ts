@@ -12,8 +12,8 @@ import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
 /**
- * Returns the reads of one call. The caller keeps the proofs of all reads. Slow reads use `slow`. Reports try `replica`
- * first.
+ * The reads of one call. The caller keeps the proofs of all reads. Slow reads use the connections `slow`. Reports are
+ * first tried on `replica`.
  */
 export function openReads(
   caller: Caller,
