@@ -2,15 +2,15 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** The checks of `gateway doctor` for people, consents and their tokens. More checks are in doctor.ts. */
+/** The checks of `gateway doctor` for people, consents and the tokens of consents. */
 async function counted(db: Database, statement: Fragment): Promise<number> {
   const [row] = await db.query<{ count: number }>(statement);
   return row?.count ?? 0;
 }
 
 /**
- * Counts access tokens that can be used although their consent has ended. Also counts access tokens whose credential no
- * longer exists. doctor.ts counts the tokens of revoked credentials.
+ * Counts usable access tokens whose consent has ended or whose credential no longer exists. doctor.ts counts the tokens
+ * of revoked credentials.
  */
 export const outlivingTokens = (db: Database): Promise<number> =>
   counted(
@@ -34,7 +34,7 @@ export const unentitledPeople = (db: Database): Promise<number> =>
               WHERE c.revoked_at IS NULL AND c.expires_at > now() AND NOT (${mayConsent})))::integer AS count`,
   );
 
-/** Counts consents with more than one usable refresh token. A consent may have only one usable refresh token. */
+/** Counts consents with several usable refresh tokens. A consent may have only one. */
 export const splitFamilies = (db: Database): Promise<number> =>
   counted(
     db,

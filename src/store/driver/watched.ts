@@ -7,12 +7,10 @@ export interface Pool {
   readonly running: number;
 }
 
-/**
- * A callback for the start of a statement. The callback returns a function that must be called when the statement ends.
- */
+/** Called when a statement starts. The returned function must be called when the statement ends. */
 export type OnStatement = (pool: string) => (failed: boolean) => void;
 
-/** Returns the same database with a count of its running statements. */
+/** Wraps a database to count its running statements. */
 export function watched(
   db: Database,
   { name, connections, onStatement }: { name: string; connections: number; onStatement?: OnStatement | undefined },
@@ -25,8 +23,7 @@ export function watched(
       running--;
       ended?.(failed);
     };
-    // The function returns the original promise. One more promise in the path of each statement would cost measurable
-    // time.
+    // Returns the original promise, because one more promise for each statement would cost measurable time.
     answer.then(
       () => over(false),
       () => over(true),
