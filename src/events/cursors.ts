@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** The methods of the operator's key ring (auth/keys.ts) that sign and verify cursors. */
 export interface CursorKeys {
   /** The name of the key that signs new cursors. */
   readonly kid: string;

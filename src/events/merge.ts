@@ -6,7 +6,6 @@ export interface Mergeable {
 
 export interface Scanned<Row extends Mergeable> {
   readonly website: string;
-  /** The position up to which the reader has read the website's journal. */
   readonly after: number;
   /** The rows after the position `after`, in the order of their positions. */
   readonly rows: readonly Row[];

@@ -30,11 +30,9 @@ export interface Work {
   readonly input: Readonly<Record<string, unknown>>;
   /** The idempotency key for the writes of the skill. If the message is sent again, the key is the same. */
   readonly idempotencyKey: string;
-  /** True when the task starts as soon as it is accepted. */
   readonly starts: boolean;
 }
 
-/** A call that a running task has made, with the outcome of the call. */
 export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
   readonly tool: Tool;
   readonly outcome: Outcome;
@@ -88,7 +86,6 @@ export class Runner {
   readonly #unanswered = new Map<string, number>();
   /** Jobs that are still running, including dropped jobs. */
   readonly #running: Job[] = [];
-  /** Apps, sorted by when they last started a task. */
   #served: string[] = [];
   readonly #renewals: Rounds;
   readonly #starts: Rounds;
@@ -102,7 +99,6 @@ export class Runner {
 
   room = (app: string): boolean => roomFor(app, this.#jobs, this.#options.held ?? HELD);
 
-  /** How many more tasks of an app can start in this process now. */
   slots = (app: string): number => slotsFor(app, this.#running, this.#jobs.values());
 
   /**
@@ -142,7 +138,6 @@ export class Runner {
     return this.#jobs.get(id)?.ended;
   }
 
-  /** Forgets a task that has ended in the store, and ends all waits for it. */
   drop(id: string): void {
     this.#forget(id, undefined);
   }

@@ -1,6 +1,5 @@
 import type { Authority } from '../core/authority.ts';
 
-/** A task that a process has in memory. */
 export interface Held {
   readonly authority: Authority;
   readonly state: 'accepting' | 'waiting' | 'running';
@@ -35,7 +34,6 @@ export function roomFor(app: string, held: ReadonlyMap<string, Held>, most: numb
   return held.size < most && own < Math.ceil(most / 2);
 }
 
-/** Returns the apps with waiting tasks and, for each app, its installations with waiting tasks. */
 export function waitingApps(held: Iterable<Held>): Map<string, Set<string>> {
   const apps = new Map<string, Set<string>>();
   for (const { state, authority } of held) {

@@ -28,7 +28,6 @@ import { Watch } from './watch.ts';
 export type { TaskQuery, TaskState } from '../store/tasks/tasks.ts';
 export type { RunCall } from './runner.ts';
 
-/** A task as its owner sees it. */
 export interface Task {
   /** `task_` and 32 hexadecimal digits. */
   readonly id: string;
@@ -60,7 +59,6 @@ export interface NewTask {
   readonly messageId: string;
   readonly contextId: string | undefined;
   readonly skill: Skill;
-  /** The arguments of the task, after the skill's input schema has parsed them. */
   readonly input: Readonly<Record<string, unknown>>;
   /** True when the caller waits until the task ends, for at most `patience`. */
   readonly wait: boolean;
@@ -105,7 +103,6 @@ export interface Tasks {
 
 export interface TasksOptions {
   readonly db: Database;
-  /** The connections for batches. Default: `db`. */
   readonly batches?: BatchesOptions['batches'];
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
@@ -113,7 +110,6 @@ export interface TasksOptions {
   readonly onCall?: (call: RunCall) => void;
   /** Milliseconds that a caller waits for its task to end. Default: PATIENCE. */
   readonly patience?: number;
-  /** The most tasks whose arguments are in memory. Default: 1,000. One app can have half of them. */
   readonly held?: number;
 }
 

@@ -41,7 +41,6 @@ export class Watch {
     return { ended, leave };
   }
 
-  /** Ends all waits for tasks. Later waits end at once. */
   stop(): void {
     this.#stopped = true;
     void this.#rounds.stop();

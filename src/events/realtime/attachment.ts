@@ -31,7 +31,6 @@ export class Attachment {
    * have to skip the same receipts.
    */
   passing = false;
-  /** Failed attempts to read a page since the last success. */
   failures = 0;
   retryAt: number | undefined;
   unwatch: () => void = () => undefined;
@@ -57,7 +56,6 @@ export class Attachment {
     return this.open?.cursor === cursor && !this.acking;
   }
 
-  /** Moves the stream to the end of a page. The client must still acknowledge the page. */
   took({ next_cursor }: EventPage, passing: boolean): void {
     this.passing = passing;
     this.cursor = next_cursor;

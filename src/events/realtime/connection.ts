@@ -23,7 +23,6 @@ interface Start extends HeldSession {
   readonly wire: Wire;
   readonly pages: Pages;
   readonly timings: Timings;
-  /** Called exactly once, whatever the reason for the end. */
   readonly onEnd: (connection: Connection) => void;
 }
 
@@ -299,7 +298,6 @@ export class Connection implements Watched {
     return { session: this.session, epoch: this.epoch };
   }
 
-  /** True when the subscription is no longer attached. The results of its reads are then dropped. */
   #stale(attachment: Attachment): boolean {
     return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }

@@ -10,7 +10,6 @@ export interface HeadsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** `position` is the new last position of the website's journal. */
 type Watcher = (website: string, position: number) => void;
 
 const CHANNEL = 'gateway_journal';
@@ -19,7 +18,6 @@ const CHANNEL = 'gateway_journal';
  * most one notification in 25 ms for each website. So there may be no notification for a later receipt.
  */
 const AGAIN = 30;
-/** Stands for the position of a journal that was not read yet. */
 const UNKNOWN = -1;
 
 /**

@@ -62,7 +62,6 @@ export class Pages {
   readonly #heads: Heads;
   readonly #acks: Lanes<Ack, boolean>;
   readonly #turns = new Turns(TOGETHER, TOGETHER - 1);
-  /** By `keyOf`: callers that wait for a page whose read has not started. */
   readonly #waiting = new Map<string, Reader[]>();
 
   constructor(options: PagesOptions) {
@@ -211,7 +210,6 @@ export class Pages {
       if (free && pulled.status === 'fulfilled') for (const { reader } of refused) reader.resolve(pulled.value);
     }
     for (const { reader, reason } of refused) reader.reject(reason);
-    // Rejects the readers that no longer want the page. This has no effect on readers that already have an answer.
     for (const { reject } of readers) reject(new Failure('service_unavailable'));
   }
 

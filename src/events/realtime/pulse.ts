@@ -17,7 +17,6 @@ export class Pulse {
     return owed;
   }
 
-  /** Returns `undefined` when neither a cut nor a ping is due. */
   due(now: number, { silence, heartbeat }: Timings): 'cut' | 'ping' | undefined {
     if (now - this.#heardAt > silence) return 'cut';
     if (now - this.#pingedAt < heartbeat) return undefined;

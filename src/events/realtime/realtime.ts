@@ -23,17 +23,13 @@ export interface RealtimeOptions {
   readonly db: Database;
   readonly keys: CursorKeys;
   readonly eventKey: () => Promise<Uint8Array>;
-  /** True if the authority may use streams. */
   readonly permitted: (authority: Authority) => boolean;
   readonly charge: (authority: Authority) => Promise<number>;
   readonly refund: (authority: Authority, units: number) => void;
-  /** Called with the error of work that will be tried again. */
   readonly onError: (error: unknown) => void;
-  /** Tests use shorter times than the defaults. */
   readonly timings?: Partial<Timings>;
 }
 
-/** A realtime session after its ticket was used in an upgrade request. */
 export interface Admitted extends HeldSession {
   readonly authority: Authority;
   readonly expiresAt: number;
@@ -45,7 +41,6 @@ export interface Realtime {
    */
   admit(use: TicketUse): Promise<Admitted | undefined>;
   connect(admitted: Admitted, wire: Wire): Connection;
-  /** The number of open sockets. */
   readonly size: number;
   stop(): Promise<void>;
 }

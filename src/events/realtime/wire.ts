@@ -1,6 +1,5 @@
 import { HEARTBEAT } from '../../core/realtime.ts';
 
-/** One WebSocket connection. The realtime surface implements this interface. */
 export interface Wire {
   send(text: string): void;
   ping(): void;

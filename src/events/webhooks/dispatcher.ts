@@ -46,7 +46,6 @@ const FRESH = 1_000;
 /** When the process stops, running attempts have this many milliseconds to end. */
 const GRACE = 3_000;
 const PURGE_EVERY = 60_000;
-/** The largest number of deliveries that one statement deletes. */
 const PURGED = 1_000;
 
 /**

@@ -46,5 +46,4 @@ export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver
   return { url, exempt: false };
 }
 
-/** Returns the host of a URL, without the brackets of an IPv6 address. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');

@@ -26,7 +26,6 @@ export const resolveName: Resolve = async (host, exempt) => {
   return addresses;
 };
 
-/** The host name of a receiver has an address that is not public. The gateway makes no connection. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }

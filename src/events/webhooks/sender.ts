@@ -21,7 +21,6 @@ export interface Attempt {
   readonly gapSince: number | null;
 }
 
-/** Why there was no response, or no response in time. The delivery log shows this value. */
 export type SendError =
   | 'receiver_refused'
   | 'address_refused'
@@ -37,7 +36,6 @@ export type Outcome =
   | { readonly error: SendError; readonly status?: number };
 
 export interface SenderOptions {
-  /** The origins that GATEWAY_WEBHOOK_ALLOW lists. */
   readonly allowed: ReadonlySet<string>;
   readonly userAgent: string;
   readonly resolve: Resolve;
@@ -45,10 +43,6 @@ export interface SenderOptions {
   readonly deadline?: number;
 }
 
-/**
- * The options for production: look-ups by name servers, and a User-Agent with the address of the gateway's
- * documentation.
- */
 export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): SenderOptions => ({
   allowed,
   userAgent: `installation-gateway/1 (+${baseUrl}/docs)`,

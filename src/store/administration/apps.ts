@@ -36,7 +36,6 @@ export async function insertApp(
   return row;
 }
 
-/** Returns apps in order of creation: all apps, one app by its id, or the apps of one organization. */
 export async function readApps(db: Database, filter: { id?: string; tenant?: string } = {}): Promise<AppRecord[]> {
   const { id = null, tenant = null } = filter;
   return db.query<AppRecord>(sql`

@@ -46,7 +46,6 @@ type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'perso
  */
 type Lapsed = 'time' | 'credential_expired' | 'unused';
 
-/** The rows of `c` are stored consents, or the result of a write in the same statement. */
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT v.*, CASE WHEN v.revoked_at IS NOT NULL THEN 'revoked' WHEN v.lapsed IS NOT NULL THEN 'expired' ELSE 'active' END AS state,
          coalesce(v.revoked_because, v.lapsed) AS because

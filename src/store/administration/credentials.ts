@@ -27,7 +27,6 @@ export interface CredentialRecord {
   readonly updated_at: Date;
   /** After a rotation, the old secret is also accepted until this time. Null: only the new secret is accepted. */
   readonly old_secret_until: Date | null;
-  /** The number of installation tokens that can be used now. */
   readonly usable_tokens: number;
 }
 
@@ -44,7 +43,6 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly lifetime: number;
 }
 
-/** A member that is undefined stays unchanged. */
 export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined };
 
 export interface Digests {
@@ -56,7 +54,6 @@ const seconds = (n: number): Fragment => sql`make_interval(secs => ${n}::double 
 /** The time in `n` seconds. Whole milliseconds, because the command line shows only milliseconds. */
 const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${seconds(n)})`;
 
-/** The rows of `c` are stored credentials, or the result of a write in the same statement. */
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
          c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,

@@ -25,7 +25,6 @@ export interface EndpointRecord {
    * After a rotation, the old and the new secret both sign deliveries until this time. Null: only the new secret signs.
    */
   readonly old_secret_until: Date | null;
-  /** The number of deliveries that wait or are being sent. */
   readonly pending: number;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -79,7 +78,6 @@ export async function readEndpoints(
   );
 }
 
-/** A member that is undefined stays unchanged. */
 export interface EndpointChanges {
   readonly credential?: string | undefined;
   readonly site?: { readonly tenant: string; readonly site: string } | undefined;
@@ -206,7 +204,6 @@ export interface DeliveryRecord {
   readonly ended_at: Date | null;
 }
 
-/** The latest deliveries of an endpoint, newest first. */
 export const readDeliveries = (
   db: Database,
   endpoint: string,

@@ -47,7 +47,6 @@ export async function insertPerson(
   return row;
 }
 
-/** Returns people in order of creation: all people, one person by id, or the people of one organization. */
 export async function readPeople(db: Database, filter: { id?: string; tenant?: string } = {}): Promise<PersonRecord[]> {
   const { id = null, tenant = null } = filter;
   return db.query<PersonRecord>(sql`

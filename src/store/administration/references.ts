@@ -8,11 +8,9 @@ export interface Candidate {
   readonly tenant: string;
   readonly site: string;
   readonly name: string;
-  /** The organization, website or app that the record belongs to, in words. */
   readonly of: string;
 }
 
-/** The kinds of record that belong to a website, with the prefixes of their public ids. */
 const BELONGING = { channel: 'chn', team: 'tem', subsite: 'sst', operator: 'opr' } as const;
 export type BelongingKind = keyof typeof BELONGING;
 
@@ -45,7 +43,6 @@ export async function findBelonging(
      ORDER BY x.site, x.id`);
 }
 
-/** Finds apps by id or name. Apps have no external_id. */
 export const findApps = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, a.id, a.tenant, 0::bigint AS site, a.name, 'organization ' || o.external_id AS of

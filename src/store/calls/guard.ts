@@ -100,7 +100,6 @@ export async function guarded<R extends object>(
   return { proof: new Proof(authority), rows };
 }
 
-/** The text form of bytes as an element of a bytea[]. */
 export const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /**

@@ -4,10 +4,6 @@ import { sql } from '../../core/sql.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 
-/**
- * Reads the store's clock and the state of the website's event families: when each family had its last receipt, and
- * which families are held back.
- */
 export async function readHealth(access: WebsiteAccess): Promise<Proved<HealthReading>> {
   const { authority, website } = access;
   const { proof, rows } = await guarded<{ now: Date; last_at: Record<string, number> | null; held: string[] }>(

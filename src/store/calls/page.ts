@@ -50,7 +50,6 @@ interface Finding {
 
 interface Found<Name extends string> {
   readonly proof: Proof;
-  /** True when the record to which all rows belong exists. */
   readonly present: boolean;
   readonly rows: readonly Row[];
   readonly build: (row: Row) => Projection<Name>;

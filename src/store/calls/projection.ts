@@ -17,10 +17,6 @@ export function permitted(authority: Authority, website: WebsiteKey, dimension: 
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-/**
- * The caller in the form that the SQL expressions of a view need. `longest`: the largest length in bytes of a text that
- * is read.
- */
 export function callerOf({ authority, website }: Reader, longest?: number): Caller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
@@ -45,10 +41,6 @@ export function callerOf({ authority, website }: Reader, longest?: number): Call
 const YES = sql`true`;
 const COLUMN = { channel_ids: 'channel_id', team_ids: 'team_id', subsite_ids: 'subsite_id' } as const;
 
-/**
- * The part of a view that a reader may see. It consists of the select list and of a function that turns a row into a
- * record.
- */
 export interface Columns<Name extends string> {
   readonly select: Fragment;
   build(row: Row): Projection<Name>;
@@ -88,7 +80,6 @@ export function projectionOf<Name extends string>(
   return columns as Columns<Name>; // the cache stores these columns under the same view
 }
 
-/** A member without a field is null. */
 interface Member {
   readonly name: string;
   readonly field: Field | undefined;

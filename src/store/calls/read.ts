@@ -7,7 +7,6 @@ import type { Projection, View } from '../../core/view.ts';
 import { type Access, guarded, type Proved } from './guard.ts';
 import { callerOf, projectionOf, type Reader, type Row } from './projection.ts';
 
-/** What every read of a call needs: authority, website and connections. */
 export type WebsiteAccess = Access & Reader;
 
 const YES = sql`true`;

@@ -6,7 +6,6 @@ import { LABEL, LABELS } from '../../views/report.ts';
 import type { Period } from '../../views/report-range.ts';
 import { callerOf } from './projection.ts';
 
-/** Which measures a caller may see. A statement has no columns for the other measures. */
 export interface Seen {
   readonly content: boolean;
   readonly language: boolean;

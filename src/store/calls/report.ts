@@ -28,7 +28,6 @@ const NO_CONTENT = {
   confidence_count: null,
 };
 
-/** An optional column is present only when the caller may see it. */
 interface Row {
   /** Null means that the website does not exist. */
   name: string | null;

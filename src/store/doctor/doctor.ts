@@ -81,8 +81,8 @@ export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number
   );
 
 /**
- * The tables whose records get their numbers from platform.reserve_ids. Operators are numbered within the organization,
- * all other records within the website.
+ * The tables whose records get their numbers from platform.reserve_ids. Operators have one numbering for all websites
+ * of an organization.
  */
 export const NUMBERED: readonly string[] = [
   ...['subsite', 'channel', 'team', 'contact', 'visitor', 'conversation', 'ai_feature', 'message', 'file', 'note'],

@@ -10,7 +10,6 @@ export interface Gauges {
   readonly operationsUnsettled: number;
   /** PostgreSQL's estimate of the number of rows in the ledger of writes. */
   readonly operationsKept: number;
-  /** The number of receipts that an import will append to the journals when it ends. */
   readonly receiptsOwed: number;
   readonly deliveriesPending: number;
   /** Seconds since the oldest pending delivery was due. 0 when no delivery is late. */

@@ -2,7 +2,6 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** The checks of `gateway doctor` for people, consents and the tokens of consents. */
 async function counted(db: Database, statement: Fragment): Promise<number> {
   const [row] = await db.query<{ count: number }>(statement);
   return row?.count ?? 0;
@@ -24,7 +23,6 @@ export const outlivingTokens = (db: Database): Promise<number> =>
                 AND (c.id IS NULL OR c.revoked_at IS NOT NULL OR c.expires_at <= now() OR c.credential_id <> t.credential_id)))`,
   );
 
-/** Counts sessions and active consents of people who may no longer consent. */
 export const unentitledPeople = (db: Database): Promise<number> =>
   counted(
     db,

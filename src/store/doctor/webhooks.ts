@@ -1,7 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** The checks of `gateway doctor` for webhooks. */
 
 /** A replica repeats a lost delivery at most this many seconds after its lease has ended. */
 const TAKEN_UP = 60;

@@ -8,7 +8,6 @@ interface Connection {
   app: string | undefined;
   /** When the last statement on the connection ended, in milliseconds of `performance.now()`. */
   givenAt: number;
-  /** The SQL texts that the connection has prepared. */
   readonly prepared: Set<string>;
 }
 
@@ -183,7 +182,6 @@ export class Connections {
     return connection;
   }
 
-  /** Closes a connection at once. Nobody waits for an answer on it. */
   #end(driver: postgres.Sql): void {
     this.#living.delete(driver);
     void driver.end({ timeout: 0 }).catch(() => undefined);

@@ -23,7 +23,6 @@ interface ListenOptions {
   readonly connect: (events: Heard) => postgres.Sql;
   readonly channel: string;
   readonly heard: (payload: string) => void;
-  /** Milliseconds to wait for an answer of the server. */
   readonly patience: number;
 }
 

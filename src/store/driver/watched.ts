@@ -1,6 +1,5 @@
 import type { Database } from './postgres.ts';
 
-/** A pool of connections, with the number of its statements that have no answer yet. */
 export interface Pool {
   readonly name: string;
   readonly connections: number;
@@ -10,7 +9,6 @@ export interface Pool {
 /** Called when a statement starts. The returned function must be called when the statement ends. */
 export type OnStatement = (pool: string) => (failed: boolean) => void;
 
-/** Wraps a database to count its running statements. */
 export function watched(
   db: Database,
   { name, connections, onStatement }: { name: string; connections: number; onStatement?: OnStatement | undefined },

@@ -9,7 +9,6 @@ import { StoreUnavailable } from './unavailable.ts';
 
 export interface Binaries {
   readonly bin: string;
-  /** For example `18.4`. */
   readonly version: string;
   readonly major: number;
   /**

@@ -14,7 +14,6 @@ import { dirname, join } from 'node:path';
 
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** How a start reports what it has done (`log`) and what the operator must do (`warn`). */
 export interface Told {
   readonly log: (message: string) => void;
   /** Undefined when the serving process has already given the warnings. */
@@ -46,7 +45,6 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Every file and folder that a gateway makes in its data folder. */
 const MADE =
   /^(postgres|postgres\.(lock|holders|running|log|log\.1|init-[0-9a-f]{12})|postgres-[a-z0-9]+-\d[\w.-]*|keys(\.[0-9a-f]{12})?|demo-token\.json)$/;
 /** Files that no other user may read. */

@@ -36,7 +36,6 @@ export interface EmbeddedStore {
 
 export interface EmbeddedOptions extends Told {
   readonly dataDir: string;
-  /** Use only PostgreSQL programs from this source. */
   readonly binaries?: 'embedded' | 'path';
 }
 

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** The operating-system user that runs PostgreSQL. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
@@ -12,8 +11,8 @@ export interface Account {
 
 /**
  * The user that must run PostgreSQL, or `undefined` for the current user. PostgreSQL refuses to run as root, and initdb
- * refuses a uid without an entry in /etc/passwd. So root switches to the owner of the cluster. If that is not possible,
- * root switches to `postgres`, or else to `nobody`.
+ * refuses a uid without an entry in /etc/passwd. So root switches to the owner of the cluster, else to `postgres`, else
+ * to `nobody`.
  */
 export function accountFor(cluster: string): Account | undefined {
   const owner = ownerOf(cluster);

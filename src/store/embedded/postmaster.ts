@@ -103,9 +103,7 @@ export function reload(cluster: string): void {
   if (pid !== undefined) send(pid, 'SIGHUP');
 }
 
-/**
- * Starts a server. Returns false when processes of an earlier server are in the way. These processes end by again.
- */
+/** Starts a server. Returns false when processes of an earlier server still run. Those processes end by themselves. */
 async function start(
   cluster: string,
   options: { binaries: Binaries; account: Account | undefined; mark: Lock; log: (message: string) => void },

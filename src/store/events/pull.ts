@@ -24,11 +24,9 @@ export interface ScannedWebsite {
   readonly rows: readonly JournalRow[];
 }
 
-/** A subscription and its receipts after the given positions, at one snapshot. */
 export interface Scan {
   readonly revision: number;
   readonly eventTypes: readonly string[];
-  /** True when an event family of the subscription is held back on one of its websites. */
   readonly paused: boolean;
   readonly websites: readonly ScannedWebsite[];
 }

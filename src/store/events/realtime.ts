@@ -71,7 +71,6 @@ export const closeSession = (
   return write(access, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`);
 };
 
-/** A ticket, as an upgrade request carries it. */
 export interface TicketUse {
   readonly session: string;
   readonly origin: string;
@@ -94,7 +93,6 @@ export async function ticketHolder(
 /** Seconds. If a replica becomes silent, its sessions count as held for this long. */
 const LEASE = 45;
 
-/** A session whose socket is in this process. */
 export interface HeldSession {
   readonly session: string;
   readonly epoch: number;
@@ -153,7 +151,6 @@ export async function renewSessions(db: Database, held: readonly HeldSession[]):
   );
 }
 
-/** Deletes at most `most` expired sessions with their acknowledged cursors. Returns the number of deleted sessions. */
 export async function dropSessions(db: Database, most: number): Promise<number> {
   const rows = await db.query(
     sql`DELETE FROM gateway.realtime_session WHERE id IN (
@@ -202,9 +199,6 @@ export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<Rea
   return new Set(rows.flatMap(({ n }) => acks[n - 1] ?? []));
 }
 
-/**
- * Reads the cursor that the client has acknowledged last, in this session and for this revision of the subscription.
- */
 export async function readAck(
   { db, authority }: Access,
   session: string,
@@ -217,7 +211,6 @@ export async function readAck(
   return row?.cursor;
 }
 
-/** A website's journal, and its last position that the caller knows. */
 export interface KnownHead {
   readonly tenant: string;
   readonly site: string;

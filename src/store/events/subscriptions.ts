@@ -25,7 +25,6 @@ const Stored = z.object({
 });
 export type StoredSubscription = z.output<typeof Stored>;
 
-/** Returns `subscription_corrupt` if the result of gateway.subscription_state is invalid. */
 export function storedSubscription(state: unknown): StoredSubscription | Failure {
   const { data, error } = Stored.safeParse(state);
   return data ?? new Failure('subscription_corrupt', { cause: error });
@@ -75,7 +74,6 @@ export interface StoredDefinition {
   readonly start: 'beginning' | 'retained';
 }
 
-/** Identifies the ledger entry of a write with an Idempotency-Key. */
 export interface OperationKey {
   readonly operationId: string;
   /** SHA-256 of the write's input and revisions. */

@@ -6,7 +6,7 @@ import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);
-/** The advisory lock for migrations. The number is arbitrary but must never change. */
+/** The advisory lock for migrations. The number is arbitrary but fixed. */
 const LOCK = 7_310_482;
 
 export interface Migration {

@@ -113,7 +113,6 @@ class Follower {
   readonly #rest: number;
   /** Marks (log positions of the primary) that the replica has not replayed yet. */
   #marks: Mark[] = [];
-  /** The latest mark (a log position of the primary) that the replica has replayed. */
   #passed: Mark | undefined;
   /** One function for each running read. It makes the read end without rows. */
   readonly #waiting = new Set<() => void>();
@@ -137,7 +136,6 @@ class Follower {
     this.#rest = rest;
   }
 
-  /** The latest replayed mark, or undefined when it is too old. */
   mark(): Mark | undefined {
     return this.#passed && performance.now() - this.#passed.at <= this.#lag ? this.#passed : undefined;
   }

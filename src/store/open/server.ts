@@ -4,7 +4,6 @@ import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
-/** What the gateway must know about a server and a connection before it uses them. */
 interface Server {
   readonly version: string;
   /**
@@ -150,7 +149,6 @@ export function requireReplica(replica: Server, primary: Server): void {
   );
 }
 
-/** True when the error says that a pooler refuses the gateway's settings. */
 export const refusesSettings = ({ cause }: Error): boolean =>
   cause instanceof Error && /unsupported startup parameter/.test(cause.message);
 

@@ -4,7 +4,6 @@ import { raw, runFor, sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A credential that acts as an OAuth client. */
 export interface Client {
   readonly id: string;
   readonly revision: number;
@@ -118,7 +117,6 @@ export async function issueAccess(
   return full;
 }
 
-/** A consent that was ended because its code was misused, or because a refresh token was used twice. */
 export interface EndedConsent {
   readonly consent: string;
   readonly because: 'code_misused' | 'refresh_reused';
@@ -166,7 +164,6 @@ export async function rotateRefresh(
   return row.exchanged;
 }
 
-/** What a revocation has ended. */
 export interface TokenEnd {
   readonly what: 'token' | 'consent' | 'nothing';
   /** The consent that ended, or to which the ended token belonged. Undefined when there is none. */
@@ -199,7 +196,6 @@ export async function endToken(
   return row?.proved ? { what: row.what, consent: row.consent ?? undefined } : undefined;
 }
 
-/** What a person has approved on the consent page. */
 export interface Approval {
   readonly id: string;
   readonly credential: string;

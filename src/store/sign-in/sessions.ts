@@ -2,7 +2,6 @@ import { sql } from '../../core/sql.ts';
 import { mayConsent, type Role } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A person who is signed in to the consent page. */
 export interface Person {
   readonly id: string;
   readonly tenant: string;

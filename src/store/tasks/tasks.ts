@@ -35,7 +35,6 @@ export interface Accepting {
   readonly owner: string;
   /** With this code, the task fails if its process is lost. `outcome_unknown`: the task may have written. */
   readonly lostAs: 'interrupted' | 'outcome_unknown';
-  /** True when the process can start the task at once. */
   readonly start: boolean;
 }
 
@@ -162,7 +161,6 @@ export async function readTask(access: Access, id: string): Promise<Proved<TaskR
 
 export interface TaskQuery {
   readonly contextId?: string | undefined;
-  /** If absent, tasks of all states are listed. */
   readonly states?: readonly TaskState[] | undefined;
   /** Lists only tasks that entered their current state at this time or later. */
   readonly statusAfter?: Date | undefined;
@@ -246,7 +244,6 @@ export async function renewTasks(db: Database, ids: readonly string[]): Promise<
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
-/** Returns those of the given tasks that have ended or no longer exist. */
 export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
   const rows = await db.read<{ id: string }>(sql`
     SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
