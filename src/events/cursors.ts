@@ -56,7 +56,7 @@ export function writeCursor(keys: CursorKeys, state: CursorState): string {
   return `${text}.${keys.sign('cursor', text).mac.toString('base64url')}`;
 }
 
-/** Returns `undefined` unless one of the gateway's keys has signed exactly this text. */
+/** Verifies and parses a cursor. Returns `undefined` unless one of the gateway's keys has signed exactly this text. */
 export function readCursor(keys: CursorKeys, cursor: string): CursorState | undefined {
   if (cursor.length > CURSOR_MAX) return undefined;
   const [text = '', signature = '', ...rest] = cursor.split('.');

@@ -14,7 +14,7 @@ export const pageTokenOf = (key: Uint8Array, list: string, { at, id }: TaskPageS
   return Buffer.from(`${start}.${seal(key, list, start).toString('base64url')}`).toString('base64url');
 };
 
-/** Throws `invalid_cursor` unless `pageTokenOf` has made the token for this list. */
+/** Returns the page start of a token. Throws `invalid_cursor` unless `pageTokenOf` has made the token for this list. */
 export function pageStartOf(key: Uint8Array, list: string, token: string): TaskPageStart {
   const [, at = '', id = ''] =
     /^(\d{1,15})\.(task_[a-f0-9]{32})\./.exec(Buffer.from(token, 'base64url').toString('latin1')) ?? [];

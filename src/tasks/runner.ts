@@ -20,7 +20,6 @@ import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Held, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './slots.ts';
 
-/** A task that this process has accepted. No other process has the arguments of the task. */
 export interface Work {
   readonly id: string;
   readonly requestId: string;
@@ -219,7 +218,7 @@ export class Runner {
     }
   }
 
-  /** Makes one call of the skill, with all checks, under the sender's current authority. */
+  /** Makes one call of the skill under the sender's current authority. */
   async #call(job: Job, name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
     const tool = job.skill.tools.includes(name) ? this.#options.corridor.registry.get(name) : undefined;
     if (!tool) throw new Error(`${job.skill.name} does not compose ${name}`);
@@ -242,7 +241,7 @@ export class Runner {
   /** Stores the end of a task. Retries for as long as the lease can last without renewal. */
   async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
-    // A task that was dropped has already ended.
+    // A task that was dropped has already ended, so its end need not be stored.
     while (this.#jobs.has(job.id)) {
       try {
         return await this.#options.batches.end(job.authority, job.id, end);

@@ -29,17 +29,17 @@ export type { TaskQuery, TaskState } from '../store/tasks/tasks.ts';
 export type { RunCall } from './runner.ts';
 
 export interface Task {
-  /** `task_` and 32 hexadecimal digits. */
+  /** The id of the task: `task_` and 32 hexadecimal digits. */
   readonly id: string;
-  /** From the client, or made by the gateway. */
+  /** The context id, from the client or made by the gateway. */
   readonly contextId: string;
   readonly skill: string;
-  /** `null` when the task has no website, or when the reader has no access to the website. */
+  /** The website of the task. `null` when the task has none, or when the reader has no access to the website. */
   readonly websiteId: string | null;
   readonly state: TaskState;
   /** The time of the last change of state, in whole milliseconds of PostgreSQL's clock. */
   readonly stateAt: Date;
-  /** 15 minutes after acceptance. Earlier if the sender's token or credential ends earlier. */
+  /** The task expires 15 minutes after acceptance, or earlier if the sender's token or credential ends earlier. */
   readonly expiresAt: Date;
   /** Why the task has failed: a failure code, `artifact_too_large` or `interrupted`. `null` if it has not failed. */
   readonly failure: string | null;
@@ -50,7 +50,7 @@ export interface Task {
 }
 
 export interface NewTask {
-  /** Made by `newTaskId`. The id stays the same when the request is repeated under another authority. */
+  /** The id of the task, made by `newTaskId`. A request that is repeated under another authority keeps the id. */
   readonly id: string;
   /** The id of the request that sent the task. The log shows this id for each call of the task. */
   readonly requestId: string;
@@ -68,7 +68,7 @@ export interface NewTask {
 
 export interface TaskPage {
   readonly tasks: Task[];
-  /** Empty on the last page. */
+  /** The token of the next page. Empty on the last page. */
   readonly nextPageToken: string;
   readonly totalSize: number;
 }
@@ -89,13 +89,16 @@ export interface Tasks {
    * is still unused.
    */
   send(request: NewTask): Promise<Task>;
-  /** Returns `undefined` when the credential has no such task, or when the task has expired. */
+  /**
+   * Returns the task with this id. Returns `undefined` when the credential has no such task, or when the task has
+   * expired.
+   */
   get(caller: Caller, id: string): Promise<Task | undefined>;
   /**
    * The credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a page token of another list.
    */
   list(caller: Caller, query: TaskQuery): Promise<TaskPage>;
-  /** `canceled` is false when the task had already ended. */
+  /** Cancels a task. `canceled` is false when the task had already ended. */
   cancel(caller: Caller, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
   /** Accepts no more tasks and ends all waits. Running tasks have three seconds to end. All other tasks end as lost. */
   stop(): Promise<void>;
@@ -128,7 +131,7 @@ export function openTasks(options: TasksOptions): Tasks {
   let stopping = false;
   const secret = openLedgerKey(db);
 
-  /** `paid`: the units that were charged in addition to the admission of the request. */
+  /** Accepts a task. `paid`: the units that were charged in addition to the admission of the request. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
     const { id, requestId, caller, skill, input, bearer, wait } = request;
     const { authority } = caller;

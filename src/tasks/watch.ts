@@ -24,7 +24,10 @@ export class Watch {
     this.#rounds = new Rounds({ every: EVERY, round: () => this.#look(), onError: () => undefined });
   }
 
-  /** `ended` resolves when the task has ended or does not exist. The caller must call `leave` when it stops waiting. */
+  /**
+   * Watches a task. `ended` resolves when the task has ended or does not exist. The caller must call `leave` when it
+   * stops waiting.
+   */
   watch(id: string): { readonly ended: Promise<void>; leave(): void } {
     const all = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, all);

@@ -5,12 +5,11 @@
 const BURST = 100;
 const RATE = 20;
 
-/** Limits the rate of a client's frames with a token bucket. */
 export class Allowance {
   #left = BURST;
   #at = performance.now();
 
-  /** Takes one token from the bucket. Returns false if the bucket is empty. */
+  /** Takes one token from the client's token bucket. Returns false if the bucket is empty. */
   spend(): boolean {
     const now = performance.now();
     this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * RATE) - 1;

@@ -18,7 +18,7 @@ const FAILURES = 10;
 
 interface Start extends HeldSession {
   readonly authority: Authority;
-  /** Unix milliseconds. */
+  /** The end of the session in Unix milliseconds. */
   readonly expiresAt: number;
   readonly wire: Wire;
   readonly pages: Pages;
@@ -35,10 +35,9 @@ export class Connection implements Watched {
   readonly epoch: number;
   readonly #start: Start;
   readonly #attached = new Map<string, Attachment>();
-  /** By subscription id: identifies the current attempt to attach the subscription. */
   readonly #attaching = new Map<string, symbol>();
   #authority: Authority;
-  /** `undefined` while the socket is open. */
+  /** Why the socket has ended. `undefined` while the socket is open. */
   ended: End | undefined;
   readonly #pulse = new Pulse();
   readonly #allowance = new Allowance();
@@ -73,7 +72,7 @@ export class Connection implements Watched {
     if (what === 'ping' || !this.#pulse.answered()) this.#spend();
   }
 
-  /** `value` is the parsed JSON of a text frame, or `undefined` when the text is not JSON. */
+  /** Handles a text frame. `value` is the parsed JSON, or `undefined` when the text is not JSON. */
   receive(value: unknown): void {
     if (this.ended !== undefined) return void this.#spend();
     this.#pulse.heard();

@@ -41,7 +41,7 @@ export type ServerFrame =
       readonly type: 'paused';
       readonly subscription_id: string;
       readonly code: 'event_family_paused';
-      /** Seconds. The gateway tries again after this time at the latest. */
+      /** After this many seconds at the latest, the gateway tries again to read. */
       readonly retry_after: number;
     }
   | {
@@ -72,7 +72,7 @@ export const CLOSE = {
 } as const satisfies Record<string, readonly [code: number, reason: string]>;
 export type CloseCause = keyof typeof CLOSE;
 
-/** For each failure that ends a stream: why the gateway closes the socket. */
+/** For each failure that ends a stream: the reason with which the gateway closes the socket. */
 export const LOST: Partial<Record<FailureCode, CloseCause>> = {
   not_found: 'unknown',
   revision_changed: 'changed',

@@ -35,7 +35,7 @@ const TOGETHER = 4;
 const ACKS = 200;
 /** The largest number of waiting acknowledgements of one app. Each stream has at most one. */
 const WAITING = 4_096;
-/** An acknowledgement waits this many milliseconds while no statement for acknowledgements ends. */
+/** Milliseconds that an acknowledgement can wait while no statement for acknowledgements ends. */
 const PATIENCE = 3_000;
 const PAGE = 100;
 
@@ -50,7 +50,10 @@ interface Reader {
   readonly reject: (error: unknown) => void;
 }
 
-/** All reads and writes for the sockets of this process. Only a few reads run at the same time, and apps take turns. */
+/**
+ * Does all reads and writes for the sockets of this process. Only a few reads run at the same time, and apps take
+ * turns.
+ */
 export class Pages {
   readonly keys: CursorKeys;
   readonly authority: PagesOptions['authority'];
@@ -117,8 +120,8 @@ export class Pages {
       const reader = { wanted, resolve, reject };
       const key = keyOf(authority, page);
       const waiting = this.#waiting.get(key);
-      // When no waiting caller wants a page any more, the read of the page is dropped. A new caller must not join such
-      // a read.
+      // The read of a page is dropped when no waiting caller wants the page any more. A new caller must not join such a
+      // read.
       if (waiting?.some((one) => one.wanted())) {
         waiting.push(reader);
         return;

@@ -10,7 +10,7 @@ export class Pulse {
     this.#heardAt = performance.now();
   }
 
-  /** Handles a pong. Returns true if it answers a ping of the gateway. Each ping has one answer. */
+  /** Handles a pong. Returns true if the pong answers a ping of the gateway. Each ping has one answer. */
   answered(): boolean {
     const owed = this.#owed;
     this.#owed = false;

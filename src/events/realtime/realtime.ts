@@ -158,7 +158,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         },
       });
       connections.add(connection);
-      // `stop` was called during the handshake.
+      // `stop` was called during the handshake, so close the new connection.
       if (stopped) connection.close('restart');
       return connection;
     },

@@ -8,7 +8,8 @@ export interface Wire {
   /** Sends a close frame. A client that does not answer the close frame is disconnected. */
   close(code: number, reason: string): void;
   /**
-   * Stops reading from the client. If `close` was called, the client is disconnected when its time to answer is over.
+   * Stops reading from the client. The client's answer to `close` is then not read, so the gateway disconnects the
+   * client when the time for the answer is over.
    */
   deafen(): void;
   cut(): void;

@@ -19,7 +19,7 @@ export interface WebhooksOptions {
   readonly eventKey: () => Promise<Uint8Array>;
   readonly keys: Pick<SealKeys, 'open'>;
   readonly sender: SenderOptions;
-  /** Seconds to wait before each attempt. One to five values. */
+  /** Seconds to wait before each attempt at a delivery. One to five values. */
   readonly schedule: readonly number[];
   readonly onError: (error: unknown) => void;
 }

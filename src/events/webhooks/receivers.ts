@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import { isPublic } from './addresses.ts';
 
 /**
- * A receiver's URL after the check, or the reason for its refusal (WH-09). The URL is checked when an endpoint is saved
- * and before each attempt.
+ * The URL of a receiver after the check, or the reason for its refusal (WH-09). The URL is checked when an endpoint is
+ * saved and before each attempt.
  */
 export type Receiver =
   | {

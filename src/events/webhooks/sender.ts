@@ -11,10 +11,10 @@ export interface Attempt {
   /** The start of the attempt, in Unix milliseconds. */
   readonly at: number;
   readonly url: string;
-  /** All signing secrets in clear text. During a rotation, there are two. */
+  /** The signing secrets in clear text. During a rotation, these are the old and the new secret. */
   readonly secrets: readonly string[];
   readonly receipt: EventReceipt;
-  /** The first attempt has the number 1. */
+  /** The number of the attempt. The first attempt has the number 1. */
   readonly number: number;
   readonly test: boolean;
   /** Since this time (Unix milliseconds), receipts for this receiver were lost. null if none was lost. */
@@ -53,7 +53,7 @@ const DEADLINE = 10_000;
 /** The gateway reads at most this many bytes of a response, and discards them. */
 const RESPONSE_MAX = 65_536;
 
-/** The receipt as compact JSON, less than 1 KB. */
+/** Returns the body of a delivery: the receipt as compact JSON, less than 1 KB. */
 export const bodyOf = (receipt: EventReceipt): string =>
   JSON.stringify({
     type: receipt.event_type,

@@ -39,7 +39,7 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly data_access: readonly DataAccess[];
   readonly callbacks: readonly string[];
   readonly origins: readonly string[];
-  /** Seconds from now. */
+  /** The lifetime in seconds from now. */
   readonly lifetime: number;
 }
 

@@ -193,10 +193,10 @@ export interface DeliveryRecord {
   readonly event_type: string;
   readonly test: boolean;
   readonly status: DeliveryStatus;
-  /** Attempts since the delivery was made, or since its last replay. */
+  /** The number of attempts since the delivery was made, or since its last replay. */
   readonly attempts: number;
   readonly attempted_at: Date | null;
-  /** Null when no attempt will follow, or while an attempt runs. */
+  /** The time of the next attempt. Null when no attempt will follow, or while an attempt runs. */
   readonly next_attempt_at: Date | null;
   readonly response_status: number | null;
   readonly error: string | null;

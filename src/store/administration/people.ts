@@ -32,7 +32,7 @@ const view = (of: Fragment): Fragment => sql`
          p.password IS NOT NULL AS password, p.subject IS NOT NULL AS identity, p.disabled_at, p.created_at
     FROM ${of} p JOIN platform.organization o ON o.tenant = p.tenant`;
 
-/** Returns undefined when the organization already has a person with that e-mail address. */
+/** Inserts a person. Returns undefined when the organization already has a person with that e-mail address. */
 export async function insertPerson(
   db: Database,
   person: { id: string; tenant: string; email: string; role: Role; password: string | null },

@@ -1,7 +1,6 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A record that matches a reference of the caller. Its data helps the caller to choose between several matches. */
 export interface Candidate {
   readonly ref: string;
   readonly id: string;
@@ -21,7 +20,7 @@ export const findOrganizations = (db: Database, refs: readonly string[]): Promis
     SELECT r.ref, o.public_id AS id, o.tenant, 0::bigint AS site, o.name, 'external_id ' || o.external_id AS of
       FROM ${names(refs)} JOIN platform.organization o ON r.ref IN (o.public_id, o.external_id) ORDER BY o.tenant`);
 
-/** Searches all organizations, because an external_id is unique only within an organization. */
+/** Finds websites in all organizations, because an external_id is unique only within an organization. */
 export const findWebsites = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, 'web_' || w.tenant || '_' || w.site AS id, w.tenant, w.site, w.name, 'organization ' || o.external_id AS of
@@ -49,7 +48,6 @@ export const findApps = (db: Database, refs: readonly string[]): Promise<Candida
       FROM ${names(refs)} JOIN gateway.app a ON r.ref IN (a.id, a.name)
       JOIN platform.organization o ON o.tenant = a.tenant ORDER BY a.created_at, a.id`);
 
-/** Finds installations by their own id, or by the id or name of their app. */
 export const findInstallations = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, i.id, a.tenant, 0::bigint AS site, a.name, 'app ' || a.id AS of

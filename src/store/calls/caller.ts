@@ -11,7 +11,6 @@ export class Caller {
   readonly authority: Authority;
   #proof: Proof | undefined;
 
-  /** `proof` comes from a fresh look-up of the authority, if there was a look-up. */
   constructor(authority: Authority, proof?: Proof) {
     this.authority = authority;
     if (proof) this.#keep(proof);

@@ -63,7 +63,7 @@ const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Frag
    WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
      AND c.revision = ${revision} AND c.revoked_at IS NULL AND c.expires_at > now())`;
 
-/** An SQL function fails with this SQLSTATE when the authority ended while the function waited. */
+/** The SQLSTATE with which an SQL function fails when the authority has ended while the function waited. */
 const STALE = 'GW401';
 
 async function changed<R extends object>(db: Database, statement: Fragment): Promise<R[]> {

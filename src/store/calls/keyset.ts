@@ -12,7 +12,9 @@ export interface Keyset {
   cursor(row: Row): string;
 }
 
-/** The cursor contains the sort values of the last row. So the list continues even if that row was deleted. */
+/**
+ * The cursor of a list contains the sort values of the last row. So the list can continue even if that row was deleted.
+ */
 export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
   const alias = raw(view.alias);
   const invalid = (): never => {

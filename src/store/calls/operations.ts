@@ -4,7 +4,9 @@ import { sql } from '../../core/sql.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 
-/** Finds only receipts of this credential and revision on the call's website. */
+/**
+ * Reads the receipt of an operation. Finds only receipts of the caller's credential and revision on the call's website.
+ */
 export async function readOperation(access: WebsiteAccess, operationId: string): Promise<Proved<Receipt>> {
   const { authority, website } = access;
   const { proof, rows } = await guarded<{ operation: string | null; status: Receipt['status'] }>(

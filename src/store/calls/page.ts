@@ -44,7 +44,7 @@ interface Finding {
   readonly beside: Fragment;
   /** Returns the FROM clause, with the alias of the view. `source` contains the table, the conditions and the order. */
   from(source: Fragment): Fragment;
-  /** Texts with more bytes are not read. `undefined`: every text is read. */
+  /** The largest length of a text in bytes. Longer texts are not read. `undefined`: every text is read. */
   readonly longest?: number;
 }
 

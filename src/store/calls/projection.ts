@@ -66,7 +66,7 @@ function kept<Key, Value>(
   return made;
 }
 
-/** Texts with more bytes than `longest` are left out. */
+/** Returns the columns of a view that a reader may see. Texts with more bytes than `longest` are left out. */
 export function projectionOf<Name extends string>(
   { authority, website }: Reader,
   view: View<Name>,

@@ -44,7 +44,7 @@ export async function oweQuota(db: Database, app: string, units: number): Promis
 /** True when the store answers but cannot write, because it is read-only or its disk is full. */
 export const takesNoWrites = (error: unknown): boolean => /^(25006|53100)$/.test(sqlState(error));
 
-/** Takes no units. Returns `null` when the app does not exist. */
+/** Reads the state of an app's bucket and takes no units. Returns `null` when the app does not exist. */
 export async function seeQuota(
   db: Database,
   app: string,

@@ -29,7 +29,7 @@ const NO_CONTENT = {
 };
 
 interface Row {
-  /** Null means that the website does not exist. */
+  /** The name of the website. Null means that the website does not exist. */
   name: string | null;
   time_zone: string;
   bucket_time_zone: string;
@@ -73,7 +73,7 @@ export async function readReport(
       // The guard on a replica does not name the app whose connections the statement uses. So name the app here.
       runFor(authority.appId, sql`r.* FROM ${guard} ${reportJoin(authority, website, period, timezone, now)}`),
     );
-    // A new website may not be on the replica yet. Then the primary answers.
+    // A new website may not be on the replica yet. If the replica does not have the website, the primary answers.
     if (lagging && lagging.name !== null) {
       const { proof, rows } = await guarded<{ written: boolean | null }>(access, sql`${written(lagging)} AS written`);
       if (rows[0]?.written) return { proof, row: lagging };

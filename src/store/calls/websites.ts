@@ -1,7 +1,7 @@
 import { sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved } from './guard.ts';
 
-/** Leaves out granted websites that do not exist. Sorted by number. */
+/** Reads the granted websites that exist, sorted by their number. */
 export async function readWebsites(
   access: Access,
 ): Promise<Proved<{ website_id: string; name: string; time_zone: string }[]>> {

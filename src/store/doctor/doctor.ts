@@ -189,7 +189,6 @@ export const misplacedArtifacts = (db: Database): Promise<number> =>
     sql`SELECT count(*)::integer AS count FROM gateway.task WHERE artifact IS NOT NULL AND state <> 'completed'`,
   );
 
-/** Counts expired tasks that still exist, with or without a result. */
 export const expiredTasks = (db: Database): Promise<number> =>
   counted(
     db,

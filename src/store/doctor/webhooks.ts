@@ -1,8 +1,7 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-
-/** A replica repeats a lost delivery at most this many seconds after its lease has ended. */
+/** A replica repeats a lost delivery at most this many seconds after the lease of the delivery has ended. */
 const TAKEN_UP = 60;
 
 /**

@@ -60,7 +60,6 @@ export class Connections {
   #restingUntil = 0;
   #closed = false;
 
-  /** Opens at most `size` connections with `connect`, and each only when a statement needs it. */
   constructor(size: number, connect: () => postgres.Sql) {
     this.#size = size;
     this.#connect = connect;
@@ -148,7 +147,6 @@ export class Connections {
     for (const waiting of this.#waiting.all()) waiting.reject(error);
   }
 
-  /** Closes all connections. Running statements have this many `seconds` to end. */
   async close(seconds: number): Promise<void> {
     this.#closed = true;
     this.refuse(ended());

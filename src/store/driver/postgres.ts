@@ -66,7 +66,7 @@ export function openDatabase(options: ConnectOptions): Database {
     // Shorter than a caller's wait. Otherwise a connection that is dropped during its TLS handshake would stay open and
     // unused.
     connect_timeout: Math.min(5, options.statementTimeout / 1000),
-    // Connections are replaced by the class Connections.
+    // The class Connections replaces old connections, so the driver does not.
     max_lifetime: null,
     onnotice: () => undefined,
     // Off: nobody catches a failure of this look-up of array types. If a backend ends during the look-up, the failure

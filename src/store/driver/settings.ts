@@ -1,5 +1,4 @@
 export interface ConnectOptions {
-  /** The address of the server: a DATABASE_URL, or the socket of the embedded store. */
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
   /**
    * The direct address of the server, when `target` is a pooler in transaction mode. Then the gateway sends no

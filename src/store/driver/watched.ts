@@ -21,7 +21,7 @@ export function watched(
       running--;
       ended?.(failed);
     };
-    // Returns the original promise, because one more promise for each statement would cost measurable time.
+    // Return the original promise, because one more promise for each statement would cost measurable time.
     answer.then(
       () => over(false),
       () => over(true),

@@ -128,7 +128,7 @@ function bytesIn(folder: string): number {
   return bytes;
 }
 
-/** Static archives are not needed. They only serve to link C programs. */
+/** Static archives only serve to link C programs, so they are not needed. */
 function needed(path: string): boolean {
   return !path.endsWith('.a');
 }

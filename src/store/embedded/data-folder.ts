@@ -16,7 +16,7 @@ import { errorCode, StoreUnavailable } from './unavailable.ts';
 
 export interface Told {
   readonly log: (message: string) => void;
-  /** Undefined when the serving process has already given the warnings. */
+  /** Receives warnings. Undefined when the serving process has already given the warnings. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 

@@ -60,7 +60,7 @@ const AT_ONE_ENDPOINT = 16;
 export const SEATS = 512;
 /** This many of the SEATS are only for endpoints that have no running attempt. */
 const RESERVED = 128;
-/** After failures for this many seconds without a success, an endpoint is disabled: three days. */
+/** An endpoint is disabled after this many seconds in which every attempt failed: three days. */
 const PATIENCE = 3 * 86_400;
 /** Seconds that the log of a delivery is kept, which is as long as the journal keeps the receipt. */
 const KEPT = 7 * 86_400;

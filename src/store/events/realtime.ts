@@ -8,7 +8,7 @@ import type { Database } from '../driver/postgres.ts';
 
 type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
 
-/** Calls an SQL function that changes a session. After each wait, the function proves the authority again. */
+/** Calls an SQL function that changes a session. Whenever this function has waited, it proves the authority again. */
 async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>> {
   const columns = sql`CASE WHEN guard.ok THEN ${call} END AS answer`;
   for (let attempt = 1; ; attempt++) {
@@ -18,8 +18,8 @@ async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>
       if (!answer) throw new StaleAuthority();
       return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
     } catch (error) {
-      // If the reply of the first attempt was lost, its session or ticket remains in the store, but nobody knows its
-      // secret. The next attempt replaces such a ticket.
+      // If the reply of the first attempt was lost, a session or a ticket that nobody uses can remain in the store. The
+      // next attempt replaces such a ticket.
       if (attempt > 1 || !mayRepeat(error)) throw error;
     }
   }
@@ -90,7 +90,7 @@ export async function ticketHolder(
   return row && { digest: row.token_digest, sites: row.sites };
 }
 
-/** Seconds. If a replica becomes silent, its sessions count as held for this long. */
+/** A session counts as held for this many seconds after its replica has become silent. */
 const LEASE = 45;
 
 export interface HeldSession {
@@ -176,7 +176,9 @@ export interface Ack extends HeldSession {
   readonly cursor: string;
 }
 
-/** Returns the acknowledgements that were stored. Nothing is stored for a session that has a newer socket. */
+/**
+ * Stores acknowledgements and returns those that were stored. Nothing is stored for a session that has a newer socket.
+ */
 export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<ReadonlySet<Ack>> {
   const rows = await db.query<{ n: number }>(
     sql`WITH s AS (

@@ -18,7 +18,7 @@ const Stored = z.object({
   event_types: z.array(z.string().regex(EVENT_TYPE)).min(1),
   start: z.enum(['beginning', 'retained']),
   paused: z.boolean(),
-  /** Unix milliseconds. */
+  /** The time of creation in Unix milliseconds. */
   created_at: z.int(),
   updated_at: z.int(),
   positions: z.array(z.int().min(0)),
@@ -51,7 +51,7 @@ async function states(
   return { proof, found: rows.flatMap(({ state }) => (state === null ? [] : [storedSubscription(state)])) };
 }
 
-/** Oldest first. */
+/** Returns the caller's subscriptions, oldest first. */
 export async function readSubscriptions(access: Access): Promise<Proved<StoredSubscription[]>> {
   const { proof, found } = await states(access, sql`true`);
   const corrupt = found.find((one) => one instanceof Failure);

@@ -71,7 +71,10 @@ export async function requireMigrated(db: Database): Promise<number> {
   return current;
 }
 
-/** Throws StoreUnavailable when the store has migrations that this gateway does not know. */
+/**
+ * Returns the store's schema version. Throws StoreUnavailable when the store has migrations that this gateway does not
+ * know.
+ */
 async function storeVersion(db: Database, all: readonly Migration[]): Promise<number> {
   const recorded = await db.query<{ version: number; name: string }>(
     sql`SELECT version, name FROM public.gateway_migration ORDER BY version`,

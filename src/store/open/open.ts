@@ -25,9 +25,9 @@ export interface Store {
    * connection answers.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
-  /** `undefined` when DATABASE_REPLICA_URL is not set. */
+  /** The streaming replica. `undefined` when DATABASE_REPLICA_URL is not set. */
   readonly replica: Replica | undefined;
-  /** `undefined` when DATABASE_URL is set. */
+  /** The embedded PostgreSQL. `undefined` when DATABASE_URL is set. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
   readonly pools: readonly Pool[];
@@ -36,15 +36,13 @@ export interface Store {
 
 export interface StoreOptions {
   readonly databaseUrl: string | undefined;
-  /** The name of the setting with the value `databaseUrl`. Default: DATABASE_URL. */
   readonly setting?: Setting;
   /** The direct address of the server, when `databaseUrl` leads to a pooler in transaction mode. */
   readonly directUrl?: string | undefined;
-  /** The address of a replica for reads whose data can be some seconds old. */
   readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   readonly connections: number;
-  /** False: a store with an older schema is refused. True (the default): it is migrated. */
+  /** True (the default): a store with an older schema is migrated. False: such a store is refused. */
   readonly migrates?: boolean | undefined;
   /** Milliseconds after which PostgreSQL cancels a statement. The default depends on the pool. */
   readonly statementTimeout?: number;

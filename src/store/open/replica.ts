@@ -27,7 +27,7 @@ export interface ReplicaOptions {
   readonly primary: Database;
   readonly name: string;
   readonly log: (message: string) => void;
-  /** Milliseconds. The data of the replica can be this old. */
+  /** The largest age of the replica's data in milliseconds. */
   readonly lag?: number;
   /** Milliseconds between two checks of the replica. */
   readonly every?: number;
@@ -36,12 +36,12 @@ export interface ReplicaOptions {
   readonly watch?: (db: Database, connections: number) => Database;
 }
 
-/** Connections to the replica. An app holds at most two of them (store/driver/connections.ts). */
+/** The number of connections to the replica. An app holds at most two of them (store/driver/connections.ts). */
 const CONNECTIONS = 3;
 const LAG = 10_000;
 const EVERY = 1_000;
 const REST = 30_000;
-/** Milliseconds for a check. If a check takes longer, the replica counts as not answering. */
+/** The longest time of a check in milliseconds. If a check takes longer, the replica does not answer. */
 const PATIENCE = 1_000;
 /**
  * Milliseconds for a read on the replica. Even if the primary must then read for 15 s, the answer comes before a silent
@@ -114,7 +114,7 @@ class Follower {
   /** Marks (log positions of the primary) that the replica has not replayed yet. */
   #marks: Mark[] = [];
   #passed: Mark | undefined;
-  /** One function for each running read. It makes the read end without rows. */
+  /** One function for each running read. A call of the function ends the read without rows. */
   readonly #waiting = new Set<() => void>();
   #told = '';
   /**

@@ -127,7 +127,7 @@ export type Exchanged =
   | {
       readonly refused: 'stale' | 'invalid_grant' | 'invalid_target' | 'invalid_scope' | 'too_many_tokens';
       readonly ended?: EndedConsent;
-      /** Seconds to wait, only for `too_many_tokens`. */
+      /** Seconds that the client must wait. Only present after `too_many_tokens`. */
       readonly wait?: number;
     }
   | { readonly scopes: readonly Scope[]; readonly expires_in: number; readonly refresh_expires_in: number | null };

@@ -42,7 +42,10 @@ export async function createSession(
   return rows.length > 0;
 }
 
-/** Returns undefined when the session has ended, or when its person is disabled or no longer owner or admin. */
+/**
+ * Returns the person of a session. Returns undefined when the session has ended, or when the person is disabled or no
+ * longer owner or admin.
+ */
 export async function personOf(db: Database, digest: Uint8Array): Promise<Person | undefined> {
   const [row] = await db.read<Person>(sql`
     SELECT p.id, p.tenant, p.email, p.role FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
@@ -50,7 +53,7 @@ export async function personOf(db: Database, digest: Uint8Array): Promise<Person
   return row;
 }
 
-/** Returns the id of the session's person, or undefined when there was no session. */
+/** Ends a session. Returns the id of its person, or undefined when there was no session. */
 export async function endSession(db: Database, digest: Uint8Array): Promise<string | undefined> {
   const [row] = await db.query<{ person: string }>(sql`
     DELETE FROM gateway.session WHERE digest = ${digest} RETURNING person_id AS person`);
@@ -92,7 +95,7 @@ export async function beginSignIn(
   return row?.recorded ? { source, account, recorded: row.recorded } : { wait: row?.wait ?? window };
 }
 
-/** For an attempt whose password could not be checked. */
+/** Forgets an attempt to sign in whose password could not be checked. */
 export async function forgetAttempt(db: Database, { source, account, recorded }: Attempt): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.sign_in_failure

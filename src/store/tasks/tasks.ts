@@ -17,7 +17,7 @@ export interface TaskRow {
   readonly expiresAt: Date;
   readonly failure: string | null;
   readonly grants: Uint8Array;
-  /** `null` when the task has no artifact, or when the read did not ask for artifacts. */
+  /** The artifact of the task. `null` when the task has no artifact, or when the read did not ask for artifacts. */
   readonly artifact: unknown;
 }
 
@@ -33,7 +33,7 @@ export interface Accepting {
   readonly skill: string;
   readonly websiteId: string | null;
   readonly owner: string;
-  /** With this code, the task fails if its process is lost. `outcome_unknown`: the task may have written. */
+  /** The failure code of the task if its process is lost. `outcome_unknown`: the task may have written. */
   readonly lostAs: 'interrupted' | 'outcome_unknown';
   readonly start: boolean;
 }
@@ -134,7 +134,7 @@ export async function cancelTask(
     return guarded<TaskRow & { proved: boolean; canceled: boolean }>(access, answered, joins, 'query');
   });
   const [row] = rows;
-  // The SQL function has waited for the task, so it has proved the authority again.
+  // The SQL function proves the authority again after it has waited for the task.
   if (row?.proved !== true) throw new StaleAuthority();
   if (row.id === null) return { proof, answer: undefined };
   // If the reply of the first attempt was lost, this attempt may have canceled the task. So a task that is already
@@ -145,7 +145,7 @@ export async function cancelTask(
 const own = (authority: Authority): Fragment =>
   sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
 
-/** Reads rows under the guard. If there are none, returns one row of nulls. */
+/** Reads rows and proves the authority. If there are no rows, returns one row of nulls. */
 const selected = <R extends object>(access: Access, select: Fragment): Promise<Guarded<R>> =>
   guarded<R>(access, sql`d.*`, sql`LEFT JOIN LATERAL (${select}) d ON true`);
 
