@@ -7,12 +7,12 @@ import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/ta
 import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks/tasks.ts';
 
 const BATCH = 32;
-/** A task waits this many milliseconds while no batch makes progress. */
+/** The longest time in milliseconds that a task waits while no batch makes progress. */
 const PATIENCE = 1_000;
 /** There is only one lane (queue). One batch runs at a time, and tasks that arrive meanwhile share the next batch. */
 const LANE = { lane: '', group: '' };
 
-/** The most tasks that wait for a batch, whether they are being accepted or are ending. */
+/** The largest number of tasks that can wait for a batch. */
 const LENGTH = 1_000;
 
 /** The batch has left out this task, so a separate statement must handle it. */

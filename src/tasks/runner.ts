@@ -266,7 +266,7 @@ export class Runner {
     for (const job of held) {
       const state = states.get(job.id);
       if (state === undefined) this.drop(job.id);
-      // The task has started, but the reply of the store was lost.
+      // The task has started, but this process did not get the reply of the store.
       else if (state === 'working') this.#run(job);
     }
   }

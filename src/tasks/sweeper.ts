@@ -8,7 +8,7 @@ import { sweepTasks } from '../store/tasks/tasks.ts';
  */
 const BATCH = 500;
 /**
- * Milliseconds between two rounds. When a process dies, its tasks end after the time of their lease and at most 5 s
+ * Milliseconds between two rounds. When a process dies, its tasks end at most 5 s after their leases have expired
  * (F-12).
  */
 const EVERY = 2_000;

@@ -95,7 +95,8 @@ export interface Tasks {
    */
   get(caller: Caller, id: string): Promise<Task | undefined>;
   /**
-   * The credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a page token of another list.
+   * Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a page token of another
+   * list.
    */
   list(caller: Caller, query: TaskQuery): Promise<TaskPage>;
   /** Cancels a task. `canceled` is false when the task had already ended. */
@@ -118,7 +119,7 @@ export interface TasksOptions {
 
 /** Milliseconds that a caller waits for its task to end. The agent card publishes this value. */
 export const PATIENCE = 30_000;
-/** The quota units that a new task costs for the read that it makes. */
+/** A new task costs this many quota units, for the read that it makes. */
 const COST = 1;
 
 export function openTasks(options: TasksOptions): Tasks {

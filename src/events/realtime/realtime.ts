@@ -94,7 +94,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     const ended = new Map((await endedSessions(db, held)).map(({ session, why }) => [session, why]));
     provedAt = performance.now();
     away = false;
-    // By token: sockets with the same token share one look-up of the authority.
+    // Sockets with the same token share one look-up of the authority.
     const looked = new Map<string, Promise<Found>>();
     const together = async (authority: Authority): Promise<Authority | undefined> => {
       const key = Buffer.from(authority.digest).toString('hex');

@@ -36,7 +36,7 @@ const EVERY = 500;
 const AGAIN = 30;
 /** If another statement has locked the endpoint, the outcome is written again after this many milliseconds. */
 const HELD = 10;
-/** When the process stops, it tries at most this many times to write the last outcomes. */
+/** When the process stops, the process tries at most this many times to write the last outcomes. */
 const LAST = 50;
 /**
  * Milliseconds from the request for a lease to its use. An older lease is given back, so that a delivery can be sent at

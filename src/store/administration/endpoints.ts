@@ -51,8 +51,8 @@ export interface NewEndpoint {
 }
 
 /**
- * The new endpoint gets the receipts that are recorded from now on. Returns `undefined` when the credential may not get
- * the events of the website.
+ * Inserts an endpoint. The endpoint gets the receipts that are recorded from now on. Returns `undefined` when the
+ * credential may not get the events of the website.
  */
 export async function insertEndpoint(db: Database, made: NewEndpoint): Promise<EndpointRecord | undefined> {
   const [row] = await db.query<EndpointRecord>(sql`

@@ -44,8 +44,8 @@ export interface Guarded<R> {
 }
 
 /**
- * What a statement on a replica gets. `guard` is one row with the column `ok`, as on the primary. `now` replaces the
- * replica's own clock.
+ * The guard of a statement on a replica: one row with the column `ok`. `now` is the time that the statement must use as
+ * the current time.
  */
 export interface Standing {
   readonly guard: Fragment;

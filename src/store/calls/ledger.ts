@@ -141,9 +141,9 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
 }
 
 /**
- * Stores the outcome of a command; `null` means that the outcome is unknown. `epoch` says which take-over of the
- * command the caller has. Returns false if another caller has taken over the command since. `attempt` is set when this
- * call itself has reserved the command. After a lost reply, the statement is repeated.
+ * Stores the outcome of a command. `null` means that the outcome is unknown. Each take-over of a command has a new
+ * `epoch`. Returns false if another caller has taken over the command since. `attempt` is set when this call itself has
+ * reserved the command. After a lost reply, the statement is repeated.
  */
 export async function settle(
   db: Database,

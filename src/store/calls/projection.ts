@@ -47,7 +47,8 @@ export interface Columns<Name extends string> {
 }
 
 /**
- * How many websites have cached columns for one view and one authority. An authority can have thousands of websites.
+ * The largest number of websites with cached columns, for one view and one authority. An authority can have thousands
+ * of websites.
  */
 const WEBSITES = 50;
 // All calls share one authority object while the object is cached. For the same object, the columns of a view are

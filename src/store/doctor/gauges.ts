@@ -14,7 +14,7 @@ export interface Gauges {
   readonly deliveriesPending: number;
   /** Seconds since the oldest pending delivery was due. 0 when no delivery is late. */
   readonly deliveriesLate: number;
-  /** How many journal positions the slowest endpoint has still to read. */
+  /** The number of journal positions that the slowest endpoint has not reached yet. */
   readonly receiptsBehind: number;
   readonly endpointsEnabled: number;
   readonly tasksOpen: number;
@@ -23,7 +23,8 @@ export interface Gauges {
 export const COUNTED = 10_000;
 
 /**
- * One statement with bounded counts and partial indexes. It takes 0.3 ms with empty queues and 5.5 ms with full queues.
+ * Reads all gauges in one statement, with bounded counts and partial indexes. The statement takes 0.3 ms with empty
+ * queues and 5.5 ms with full queues.
  */
 export async function readGauges(db: Database): Promise<Gauges | undefined> {
   const [row] = await db.query<Gauges & { operationsKept: string; receiptsBehind: string }>(sql`

@@ -26,7 +26,7 @@ const LIFETIME = 45 * 60_000;
  * prepared statements.
  */
 const PREPARED = 300;
-/** One app can have this many waiting statements for each connection of the pool. */
+/** The largest number of waiting statements of one app is this number, times the number of connections in the pool. */
 const WAITING = 128;
 
 /** The app name for the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */

@@ -63,14 +63,14 @@ export function openDatabase(options: ConnectOptions): Database {
     // By default, the driver waits up to 20 s between attempts to connect. That is too long: a caller needs its 503 at
     // once, and its data soon after the server is back.
     backoff: () => 0,
-    // Shorter than a caller's wait. Otherwise a connection that is dropped during its TLS handshake would stay open and
-    // unused.
+    // This time is shorter than a caller's wait. Otherwise a connection that is dropped during its TLS handshake would
+    // stay open and unused.
     connect_timeout: Math.min(5, options.statementTimeout / 1000),
     // The class Connections replaces old connections, so the driver does not.
     max_lifetime: null,
     onnotice: () => undefined,
-    // Off: nobody catches a failure of this look-up of array types. If a backend ends during the look-up, the failure
-    // ends the process. The gateway knows its array types.
+    // The driver's own look-up of array types is off, because nobody catches its failure. If a backend ends during the
+    // look-up, the failure ends the process. The gateway knows its array types.
     fetch_types: false,
     types: {
       arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
@@ -126,9 +126,9 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * Waits for a connection. Returns the connection and the milliseconds that are left for the statement. A quarter of
-   * the limit is left, and at least a second, but never more than half of the limit. So under overload, no statement
-   * starts just before its caller gives up.
+   * Waits for a connection. Returns the connection and the milliseconds that are left for the statement. The wait
+   * leaves at least a quarter of the limit for the statement, and at least a second. When the limit is short, the wait
+   * leaves half of it. So under overload, no statement starts just before its caller gives up.
    */
   const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
@@ -158,8 +158,8 @@ export function openDatabase(options: ConnectOptions): Database {
         connections.lose(used, began);
         reject(late(SILENT));
       };
-      // The caller has already waited for a connection, so it gets an error now. The connection gets the full limit
-      // before it counts as silent.
+      // The caller has already waited for a connection, so the caller gets an error now. The connection gets the full
+      // limit before it counts as silent.
       const impatient = (): void => {
         reject(late(QUEUED));
         after(limit - left, silent);

@@ -24,7 +24,7 @@ export function admit(
   const identities = join(cluster, 'pg_ident.conf');
   const us = ourName();
   const names = new Set(['root', ...(us === undefined ? [] : [us]), ...(keep ? admitted(identities) : [])]);
-  // In PostgreSQL 15, this file cannot say "all roles". So name the two roles that a gateway uses.
+  // PostgreSQL 15 has no keyword for all roles in the map of users. So name the two roles that a gateway uses.
   const roles = binaries.major >= 16 ? ['all'] : ['gateway', 'postgres'];
   const lines = [...names].flatMap((name) => roles.map((role) => `${MAP} "${name}" ${role}\n`));
   // PostgreSQL cannot tell a user without a name from other users. But such a user also runs the server and owns the

@@ -30,7 +30,7 @@ export interface EmbeddedStore {
   readonly origin: 'embedded' | 'path';
   /** True when another gateway process has started the server. */
   readonly adopted: boolean;
-  /** Says that this process no longer uses the server. The last gateway process to do so also stops the server. */
+  /** Ends this process's use of the server. The last gateway process that ends its use also stops the server. */
   stop(): Promise<void>;
 }
 
@@ -167,7 +167,7 @@ async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): P
   }
 }
 
-/** Until this process ends, it counts as a user of the server. */
+/** Counts this process as a user of the server until the process ends. */
 async function hold(dataDir: string): Promise<Lock> {
   const path = join(dataDir, 'postgres.holders');
   const holder = await lock(path, 'shared', patience);

@@ -174,7 +174,6 @@ async function ready(
   return false;
 }
 
-/** The process id of this cluster's running server, or undefined when none runs. */
 export function livingPostmaster(cluster: string): number | undefined {
   const pid = pidFile(cluster)?.pid;
   return pid !== undefined && alive(pid, cluster) ? pid : undefined;

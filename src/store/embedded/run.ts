@@ -15,7 +15,7 @@ export function programEnvironment(): NodeJS.ProcessEnv {
 }
 
 export interface Outcome {
-  /** Undefined when the program could not start or was killed. */
+  /** The exit status of the program. Undefined when the program could not start or was killed. */
   readonly status: number | undefined;
   readonly stdout: string;
   readonly stderr: string;

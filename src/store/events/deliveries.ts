@@ -7,12 +7,14 @@ import type { Database } from '../driver/postgres.ts';
 /** An attempt at a delivery that this process has leased and must make now. */
 export interface Claim {
   readonly id: string;
-  /** Counts every attempt ever started for the delivery. The store ignores the outcome of an older attempt. */
+  /**
+   * The number of attempts that were ever started for the delivery. The store ignores the outcome of an older attempt.
+   */
   readonly attempt: number;
-  /** Counts attempts in the schedule, from 1. A replay starts again at 1. */
+  /** The number of the attempt in the schedule, from 1. A replay starts again at 1. */
   readonly number: number;
   readonly endpoint: string;
-  /** When the process leased the attempt, by PostgreSQL's clock, in Unix milliseconds. */
+  /** The time when the process leased the attempt, in Unix milliseconds of PostgreSQL's clock. */
   readonly at: number;
   readonly url: string;
   /** The encrypted secret that signs the delivery. `oldSecret` is the previous secret, while it still signs. */
@@ -41,11 +43,11 @@ export interface Settlement {
    * it.
    */
   readonly unused: boolean;
-  /** Seconds until the next attempt. null: no attempt will follow. */
+  /** Seconds until the next attempt. null means that no attempt will follow. */
   readonly wait: number | null;
   /** True when the receiver has answered 410, so it wants no more deliveries. */
   readonly gone: boolean;
-  /** The HTTP status of the response. null: there was no response. */
+  /** The HTTP status of the response. null means that there was no response. */
   readonly status: number | null;
   readonly error: string | null;
 }
@@ -58,7 +60,7 @@ export const LEASE = 15_000;
 const AT_ONE_ENDPOINT = 16;
 /** The most attempts that run in this process at the same time. */
 export const SEATS = 512;
-/** This many of the SEATS are only for endpoints that have no running attempt. */
+/** This many of the SEATS are reserved for endpoints that have no running attempt. */
 const RESERVED = 128;
 /** An endpoint is disabled after this many seconds in which every attempt failed: three days. */
 const PATIENCE = 3 * 86_400;

@@ -7,13 +7,11 @@ import type { Database } from '../driver/postgres.ts';
 
 export type Family = (typeof EVENT_FAMILIES)[number];
 
-/** The key of a website. Its two numbers are written as text. */
 export interface JournalOf {
   readonly tenant: string;
   readonly site: string;
 }
 
-/** Seconds that the journal keeps a receipt: 7 days. */
 const KEPT = 7 * 24 * 3600;
 /** After this many seconds without a receipt, an event family with subscribers gets a heartbeat. */
 const SILENCE = 300;
@@ -70,8 +68,8 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 }
 
 /**
- * More positions or record numbers than a store can use between a backup and its loss. The lost numbers must not be
- * used again (0004_journal.sql).
+ * Larger than the number of positions or record numbers that a store uses between a backup and the loss of the store.
+ * The lost numbers must not be used again (0004_journal.sql).
  */
 const LEAP = 1_000_000_000;
 

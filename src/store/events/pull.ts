@@ -20,7 +20,7 @@ export interface ScannedWebsite {
   readonly trimmed: number;
   /** True when the website's journal has ever had a receipt of one of the subscription's event families. */
   readonly reported: boolean;
-  /** The receipts after the given position, sorted by position. Each website gets a fair share of the read. */
+  /** The website's fair share of the receipts after the given position, sorted by position. */
   readonly rows: readonly JournalRow[];
 }
 

@@ -33,8 +33,8 @@ export interface NewSession {
 }
 
 /**
- * Times are Unix milliseconds. Refuses an origin that is not registered with `not_permitted`. When there are too many
- * sessions, refuses with `inventory_limit`.
+ * Creates a session. Times are Unix milliseconds. Refuses an origin that is not registered with `not_permitted`. When
+ * there are too many sessions, refuses with `inventory_limit`.
  */
 export const createSession = (
   access: Access,
@@ -48,8 +48,8 @@ export const createSession = (
 };
 
 /**
- * Refuses with `not_permitted` when the origin is not registered. Refuses with `not_found` when the session has another
- * credential or origin, or a website that is not granted.
+ * Creates a ticket for a session. Refuses with `not_permitted` when the origin is not registered. Refuses with
+ * `not_found` when the session has another credential or origin, or a website that is not granted.
  */
 export const createTicket = (
   access: Access,

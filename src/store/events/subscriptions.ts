@@ -112,7 +112,7 @@ export async function writeSubscription(
       const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(access, columns, undefined, 'query');
       const entry = rows[0]?.entry;
       if (!entry) throw new StaleAuthority();
-      // A repeated attempt can find the effect of this same call. The answer is then `new`, because it is no replay.
+      // If a repeated attempt finds the effect of its own call, the answer is `new`. It is no replay.
       return { proof, answer: attempt > 1 && entry.state === 'settled' ? { ...entry, state: 'new' } : entry };
     } catch (error) {
       const may = (repeatable && mayRepeat(error)) || UNDONE.test(sqlState(error));

@@ -54,8 +54,8 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
 }
 
 /**
- * For a process that must not change the schema. Returns the schema version. Throws StoreUnavailable when the schema is
- * not current.
+ * Checks the schema for a process that must not change it. Returns the schema version. Throws StoreUnavailable when the
+ * schema is not current.
  */
 export async function requireMigrated(db: Database): Promise<number> {
   const [begun] = await db.read<{ begun: boolean }>(

@@ -13,8 +13,8 @@ const SESSIONS = 20;
 
 /**
  * Makes a session that lasts `seconds`. Returns false when the person was disabled or lost the role in the meantime, or
- * when the verified password is no longer the person's password. A share lock on the person puts the session and such a
- * change in order.
+ * when the verified password is no longer the person's password. A share lock on the person makes sure that such a
+ * change comes either before the session or after it.
  *
  * A person has at most twenty sessions. A new session ends the oldest session.
  */

@@ -258,7 +258,7 @@ export async function withdrawTasks(db: Database, owner: string, ids: readonly s
      WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working')`);
 }
 
-/** Ends the unfinished tasks of a process that stops. They end like the tasks of a lost process. */
+/** Ends the unfinished tasks of a process that stops, as if the process were lost. */
 export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     UPDATE gateway.task t SET state = 'failed', failure = t.lost_as,
