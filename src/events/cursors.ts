@@ -13,10 +13,7 @@ export interface CursorState {
   readonly revision: number;
   readonly credential: string;
   readonly environment: 'live' | 'test';
-  /**
-   * By website id: the position up to which the client has read the journal. Contains every website of the
-   * subscription.
-   */
+  /** For each website of the subscription, by website id: the position up to which the client has read the journal. */
   readonly positions: ReadonlyMap<string, number>;
 }
 

@@ -14,7 +14,8 @@ export interface Scanned<Row extends Mergeable> {
 export interface Merged<Row extends Mergeable> {
   readonly taken: readonly { readonly website: string; readonly row: Row }[];
   /**
-   * By website: the position of the last row that was delivered or skipped. The reader continues after this position.
+   * For each website: the position of the last row that was delivered or skipped. The reader continues after this
+   * position.
    */
   readonly positions: ReadonlyMap<string, number>;
 }

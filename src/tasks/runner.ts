@@ -218,7 +218,6 @@ export class Runner {
     }
   }
 
-  /** Makes one call of the skill under the sender's current authority. */
   async #call(job: Job, name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
     const tool = job.skill.tools.includes(name) ? this.#options.corridor.registry.get(name) : undefined;
     if (!tool) throw new Error(`${job.skill.name} does not compose ${name}`);

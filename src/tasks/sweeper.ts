@@ -13,7 +13,6 @@ const BATCH = 500;
  */
 const EVERY = 2_000;
 
-/** Ends tasks with an expired lease and deletes expired tasks. Any replica can do this. Returns both counts. */
 export async function sweep(db: Database): Promise<{ interrupted: number; deleted: number }> {
   const all = { interrupted: 0, deleted: 0 };
   for (;;) {

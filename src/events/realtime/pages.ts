@@ -239,9 +239,10 @@ export class Pages {
 }
 
 /**
- * The key of a page request. Requests with the same key get exactly the same page. The token's digest stands for the
- * properties of the token, which never change. The revision changes with every change of the credential. The websites
- * are listed, because a session can have fewer websites than its credential. No part contains a space.
+ * The key of a page request. Requests with the same key get exactly the same page. The token's digest is part of the
+ * key, because the token's properties never change. The revision is part of the key, because it changes with every
+ * change of the credential. The websites are part of the key, because a session can have fewer websites than its
+ * credential. No part contains a space.
  */
 const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: Page): string =>
   [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');

@@ -37,7 +37,8 @@ export interface Admitted extends HeldSession {
 
 export interface Realtime {
   /**
-   * Returns the session of a ticket, and makes the ticket invalid. Returns `undefined` if the ticket opens no session.
+   * Exchanges a ticket for its session. A ticket can be used only once. Returns `undefined` if the ticket opens no
+   * session.
    */
   admit(use: TicketUse): Promise<Admitted | undefined>;
   connect(admitted: Admitted, wire: Wire): Connection;

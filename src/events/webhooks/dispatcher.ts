@@ -67,7 +67,6 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     clearTimeout(again);
     if (!stopped) again = setTimeout(() => rounds.wake(), milliseconds).unref();
   };
-  /** Stores the outcomes of ended attempts. An outcome that cannot be stored now waits for another round. */
   const settle = async (): Promise<void> => {
     const batch = ended.slice();
     if (batch.length === 0) return;
@@ -172,7 +171,6 @@ export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedul
   return { ...givenBack(claim), unused: false, delivered, wait, gone, status, error };
 }
 
-/** Returns a claim (a leased attempt) unused. The delivery is due again at once. */
 function givenBack({ id, endpoint, url, attempt, losses }: Claim): Settlement {
   const none = { delivered: false, gone: false, status: null, error: null };
   return { id, endpoint, url, attempt, losses, ...none, unused: true, wait: 0 };

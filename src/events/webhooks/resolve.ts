@@ -3,7 +3,6 @@ import { isIP } from 'node:net';
 import { isPublic } from './addresses.ts';
 import { hostOf } from './receivers.ts';
 
-/** Resolves with all IP addresses of a host name. Rejects when the name has no address or no name server answers. */
 export type Resolve = (host: string, exempt: boolean) => Promise<readonly string[]>;
 
 /**

@@ -32,7 +32,7 @@ export interface CredentialRecord {
 
 export type Environment = 'live' | 'test';
 
-/** The permissions of a credential. Null means no limit in that dimension. */
+/** The permissions of a credential. A restriction of null means no limit for that kind of record. */
 export interface Policy extends Readonly<Record<Restriction, readonly string[] | null>> {
   readonly sites: readonly string[];
   readonly scopes: readonly Scope[];

@@ -83,7 +83,6 @@ async function readRows<Name extends string>(
   return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
 }
 
-/** Finds the next rows of a page without their long texts. Each row says whether its text is long. */
 const plain = ({ weight }: View, limit: number): Finding => ({
   beside: weight === undefined ? NOTHING : sql`, octet_length(${raw(weight)}) > ${raw(String(SHORT))} AS long`,
   from: (source) => sql`${source} LIMIT ${raw(String(limit))}`,

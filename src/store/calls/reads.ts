@@ -11,10 +11,6 @@ import { readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
-/**
- * The reads of one call. The caller keeps the proofs of all reads. Slow reads use the connections `slow`. Reports are
- * first tried on `replica`.
- */
 export function openReads(
   caller: Caller,
   access: WebsiteAccess,

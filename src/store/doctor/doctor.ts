@@ -109,7 +109,6 @@ export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<
    WHERE used.highest > coalesce(n.last, 0)`,
   );
 
-/** Finds websites whose journal lacks a position between its first kept position and its last position. */
 export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
   db.query<{ id: string }>(sql`
     SELECT 'web_' || tenant || '_' || site AS id
@@ -214,8 +213,8 @@ export const missingWebsites = (db: Database): Promise<number> =>
   );
 
 /**
- * Counts operators in whose name an active credential writes, but who cannot write. The operator is disabled, the
- * website is not granted, or the website belongs to another organization.
+ * Counts operators who cannot write although an active credential writes in their name. An operator cannot write when
+ * the operator is disabled, the website is not granted, or the website belongs to another organization.
  */
 export const uselessAuthors = (db: Database): Promise<number> =>
   counted(

@@ -96,7 +96,6 @@ export function openDatabase(options: ConnectOptions): Database {
   // After a refusal, all statements fail at once until this time. A server that is starting gets no more attempts to
   // connect.
   let downUntil = 0;
-  /** The longest time in milliseconds that a caller waits for its statement. */
   const limit = options.statementTimeout + GRACE;
 
   const unreachable = (cause: unknown): StoreUnreachable =>

@@ -18,7 +18,6 @@ export interface Sent {
 /** The largest number of SQL texts that are kept. A gateway in normal use has some hundred. */
 const TEXTS = 2_000;
 
-/** Returns a function that compiles SQL fragments. Equal texts become one string in memory. */
 export function openStatements(): (fragment: Fragment) => Sent {
   const texts = new Map<string, string>();
   const one = (text: string): string => {
@@ -36,10 +35,6 @@ export function openStatements(): (fragment: Fragment) => Sent {
 
 const isList = (value: Value): value is readonly (string | number | null)[] => Array.isArray(value);
 
-/**
- * Converts a value to a parameter. An array becomes the text of a PostgreSQL array, which the statement casts to the
- * array type.
- */
 const parameter = (value: Value): Parameter =>
   isList(value)
     ? `{${value.map((one) => (one === null ? 'NULL' : `"${String(one).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`

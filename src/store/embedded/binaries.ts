@@ -73,7 +73,6 @@ async function packaged(dataDir: string, account: Account | undefined): Promise<
   return copy ? probe(join(copy, 'bin'), 'embedded', account) : `${inPlace}, and no folder could take a copy of it`;
 }
 
-/** The folders of this machine that contain `initdb` and `postgres`, in order of preference. */
 function installed(): string[] {
   const debian = '/usr/lib/postgresql';
   const majors = list(debian).sort((a, b) => Number(b) - Number(a));

@@ -79,8 +79,8 @@ export async function copyForOthers(
 }
 
 /**
- * True when no other user can replace our folder inside the given folder. If other users can write to the given folder,
- * it must have the sticky bit.
+ * True when no other user can replace the gateway's folder inside the given folder. If other users can write to the
+ * given folder, the given folder must have the sticky bit.
  */
 function keeps(folder: string): boolean {
   const stat = statSync(folder, { throwIfNoEntry: false });
@@ -94,8 +94,8 @@ async function canEnter(folder: string, account: Account | undefined): Promise<b
 }
 
 /**
- * True when the copy belongs to us, others cannot write to it, and it has as many bytes as the package. The bytes are
- * counted because a cleaner of /tmp may have removed files.
+ * True when the copy belongs to the user of this process, others cannot write to it, and it has as many bytes as the
+ * package. The bytes are counted because a cleaner of /tmp may have removed files.
  */
 function intact(place: string, native: string, us: number): boolean {
   const copy = join(place, 'native');

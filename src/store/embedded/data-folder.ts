@@ -84,7 +84,7 @@ function restrict(path: string, mode: number): boolean {
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch {
-    // The path does not exist, is a link, or is closed to us. So it is not a file that the gateway made.
+    // The path does not exist, is a link, or is closed to this process. So it is not a file that the gateway made.
     return false;
   }
   try {

@@ -28,7 +28,6 @@ export interface EmbeddedStore {
   readonly username: string;
   readonly version: string;
   readonly origin: 'embedded' | 'path';
-  /** True when another gateway process has started the server. */
   readonly adopted: boolean;
   /** Ends this process's use of the server. The last gateway process that ends its use also stops the server. */
   stop(): Promise<void>;

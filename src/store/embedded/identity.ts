@@ -40,7 +40,6 @@ export function accountFor(cluster: string): Account | undefined {
   return account;
 }
 
-/** Makes the account the owner of a folder. With `deep`, also of everything in the folder. */
 export function hand(folder: string, account: Account, { deep = false } = {}): void {
   try {
     if (deep) {

@@ -16,8 +16,8 @@ const conflict = 75;
 
 /**
  * Locks a file with flock(2). Returns undefined when the lock is not free within `seconds`. Node has no flock, so the
- * program `flock` (util-linux) takes the lock on our file descriptor. The lock belongs to the open file, so it stays
- * when that program ends. The call takes 5 ms (measured).
+ * program `flock` (util-linux) takes the lock on a file descriptor of this process. The lock belongs to the open file,
+ * so it stays when that program ends. The call takes 5 ms (measured).
  *
  * The lock also works between containers that share a folder. Process ids mean nothing there.
  */

@@ -118,8 +118,8 @@ async function start(
   const child = spawn(join(binaries.bin, 'postgres'), ['-D', inheritedFolder, ...args], {
     cwd: anywhere,
     env: programEnvironment(),
-    // PostgreSQL gets its own process group, so that Ctrl-C in our terminal does not reach it. The gateway stops
-    // PostgreSQL itself at the end of its own shutdown.
+    // PostgreSQL gets its own process group, so that Ctrl-C in the gateway's terminal does not reach PostgreSQL. The
+    // gateway stops PostgreSQL itself at the end of its own shutdown.
     detached: true,
     stdio: ['ignore', output, output, mark.fd, folder],
     ...(account && { uid: account.uid, gid: account.gid }),

@@ -50,7 +50,7 @@ export async function holdFamily(db: Database, { tenant, site }: JournalOf, fami
   return held.length > 0;
 }
 
-/** Ends the holding back of an event family's receipts. Returns false if they were not held back. */
+/** Releases the receipts of an event family. Returns false if they were not held back. */
 export async function releaseFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {
   const released = await db.query(
     sql`DELETE FROM gateway.family_hold WHERE tenant = ${tenant} AND site = ${site} AND family = ${family} RETURNING family`,

@@ -76,7 +76,6 @@ export interface StoredDefinition {
 
 export interface OperationKey {
   readonly operationId: string;
-  /** SHA-256 of the write's input and revisions. */
   readonly fingerprint: Uint8Array;
 }
 

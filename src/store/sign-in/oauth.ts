@@ -69,8 +69,8 @@ export const LIVES = {
 } as const;
 
 /**
- * The SQL offset of a client's sixtieth newest token. A client gets 60 tokens a minute without a consent, over all
- * replicas and by PostgreSQL's clock. A refusal says how long the client must wait.
+ * Without a consent, a client gets at most 60 tokens a minute, over all replicas and by PostgreSQL's clock. This SQL
+ * OFFSET finds the client's sixtieth newest token. A refusal says how long the client must wait.
  */
 const SIXTIETH = raw('59');
 
