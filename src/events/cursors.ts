@@ -1,24 +1,26 @@
 import { z } from 'zod';
 
-/** The part of the operator's keys that cursors need (Keyring in auth/keys.ts). */
 export interface CursorKeys {
-  /** The name of the key that signs. */
+  /** The name of the key that signs new cursors. */
   readonly kid: string;
   sign(purpose: 'cursor', data: string): { readonly kid: string; readonly mac: Buffer };
   verify(purpose: 'cursor', data: string, signature: { readonly kid: string; readonly mac: Uint8Array }): boolean;
 }
 
-/** The state of a reader: for each website's journal, the position up to which the reader has read. */
+/** The content of a cursor: how far a client has read the journals of a subscription. */
 export interface CursorState {
   readonly subscription: string;
   readonly revision: number;
   readonly credential: string;
   readonly environment: 'live' | 'test';
-  /** The positions by website id, for every website of the subscription. */
+  /** For each website of the subscription, by website id: the position up to which the client has read the journal. */
   readonly positions: ReadonlyMap<string, number>;
 }
 
-/** The largest length of a cursor in characters. Fifty websites with ids and positions of full length take 5,200. */
+/**
+ * The largest length of a cursor in characters. A cursor for fifty websites, with ids and positions of full length, has
+ * 5,200 characters.
+ */
 export const CURSOR_MAX = 12_000;
 const VERSION = 1;
 
@@ -33,9 +35,9 @@ const Payload = z.strictObject({
 });
 
 /**
- * Writes a cursor: base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (CU-01). Positions are not
- * secret, because each receipt shows its own position. A cursor does not expire, but the journal keeps receipts only
- * for a limited time.
+ * Writes a cursor: base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (CU-01). The positions in a
+ * cursor are not secret, because each receipt shows its own position. A cursor does not expire. But the journal deletes
+ * old receipts.
  */
 export function writeCursor(keys: CursorKeys, state: CursorState): string {
   const payload: z.output<typeof Payload> = {
@@ -51,19 +53,17 @@ export function writeCursor(keys: CursorKeys, state: CursorState): string {
   return `${text}.${keys.sign('cursor', text).mac.toString('base64url')}`;
 }
 
-/**
- * Reads a cursor that one of the gateway's keys has signed. Returns `undefined` for any other text. Another spelling of
- * the same bytes also counts as another text.
- */
+/** Verifies and parses a cursor. Returns `undefined` unless one of the gateway's keys has signed exactly this text. */
 export function readCursor(keys: CursorKeys, cursor: string): CursorState | undefined {
   if (cursor.length > CURSOR_MAX) return undefined;
   const [text = '', signature = '', ...rest] = cursor.split('.');
   const mac = Buffer.from(signature, 'base64url');
-  // The last base64url character of a MAC has two unused bits. So several spellings give the same bytes, and only one
-  // of these spellings is accepted.
+  // The last base64url character of a MAC has two unused bits. So several texts decode to the same bytes. Accept only
+  // the text that the gateway itself writes.
   if (rest.length > 0 || mac.toString('base64url') !== signature) return undefined;
   const payload = parse(text);
-  // The check of the MAC needs the name of the key, so read the name first. Everything else is read after the check.
+  // The name of the key is needed to check the MAC. So the name is read before the check, and all other data after the
+  // check.
   if (payload === undefined || !keys.verify('cursor', text, { kid: payload.kid, mac })) return undefined;
   const { data } = Payload.safeParse(payload);
   return (

@@ -4,20 +4,20 @@ import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/even
 import { dropSessions } from '../store/events/realtime.ts';
 
 /**
- * The largest number of rows in one statement. The journals wait for the statement's commit, which takes a few
- * hundredths of a second.
+ * The largest number of rows that one statement writes. Other writes to the same journals wait until the statement
+ * commits, which takes a few hundredths of a second.
  */
 const RECEIPTS = 1_000;
 const WEBSITES = 200;
 const EVERY = 10_000;
 
 /**
- * Runs one round of upkeep for the journals, on any replica. The round appends a heartbeat where a watched event family
- * was silent for 5 minutes. It appends the receipts that an interrupted import still owes. It removes receipts older
- * than 7 days and expired realtime sessions.
+ * Runs one round of upkeep for the journals. Any replica can run it. The round appends a heartbeat for each watched
+ * event family that was silent for 5 minutes. It appends the receipts that an interrupted import has not appended. It
+ * deletes receipts older than 7 days, and expired realtime sessions.
  *
- * Returns the number of websites that got a heartbeat (`beaten`), of appended receipts (`settled`) and of removed
- * receipts (`trimmed`).
+ * Returns three numbers: websites with a new heartbeat (`beaten`), appended receipts (`settled`) and deleted receipts
+ * (`trimmed`).
  */
 export async function keepJournals(
   db: Database,
@@ -32,6 +32,5 @@ export async function keepJournals(
   return { trimmed, beaten, settled };
 }
 
-/** Runs a round of upkeep for the journals every 10 s. `stop` waits for the running statement. */
 export const startJournals = (db: Database, onError: (error: unknown) => void): Rounds =>
   new Rounds({ every: EVERY, round: (stop) => keepJournals(db, stop), onError });

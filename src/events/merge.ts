@@ -1,4 +1,3 @@
-/** The part of a receipt that `merge` needs. */
 export interface Mergeable {
   readonly position: number;
   readonly eventType: string;
@@ -7,7 +6,6 @@ export interface Mergeable {
 
 export interface Scanned<Row extends Mergeable> {
   readonly website: string;
-  /** The position up to which the reader has read the website's journal. */
   readonly after: number;
   /** The rows after the position `after`, in the order of their positions. */
   readonly rows: readonly Row[];
@@ -16,15 +14,16 @@ export interface Scanned<Row extends Mergeable> {
 export interface Merged<Row extends Mergeable> {
   readonly taken: readonly { readonly website: string; readonly row: Row }[];
   /**
-   * The reader's new position in each website's journal: the position of the last row that was delivered or skipped.
+   * For each website: the position of the last row that was delivered or skipped. The reader continues after this
+   * position.
    */
   readonly positions: ReadonlyMap<string, number>;
 }
 
 /**
- * Takes at most `limit` wanted rows from several journals, the oldest rows first. Rows of one website stay in the order
- * of their positions, even if their timestamps have another order. Unwanted rows are skipped, also after the last
- * delivered row.
+ * Merges rows of several journals, oldest row first, until `limit` wanted rows are found. Rows of one website keep the
+ * order of their positions, even if their timestamps have another order. Unwanted rows are skipped, even after the last
+ * wanted row.
  */
 export function merge<Row extends Mergeable>(
   scanned: readonly Scanned<Row>[],

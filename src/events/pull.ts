@@ -6,11 +6,10 @@ import { type CursorKeys, type CursorState, readCursor, writeCursor } from './cu
 import { merge } from './merge.ts';
 import { receiptOf } from './receipts.ts';
 
-/** The authority and the keys for reading a page. */
 export interface PullContext {
   readonly access: Access;
   readonly keys: CursorKeys;
-  /** The store's own key, from which event ids are made (ledgerKey in store/calls/ledger.ts). */
+  /** The store's own key. Event ids are computed with this key (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: () => Promise<Uint8Array>;
 }
 
@@ -24,12 +23,12 @@ const invalid = (): Failure =>
   new Failure('invalid_cursor', { errors: [{ parameter: 'after', code: 'invalid_cursor' }] });
 
 /**
- * Reads the page of receipts after a cursor, in one guarded statement. The pull operation and the socket both use it.
- * The caller must have checked that the authority may pull events.
+ * Reads the page of receipts after a cursor, in one statement that also proves the authority. The pull operation and
+ * the realtime socket use this function. The caller must first check that the authority may pull events.
  *
- * Throws `invalid_cursor` when the cursor does not belong to this subscription, credential and environment, or
- * StaleAuthority. Refusals: `not_found`, `subscription_corrupt`, `revision_changed`, `replay_expired`,
- * `event_family_paused` (nothing is consumed), `journal_unavailable`.
+ * Throws `invalid_cursor` if the cursor was made for another subscription, credential or environment. Throws
+ * StaleAuthority if the authority no longer holds. Returns the failures `not_found`, `subscription_corrupt`,
+ * `revision_changed`, `replay_expired`, `event_family_paused` and `journal_unavailable`.
  */
 export async function pullPage(
   { access, keys, eventKey }: PullContext,
@@ -79,15 +78,16 @@ function refusalOf(scan: Scan, state: CursorState): Failure | undefined {
   for (const { website, head, trimmed } of scan.websites) {
     const position = state.positions.get(website);
     if (position === undefined) return invalid();
-    // A position ahead of the journal means that the store was restored to an earlier state. The reader has then taken
-    // receipts that no longer exist.
+    // A position beyond the end of the journal means that the store was restored to an earlier state. The client has
+    // then received receipts that no longer exist.
     if (position < trimmed || position > head) return new Failure('replay_expired');
   }
-  // A paused event family withholds the whole page. The cursor stays valid.
+  // If one event family of the subscription is paused, the client gets no receipts at all. The cursor stays valid.
   if (scan.paused) return new Failure('event_family_paused', { retryAfter: PAUSED_RETRY });
   for (const { website, rows, head } of scan.websites) {
     const position = positionOf(state, website);
-    // Positions have no gaps. A missing receipt is an error, so it must not be skipped silently.
+    // Positions have no gaps. If a receipt is missing, the read fails, because the client must not lose a receipt
+    // silently.
     const whole = rows.every((row, i) => row.position === position + i + 1);
     if (!whole || (head > position && rows.length === 0)) return new Failure('journal_unavailable', { retryAfter: 1 });
   }

@@ -6,16 +6,15 @@ const seal = (key: Uint8Array, list: string, start: string): Buffer =>
   createHmac('sha256', key).update(`page ${start} ${list}`).digest().subarray(0, 16);
 
 /**
- * Makes the token of a list's next page: `{ms}.{task id}.{seal}` in base64url. The seal binds the token to this list.
+ * The token for the next page of a list: `{ms}.{task id}.{seal}` in base64url. The seal makes the token valid only for
+ * this list.
  */
 export const pageTokenOf = (key: Uint8Array, list: string, { at, id }: TaskPageStart): string => {
   const start = `${at}.${id}`;
   return Buffer.from(`${start}.${seal(key, list, start).toString('base64url')}`).toString('base64url');
 };
 
-/**
- * Returns the page start of a token. Throws `invalid_cursor` unless `pageTokenOf` has made this token for this list.
- */
+/** Returns the page start of a token. Throws `invalid_cursor` unless `pageTokenOf` has made the token for this list. */
 export function pageStartOf(key: Uint8Array, list: string, token: string): TaskPageStart {
   const [, at = '', id = ''] =
     /^(\d{1,15})\.(task_[a-f0-9]{32})\./.exec(Buffer.from(token, 'base64url').toString('latin1')) ?? [];

@@ -1,5 +1,5 @@
 /**
- * Resolves after this many milliseconds, when one of the other promises resolves, or when the signal aborts. Leaves no
+ * Resolves after this many milliseconds, or earlier when one of the promises resolves or the signal aborts. Leaves no
  * timer behind.
  */
 export async function pauseUpTo(

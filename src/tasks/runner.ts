@@ -20,7 +20,6 @@ import type { Batches } from './batches.ts';
 import { pauseUpTo } from './pause.ts';
 import { type Held, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './slots.ts';
 
-/** A task that this process accepts. Only this process has the arguments of the task. */
 export interface Work {
   readonly id: string;
   readonly requestId: string;
@@ -28,21 +27,19 @@ export interface Work {
   readonly authority: Authority;
   readonly skill: Skill;
   readonly input: Readonly<Record<string, unknown>>;
-  /** The idempotency key for the writes of the skill. A repeated message has the same key. */
+  /** The idempotency key for the writes of the skill. If the message is sent again, the key is the same. */
   readonly idempotencyKey: string;
-  /** True when the task starts together with its acceptance. */
   readonly starts: boolean;
 }
 
-/** A call that a running task has made, with the outcome of the call. */
 export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
   readonly tool: Tool;
   readonly outcome: Outcome;
 }
 
 /**
- * The end of a task that ran in this process, with its authority. `undefined` means that the task ended elsewhere or no
- * longer exists.
+ * How a task of this process has ended, and under which authority. `undefined`: the task ended elsewhere or no longer
+ * exists.
  */
 export type Ended = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
 
@@ -60,38 +57,34 @@ export interface RunnerOptions {
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
   /**
-   * The largest number of tasks whose arguments stay in memory, up to 64 KiB each. Default: 1,000. One app can have
-   * half of them.
+   * The most tasks whose arguments are in memory, with up to 64 KiB each. Default: 1,000. One app can have half of
+   * them.
    */
   readonly held?: number;
 }
 
 const HELD = 1_000;
-/** The largest artifact, in bytes. */
 const ARTIFACT_BYTES = 131_072;
 /** Milliseconds between two attempts to start waiting tasks, or to store the end of a task. */
 const EVERY = 250;
 const RENEWAL = TASK_LEASE / 4;
-/** Milliseconds that running tasks get when the process stops. */
+/** When the process stops, running tasks have this many milliseconds to end. */
 const GRACE = 3_000;
 
 /**
- * Runs the tasks of one process. p-queue limits the running tasks of this process. PostgreSQL counts the running tasks
- * of an installation over all processes. A canceled task ends in the store, and another process can end a task there.
- * The runner then drops the result of the task.
+ * Runs the tasks of one process. p-queue limits how many tasks run in this process. PostgreSQL limits how many tasks of
+ * one installation run in all processes together. A task that is canceled, or that another process ends, has ended in
+ * the store. The runner then drops the result of its own run.
  */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #queue = new PQueue({ concurrency: RUNNING_HERE });
   readonly #jobs = new Map<string, Job>();
   readonly #acceptances = new Set<Promise<unknown>>();
-  /**
-   * Acceptances without an answer. The value is the time until which the statement of the acceptance can still commit.
-   */
+  /** Acceptances whose reply was lost. The value is the time until which the statement can still commit. */
   readonly #unanswered = new Map<string, number>();
-  /** Jobs that are still running. Dropped jobs count too. */
+  /** Jobs that are still running, including dropped jobs. */
   readonly #running: Job[] = [];
-  /** Apps in the order in which they last started tasks. */
   #served: string[] = [];
   readonly #renewals: Rounds;
   readonly #starts: Rounds;
@@ -103,15 +96,13 @@ export class Runner {
     this.#starts = new Rounds({ every: EVERY, round: () => this.#startWaiting(), onError });
   }
 
-  /** True when one more task of an app fits into memory. */
   room = (app: string): boolean => roomFor(app, this.#jobs, this.#options.held ?? HELD);
 
-  /** The number of free slots of this process for an app. */
   slots = (app: string): number => slotsFor(app, this.#running, this.#jobs.values());
 
   /**
-   * Registers a task before it is accepted. As soon as its row exists, the task can start together with waiting tasks.
-   * This can happen before its acceptance returns.
+   * Registers a task before it is accepted. As soon as the task is in the store, it can start together with waiting
+   * tasks, even before its acceptance returns.
    */
   async accept(work: Work, acceptance: () => Promise<Accepted>): Promise<Accepted> {
     let finish: Job['finish'] = () => undefined;
@@ -131,7 +122,7 @@ export class Runner {
       }
       return accepted;
     } catch (error) {
-      // The row can exist although no caller knows of the task. Withdraw the row, so that the client can send the
+      // The task may be in the store although no caller knows of it. Delete it there, so that the client can send the
       // message again.
       if (isUnavailable(error)) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
       throw error;
@@ -141,17 +132,18 @@ export class Runner {
     }
   }
 
-  /** Resolves when a task of this process has ended. Returns `undefined` if the task is not of this process. */
+  /** Resolves when the task has ended. Returns `undefined` if this process does not have the task. */
   ended(id: string): Promise<Ended> | undefined {
     return this.#jobs.get(id)?.ended;
   }
 
-  /** Forgets a task that has ended in the store, and ends all waits for the task. */
   drop(id: string): void {
     this.#forget(id, undefined);
   }
 
-  /** Stops the runner. Running acceptances and tasks get three seconds. All other tasks end as lost. */
+  /**
+   * Stops the runner. Tasks that are running or being accepted have three seconds to end. All other tasks end as lost.
+   */
   async stop(): Promise<void> {
     const settled = async (): Promise<void> => {
       await Promise.allSettled(this.#acceptances);
@@ -162,7 +154,7 @@ export class Runner {
     await this.#renewals.stop();
     await this.#withdraw().catch(this.#options.onError);
     const left = [...this.#jobs.keys()];
-    // If the store does not answer, another process ends these tasks after their lease has expired.
+    // If the store does not answer, another process ends these tasks when their leases have expired.
     if (left.length > 0) await releaseTasks(this.#options.db, this.#options.owner, left).catch(this.#options.onError);
     for (const id of left) this.drop(id);
   }
@@ -179,10 +171,9 @@ export class Runner {
     this.#jobs.delete(id);
   }
 
-  /** Starts waiting tasks while slots are free. */
   async #startWaiting(): Promise<void> {
     const waiting = waitingApps(this.#jobs.values());
-    // The app that started tasks last comes last. Otherwise the first app would take every free slot.
+    // The app that has started tasks last comes last. Otherwise the first app would take every free slot.
     this.#served = this.#served.filter((app) => waiting.has(app));
     for (const app of new Set([...waiting.keys()].filter((one) => !this.#served.includes(one)).concat(this.#served))) {
       let started = 0;
@@ -227,7 +218,6 @@ export class Runner {
     }
   }
 
-  /** Makes one call of the skill through the corridor, under the sender's current authority. */
   async #call(job: Job, name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
     const tool = job.skill.tools.includes(name) ? this.#options.corridor.registry.get(name) : undefined;
     if (!tool) throw new Error(`${job.skill.name} does not compose ${name}`);
@@ -236,7 +226,7 @@ export class Runner {
       resource: 'a2a',
       bearer: job.bearer,
       input,
-      // The sender paid the units when the task was accepted.
+      // The sender paid for this call when the task was accepted.
       cost: 0,
       ...(tool.idempotency === 'required' && { idempotencyKey: job.idempotencyKey }),
     });
@@ -247,10 +237,10 @@ export class Runner {
     return outcome.body;
   }
 
-  /** Stores the end of a task. Tries again for as long as the lease can last without renewal. */
+  /** Stores the end of a task. Retries for as long as the lease can last without renewal. */
   async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
-    // A dropped task has already ended.
+    // A task that was dropped has already ended, so its end need not be stored.
     while (this.#jobs.has(job.id)) {
       try {
         return await this.#options.batches.end(job.authority, job.id, end);
@@ -275,7 +265,7 @@ export class Runner {
     for (const job of held) {
       const state = states.get(job.id);
       if (state === undefined) this.drop(job.id);
-      // The task has started, but the reply of the store was lost.
+      // The task has started, but this process did not get the reply of the store.
       else if (state === 'working') this.#run(job);
     }
   }

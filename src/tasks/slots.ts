@@ -1,20 +1,18 @@
 import type { Authority } from '../core/authority.ts';
 
-/** A task that a process holds in memory. */
 export interface Held {
   readonly authority: Authority;
   readonly state: 'accepting' | 'waiting' | 'running';
-  /** True when the task starts together with its acceptance. A slot is reserved for such a task. */
+  /** True when the task starts as soon as it is accepted. A slot is reserved for it. */
   readonly starts: boolean;
 }
 
 /**
- * The largest number of tasks that a process runs at the same time, for all installations. One app can have half of
- * them.
+ * The most tasks that a process runs at the same time, for all installations together. One app can have half of them.
  */
 export const RUNNING_HERE = 32;
 
-/** Returns the free slots of the process for an app. `running` includes jobs that were dropped but still run. */
+/** How many more tasks of an app can start in this process. `running` includes dropped jobs that still run. */
 export function slotsFor(app: string, running: readonly Held[], held: Iterable<Held>): number {
   let [all, own] = [0, 0];
   const seat = ({ authority }: Held): void => {
@@ -26,14 +24,16 @@ export function slotsFor(app: string, running: readonly Held[], held: Iterable<H
   return Math.max(0, Math.min(RUNNING_HERE - all, RUNNING_HERE / 2 - own));
 }
 
-/** True when one more task of an app fits into memory. The process keeps `most` tasks, and half of them for one app. */
+/**
+ * True when one more task of an app fits into memory. A process keeps at most `most` tasks, and at most half of them
+ * for one app.
+ */
 export function roomFor(app: string, held: ReadonlyMap<string, Held>, most: number): boolean {
   let own = 0;
   for (const { authority } of held.values()) if (authority.appId === app) own++;
   return held.size < most && own < Math.ceil(most / 2);
 }
 
-/** Returns the apps with waiting tasks. Each app has its installations that have waiting tasks. */
 export function waitingApps(held: Iterable<Held>): Map<string, Set<string>> {
   const apps = new Map<string, Set<string>>();
   for (const { state, authority } of held) {

@@ -28,43 +28,41 @@ import { Watch } from './watch.ts';
 export type { TaskQuery, TaskState } from '../store/tasks/tasks.ts';
 export type { RunCall } from './runner.ts';
 
-/** A task as its owner sees it. */
 export interface Task {
   /** The id of the task: `task_` and 32 hexadecimal digits. */
   readonly id: string;
-  /** The context id of the client, or an id that the gateway made. */
+  /** The context id, from the client or made by the gateway. */
   readonly contextId: string;
   readonly skill: string;
-  /** The website of the task. `null` when the task has none, or when the reading authority does not include it. */
+  /** The website of the task. `null` when the task has none, or when the reader has no access to the website. */
   readonly websiteId: string | null;
   readonly state: TaskState;
-  /** The time of the last change of state, to the millisecond, by PostgreSQL's clock. */
+  /** The time of the last change of state, in whole milliseconds of PostgreSQL's clock. */
   readonly stateAt: Date;
-  /** The task expires 15 minutes after acceptance, or with the sender's token or credential if that ends earlier. */
+  /** The task expires 15 minutes after acceptance, or earlier if the sender's token or credential ends earlier. */
   readonly expiresAt: Date;
-  /**
-   * The reason of a failure: a failure code, `artifact_too_large` or `interrupted`. `null` unless the task has failed.
-   */
+  /** Why the task has failed: a failure code, `artifact_too_large` or `interrupted`. `null` if it has not failed. */
   readonly failure: string | null;
-  /** The body of a completed task. `undefined` if not requested, or if reader and sender have different grants. */
+  /**
+   * The result of a completed task. `undefined` if the reader did not ask for it, or has other rights than the sender.
+   */
   readonly artifact: unknown;
 }
 
 export interface NewTask {
-  /** The id of the task, made by `newTaskId`. A request that is repeated under another authority keeps this id. */
+  /** The id of the task, made by `newTaskId`. A request that is repeated under another authority keeps the id. */
   readonly id: string;
-  /** The id of the sending request. The log of the task's calls shows this id. */
+  /** The id of the request that sent the task. The log shows this id for each call of the task. */
   readonly requestId: string;
   readonly bearer: string;
   readonly caller: Caller;
   readonly messageId: string;
   readonly contextId: string | undefined;
   readonly skill: Skill;
-  /** The arguments of the task, parsed by the skill's input schema. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** True when the caller waits for the end of the task, for at most `patience`. */
+  /** True when the caller waits until the task ends, for at most `patience`. */
   readonly wait: boolean;
-  /** Ends the wait for the task, not the task. */
+  /** Ends the wait. The task itself continues. */
   readonly signal: AbortSignal;
 }
 
@@ -75,48 +73,53 @@ export interface TaskPage {
   readonly totalSize: number;
 }
 
-/** The messageId was used before with another skill or other arguments. */
+/** The messageId was already used with another skill or with other arguments. */
 export class MessageIdConflict extends Error {
   override readonly name = 'MessageIdConflict';
 }
 
 /**
- * The ledger of A2A tasks. The caller keeps the proof of every statement. Methods throw only a Failure, a
- * MessageIdConflict, or a StaleAuthority when the loaded authority is outdated.
+ * The A2A tasks. The caller keeps the proof of every statement. Methods throw only a Failure, a MessageIdConflict, or a
+ * StaleAuthority when the loaded authority is outdated.
  */
 export interface Tasks {
   /**
-   * Returns the task of the same message, or accepts a new task. A new task costs one unit in addition to its
-   * admission. Throws MessageIdConflict, `task_limit` or `quota_exceeded`. The last two leave the messageId unused.
+   * If the message already has a task, returns that task. Otherwise accepts a new task, which costs one more unit.
+   * Throws MessageIdConflict, `task_limit` or `quota_exceeded`. After `task_limit` or `quota_exceeded`, the messageId
+   * is still unused.
    */
   send(request: NewTask): Promise<Task>;
-  /** Returns the credential's task with this id, unless the task has expired. */
+  /**
+   * Returns the task with this id. Returns `undefined` when the credential has no such task, or when the task has
+   * expired.
+   */
   get(caller: Caller, id: string): Promise<Task | undefined>;
-  /** Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a foreign page token. */
+  /**
+   * Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a page token of another
+   * list.
+   */
   list(caller: Caller, query: TaskQuery): Promise<TaskPage>;
-  /** Cancels a task. `canceled` is false when the task had ended before. */
+  /** Cancels a task. `canceled` is false when the task had already ended. */
   cancel(caller: Caller, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
-  /** Accepts no more tasks and ends all waits. Running tasks get three seconds. All other tasks end as lost. */
+  /** Accepts no more tasks and ends all waits. Running tasks have three seconds to end. All other tasks end as lost. */
   stop(): Promise<void>;
 }
 
 export interface TasksOptions {
   readonly db: Database;
-  /** The database connections for batches. Default: `db`. */
   readonly batches?: BatchesOptions['batches'];
   readonly corridor: Corridor;
   readonly onError: (error: unknown) => void;
-  /** Called for each call that a task makes. The request that sent the task may have ended by then. */
+  /** Called for each call that a task makes. The request that sent the task may have ended earlier. */
   readonly onCall?: (call: RunCall) => void;
-  /** Milliseconds that a caller waits for the end of its task. Default: PATIENCE. */
+  /** Milliseconds that a caller waits for its task to end. Default: PATIENCE. */
   readonly patience?: number;
-  /** The largest number of tasks whose arguments stay in memory. Default: 1,000. One app can have half of them. */
   readonly held?: number;
 }
 
-/** Milliseconds that a caller waits for the end of its task. The agent card publishes this value. */
+/** Milliseconds that a caller waits for its task to end. The agent card publishes this value. */
 export const PATIENCE = 30_000;
-/** Quota units for the read that a new task makes. */
+/** A new task costs this many quota units, for the read that it makes. */
 const COST = 1;
 
 export function openTasks(options: TasksOptions): Tasks {
@@ -129,7 +132,7 @@ export function openTasks(options: TasksOptions): Tasks {
   let stopping = false;
   const secret = openLedgerKey(db);
 
-  /** Accepts a task. `paid` is the number of charged units in addition to the admission. */
+  /** Accepts a task. `paid`: the units that were charged in addition to the admission of the request. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
     const { id, requestId, caller, skill, input, bearer, wait } = request;
     const { authority } = caller;
@@ -141,14 +144,15 @@ export function openTasks(options: TasksOptions): Tasks {
       if (!runner.room(authority.appId)) throw new Failure('service_unavailable', { retryAfter: 1 });
       paid = await corridor.charge(authority, COST);
     } catch (error) {
-      // A repeated message needs no memory and no quota, so look for its task.
+      // A message that was sent before needs no memory and no quota. So look for its task.
       const found = await caller.take(findTask({ db, authority }, { message, fingerprint }));
       if (!found) throw error;
       return { accepted: found, paid: 0 };
     }
     let accepted: Accepted | undefined;
     try {
-      // Without a wait, the answer says `submitted`. So the task must not start with its acceptance.
+      // If the caller does not wait, the answer says `submitted`. So the task must not start together with its
+      // acceptance.
       const starts = wait && runner.slots(authority.appId) > 0;
       const idempotencyKey = `a2a-${message.toString('hex')}`;
       const work = { id, requestId, bearer, authority, skill, input, idempotencyKey, starts };
@@ -177,7 +181,7 @@ export function openTasks(options: TasksOptions): Tasks {
   const writes = ({ tools }: Skill): boolean =>
     tools.some((name) => corridor.registry.get(name)?.idempotency === 'required');
 
-  /** Waits until a task has ended, on any replica. Returns the task as the caller's current authority may see it. */
+  /** Waits until a task has ended, on any replica. Returns the task as the caller may see it then. */
   const ended = async ({ bearer, caller, signal }: NewTask, first: TaskRow): Promise<Task> => {
     if (!isOpen(first.state)) return viewOf(first, caller.authority);
     let end: Ended;
@@ -188,8 +192,8 @@ export function openTasks(options: TasksOptions): Tasks {
     const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
-    // The statement that stores the result proves the token of the task. So a caller with the same token needs no
-    // further proof, but any other token does.
+    // The statement that stored the result has proved the task's token. So a caller with this token needs no new proof.
+    // A caller with any other token does.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf(end.row, end.authority, end.body);
     }
@@ -252,7 +256,7 @@ export function openTasks(options: TasksOptions): Tasks {
   };
 }
 
-/** Returns 122 random bits as 32 digits. Node buffers random bytes for UUIDs, so this is faster than randomBytes. */
+/** 122 random bits as 32 digits. Node buffers random bytes for UUIDs, so this is faster than randomBytes. */
 const randomHex = (): string => randomUUID().replaceAll('-', '');
 
 export const newTaskId = (): string => `task_${randomHex()}`;
@@ -269,12 +273,14 @@ async function failing<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Returns an id for the look-up. A malformed id is looked up too, so that it takes as long as an unknown id. */
+/**
+ * Replaces a malformed id by an id that does not exist. So its look-up takes as long as the look-up of an unknown id.
+ */
 const askable = (id: string): string => (/^task_[a-f0-9]{32}$/.test(id) ? id : '');
 
 const grantsKnown = new WeakMap<Authority, Buffer>();
 
-/** The SHA-256 digest of everything that an authority may see. Token and revision do not change it. */
+/** SHA-256 of everything that an authority may see. The token and the revision are not part of it. */
 function grantsOf(authority: Authority): Buffer {
   const known = grantsKnown.get(authority);
   if (known) return known;
@@ -291,16 +297,16 @@ function grantsOf(authority: Authority): Buffer {
   return digest;
 }
 
-/** Returns the task as an authority may see it. `body` is the result of the run, for a row without its artifact. */
+/** The task as an authority may see it. If `row` has no artifact, `body` is the result of the run. */
 function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
   const { id, contextId, skill, state, stateAt, expiresAt, failure, grants } = row;
-  // Another token of the same credential might not include the website of the task.
+  // Another token of the same credential may have no access to the website of the task.
   const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
   const readable = state === 'completed' && body !== null && grantsOf(authority).equals(grants);
   return { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact: readable ? body : undefined };
 }
 
-/** Returns the website of a task: the input's `website_id`, or the website in another id of the input. */
+/** The website of a task: the input's `website_id`, or else the website of another id in the input. */
 function websiteOf(skill: Skill, input: Readonly<Record<string, unknown>>): string | null {
   for (const [name, schema] of Object.entries(skill.input.shape)) {
     const value = input[name];

@@ -2,12 +2,14 @@ import { Rounds } from '../core/rounds.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { endedTasks } from '../store/tasks/tasks.ts';
 
-/** Milliseconds between two queries. A caller learns within this time that another process has ended its task. */
+/**
+ * Milliseconds between two queries. If another process has ended a task, its caller learns of the end within this time.
+ */
 const EVERY = 250;
 
 /**
- * Tells callers of this process when their tasks have ended, on any replica. One statement in each round asks for all
- * of these tasks.
+ * Tells callers of this process when their tasks have ended, on any replica. In each round, one statement asks for all
+ * these tasks.
  */
 export class Watch {
   readonly #db: Database;
@@ -17,14 +19,14 @@ export class Watch {
 
   constructor(db: Database) {
     this.#db = db;
-    // An error is not reported, because the next round asks again. When its waiting time is over, a caller reads the
+    // Ignore the error, because the next round asks again. When the caller's waiting time is over, the caller reads the
     // store itself and gets the error.
     this.#rounds = new Rounds({ every: EVERY, round: () => this.#look(), onError: () => undefined });
   }
 
   /**
-   * Watches a task. `ended` resolves when the task has ended or does not exist. Call `leave` when the caller stops
-   * waiting.
+   * Watches a task. `ended` resolves when the task has ended or does not exist. The caller must call `leave` when it
+   * stops waiting.
    */
   watch(id: string): { readonly ended: Promise<void>; leave(): void } {
     const all = this.#waiting.get(id) ?? new Set();
@@ -42,7 +44,6 @@ export class Watch {
     return { ended, leave };
   }
 
-  /** Ends all waits for tasks. Later waits end at once. */
   stop(): void {
     this.#stopped = true;
     void this.#rounds.stop();

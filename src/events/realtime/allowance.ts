@@ -1,13 +1,15 @@
-/** Limits for the frames, pings and pongs of one client (WS-04): the largest burst, and the rate per second. */
+/**
+ * Limits for one client (WS-04), counting frames, pings and pongs together. BURST: the most at once. RATE: the most per
+ * second over a longer time.
+ */
 const BURST = 100;
 const RATE = 20;
 
-/** A token bucket that limits the rate of a client's frames. */
 export class Allowance {
   #left = BURST;
   #at = performance.now();
 
-  /** Takes one token. Returns false if the bucket was empty. */
+  /** Takes one token from the client's token bucket. Returns false if the bucket is empty. */
   spend(): boolean {
     const now = performance.now();
     this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * RATE) - 1;

@@ -11,9 +11,9 @@ import type { Pages } from './pages.ts';
 import { Pulse } from './pulse.ts';
 import type { Timings, Wire } from './wire.ts';
 
-/** The largest number of bytes that can wait for a client that does not read (WS-06). */
+/** The largest number of bytes that wait for a client that does not read them (WS-06). */
 const BUFFERED = 1024 * 1024;
-/** The socket closes after this number of failed attempts in a row to read a page. */
+/** After this many failed attempts in a row to read a page, the socket is closed. */
 const FAILURES = 10;
 
 interface Start extends HeldSession {
@@ -23,23 +23,21 @@ interface Start extends HeldSession {
   readonly wire: Wire;
   readonly pages: Pages;
   readonly timings: Timings;
-  /** Called once when the socket ends, for any cause. */
   readonly onEnd: (connection: Connection) => void;
 }
 
-/** The cause of a socket's end. The last four causes lie with the client, for example its silence. */
+/** Why a socket has ended. The last four values name a reason on the client's side, for example its silence. */
 type End = CloseCause | 'client' | 'protocol' | 'silence' | 'unread';
 
-/** One realtime socket and the frames of its client. It reads data only through `pages`, under its authority. */
+/** One realtime socket. All its reads and writes go through `pages`, under the authority of its session. */
 export class Connection implements Watched {
   readonly session: string;
   readonly epoch: number;
   readonly #start: Start;
   readonly #attached = new Map<string, Attachment>();
-  /** Subscriptions that are being attached, each with a mark of its current attempt. */
   readonly #attaching = new Map<string, symbol>();
   #authority: Authority;
-  /** The cause of the socket's end. `undefined` while the socket is open. */
+  /** Why the socket has ended. `undefined` while the socket is open. */
   ended: End | undefined;
   readonly #pulse = new Pulse();
   readonly #allowance = new Allowance();
@@ -65,18 +63,22 @@ export class Connection implements Watched {
     return this.#authority.revision;
   }
 
-  /** Handles a ping or a pong of the WebSocket protocol. Only a pong that answers a ping of the gateway is free. */
+  /**
+   * Handles a ping or a pong of the WebSocket protocol. It counts against the client's limit of frames, unless it is a
+   * pong that answers a ping of the gateway.
+   */
   heard(what: 'ping' | 'pong'): void {
     this.#pulse.heard();
     if (what === 'ping' || !this.#pulse.answered()) this.#spend();
   }
 
-  /** Handles a text frame of the client. `value` is its parsed JSON, or `undefined` when the text is not JSON. */
+  /** Handles a text frame. `value` is the parsed JSON, or `undefined` when the text is not JSON. */
   receive(value: unknown): void {
     if (this.ended !== undefined) return void this.#spend();
     this.#pulse.heard();
     const frame = readFrame(value);
-    // An expected acknowledgement is free, because its page was already paid for.
+    // An acknowledgement of the open page does not count against the client's limit of frames, because the page was
+    // already paid for.
     const due = frame?.type === 'ack' && this.#attached.get(frame.subscription_id)?.awaits(frame.cursor);
     if (due !== true && !this.#spend()) return;
     if (!frame) this.close('frame');
@@ -94,7 +96,6 @@ export class Connection implements Watched {
     this.#start.wire.close(code, reason);
   }
 
-  /** Ends the connection when its socket has closed or is about to close. */
   end(why: End): void {
     if (this.ended !== undefined) return;
     this.ended = why;
@@ -102,7 +103,6 @@ export class Connection implements Watched {
     this.#start.onEnd(this);
   }
 
-  /** Handles all timeouts of the socket that have passed at `now`. */
   tick(now: number): void {
     const { timings, wire } = this.#start;
     const due = this.#pulse.due(now, timings);
@@ -177,7 +177,10 @@ export class Connection implements Watched {
     this.#attached.delete(subscription);
   }
 
-  /** Reads pages until one is sent or the journal has no more. Does nothing while a page is unacknowledged. */
+  /**
+   * Reads on until a page is sent or the journal has no more receipts. Does nothing while a page waits for its
+   * acknowledgement.
+   */
   async #read(attachment: Attachment): Promise<void> {
     attachment.news = true;
     if (attachment.reading || attachment.open || attachment.retryAt !== undefined) return;
@@ -217,7 +220,8 @@ export class Connection implements Watched {
       return;
     }
     if (attachment.open?.cursor !== cursor) {
-      // A repeated acknowledgement is harmless. Any other cursor was never sent for this subscription.
+      // A repeated acknowledgement is harmless. A cursor that is neither open nor acknowledged was never sent for this
+      // subscription.
       if (attachment.acked === cursor) this.#send({ type: 'acked', subscription_id: subscription, cursor });
       else this.close('policy');
       return;
@@ -228,7 +232,8 @@ export class Connection implements Watched {
       const { revision } = attachment;
       const stored = await this.#start.pages.ack(this.#authority, { ...this.#held, subscription, revision, cursor });
       if (this.#stale(attachment)) return;
-      // The session has ended or belongs to another socket. The next check of the sessions closes this socket.
+      // The session has ended or belongs to another socket, so nothing was stored. The next check of the sessions
+      // closes this socket.
       if (!stored) return;
       attachment.acked = cursor;
       attachment.open = undefined;
@@ -265,7 +270,10 @@ export class Connection implements Watched {
     this.close(lost ?? (code === 'authority_changed' ? 'authority' : 'unavailable'));
   }
 
-  /** Runs work under the last known authority. If a statement finds it stale, repeats the work under a fresh one. */
+  /**
+   * Runs work under the authority that was loaded last. If a statement finds this authority stale, loads the current
+   * authority and repeats the work.
+   */
   async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -289,12 +297,13 @@ export class Connection implements Watched {
     return { session: this.session, epoch: this.epoch };
   }
 
-  /** True when the attachment has ended. The results of its reads are then dropped. */
   #stale(attachment: Attachment): boolean {
     return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
-  /** Counts one frame, ping or pong of the client. If there are too many, closes the socket and returns false. */
+  /**
+   * Counts one frame, ping or pong of the client. If the client has sent too many, closes the socket and returns false.
+   */
   #spend(): boolean {
     if (this.#allowance.spend()) return true;
     this.close('flood');

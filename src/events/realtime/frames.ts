@@ -19,7 +19,6 @@ const ClientFrame = z.discriminatedUnion('type', [
 export type ClientFrame = z.output<typeof ClientFrame>;
 export type FrameId = z.output<typeof id>;
 
-/** Parses a frame of the client. Returns `undefined` for a value that is not a client frame. */
 export const readFrame = (value: unknown): ClientFrame | undefined => ClientFrame.safeParse(value).data;
 
 export type ServerFrame =
@@ -27,7 +26,6 @@ export type ServerFrame =
       readonly type: 'ready';
       readonly session_id: string;
       readonly heartbeat_seconds: number;
-      /** The end of the session in Unix milliseconds. */
       readonly expires_at: number;
     }
   | {
@@ -35,7 +33,6 @@ export type ServerFrame =
       readonly id: FrameId;
       readonly subscription_id: string;
       readonly revision: number;
-      /** The first page starts after this cursor. */
       readonly after: string;
     }
   | ({ readonly type: 'page' } & EventPage)
@@ -44,7 +41,7 @@ export type ServerFrame =
       readonly type: 'paused';
       readonly subscription_id: string;
       readonly code: 'event_family_paused';
-      /** The gateway tries again after this many seconds at the latest. */
+      /** After this many seconds at the latest, the gateway tries again to read. */
       readonly retry_after: number;
     }
   | {
@@ -53,13 +50,12 @@ export type ServerFrame =
       readonly subscription_id?: string;
       readonly code: FailureCode;
       readonly message: string;
-      /** True when the socket closes because of this error. */
       readonly fatal: boolean;
     }
   | { readonly type: 'pong'; readonly id: FrameId }
   | { readonly type: 'closing'; readonly code: number; readonly reason: string };
 
-/** The close codes (RFC 6455, section 7.4.1) and their reasons. */
+/** WebSocket close codes (RFC 6455, section 7.4.1) and their reasons. */
 export const CLOSE = {
   closed: [1000, 'the session was closed'],
   policy: [1008, 'the acknowledged cursor is not that of the open page'],
@@ -76,7 +72,7 @@ export const CLOSE = {
 } as const satisfies Record<string, readonly [code: number, reason: string]>;
 export type CloseCause = keyof typeof CLOSE;
 
-/** Failures that end a stream, each with the cause of the socket's close. */
+/** For each failure that ends a stream: the reason with which the gateway closes the socket. */
 export const LOST: Partial<Record<FailureCode, CloseCause>> = {
   not_found: 'unknown',
   revision_changed: 'changed',

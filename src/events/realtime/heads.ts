@@ -5,28 +5,25 @@ import { grownHeads } from '../../store/events/realtime.ts';
 
 export interface HeadsOptions {
   readonly db: Database;
-  /** Milliseconds between two reads of the heads when no notification arrives. */
+  /** Milliseconds between two reads of the journals' last positions when no notification arrives. */
   readonly every: number;
   readonly onError: (error: unknown) => void;
 }
 
-/** Called with a website and the new head (last position) of its journal. */
 type Watcher = (website: string, position: number) => void;
 
-/** The PostgreSQL channel on which a journal announces new receipts. */
 const CHANNEL = 'gateway_journal';
 /**
- * Milliseconds between a notification and a second read of the heads. A journal sends at most one notification in 25 ms
- * for each website. So a later receipt can have no notification.
+ * After a notification, the last positions are read at once, and again after this many milliseconds. A journal sends at
+ * most one notification in 25 ms for each website. So there may be no notification for a later receipt.
  */
 const AGAIN = 30;
-/** The position of a journal that has not been read yet. */
 const UNKNOWN = -1;
 
 /**
- * Follows the heads (last positions) of all journals that this process streams. One statement reads all heads. It runs
- * when the store notifies, and every `every` milliseconds, because a notification can get lost. Without watchers,
- * nothing is read.
+ * Follows the heads (last positions) of all journals that this process streams. One statement reads all heads. The
+ * statement runs after each notification, and every `every` milliseconds because a notification can get lost. Without
+ * watchers, it does not run.
  */
 export class Heads {
   readonly #options: HeadsOptions;
@@ -46,7 +43,8 @@ export class Heads {
   }
 
   /**
-   * Calls `watcher` with the head of each website, at first and at each change. Returns a function that ends the watch.
+   * Calls `watcher` with the current head of each website, and again after each change. Returns a function that ends
+   * the watch.
    */
   watch(websites: readonly WebsiteKey[], watcher: Watcher): () => void {
     for (const key of websites) {
@@ -80,7 +78,8 @@ export class Heads {
   }
 
   /**
-   * Handles a notification for '<tenant> <site>'. The payload is empty when listening restarts after a lost connection.
+   * The payload of a notification is '<tenant> <site>'. The payload is empty when listening starts again after a lost
+   * connection.
    */
   #told(payload: string): void {
     if (payload !== '' && !this.#watched.has(`web_${payload.replace(' ', '_')}`)) return;

@@ -15,26 +15,28 @@ import { Turns } from './turns.ts';
 export interface PagesOptions extends HeadsOptions {
   readonly keys: CursorKeys;
   readonly eventKey: () => Promise<Uint8Array>;
-  /** Charges the app for a page, a scan or an attach. Resolves with the charged units. Throws `quota_exceeded`. */
+  /**
+   * Charges the app for one page, one scan or one attached subscription. Resolves with the charged units. Throws
+   * `quota_exceeded`.
+   */
   readonly charge: (authority: Authority) => Promise<number>;
-  /** Gives charged units back to the app. */
   readonly refund: (authority: Authority, units: number) => void;
-  /** Loads the current authority for a session's websites. Resolves with `undefined` if the authority has ended. */
+  /**
+   * Loads the current authority for the websites of a session. Resolves with `undefined` if the authority has ended.
+   */
   readonly authority: (authority: Authority) => Promise<Authority | undefined>;
 }
 
 /**
- * The number of reads for sockets that run at the same time. One app can have all of them but one. The limit is low, so
- * that the other calls of the process get their turn.
+ * How many reads for sockets run at the same time. The number is low, so that the other calls of the process are not
+ * delayed. One app can use all of these reads but one.
  */
 const TOGETHER = 4;
-/** The largest number of acknowledgements in one statement. */
 const ACKS = 200;
-/** The largest number of acknowledgements of one app that wait. Each stream has at most one waiting acknowledgement. */
+/** The largest number of waiting acknowledgements of one app. Each stream has at most one. */
 const WAITING = 4_096;
-/** Milliseconds that an acknowledgement waits while no statement ends. */
+/** Milliseconds that an acknowledgement can wait while no statement for acknowledgements ends. */
 const PATIENCE = 3_000;
-/** The largest number of receipts in a page. */
 const PAGE = 100;
 
 interface Page {
@@ -42,7 +44,6 @@ interface Page {
   readonly after: string;
 }
 
-/** A caller that waits for a page. */
 interface Reader {
   readonly wanted: () => boolean;
   readonly resolve: (page: EventPage) => void;
@@ -50,7 +51,8 @@ interface Reader {
 }
 
 /**
- * Performs all reads and writes for the sockets of a process. Only a few reads run at the same time. Apps take turns.
+ * Does all reads and writes for the sockets of this process. Only a few reads run at the same time, and apps take
+ * turns.
  */
 export class Pages {
   readonly keys: CursorKeys;
@@ -63,7 +65,6 @@ export class Pages {
   readonly #heads: Heads;
   readonly #acks: Lanes<Ack, boolean>;
   readonly #turns = new Turns(TOGETHER, TOGETHER - 1);
-  /** Callers that wait for a page, by `keyOf`. The read of the page has not started. */
   readonly #waiting = new Map<string, Reader[]>();
 
   constructor(options: PagesOptions) {
@@ -88,8 +89,9 @@ export class Pages {
   }
 
   /**
-   * Returns the cursor at which a stream starts. It is `after`, the last acknowledged cursor of the session, or the
-   * start of the subscription. The call costs one unit. It throws the failures of a pull, except for a paused family.
+   * Returns the cursor at which a stream starts: `after` if given, else the last acknowledged cursor of the session,
+   * else the start of the subscription. Costs one unit. Fails like a pull, but a paused event family is no failure
+   * here.
    */
   open(
     authority: Authority,
@@ -106,18 +108,20 @@ export class Pages {
   }
 
   /**
-   * Reads the page after a cursor. The charge comes before the read. So nothing delays a page that was read, and its
-   * authority cannot end during a charge. A failed page is free. An empty page at the end of the journal is free too.
+   * Reads the page after a cursor. The units are charged before the read. So a charge cannot delay a page that was
+   * read, and the authority cannot end between the read and the charge. A failed page is free. An empty page at the end
+   * of the journal is free too.
    *
-   * Callers with the same authority share a read when they ask for the same page before the read starts. Each of them
-   * pays.
+   * Callers that ask for the same page under the same authority share one read, if the read has not started. Each of
+   * them pays.
    */
   read(authority: Authority, page: Page, wanted: () => boolean): Promise<EventPage> {
     return new Promise((resolve, reject) => {
       const reader = { wanted, resolve, reject };
       const key = keyOf(authority, page);
       const waiting = this.#waiting.get(key);
-      // A read is dropped when no caller wants its page any more. A new caller must not join such a read.
+      // The read of a page is dropped when no waiting caller wants the page any more. A new caller must not join such a
+      // read.
       if (waiting?.some((one) => one.wanted())) {
         waiting.push(reader);
         return;
@@ -129,8 +133,8 @@ export class Pages {
       };
       const wantedStill = (): boolean => readers.some((one) => one.wanted());
       const work = async (): Promise<void> => {
-        // All watchers learn of a change in the same turn of the event loop, and ask for their pages in this turn. Wait
-        // for the end of the turn, so that these callers share the read.
+        // All watchers learn of a change in the same turn of the event loop, and ask for their pages in that turn. Wait
+        // for the end of the turn, so that they share one read.
         await Promise.resolve();
         close();
         await this.#together(authority, page, readers);
@@ -143,14 +147,13 @@ export class Pages {
   }
 
   /**
-   * Stores an acknowledgement. Acknowledgements that arrive during a statement share the next statement. Apps take
-   * turns. Resolves with false when the session has ended or belongs to another socket.
+   * Stores an acknowledgement. Acknowledgements that arrive while a statement runs are stored together by the next
+   * statement. Apps take turns. Resolves with false when the session has ended or belongs to another socket.
    */
   ack({ appId }: Authority, ack: Ack): Promise<boolean> {
     return this.#acks.add({ lane: '', group: '', app: appId }, ack);
   }
 
-  /** Calls `watcher` at each change on these websites. Returns a function that ends the watch. */
   watch(
     authority: Authority,
     websites: readonly string[],
@@ -185,8 +188,8 @@ export class Pages {
   }
 
   /**
-   * Charges every waiting reader. A reader that has paid and still wants the page gets it. A free page goes to all
-   * readers.
+   * Charges every waiting reader before the read. A reader gets the page when it has paid and still wants the page.
+   * When the page turns out to be free, readers that could not pay get it too.
    */
   async #together(authority: Authority, page: Page, readers: readonly Reader[]): Promise<void> {
     const asked = readers.filter(({ wanted }) => wanted());
@@ -210,7 +213,6 @@ export class Pages {
       if (free && pulled.status === 'fulfilled') for (const { reader } of refused) reader.resolve(pulled.value);
     }
     for (const { reader, reason } of refused) reader.reject(reason);
-    // Rejects the promises of readers that no longer want the page. For settled promises, this has no effect.
     for (const { reject } of readers) reject(new Failure('service_unavailable'));
   }
 
@@ -220,8 +222,8 @@ export class Pages {
   }
 
   /**
-   * Runs work in the app's turn. The work costs one unit. If the authority is stale, the unit is given back, because
-   * the work is repeated under another authority.
+   * Runs work when it is the app's turn, and charges one unit. If the authority is stale, gives the unit back, because
+   * the work is then repeated and charged again.
    */
   #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return this.#turns.take(authority, wanted, async () => {
@@ -237,9 +239,10 @@ export class Pages {
 }
 
 /**
- * Makes the key of a page request. Two requests have the same key only if they get exactly the same page. The
- * properties of a token never change. Each change of its credential raises the revision. The websites are part of the
- * key, because a session can have fewer websites than its credential. No part contains a space.
+ * The key of a page request. Requests with the same key get exactly the same page. The token's digest is part of the
+ * key, because the token's properties never change. The revision is part of the key, because it changes with every
+ * change of the credential. The websites are part of the key, because a session can have fewer websites than its
+ * credential. No part contains a space.
  */
 const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: Page): string =>
   [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');

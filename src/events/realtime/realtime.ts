@@ -23,33 +23,26 @@ export interface RealtimeOptions {
   readonly db: Database;
   readonly keys: CursorKeys;
   readonly eventKey: () => Promise<Uint8Array>;
-  /** Returns true if the authority may stream at all. */
   readonly permitted: (authority: Authority) => boolean;
-  /** Charges the app for a page, a scan or an attach. Resolves with the charged units. Throws `quota_exceeded`. */
   readonly charge: (authority: Authority) => Promise<number>;
-  /** Gives charged units back to the app. */
   readonly refund: (authority: Authority, units: number) => void;
-  /** Called with errors of work that is tried again. */
   readonly onError: (error: unknown) => void;
-  /** Times that replace the defaults. Tests use shorter times. */
   readonly timings?: Partial<Timings>;
 }
 
-/** A realtime session that the ticket of an upgrade request has opened. */
 export interface Admitted extends HeldSession {
   readonly authority: Authority;
   readonly expiresAt: number;
 }
 
-/** The realtime sockets of this process. */
 export interface Realtime {
-  /** Uses up a ticket and returns its session. Returns `undefined` if the ticket opens no session. */
+  /**
+   * Exchanges a ticket for its session. A ticket can be used only once. Returns `undefined` if the ticket opens no
+   * session.
+   */
   admit(use: TicketUse): Promise<Admitted | undefined>;
-  /** Opens the connection of a session after the WebSocket handshake. */
   connect(admitted: Admitted, wire: Wire): Connection;
-  /** The number of open sockets. */
   readonly size: number;
-  /** Closes all sockets because the gateway restarts. */
   stop(): Promise<void>;
 }
 
@@ -60,14 +53,14 @@ const CAUSE: Readonly<Record<Ended, CloseCause>> = {
   replaced: 'replaced',
 };
 
-/** Milliseconds between two renewals of the sessions that this process holds. */
+/** Milliseconds between two renewals of the leases on this process's sessions. */
 const RENEW = 15_000;
 
 export function openRealtime(options: RealtimeOptions): Realtime {
   const { db, permitted } = options;
   const timings = { ...TIMINGS, ...options.timings };
-  // While the store is away, each look-up, check and page fails. Report only the first of these errors until a check
-  // succeeds.
+  // While the store is down, each look-up, check and page fails. Report only the first error, until a check succeeds
+  // again.
   let away = false;
   const onError = (error: unknown): void => {
     if (!away || !isUnavailable(error)) options.onError(error);
@@ -77,8 +70,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
 
   type Found = Awaited<ReturnType<typeof loadAuthority>>;
   /**
-   * Limits a loaded authority to a session's websites. Returns `undefined` if the authority has ended, may not stream
-   * or lacks one of these websites.
+   * Limits an authority to the websites of a session. Returns `undefined` if the authority has ended, may not use
+   * streams or lacks one of these websites.
    */
   const narrowed = (found: Found, websites: readonly string[]): Authority | undefined => {
     if (found?.state !== 'valid' || !permitted(found.authority)) return undefined;
@@ -102,7 +95,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     const ended = new Map((await endedSessions(db, held)).map(({ session, why }) => [session, why]));
     provedAt = performance.now();
     away = false;
-    // All sockets of a token share one look-up of its authority.
+    // Sockets with the same token share one look-up of the authority.
     const looked = new Map<string, Promise<Found>>();
     const together = async (authority: Authority): Promise<Authority | undefined> => {
       const key = Buffer.from(authority.digest).toString('hex');
@@ -121,7 +114,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   };
 
   const checks = new Rounds({ every: timings.check, round: check, onError });
-  // The ticks are not part of a round, because a check that hangs must not delay them.
+  // Timeouts of sockets have their own timer, so that a check of the sessions that hangs does not delay them.
   const ticks = setInterval(() => {
     const now = performance.now();
     for (const connection of [...connections]) {
@@ -145,7 +138,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       return connections.size;
     },
     async admit(use) {
-      // Check the authority before the ticket is used. A refused upgrade must not use up the ticket.
+      // Check the authority before the ticket is used, because a refused upgrade must not use up the ticket.
       const holder = await ticketHolder(db, use);
       const authority = holder && (await current(holder.digest, holder.sites));
       const held = authority && (await useTicket(db, use));
@@ -166,7 +159,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         },
       });
       connections.add(connection);
-      // `stop` was called during the handshake.
+      // `stop` was called during the handshake, so close the new connection.
       if (stopped) connection.close('restart');
       return connection;
     },

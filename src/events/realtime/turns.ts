@@ -7,33 +7,34 @@ interface Job {
   readonly drop: () => void;
 }
 
-/** The app and the credential for which the work is done. */
 export interface Worker {
   readonly appId: string;
   readonly credentialId: string;
 }
 
 /**
- * Runs a few jobs at the same time, while the other jobs wait. Apps take turns, and so do the credentials of an app. So
- * no app or credential can block the others.
+ * Runs a few jobs at the same time, while other jobs wait. Apps take turns, and the credentials of one app take turns
+ * too. So no app or credential can block the others.
  */
 export class Turns {
   readonly #together: number;
   readonly #each: number;
-  /** The apps of waiting jobs. Each app is in the line once for each of its waiting jobs. */
+  /** Apps with waiting jobs. An app appears once for each of its waiting jobs. */
   readonly #apps = new Line<string>();
-  /** The waiting jobs by app. The credentials of an app take turns. */
   readonly #waiting = new Map<string, Line<Job>>();
-  /** The app of each running job. An app with two running jobs is listed twice. */
+  /** The apps of the running jobs. An app with two running jobs appears twice. */
   readonly #under: string[] = [];
 
-  /** At most `together` jobs run at the same time, and at most `each` of them for one app. */
+  /** `together`: the most jobs that run at the same time. `each`: the most running jobs of one app. */
   constructor(together: number, each = together) {
     this.#together = together;
     this.#each = each;
   }
 
-  /** Runs work in its turn. Rejects with `service_unavailable` if the caller no longer wants the work then. */
+  /**
+   * Runs work when it is the caller's turn. Rejects with `service_unavailable` if the caller then no longer wants the
+   * work.
+   */
   take<T>({ appId, credentialId }: Worker, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const jobs = this.#waiting.get(appId) ?? new Line<Job>();

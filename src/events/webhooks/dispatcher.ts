@@ -16,43 +16,42 @@ import type { SealKeys } from './signature.ts';
 
 export interface WebhooksOptions {
   readonly db: Database;
-  /** The store's own key, from which event ids are made (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: () => Promise<Uint8Array>;
   readonly keys: Pick<SealKeys, 'open'>;
   readonly sender: SenderOptions;
-  /** Seconds before each attempt: one to five values. */
+  /** Seconds to wait before each attempt at a delivery. One to five values. */
   readonly schedule: readonly number[];
   readonly onError: (error: unknown) => void;
 }
 
 /**
- * Milliseconds between two searches for due deliveries. The queue of a revoked credential is dropped within a second.
+ * Milliseconds between two searches for due deliveries. The waiting deliveries of a revoked credential are dropped
+ * within a second.
  */
 const EVERY = 500;
 /**
- * Milliseconds between a notification and a second search for due deliveries. A journal sends at most one notification
- * in 25 ms for each website. So a later receipt can have no notification.
+ * After a notification, due deliveries are searched at once, and again after this many milliseconds. A journal sends at
+ * most one notification in 25 ms for each website. So there may be no notification for a later receipt.
  */
 const AGAIN = 30;
-/** Milliseconds until an outcome is written again, if another statement has locked its endpoint. */
+/** If another statement has locked the endpoint, the outcome is written again after this many milliseconds. */
 const HELD = 10;
-/** The largest number of attempts to write the last outcomes when the process stops. */
+/** When the process stops, the process tries at most this many times to write the last outcomes. */
 const LAST = 50;
 /**
- * The longest time in milliseconds between the request for a lease and its use. An older lease is given back. So a
- * revoked delivery can go out only within this time.
+ * Milliseconds from the request for a lease to its use. An older lease is given back, so that a delivery can be sent at
+ * most this long after it was revoked.
  */
 const FRESH = 1_000;
-/** Milliseconds that running attempts get when the process stops. */
+/** When the process stops, running attempts have this many milliseconds to end. */
 const GRACE = 3_000;
 const PURGE_EVERY = 60_000;
-/** The largest number of rows that one statement purges. */
 const PURGED = 1_000;
 
 /**
- * Delivers webhooks, on any replica. One statement settles the attempts that have ended. The next statement leases due
- * deliveries. Each lease is for one attempt. If a process ends before it settles an attempt, another process repeats
- * the attempt after the lease has expired.
+ * Delivers webhooks. Every replica does this. In each round, one statement stores the outcomes of ended attempts, and
+ * the next statement leases due deliveries. A lease is for one attempt. If a process dies before it stores the outcome,
+ * another process repeats the attempt after the lease has expired.
  */
 export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void> } {
   const { db, schedule, onError } = options;
@@ -68,7 +67,6 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     clearTimeout(again);
     if (!stopped) again = setTimeout(() => rounds.wake(), milliseconds).unref();
   };
-  /** Writes the outcomes of ended attempts. An outcome that cannot be written now waits for another round. */
   const settle = async (): Promise<void> => {
     const batch = ended.slice();
     if (batch.length === 0) return;
@@ -76,7 +74,10 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     ended.splice(0, batch.length, ...batch.filter(({ id }) => later.has(id)));
     if (later.size > 0) lookIn(HELD);
   };
-  /** Writes the last outcomes. Only this process knows them, so it waits for locked endpoints. */
+  /**
+   * Stores the last outcomes when the process stops. Waits for locked endpoints, because only this process knows these
+   * outcomes.
+   */
   const settleLast = async (): Promise<void> => {
     for (let n = 0; ended.length > 0 && n < LAST; n++) {
       if (n > 0) await pause(HELD);
@@ -107,7 +108,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     }
     if (more) rounds.wake();
     if (asked - purgedAt < PURGE_EVERY) return;
-    // Run at most one purge in a round, because deliveries wait for the end of the round.
+    // At most one purge runs in a round, because deliveries wait until the round has ended.
     if ((await purgeDeliveries(db, PURGED)) < PURGED) purgedAt = asked;
   };
   const rounds = new Rounds({ every: EVERY, round, onError });
@@ -122,7 +123,8 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
       clearTimeout(again);
       await listening.close();
       const grace = setTimeout(() => stopping.abort(), GRACE);
-      // A round settles each attempt as soon as it ends. The process can be killed before all attempts have ended.
+      // While the last attempts run, each outcome is stored at once. The process can be killed before all attempts have
+      // ended.
       await Promise.all(flying);
       clearTimeout(grace);
       await rounds.stop();
@@ -132,8 +134,8 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
 }
 
 /**
- * Sends the delivery of a claim (a lease). Returns `undefined` if none of the operator's keys opens the secret of the
- * claim.
+ * Sends the delivery of a claim (a leased attempt). Returns `undefined` if none of the operator's keys can decrypt the
+ * signing secret.
  */
 export async function sendClaim(
   { keys, sender }: Pick<WebhooksOptions, 'keys' | 'sender'>,
@@ -146,10 +148,13 @@ export async function sendClaim(
   return send({ ...claim, secrets }, sender, stop);
 }
 
-/** Seconds until a claim with an unreadable secret is leased again. Another process can have the key. */
+/**
+ * Seconds until a delivery is leased again when its signing secret could not be decrypted. Another process can have the
+ * key.
+ */
 const UNREADABLE = 30;
 const GONE = 410;
-/** Statuses with which the header Retry-After counts. */
+/** HTTP statuses for which the gateway reads the header Retry-After. */
 const BUSY: readonly number[] = [429, 503];
 
 export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedule: readonly number[]): Settlement {
@@ -161,12 +166,11 @@ export function settlementOf(claim: Claim, outcome: Outcome | undefined, schedul
     outcome && 'retryAfter' in outcome && BUSY.includes(outcome.status) ? outcome.retryAfter : undefined;
   if (outcome === undefined && !claim.test) return { ...givenBack(claim), wait: UNREADABLE, error };
   const next = delivered || gone ? null : waitAfter(schedule, claim.number, retryAfter);
-  // This process stopped the attempt, so another process repeats the attempt at once.
+  // This process stopped the attempt itself, so another process repeats the attempt at once.
   const wait = error === 'interrupted' && next !== null ? 0 : next;
   return { ...givenBack(claim), unused: false, delivered, wait, gone, status, error };
 }
 
-/** The settlement of a claim (a lease) without an attempt. The delivery is due again at once. */
 function givenBack({ id, endpoint, url, attempt, losses }: Claim): Settlement {
   const none = { delivered: false, gone: false, status: null, error: null };
   return { id, endpoint, url, attempt, losses, ...none, unused: true, wait: 0 };

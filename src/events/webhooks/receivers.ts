@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { isPublic } from './addresses.ts';
 
 /**
- * A checked address of a receiver, or the reason for its refusal (WH-09). The address is checked when an endpoint is
+ * The URL of a receiver after the check, or the reason for its refusal (WH-09). The URL is checked when an endpoint is
  * saved and before each attempt.
  */
 export type Receiver =
@@ -15,20 +15,18 @@ export type Receiver =
 
 const URL_MAX = 2048;
 const PORTS: readonly string[] = ['', '443', '8443'];
-/**
- * Host names without public DNS, and names of local networks (RFC 6761, RFC 6762, RFC 8375, and names that clouds use).
- */
+/** Names that are not in the public DNS (RFC 6761, RFC 6762, RFC 8375, and names that cloud providers use). */
 const PRIVATE_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
 
 /**
- * Checks the URL of a receiver. The addresses of its host name are checked later, after the name is resolved. The URL
- * parser first normalizes numbers of every notation and digits of every script. For example, `127.1` becomes 127.0.0.1.
+ * Checks the URL of a receiver. Its IP addresses are checked later, when the host name is resolved. The URL parser
+ * turns every notation of an IP address into the usual notation. For example, `127.1` becomes 127.0.0.1.
  */
 export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver {
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text) || !URL.canParse(text))
     return { refused: 'The address of a receiver must be an https URL in ASCII.' };
   const url = new URL(text);
-  // The store keeps the normalized URL. Percent-encoding can turn one character into three.
+  // The store saves the normalized URL. Percent-encoding can make it longer: one character can become three.
   if (url.href.length > URL_MAX)
     return { refused: `The address of a receiver must have at most ${URL_MAX} characters.` };
   if (url.username + url.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
@@ -48,5 +46,4 @@ export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver
   return { url, exempt: false };
 }
 
-/** Returns the host of a URL, without the brackets of an IPv6 address. */
 export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');

@@ -3,15 +3,17 @@ import { isIP } from 'node:net';
 import { isPublic } from './addresses.ts';
 import { hostOf } from './receivers.ts';
 
-/** Resolves with all addresses of a host name. Rejects when the name has no address or no name server answers. */
 export type Resolve = (host: string, exempt: boolean) => Promise<readonly string[]>;
 
-/** Timeout in milliseconds, and number of attempts. A slow name server must not use up the time of the delivery. */
+/**
+ * The timeout of a DNS query in milliseconds, and the number of tries. A slow name server must not use up the time of
+ * the delivery.
+ */
 const PATIENCE = { timeout: 1_500, tries: 2 };
 
 /**
- * Asks name servers instead of the operating system. The system's look-ups share four threads of libuv, so one dead
- * name server would delay every receiver. Only an exempt receiver can be a name from /etc/hosts.
+ * Asks the name servers directly. A look-up by the operating system uses one of only four threads of libuv, so one dead
+ * name server would delay every receiver. Only receivers in GATEWAY_WEBHOOK_ALLOW can have a name from /etc/hosts.
  */
 export const resolveName: Resolve = async (host, exempt) => {
   if (exempt) return (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
@@ -23,14 +25,13 @@ export const resolveName: Resolve = async (host, exempt) => {
   return addresses;
 };
 
-/** At least one address of a receiver is not public. The gateway makes no connection. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 
 /**
- * Resolves the host name once and checks each of its addresses. The connection goes to one of these addresses, so a
- * later DNS answer cannot redirect it. Throws AddressRefused when one of the addresses is not public.
+ * Resolves the host name once and checks every IP address. The connection then uses one of these addresses, so a later
+ * DNS answer cannot redirect it. Throws AddressRefused when an address is not public.
  */
 export async function checkedAddresses(url: URL, exempt: boolean, resolve: Resolve): Promise<readonly string[]> {
   const host = hostOf(url);

@@ -1,14 +1,17 @@
 import { randomInt } from 'node:crypto';
 
-/** A delay is up to this share shorter or longer. So deliveries that failed together are spread out. */
+/**
+ * Each delay is made up to this share shorter or longer, at random. So deliveries that failed together are not repeated
+ * together.
+ */
 const JITTER = 0.2;
 /** The longest Retry-After that the gateway respects, in seconds. */
 const RETRY_AFTER_MAX = 3_600;
 const STEPS = 1_000_000;
 
 /**
- * Returns the seconds from the end of attempt `number` to the next attempt. The first attempt has the number 1. Returns
- * null after the last attempt. A receiver's Retry-After can make the delay longer, never shorter.
+ * Returns the seconds between the end of attempt `number` (from 1) and the next attempt. Returns null after the last
+ * attempt. A Retry-After from the receiver can make the wait longer, never shorter.
  */
 export function waitAfter(schedule: readonly number[], number: number, retryAfter: number | undefined): number | null {
   const delay = schedule[number];
@@ -18,8 +21,8 @@ export function waitAfter(schedule: readonly number[], number: number, retryAfte
 }
 
 /**
- * Parses the header Retry-After, which contains seconds or a date (RFC 9110, section 10.2.3). Returns seconds from
- * `now` (Unix milliseconds). Returns `undefined` for any other value.
+ * Parses the header Retry-After, which has seconds or a date (RFC 9110, section 10.2.3). Returns the seconds from `now`
+ * (Unix milliseconds), or `undefined` for an invalid header.
  */
 export function retryAfterOf(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';

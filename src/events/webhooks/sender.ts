@@ -11,17 +11,16 @@ export interface Attempt {
   /** The start of the attempt, in Unix milliseconds. */
   readonly at: number;
   readonly url: string;
-  /** The signing secrets in clear text. During a rotation, the previous secret is among them. */
+  /** The signing secrets in clear text. During a rotation, these are the old and the new secret. */
   readonly secrets: readonly string[];
   readonly receipt: EventReceipt;
   /** The number of the attempt. The first attempt has the number 1. */
   readonly number: number;
   readonly test: boolean;
-  /** The time since which receipts to this receiver were lost, in Unix milliseconds. null if no receipt was lost. */
+  /** Since this time (Unix milliseconds), receipts for this receiver were lost. null if none was lost. */
   readonly gapSince: number | null;
 }
 
-/** The reason for a missing or late response, for the delivery log. */
 export type SendError =
   | 'receiver_refused'
   | 'address_refused'
@@ -37,18 +36,13 @@ export type Outcome =
   | { readonly error: SendError; readonly status?: number };
 
 export interface SenderOptions {
-  /** The origins of GATEWAY_WEBHOOK_ALLOW. */
   readonly allowed: ReadonlySet<string>;
   readonly userAgent: string;
   readonly resolve: Resolve;
-  /** The longest time of a whole attempt in milliseconds, from the look-up of the name to the end of the response. */
+  /** The longest time of a whole attempt in milliseconds, from the DNS look-up to the end of the response. */
   readonly deadline?: number;
 }
 
-/**
- * Returns the options for production. Name servers resolve names, and the User-Agent contains the address of the
- * gateway's documentation.
- */
 export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): SenderOptions => ({
   allowed,
   userAgent: `installation-gateway/1 (+${baseUrl}/docs)`,
@@ -56,10 +50,10 @@ export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): Se
 });
 
 const DEADLINE = 10_000;
-/** The largest number of bytes of a response that are read. The gateway discards them. */
+/** The gateway reads at most this many bytes of a response, and discards them. */
 const RESPONSE_MAX = 65_536;
 
-/** Returns the body of a delivery: the receipt in compact JSON, below 1 KB. */
+/** Returns the body of a delivery: the receipt as compact JSON, less than 1 KB. */
 export const bodyOf = (receipt: EventReceipt): string =>
   JSON.stringify({
     type: receipt.event_type,
@@ -68,13 +62,14 @@ export const bodyOf = (receipt: EventReceipt): string =>
   });
 
 /**
- * Makes one attempt. It sends a POST over its own connection to a checked address, and follows no redirects. The status
- * counts when the whole response or 64 KiB of it have arrived. Every error is an outcome: the promise never rejects.
+ * Makes one attempt: a POST over a new connection to a checked address. Redirects are not followed. The status counts
+ * when the response is complete or when 64 KiB of it have arrived. The promise never rejects, because every error is an
+ * outcome.
  */
 export async function send(attempt: Attempt, options: SenderOptions, stop?: AbortSignal): Promise<Outcome> {
   const receiver = receiverOf(attempt.url, options.allowed);
   if ('refused' in receiver) return { error: 'receiver_refused' };
-  // AbortSignal.any would keep an object for each attempt for as long as the process-wide signal lives.
+  // AbortSignal.any would keep one object for each attempt in memory until the process ends.
   const cut = new AbortController();
   const stopped = (): void => cut.abort('interrupted');
   const timer = setTimeout(() => cut.abort('timeout'), options.deadline ?? DEADLINE);
@@ -118,7 +113,7 @@ async function post(
       ...(attempt.test && { 'x-gateway-test': '1' }),
       ...(attempt.gapSince !== null && { 'x-gateway-gap-since': new Date(attempt.gapSince).toISOString() }),
     },
-    // Use neither a shared connection nor the process's settings for certificates and proxies.
+    // Open a new connection, without the process-wide settings for certificates and proxies.
     agent: false,
     rejectUnauthorized: true,
     lookup: pinned(addresses),
@@ -127,7 +122,7 @@ async function post(
   return exchange(request, body, attempt.at, ended);
 }
 
-/** Returns a look-up function that gives the checked addresses. So the connection goes to one of these addresses. */
+/** Returns a DNS look-up function that gives only the checked addresses. So the connection goes to one of them. */
 const pinned = (addresses: readonly string[]): LookupFunction => {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_host, options, done) => {
@@ -151,7 +146,7 @@ function exchange(
       resolve(outcome);
       request.destroy();
     };
-    // The listener stays after the outcome, because a destroyed connection can still emit an error.
+    // The listener must stay after the outcome is known, because a destroyed connection can still emit an error.
     request.on('error', (error: NodeJS.ErrnoException) => {
       const kind = TLS.test(error.code ?? '') ? 'tls_failed' : 'connection_failed';
       finish({ error: ended(response ? 'response_broken' : kind), ...(response && { status: statusOf(response) }) });
@@ -169,7 +164,7 @@ function exchange(
       given.on('end', whole);
       given.on('error', () => finish({ error: ended('response_broken'), status: statusOf(given) }));
     });
-    // A response such as 101 asks for another protocol. The gateway changes to no other protocol.
+    // A response such as 101 asks to change the protocol. The gateway never does this.
     request.on('upgrade', (given, socket) => {
       socket.destroy();
       finish({ status: statusOf(given), retryAfter: undefined });
@@ -180,7 +175,7 @@ function exchange(
 
 const statusOf = ({ statusCode = 0 }: IncomingMessage): number => statusCode;
 
-/** Settles like the promise. Rejects at once when the signal aborts. */
+/** Settles like `promise`, but rejects at once when the signal aborts. */
 function before<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const cut = (): void => reject(signal.reason);

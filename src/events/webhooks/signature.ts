@@ -3,13 +3,12 @@ import { createHmac, randomBytes } from 'node:crypto';
 /** The prefix of a webhook secret. Secrets and signatures follow Standard Webhooks 1.0. */
 const PREFIX = 'whsec_';
 
-/** Makes a webhook secret: `whsec_` and 32 random bytes in base64. */
 export const newWebhookSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
 /**
  * Signs a delivery with each secret. A signature is `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`.
- * Spaces separate the signatures. During a rotation, a receiver with the old or the new secret finds a matching
- * signature.
+ * Spaces separate the signatures. During a rotation, there are two signatures, so receivers with the old and with the
+ * new secret can verify the delivery.
  */
 export function signatures(secrets: readonly string[], id: string, timestamp: number, body: string): string {
   const signed = `${id}.${timestamp}.${body}`;
@@ -21,7 +20,7 @@ export function signatures(secrets: readonly string[], id: string, timestamp: nu
     .join(' ');
 }
 
-/** The part of the operator's keys that endpoints need (Keyring in auth/keys.ts). */
+/** The methods of the operator's key ring (auth/keys.ts) that encrypt and decrypt webhook secrets. */
 export interface SealKeys {
   seal(purpose: 'webhook secret', plain: string): string;
   open(purpose: 'webhook secret', sealed: string): string | undefined;

@@ -1,7 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** An app with its installations, as an administrator sees the app. */
 export interface AppRecord {
   readonly id: string;
   readonly tenant: string;
@@ -19,7 +18,7 @@ export interface Quota {
   readonly burst?: number;
 }
 
-/** Makes an app with one installation in one statement. Returns undefined when the organization does not exist. */
+/** Inserts an app with one installation. Returns undefined when the organization does not exist. */
 export async function insertApp(
   db: Database,
   app: { id: string; installation: string; tenant: string; name: string; quota: Quota },
@@ -37,7 +36,6 @@ export async function insertApp(
   return row;
 }
 
-/** Returns apps in order of creation: all apps, the app with the given id, or the apps of one organization. */
 export async function readApps(db: Database, filter: { id?: string; tenant?: string } = {}): Promise<AppRecord[]> {
   const { id = null, tenant = null } = filter;
   return db.query<AppRecord>(sql`
@@ -49,10 +47,7 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
      ORDER BY a.created_at, a.id`);
 }
 
-/**
- * Sets the given parts of an app's quota. The new values apply at once, also to the units that are already in the
- * bucket.
- */
+/** Changes parts of an app's quota. The new values apply at once, also to the units that the app already has. */
 export async function updateQuota(
   db: Database,
   id: string,

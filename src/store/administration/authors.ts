@@ -1,20 +1,23 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** The operator in whose name a credential writes on a website. */
+/** For one credential and one website: the operator who is the author of everything that the credential writes. */
 export interface AuthorRecord {
   readonly credential_id: string;
   readonly website_id: string;
   readonly operator_id: string;
   readonly operator_name: string;
-  /** True when the credential can write in the operator's name: the operator is enabled and the website is granted. */
+  /**
+   * True when the credential can write as this operator: the operator is enabled, and the credential is granted the
+   * website.
+   */
   readonly usable: boolean;
   readonly created_at: Date;
 }
 
 /**
- * Maps a credential to an operator of a granted website. The new mapping replaces an earlier mapping for that website.
- * Returns undefined when the operator is unknown or disabled, or when the website is not granted.
+ * Makes an operator the author of a credential's writes on a website. An earlier author for that website is replaced.
+ * Returns undefined when the operator is unknown or disabled, or when the credential is not granted the website.
  */
 export async function mapAuthor(
   db: Database,
@@ -38,8 +41,8 @@ export async function mapAuthor(
 }
 
 /**
- * Removes the mapping of a credential to an operator on a website. Returns the operator's id, or undefined when there
- * was no mapping.
+ * Removes the author of a credential's writes on a website. Returns the operator's id, or undefined when the credential
+ * had no author there.
  */
 export async function unmapAuthor(
   db: Database,

@@ -4,8 +4,8 @@ import { empty, type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /**
- * A person's consent to an app, as an administrator sees the consent: without code, tokens and digests. Every write in
- * this file is one statement.
+ * A person's consent to an app. The record has no authorization code, tokens or digests. Each write in this file is one
+ * statement.
  */
 export interface ConsentRecord {
   readonly id: string;
@@ -19,8 +19,8 @@ export interface ConsentRecord {
   readonly scopes: Scope[];
   readonly website_ids: string[];
   /**
-   * The data-access flags and restrictions that the credential had when the person consented. A token of the consent
-   * can do only things that both the consent and the credential still permit.
+   * The data access and the restrictions of the credential at the time of the consent. A token may do only what both
+   * the consent and the current credential permit.
    */
   readonly data_access: DataAccess[];
   readonly channel_ids: string[] | null;
@@ -30,29 +30,22 @@ export interface ConsentRecord {
   readonly created_at: Date;
   readonly expires_at: Date;
   readonly state: 'active' | 'expired' | 'revoked';
-  /**
-   * The reason why the consent is not active. For a revoked consent it is the stored reason. For an expired consent it
-   * says what ran out. Null for an active consent.
-   */
+  /** Why the consent is not active: the reason for its revocation, or what has expired. Null for an active consent. */
   readonly because: Revoked | Lapsed | null;
   readonly revoked_at: Date | null;
 }
 
 /**
- * The reasons for a revoked consent. `revoked` means by an administrator, and `client` means by the app. `person` means
- * that the person is disabled, or is no longer owner or admin.
+ * Why a consent was revoked. `revoked`: by an administrator. `client`: by the app. `person`: the person was disabled,
+ * or is no longer owner or admin.
  */
 type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'person' | 'credential';
 /**
- * The reasons for an expired consent. `unused` means that the code was never exchanged, or that no token is left that
- * can be used or renewed.
+ * Why a consent has expired. `unused`: its code was never exchanged, or none of its tokens can be used or renewed any
+ * more.
  */
 type Lapsed = 'time' | 'credential_expired' | 'unused';
 
-/**
- * Selects the consent records of the rows in `c`. The rows are stored consents, or the result of a write in the same
- * statement.
- */
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT v.*, CASE WHEN v.revoked_at IS NOT NULL THEN 'revoked' WHEN v.lapsed IS NOT NULL THEN 'expired' ELSE 'active' END AS state,
          coalesce(v.revoked_because, v.lapsed) AS because
@@ -80,7 +73,6 @@ export interface ConsentFilter {
   readonly tenant?: string;
 }
 
-/** Returns consents in order of creation. */
 export async function listConsents(db: Database, filter: ConsentFilter = {}): Promise<ConsentRecord[]> {
   const { credential = null, person = null, tenant = null } = filter;
   return db.query<ConsentRecord>(sql`
@@ -90,7 +82,7 @@ export async function listConsents(db: Database, filter: ConsentFilter = {}): Pr
     ) ${view(sql`WHERE ${tenant}::bigint IS NULL OR a.tenant = ${tenant}`)}`);
 }
 
-/** Ends all active consents with their tokens, and all sessions of people. Returns the number of ended consents. */
+/** Ends all active consents and their tokens, and all sessions of people. Returns the number of ended consents. */
 export async function endConsents(db: Database): Promise<number> {
   const [row] = await db.query<{ ended: number }>(sql`
     WITH sessions AS (DELETE FROM gateway.session), ended AS (
@@ -101,8 +93,8 @@ export async function endConsents(db: Database): Promise<number> {
 }
 
 /**
- * Ends a consent and its tokens at once, unless the consent has already ended. Returns undefined when the consent does
- * not exist.
+ * Ends a consent and its tokens at once. An ended consent stays unchanged. Returns undefined when there is no such
+ * consent.
  */
 export async function revokeConsent(db: Database, id: string): Promise<ConsentRecord | undefined> {
   const [row] = await db.query<ConsentRecord>(sql`

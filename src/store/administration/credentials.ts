@@ -2,10 +2,7 @@ import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, join, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/**
- * A credential as an administrator sees the credential: without secrets and digests. Every write in this file is one
- * statement.
- */
+/** A credential without its secrets and digests. Each write in this file is one statement. */
 export interface CredentialRecord {
   readonly id: string;
   readonly installation_id: string;
@@ -28,15 +25,14 @@ export interface CredentialRecord {
   readonly revoked_at: Date | null;
   readonly created_at: Date;
   readonly updated_at: Date;
-  /** The time until which the secret before the last rotation is accepted. Null when that secret is not accepted. */
+  /** After a rotation, the old secret is also accepted until this time. Null: only the new secret is accepted. */
   readonly old_secret_until: Date | null;
-  /** The number of installation tokens that can be used now. */
   readonly usable_tokens: number;
 }
 
 export type Environment = 'live' | 'test';
 
-/** The permissions of a credential. A restriction of null leaves its dimension unrestricted. */
+/** The permissions of a credential. A restriction of null means no limit for that kind of record. */
 export interface Policy extends Readonly<Record<Restriction, readonly string[] | null>> {
   readonly sites: readonly string[];
   readonly scopes: readonly Scope[];
@@ -47,7 +43,6 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly lifetime: number;
 }
 
-/** The values that an update sets. An undefined member stays unchanged. */
 export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined };
 
 export interface Digests {
@@ -56,13 +51,9 @@ export interface Digests {
 }
 
 const seconds = (n: number): Fragment => sql`make_interval(secs => ${n}::double precision)`;
-/** Returns the time in `n` seconds, cut to milliseconds. So the command line shows the exact time. */
+/** The time in `n` seconds. Whole milliseconds, because the command line shows only milliseconds. */
 const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${seconds(n)})`;
 
-/**
- * Selects the credential records of the rows in `c`. The rows are stored credentials, or the result of a write in the
- * same statement.
- */
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
          c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,
@@ -78,10 +69,7 @@ const view = (where: Fragment = empty): Fragment => sql`
     JOIN platform.organization o ON o.tenant = a.tenant
    ${where} ORDER BY c.created_at, c.id`;
 
-/**
- * Inserts a credential with its first token and returns the credential. Returns undefined when the installation does
- * not exist.
- */
+/** Inserts a credential with its first token. Returns undefined when the installation does not exist. */
 export async function insertCredential(
   db: Database,
   made: { id: string; installation: string; environment: Environment; policy: Policy; digests: Digests },
@@ -120,7 +108,7 @@ export async function readCredentials(db: Database, filter: CredentialFilter = {
 }
 
 /**
- * Sets the given members of a credential at once. A change raises the revision by one. Returns undefined when the
+ * Changes a credential at once, and raises its revision by one if something changes. Returns undefined when the
  * credential is revoked or unknown.
  */
 export async function updateCredential(
@@ -155,11 +143,11 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
 
 /**
  * Replaces the secret and the token of a credential. The old secret and token work for `overlap` more seconds; with 0
- * they end at once. A secret or token of an earlier rotation never gains time.
+ * they end at once. Secrets and tokens of earlier rotations do not get more time.
  *
- * The revision that the caller read must still be current. Otherwise this statement could wait for another rotation,
- * would not see the new token of that rotation, and would leave that token active. Returns undefined when the revision
- * is not current, or the credential is revoked or expired.
+ * Nothing changes if the credential no longer has the revision that the caller has read. Without this check, two
+ * rotations at the same time could leave the token of the first rotation active. Returns undefined in this case, and
+ * when the credential is revoked or expired.
  */
 export async function rotateSecrets(
   db: Database,
@@ -187,8 +175,8 @@ export async function rotateSecrets(
 }
 
 /**
- * Revokes a credential and its installation tokens. A second call changes nothing. Returns undefined when the revision
- * is no longer current, as in `rotateSecrets`.
+ * Revokes a credential and its installation tokens. To revoke it twice changes nothing. Returns undefined when the
+ * credential no longer has the revision that the caller has read.
  */
 export async function endCredential(
   db: Database,

@@ -2,9 +2,7 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type Claim, LEASE, padded } from '../events/deliveries.ts';
 
-/**
- * A webhook endpoint as an administrator sees the endpoint: without secrets. Every write in this file is one statement.
- */
+/** A webhook endpoint without its secrets. Each write in this file is one statement. */
 export interface EndpointRecord {
   readonly id: string;
   readonly credential_id: string;
@@ -15,20 +13,18 @@ export interface EndpointRecord {
   readonly description: string;
   readonly enabled: boolean;
   /**
-   * The reason why the endpoint is disabled. `owner`: the command line disabled it. `gone`: the receiver answered 410.
-   * `failing`: every attempt failed for three days. Null for an enabled endpoint.
+   * Why the endpoint is disabled. `owner`: the command line disabled it. `gone`: the receiver answered 410. `failing`:
+   * every attempt failed for three days. Null for an enabled endpoint.
    */
   readonly disabled_because: 'owner' | 'gone' | 'failing' | null;
-  /** True when the credential may get the events of the website now. */
+  /** True when the endpoint's credential may currently get the events of the website. */
   readonly permitted: boolean;
   readonly failing_since: Date | null;
   readonly gap_since: Date | null;
   /**
-   * The time until which the secret before the last rotation also signs deliveries. Null when only the new secret
-   * signs.
+   * After a rotation, the old and the new secret both sign deliveries until this time. Null: only the new secret signs.
    */
   readonly old_secret_until: Date | null;
-  /** The number of deliveries that wait or run. */
   readonly pending: number;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -50,13 +46,13 @@ export interface NewEndpoint {
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly description: string;
-  /** The signing secret in sealed form. */
+  /** The encrypted signing secret. */
   readonly secret: string;
 }
 
 /**
- * Inserts an endpoint and returns it. The endpoint gets the receipts that are recorded from now on. Returns `undefined`
- * when the credential may not get the events.
+ * Inserts an endpoint. The endpoint gets the receipts that are recorded from now on. Returns `undefined` when the
+ * credential may not get the events of the website.
  */
 export async function insertEndpoint(db: Database, made: NewEndpoint): Promise<EndpointRecord | undefined> {
   const [row] = await db.query<EndpointRecord>(sql`
@@ -82,10 +78,8 @@ export async function readEndpoints(
   );
 }
 
-/** The values that an update of an endpoint sets. An undefined member stays unchanged. */
 export interface EndpointChanges {
   readonly credential?: string | undefined;
-  /** The website of the endpoint, with the website's tenant. */
   readonly site?: { readonly tenant: string; readonly site: string } | undefined;
   readonly url?: string | undefined;
   readonly eventTypes?: readonly string[] | undefined;
@@ -94,9 +88,9 @@ export interface EndpointChanges {
 }
 
 /**
- * Sets the given members of an endpoint at once. When the website changes or the endpoint is disabled, the queued
- * deliveries are dropped. An endpoint that becomes enabled gets the receipts that are recorded from then on. Returns
- * `undefined` when the endpoint does not exist.
+ * Changes an endpoint at once. If the website changes or the endpoint is disabled, the waiting deliveries are dropped.
+ * An endpoint that is enabled again gets only receipts that are recorded from then on. Returns `undefined` when the
+ * endpoint does not exist.
  */
 export async function updateEndpoint(
   db: Database,
@@ -112,9 +106,9 @@ export async function updateEndpoint(
 }
 
 /**
- * Replaces the secret of an endpoint. The old secret also signs for `overlap` more seconds; with 0 it ends at once.
- * Returns `undefined` when the endpoint does not exist. Also returns `undefined` when an overlap is still running,
- * because a second overlap would cut it short.
+ * Replaces the signing secret of an endpoint. The old secret also signs for `overlap` more seconds; with 0 it stops at
+ * once. Returns `undefined` when the endpoint does not exist. Also returns `undefined` while an earlier overlap runs,
+ * because a new rotation would end that overlap too soon.
  */
 export async function rotateEndpoint(
   db: Database,
@@ -134,16 +128,15 @@ export async function rotateEndpoint(
   return row;
 }
 
-/** Deletes an endpoint with its deliveries. Returns true when the endpoint existed. */
 export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
   const rows = await db.query(sql`DELETE FROM gateway.webhook_endpoint WHERE id = ${id} RETURNING id`);
   return rows.length > 0;
 }
 
 /**
- * Makes a test delivery and leases it to the caller. The delivery is a website.heartbeat at the head of the journal,
- * even if the endpoint does not ask for that type. Returns `undefined` when the endpoint is disabled, or its credential
- * may not get the events.
+ * Makes a test delivery that this process must send now. The test is a website.heartbeat at the last position of the
+ * journal, even if the endpoint has not asked for that type. Returns `undefined` when the endpoint is disabled, or when
+ * its credential may not get the events.
  */
 export async function claimTest(db: Database, id: string, eventId: string): Promise<Claim | undefined> {
   const [row] = await db.query<{ claim: Claim }>(sql`
@@ -163,19 +156,18 @@ export async function claimTest(db: Database, id: string, eventId: string): Prom
 }
 
 /**
- * The receipts to send again: one receipt by its event id, or a span of time. A replay of a span takes the oldest
- * receipts first.
+ * The receipts to send again: one receipt by its event id, or a span of time. In a span, the oldest receipts come
+ * first.
  */
 export type Replay = { readonly event: string } | { readonly since: Date; readonly until: Date | null };
 
 export interface Replayed {
   readonly refused: 'unknown' | 'disabled' | 'not_permitted' | null;
   readonly found: number;
-  /** The number of receipts that the replay has queued. The other receipts of `found` already wait or run. */
+  /** The number of receipts that were queued. The rest of the `found` receipts are already waiting or being sent. */
   readonly queued: number;
 }
 
-/** The most receipts of one replay. */
 export const REPLAYED_MAX = 10_000;
 
 export async function replayDeliveries(
@@ -195,17 +187,16 @@ export async function replayDeliveries(
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
-/** One line of the delivery log. */
 export interface DeliveryRecord {
   readonly id: string;
   readonly event_id: string;
   readonly event_type: string;
   readonly test: boolean;
   readonly status: DeliveryStatus;
-  /** The number of attempts in the current series. A replay starts a new series. */
+  /** The number of attempts since the delivery was made, or since its last replay. */
   readonly attempts: number;
   readonly attempted_at: Date | null;
-  /** The time of the next attempt. Null when there is no next attempt, or when an attempt is running. */
+  /** The time of the next attempt. Null when no attempt will follow, or while an attempt runs. */
   readonly next_attempt_at: Date | null;
   readonly response_status: number | null;
   readonly error: string | null;
@@ -213,7 +204,6 @@ export interface DeliveryRecord {
   readonly ended_at: Date | null;
 }
 
-/** Returns the latest `n` deliveries of an endpoint, newest first. */
 export const readDeliveries = (
   db: Database,
   endpoint: string,

@@ -2,7 +2,7 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Candidate } from './references.ts';
 
-/** A person who can sign in to the consent page, as an administrator sees the person: without the password hash. */
+/** A person who can sign in to the consent page. The record has no password hash. */
 export interface PersonRecord {
   readonly id: string;
   readonly tenant: string;
@@ -10,9 +10,8 @@ export interface PersonRecord {
   readonly email: string;
   readonly role: Role;
   readonly state: 'active' | 'disabled';
-  /** True when the person has a password. */
   readonly password: boolean;
-  /** True when the person has signed in at the identity provider. */
+  /** True when the person has signed in through the identity provider. */
   readonly identity: boolean;
   readonly disabled_at: Date | null;
   readonly created_at: Date;
@@ -22,8 +21,8 @@ export const ROLES = ['owner', 'admin', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
 
 /**
- * The SQL condition for a person who may consent: an enabled owner or admin. Every statement that signs a person in or
- * looks a signed-in person up uses this condition.
+ * SQL condition: the person may consent, because the person is an enabled owner or admin. Every statement that signs a
+ * person in or looks up a signed-in person uses this condition.
  */
 export const mayConsent = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
 
@@ -48,7 +47,6 @@ export async function insertPerson(
   return row;
 }
 
-/** Returns people in order of creation: all people, the person with the given id, or the people of one organization. */
 export async function readPeople(db: Database, filter: { id?: string; tenant?: string } = {}): Promise<PersonRecord[]> {
   const { id = null, tenant = null } = filter;
   return db.query<PersonRecord>(sql`
@@ -57,7 +55,7 @@ export async function readPeople(db: Database, filter: { id?: string; tenant?: s
      ORDER BY p.created_at, p.id`);
 }
 
-/** Finds people by id or e-mail address. An e-mail address is unique only within an organization. */
+/** Finds people by id or e-mail address. An e-mail address can belong to several people in different organizations. */
 export const findPeople = (db: Database, refs: readonly string[], tenant?: string): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, p.id, p.tenant, 0::bigint AS site, p.email AS name, 'organization ' || o.external_id AS of
@@ -66,10 +64,7 @@ export const findPeople = (db: Database, refs: readonly string[], tenant?: strin
      WHERE ${tenant ?? null}::bigint IS NULL OR p.tenant = ${tenant ?? null}
      ORDER BY p.tenant, p.id`);
 
-/**
- * Disables a person. Sessions and consents end with the person's right to consent. Returns undefined when the person
- * does not exist.
- */
+/** Disables a person and ends the person's sessions and consents. Returns undefined when there is no such person. */
 export const disablePerson = (db: Database, id: string): Promise<PersonRecord | undefined> =>
   change(db, id, sql`disabled_at = coalesce(disabled_at, now())`);
 
@@ -80,8 +75,8 @@ export const setRole = (db: Database, id: string, role: Role): Promise<PersonRec
   change(db, id, sql`role = ${role}`);
 
 /**
- * Sets a person's password. Null ends sign-in with a password. A change ends the person's sessions. With `endConsents`,
- * the person's consents also end. `ended` is the number of active consents that ended.
+ * Sets a person's password and ends the person's sessions. Null: the person can no longer sign in with a password.
+ * `endConsents` also ends the person's active consents, and `ended` is their number.
  */
 export async function setPassword(
   db: Database,
@@ -101,10 +96,9 @@ async function change(db: Database, id: string, to: Fragment): Promise<PersonRec
   return row;
 }
 
-/** The data that a sign-in needs about the named person. */
 export interface SignInRow {
   readonly id: string;
-  /** The hashed password as a PHC string. Null when the person has no password. */
+  /** The password hash as a PHC string. Null when the person has no password. */
   readonly password: string | null;
   readonly may_consent: boolean;
 }
@@ -120,8 +114,8 @@ export async function findForSignIn(
 }
 
 /**
- * Returns the id of the person with the given subject at the identity provider. Returns undefined when no such person
- * may consent.
+ * Finds a person by the subject (user id) at the identity provider. Returns undefined when there is no such person or
+ * the person may not consent.
  */
 export async function findBySubject(
   db: Database,
@@ -133,9 +127,8 @@ export async function findBySubject(
 }
 
 /**
- * Binds the person with the given e-mail address to a subject of the identity provider, once and permanently. Returns
- * undefined when there is no unbound person with that address. Also returns undefined when the subject belongs to
- * another person.
+ * Links the person with this e-mail address to a subject (user id) at the identity provider, permanently. Returns
+ * undefined when no unlinked person has the address, or when the subject is linked to another person.
  */
 export async function bindSubject(
   db: Database,

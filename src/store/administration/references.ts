@@ -1,34 +1,26 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/**
- * A record that a reference can mean. The candidate has its public id, and data that helps a person to tell the record
- * from others.
- */
 export interface Candidate {
-  /** The reference as the caller gave it. */
   readonly ref: string;
   readonly id: string;
   readonly tenant: string;
   readonly site: string;
   readonly name: string;
-  /** A description of the organization, website or app to which the record belongs. */
   readonly of: string;
 }
 
-/** The kinds of record that belong to a website, with the prefix of their public ids. */
 const BELONGING = { channel: 'chn', team: 'tem', subsite: 'sst', operator: 'opr' } as const;
 export type BelongingKind = keyof typeof BELONGING;
 
 const names = (refs: readonly string[]): Fragment => sql`unnest(${[...new Set(refs)]}::text[]) AS r (ref)`;
 
-/** Returns organizations whose public id or external_id is one of the references. */
 export const findOrganizations = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, o.public_id AS id, o.tenant, 0::bigint AS site, o.name, 'external_id ' || o.external_id AS of
       FROM ${names(refs)} JOIN platform.organization o ON r.ref IN (o.public_id, o.external_id) ORDER BY o.tenant`);
 
-/** Returns websites of all organizations, because an external_id is unique only within an organization. */
+/** Finds websites in all organizations, because an external_id is unique only within an organization. */
 export const findWebsites = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, 'web_' || w.tenant || '_' || w.site AS id, w.tenant, w.site, w.name, 'organization ' || o.external_id AS of
@@ -50,14 +42,12 @@ export async function findBelonging(
      ORDER BY x.site, x.id`);
 }
 
-/** Finds apps by id or name, because apps have no external_id. */
 export const findApps = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, a.id, a.tenant, 0::bigint AS site, a.name, 'organization ' || o.external_id AS of
       FROM ${names(refs)} JOIN gateway.app a ON r.ref IN (a.id, a.name)
       JOIN platform.organization o ON o.tenant = a.tenant ORDER BY a.created_at, a.id`);
 
-/** Finds installations by their id, or by the id or name of their app. */
 export const findInstallations = (db: Database, refs: readonly string[]): Promise<Candidate[]> =>
   db.query<Candidate>(sql`
     SELECT r.ref, i.id, a.tenant, 0::bigint AS site, a.name, 'app ' || a.id AS of

@@ -19,7 +19,7 @@ interface AuthorityRow extends Found {
   channel_ids: string[] | null;
   team_ids: string[] | null;
   subsite_ids: string[] | null;
-  /** The data-access flags that the person gave with the consent. null means that the token has no consent. */
+  /** The data access that a person gave with the consent. null: the token was issued without a consent. */
   given_data_access: DataAccess[] | null;
   given_channel_ids: string[] | null;
   given_team_ids: string[] | null;
@@ -29,13 +29,13 @@ interface AuthorityRow extends Found {
   consent_id: string | null;
 }
 
-/** SHA-256 of the database row that an authority was built from. */
+/** For each authority: SHA-256 of the database row from which it was built. */
 const madeOf = new WeakMap<Authority, string>();
 
 /**
- * Loads the current authority for the digest of a token, in one statement. `null` means that no token has this digest.
- * `proof` is present when the state is `valid`. If the row is the same as for the authority `before`, returns the
- * object `before` itself. Derived data is cached with this object (store/calls/projection.ts).
+ * Loads the current authority of a token in one statement. Returns `null` if no token has this digest. `proof` is
+ * present when the state is `valid`. If the database row has not changed since `before` was loaded, returns the object
+ * `before` itself, because derived data is cached with this object (store/calls/projection.ts).
  */
 export async function loadAuthority(
   db: Database,
@@ -49,7 +49,7 @@ export async function loadAuthority(
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,
-           -- A scope of the token does not count if its credential has lost the scope.
+           -- A scope of the token counts only while the credential still has this scope.
            ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
            ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites)
                     AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites`;
@@ -58,7 +58,8 @@ export async function loadAuthority(
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
       LEFT JOIN gateway.consent n ON n.id = t.consent_id`;
-  // An unknown token has no known app. Its look-up waits for a connection in the turn of the caller's network.
+  // An unknown token has no known app. So its look-up waits for a connection under the caller's network instead of an
+  // app.
   const found = await lookUp<AuthorityRow>(db, digest, { columns, joins, turn: before?.appId ?? network });
   if (!found) return null;
   const { row, proof } = found;
@@ -69,13 +70,13 @@ export async function loadAuthority(
   return { state: row.state, authority, proof };
 }
 
-/** Returns the ids that both restrictions permit. null permits everything, and an empty list permits nothing. */
+/** The ids that both lists permit. A null list permits every id. An empty list permits none. */
 const both = (now: string[] | null, given: string[] | null): string[] | null =>
   now && given ? now.filter((id) => given.includes(id)) : (now ?? given);
 
 /**
- * Builds the authority from its row. A consent never changes after the person gave it. Therefore a token and a revision
- * of its credential prove an authority (store/calls/guard.ts).
+ * Builds the authority from its row. A consent never changes. So a token digest and a credential revision are enough to
+ * prove an authority later (store/calls/guard.ts).
  */
 function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
   const websites = row.sites.map((site) => websiteKey(row.tenant, site));

@@ -3,15 +3,14 @@ import { Failure } from '../../core/failures.ts';
 import type { Proof, Proved } from './guard.ts';
 
 /**
- * The caller of one call. The authority of the caller is a guess until the caller holds a proof of the authority. Every
- * answer of a guarded statement passes through `take`, which keeps the proof of the statement. Therefore no read or
- * write of a call can forget the proof.
+ * The caller of one call. The authority was loaded earlier and may be outdated until a statement proves it. Every
+ * answer of a guarded statement passes through `take`, which keeps the proof. So no read or write of a call can forget
+ * the proof.
  */
 export class Caller {
   readonly authority: Authority;
   #proof: Proof | undefined;
 
-  /** `proof` is the proof from a fresh look-up of the authority, if there was a look-up. */
   constructor(authority: Authority, proof?: Proof) {
     this.authority = authority;
     if (proof) this.#keep(proof);
@@ -21,7 +20,7 @@ export class Caller {
     return this.#proof !== undefined;
   }
 
-  /** Keeps the proof of a statement and returns the answer. If the answer is a refusal, throws the answer. */
+  /** Keeps the proof of a statement and returns the statement's answer. Throws the answer if it is a failure. */
   async take<T>(statement: Promise<Proved<T>>): Promise<T> {
     const { proof, answer } = await statement;
     this.#keep(proof);

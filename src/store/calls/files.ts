@@ -18,8 +18,8 @@ interface Row {
 }
 
 /**
- * Reads bytes of a file, from at most two stored chunks. The caller must be able to see the message and the
- * conversation of the file.
+ * Reads bytes of a file from at most two stored chunks. Finds the file only if the caller may see its message and its
+ * conversation.
  */
 export async function readFileBytes(
   access: WebsiteAccess,

@@ -4,12 +4,12 @@ import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Identifies an authority by a token digest and a credential revision. These two decide what a token may do. */
+/** A token digest and a credential revision decide together what a token may do. */
 type Identity = Pick<Authority, 'digest' | 'revision'>;
 
 /**
- * The proof that an authority held at the snapshot of a statement. Only this file can make a proof. The file makes a
- * proof only from the answer of a statement that it has built with a guard.
+ * The proof that an authority held at the snapshot of a statement. Only this file can create a proof, and only from the
+ * answer of a guarded statement.
  */
 class Proof {
   readonly #digest: Uint8Array;
@@ -27,26 +27,24 @@ class Proof {
 
 export type { Proof };
 
-/** The answer of a statement, with a proof of the authority. A refusal is an answer too, so it has a proof as well. */
+/** The answer of a statement, with the proof of the authority. A refusal is also an answer, so it has a proof too. */
 export interface Proved<T> {
   readonly proof: Proof;
   readonly answer: T | Failure;
 }
 
-/** The authority that a statement is built for, and the connections that run the statement. */
 export interface Access {
   readonly authority: Authority;
   readonly db: Database;
 }
 
-/** The rows of a guarded statement, with the proof that the statement gave. */
 export interface Guarded<R> {
   readonly proof: Proof;
   readonly rows: readonly R[];
 }
 
 /**
- * The guard of a statement on a replica. `guard` is one row with the column `ok`. `now` is the moment that counts as
+ * The guard of a statement on a replica: one row with the column `ok`. `now` is the time that the statement must use as
  * the current time.
  */
 export interface Standing {
@@ -54,18 +52,18 @@ export interface Standing {
   readonly now: Fragment;
 }
 
-/** The authority of a statement no longer holds. The corridor reads the authority again and repeats the call. */
+/** The authority of a statement no longer holds. The call is then repeated under the current authority. */
 export class StaleAuthority extends Error {
   override readonly name = 'StaleAuthority';
 }
 
-/** SQL that is true when a token and a revision hold at the snapshot of the statement, and null otherwise. */
+/** SQL that is true when the token and the revision are valid at the snapshot of the statement, and null otherwise. */
 const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Fragment => sql`(
   SELECT true FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
    WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
      AND c.revision = ${revision} AND c.revoked_at IS NULL AND c.expires_at > now())`;
 
-/** SQLSTATE that means: the authority ended while an SQL function of the store waited. */
+/** The SQLSTATE with which an SQL function fails when the authority has ended while the function waited. */
 const STALE = 'GW401';
 
 async function changed<R extends object>(db: Database, statement: Fragment): Promise<R[]> {
@@ -78,9 +76,11 @@ async function changed<R extends object>(db: Database, statement: Fragment): Pro
 
 /**
  * Runs `SELECT columns FROM guard joins`. `guard` is one row, and its column `ok` says whether the authority holds.
- * Throws StaleAuthority when the authority does not hold. Data and proof come from PostgreSQL in one round trip. An
- * authority that was read earlier is only a guess. The guard proves the authority with two primary-key look-ups (0.02
- * ms). The guard also names the app that the statement runs for. Use `query` for `how` if the statement changes data.
+ * Throws StaleAuthority when it does not hold.
+ *
+ * An authority that was loaded earlier may be outdated. So each statement proves it again with two primary-key look-ups
+ * (0.02 ms), in the same round trip as the data. The guard also names the app whose share of connections the statement
+ * uses. If the statement changes data, `how` must be `query`.
  */
 export async function guarded<R extends object>(
   { authority, db }: Access,
@@ -100,13 +100,12 @@ export async function guarded<R extends object>(
   return { proof: new Proof(authority), rows };
 }
 
-/** Returns bytes in the text form of an element of a bytea[]. */
 export const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /**
- * Like `guarded`, but for a statement that changes data for several authorities. `guard` is one row with the lists
- * `digests`, `revisions` and `oks`. Returns the proofs in the order of the authorities. `undefined` stands for an
- * authority that does not hold.
+ * Like `guarded`, for one statement that changes data under several authorities. `guard` is one row with the lists
+ * `digests`, `revisions` and `oks`. Returns one proof for each authority, in order. `undefined`: that authority no
+ * longer holds.
  */
 export async function guardedBatch<R extends object>(
   db: Database,
@@ -125,16 +124,15 @@ export async function guardedBatch<R extends object>(
   return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
 }
 
-/** The state of an existing token and the revision of its credential. An expired or revoked token cannot be used. */
 export interface Found {
   readonly state: 'valid' | 'expired' | 'revoked';
   readonly revision: number;
 }
 
 /**
- * Reads a token `t` and its credential `c` again. `columns` can use `t`, `c` and the tables of `joins`. The proof is
- * for the revision in the row. `undefined` means that no token has the digest. `turn` is the app or network that the
- * statement runs for.
+ * Looks up a token `t` and its credential `c`. `columns` can use `t`, `c` and the tables of `joins`. The proof is for
+ * the revision in the row. Returns `undefined` if no token has the digest. `turn` is the app or network whose turn the
+ * statement waits for.
  */
 export async function lookUp<R extends object>(
   db: Database,

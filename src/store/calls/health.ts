@@ -4,10 +4,6 @@ import { sql } from '../../core/sql.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 
-/**
- * Reads the clock of the store and the state of each event family of the website. The state has the time of the last
- * receipt and says whether the family is held.
- */
 export async function readHealth(access: WebsiteAccess): Promise<Proved<HealthReading>> {
   const { authority, website } = access;
   const { proof, rows } = await guarded<{ now: Date; last_at: Record<string, number> | null; held: string[] }>(
@@ -20,8 +16,8 @@ export async function readHealth(access: WebsiteAccess): Promise<Proved<HealthRe
   const [row] = rows;
   const answer = {
     checkedAt: row?.now.getTime() ?? 0,
-    // Receipts cover the whole website. A restricted caller must not learn when something happened outside its
-    // restrictions.
+    // Receipts cover the whole website. The time of a receipt would tell a restricted caller that something happened
+    // outside the caller's restrictions.
     lastEventAt: new Map(isRestricted(authority) ? [] : Object.entries(row?.last_at ?? {})),
     held: new Set(row?.held),
   };

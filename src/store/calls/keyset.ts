@@ -5,7 +5,6 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { View } from '../../core/view.ts';
 import type { Row } from './projection.ts';
 
-/** The sort order of a list, and the position where the list continues. */
 export interface Keyset {
   readonly by: Fragment;
   readonly key: Fragment;
@@ -13,7 +12,9 @@ export interface Keyset {
   cursor(row: Row): string;
 }
 
-/** Continues a list after a position that every caller can compute, even if the row at this position was deleted. */
+/**
+ * The cursor of a list contains the sort values of the last row. So the list can continue even if that row was deleted.
+ */
 export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
   const alias = raw(view.alias);
   const invalid = (): never => {
@@ -36,7 +37,7 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
       ? undefined
       : view.id === 'plain'
         ? { website: website.id, native: request.cursor }
-        : // A list with two cursor forms accepts any text as a cursor, so check that the text is an id.
+        : // A list with two forms of cursor accepts any text as a cursor. So check that the text is an id.
           view.id.schema.safeParse(request.cursor).success
           ? parseId(request.cursor)
           : null;
@@ -50,8 +51,8 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
   };
 }
 
-// The cursor is opaque to callers, because it holds several values: website, microseconds and native id. The cursor has
-// no signature, because it grants nothing. Every page checks the caller's own authority.
+// The cursor holds the website, the microseconds and the native id, and callers must not interpret it. It has no
+// signature, because it gives no rights: every page checks the caller's authority.
 const writeUpdatedCursor = (website: WebsiteKey, moment: string, native: string): string =>
   Buffer.from(`${website.id}_${moment}_${native}`).toString('base64url');
 

@@ -7,56 +7,66 @@ import { guardedBatch, hex, type Proved, StaleAuthority } from './guard.ts';
 import type { Reader } from './projection.ts';
 import { nativeId, visible } from './read.ts';
 
-/** A command and its idempotency key, with the data for performing the command once and for recognizing it again. */
+/**
+ * A command with its idempotency key, and the data that the ledger of writes needs to perform the command only once.
+ */
 export interface Keyed {
   readonly by: Reader;
   readonly operationId: string;
-  /** A random UUID of this call. A repeated statement recognizes its own earlier effect by this UUID. */
+  /** A random UUID of this call. A repeated statement finds its own earlier effect by this UUID. */
   readonly attempt: string;
-  /** SHA-256 fingerprint of the command's input and revisions. */
+  /** SHA-256 of the command's input and revisions. */
   readonly fingerprint: Uint8Array;
   readonly command: Command;
-  /** The record that the command is about. The caller must be able to see this record. */
+  /** The record that the command concerns. The command fails if the caller may not see this record. */
   readonly about: Pick<Within, 'view' | 'id'>;
 }
 
 /**
- * Properties that all commands of a batch share. The commands also share a website, and their callers may see the same
- * data.
+ * The common properties of all commands in a batch. All these commands concern one website, and their callers may see
+ * the same data.
  */
 export interface Kind {
   readonly operation: string;
-  /** True when the command runs in the name of a mapped author. */
+  /** True when the command is performed in the name of an operator. */
   readonly authored: boolean;
-  /** Event types of the receipts that the change appends to the journal. */
   readonly receipts: readonly string[];
   /** True when another system performs the command. The store then only reserves the command. */
   readonly remote: boolean;
 }
 
-/** The ledger's answer to a command. `new`: this call ended the command. `settled`: an earlier call ended it. */
+/**
+ * The ledger's answer to a command. `new`: this call has ended the command. `settled`: an earlier call has ended it.
+ */
 export type Entry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'reserved'; readonly epoch: number; readonly author: string }
   | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
 
 /**
- * The ledger did not enter the command. `stale`: the authority had ended. `again`: an earlier command has the same key.
+ * The ledger has not entered the command. `stale`: the authority has ended. `again`: an earlier command has the same
+ * key.
  */
 interface Undecided {
   readonly state: 'stale' | 'again';
 }
 
-/** Milliseconds of the lease of a remote writer's command. Another replica can take over the command afterwards. */
+/**
+ * Milliseconds. A process that performs a command in another system holds the command this long. Afterwards, another
+ * replica can take over the command.
+ */
 export const LEASE = 10_000;
 
-/** SQLSTATE of a deadlock or a serialization failure. PostgreSQL has undone the whole statement (check F-21). */
+/**
+ * SQLSTATEs of a deadlock and a serialization failure. In both cases PostgreSQL has undone the whole statement (check
+ * F-21).
+ */
 const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
 
 /**
- * Repeats a statement if a repetition cannot have an effect twice. The repetition is safe after a lost reply, and after
- * PostgreSQL has undone the whole statement.
+ * Repeats a statement after a lost reply, and after PostgreSQL has undone the whole statement. The statement must not
+ * be able to take effect twice.
  */
 async function repeated<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -70,12 +80,15 @@ async function repeated<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Enters commands of one kind on one website. The callers of these commands may see the same data of the website. If
- * the platform itself performs the commands, everything happens in one statement. This statement covers authority,
- * reservation, effect, journal entry and outcome of all commands. After a lost reply, the ledger sends the same
- * statement again. The statement then finds the outcomes of the first attempt, or performs what the first attempt did
- * not perform. An error in one command undoes all commands, and the ledger then enters each command separately. Returns
- * the answers in order, with an Error for each command that failed.
+ * Enters commands of one kind on one website in the ledger of writes. The callers of these commands may see the same
+ * data of the website.
+ *
+ * If the platform itself performs the commands, one statement does everything: authority, reservation, effect, journal
+ * entry and outcome. After a lost reply, the same statement is sent again. It finds the outcomes of the first attempt,
+ * or performs the commands that the first attempt did not perform. An error in one command undoes all commands, and the
+ * ledger then enters each command separately.
+ *
+ * Returns one answer for each command, in order. The answer for a failed command is an Error.
  */
 export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Proved<Entry> | Error)[]> {
   const [first] = batch;
@@ -110,14 +123,14 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
       const [entry, proof] = [entries[i], proofs[i]];
       if (entry?.state === 'again') return later.next().value ?? new StaleAuthority();
       if (entry === undefined || entry.state === 'stale' || !proof) return new StaleAuthority();
-      return { proof, answer: entry as Entry }; // the code above has handled the states `stale` and `again`
+      return { proof, answer: entry as Entry }; // the states `stale` and `again` were handled above
     });
   } catch (error) {
     if (batch.length > 1 && !isUnavailable(error)) {
       const alone: (Proved<Entry> | Error)[] = [];
       for (const one of batch) {
         const last = alone.at(-1);
-        // If the store is unavailable, the other commands fail at once and do not wait for the same error.
+        // If the store is unavailable, the remaining commands fail at once and do not wait for the same error.
         const unavailable = last instanceof Error && isUnavailable(last);
         alone.push(...(unavailable ? [last] : await enter(db, kind, [one])));
       }
@@ -128,9 +141,9 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
 }
 
 /**
- * Ends a command under its epoch. An `outcome` of `null` means that the outcome is unknown. Returns false if another
- * caller has taken over the command. `attempt` is set when the caller itself has reserved the command. The settlement
- * can be repeated after a lost reply.
+ * Stores the outcome of a command. `null` means that the outcome is unknown. Each take-over of a command has a new
+ * `epoch`. Returns false if another caller has taken over the command since. `attempt` is set when this call itself has
+ * reserved the command. After a lost reply, the statement is repeated.
  */
 export async function settle(
   db: Database,
@@ -150,7 +163,9 @@ export async function settle(
   return row?.settled === true;
 }
 
-/** A command whose lease has expired. This caller has taken over the command, so only this caller can settle it. */
+/**
+ * A command that this process has taken over because its lease had expired. Only this process can now end the command.
+ */
 export interface Lapsed {
   readonly operationId: string;
   readonly epoch: number;
@@ -163,13 +178,13 @@ export const takeLapsed = (db: Database, n: number): Promise<Lapsed[]> =>
     SELECT operation_id AS "operationId", epoch, 'web_' || tenant || '_' || site AS website, operation
       FROM gateway.take_lapsed(${LEASE}::integer * interval '1 millisecond', ${n})`);
 
-/** Erases at most `n` outcomes that are older than 24 hours. Returns the number of erased outcomes. */
+/** Erases at most `n` outcomes that are older than 24 hours. Returns their number. */
 export async function eraseOutcomes(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ erased: number }>(sql`SELECT gateway.erase_outcomes(${n}) AS erased`);
   return row?.erased ?? 0;
 }
 
-/** Returns a function that reads the key for operation ids, once. All replicas use the same key from the store. */
+/** Returns a function that reads the key for operation ids from the store, only once. All replicas use the same key. */
 export function openLedgerKey(db: Database): () => Promise<Uint8Array> {
   let known: Promise<Uint8Array> | undefined;
   return () => {

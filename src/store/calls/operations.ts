@@ -4,7 +4,9 @@ import { sql } from '../../core/sql.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 
-/** Reads a receipt of this credential and revision on the call's website. Other receipts are not found. */
+/**
+ * Reads the receipt of an operation. Finds only receipts of the caller's credential and revision on the call's website.
+ */
 export async function readOperation(access: WebsiteAccess, operationId: string): Promise<Proved<Receipt>> {
   const { authority, website } = access;
   const { proof, rows } = await guarded<{ operation: string | null; status: Receipt['status'] }>(

@@ -7,18 +7,16 @@ import { type Keyset, keyset } from './keyset.ts';
 import { projectionOf, type Row } from './projection.ts';
 import { exists, linkTo, scope, type WebsiteAccess } from './read.ts';
 
-/** A page ends when its long texts exceed this number of stored bytes. */
+/** A page ends when its long texts have more than this many bytes, as they are stored. */
 const PAGE_BYTES = 524_288;
-/** Largest number of rows that one statement reads. */
 const ROWS = 101;
-/** If no text of a page has more bytes than this, the page cannot exceed PAGE_BYTES. */
+/** If no text has more bytes than this, a page cannot exceed PAGE_BYTES. */
 const SHORT = Math.floor(PAGE_BYTES / ROWS);
-/** Largest number of rows that one search examines. */
 export const SEARCHED = 10_000;
 
 /**
  * Reads one page of a view. The page ends early when its long texts exceed PAGE_BYTES, or when a search has examined
- * SEARCHED rows. The cursor of such a page continues after the last row that was read.
+ * SEARCHED rows. Its cursor then continues after the last row that was read.
  */
 export async function readPage<Name extends string>(
   access: WebsiteAccess,
@@ -36,25 +34,22 @@ export async function readPage<Name extends string>(
   if (!present) return { proof, answer: new Failure('not_found') };
   const shown = search ? rows.filter((row) => row['matches'] === true) : rows;
   const page = shown.slice(0, limit);
-  // If a search found too few rows, the next page continues after the last row that the search examined.
+  // If a search has found too few rows, the next page continues after the last examined row.
   const last = search && shown.length <= limit ? rows.at(-1) : page.at(-1);
   const more = shown.length > limit || (search ? last?.['place'] === String(SEARCHED) : last?.['more'] === true);
   return { proof, answer: { rows: page.map(build), next_cursor: last && more ? order.cursor(last) : null } };
 }
 
-/** The way in which a statement finds the rows of a page. */
 interface Finding {
-  /** SQL columns in addition to the columns of the view. */
   readonly beside: Fragment;
-  /** Returns the FROM clause under the view's alias. `source` has the table, the conditions and the order. */
+  /** Returns the FROM clause, with the alias of the view. `source` contains the table, the conditions and the order. */
   from(source: Fragment): Fragment;
-  /** Bytes of the longest text to read. `undefined` means that all texts are read. */
+  /** The largest length of a text in bytes. Longer texts are not read. `undefined`: every text is read. */
   readonly longest?: number;
 }
 
 interface Found<Name extends string> {
   readonly proof: Proof;
-  /** True when the parent record of the rows exists. */
   readonly present: boolean;
   readonly rows: readonly Row[];
   readonly build: (row: Row) => Projection<Name>;
@@ -88,7 +83,6 @@ async function readRows<Name extends string>(
   return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
 }
 
-/** Finds the next rows of a page, but leaves out long texts. Says for each row whether its text is long. */
 const plain = ({ weight }: View, limit: number): Finding => ({
   beside: weight === undefined ? NOTHING : sql`, octet_length(${raw(weight)}) > ${raw(String(SHORT))} AS long`,
   from: (source) => sql`${source} LIMIT ${raw(String(limit))}`,
@@ -96,10 +90,10 @@ const plain = ({ weight }: View, limit: number): Finding => ({
 });
 
 /**
- * Finds the next rows until their texts exceed PAGE_BYTES, but at least one row. PostgreSQL stores the length of an
- * out-of-line text in its row. Therefore PostgreSQL does not read a text that it does not send. The statement selects
- * columns only from the remaining rows. A page without a long text uses `plain`, because the sum made a page of 50
- * messages 19 % slower (paired, 22 November 2026).
+ * Finds the next rows until their texts exceed PAGE_BYTES, but at least one row. PostgreSQL stores the length of a long
+ * text in the row and the text outside the row. So PostgreSQL reads only the texts that it sends. The statement selects
+ * columns only from the remaining rows. A page without a long text uses `plain`, because the sum of the lengths made a
+ * page of 50 messages 19 % slower (paired measurement, 22 November 2026).
  */
 function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): Finding {
   const alias = raw(name);
@@ -114,9 +108,9 @@ function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: 
 }
 
 /**
- * Finds the matching rows among the next SEARCHED rows. The last of the SEARCHED rows is always included, because it
- * shows that there can be more rows. Only rows that the caller may see are counted. Therefore the end of a page reveals
- * nothing about other rows (check TN-04).
+ * Finds the matching rows among the next SEARCHED rows. The last of these rows is always included, to show that more
+ * rows can follow. Only rows that the caller may see are counted. So the end of a page reveals nothing about other rows
+ * (check TN-04).
  */
 function searching({ alias: name }: View, { by }: Keyset, limit: number, search: Fragment): Finding {
   const alias = raw(name);
@@ -130,9 +124,9 @@ function searching({ alias: name }: View, { by }: Keyset, limit: number, search:
 }
 
 /**
- * Returns the number of rows to request: the page and one more row, rounded up to one of a few sizes. The number is a
- * literal in the SQL text. With a parameter instead, PostgreSQL plans for a tenth of the website's rows, and plans
- * every call again. Lists then took 1.6 to 1.9 times as long, in a website of 4 million messages. There are only a few
- * sizes, because every connection must prepare a statement for each size.
+ * The number of rows to request: the page and one more row, rounded up to one of a few sizes. The SQL text contains the
+ * number itself. With a parameter in its place, PostgreSQL plans every call again, and expects a tenth of the website's
+ * rows. Lists then took 1.6 to 1.9 times as long, in a website of 4 million messages. There are only a few sizes,
+ * because every connection prepares a statement for each size.
  */
 const enough = (limit: number): number => [2, 11, 26, 51].find((size) => size > limit) ?? ROWS;

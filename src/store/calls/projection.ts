@@ -4,7 +4,6 @@ import { RESTRICTIONS, type Restriction } from '../../core/scopes.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { type Caller, type Expression, type Field, type Projection, seen, type View } from '../../core/view.ts';
 
-/** The authority of a reader, and the website whose data it reads. */
 export interface Reader {
   readonly authority: Authority;
   readonly website: WebsiteKey;
@@ -12,13 +11,12 @@ export interface Reader {
 
 export type Row = Record<string, unknown>;
 
-/** Returns the native ids of this website that a restriction permits. `undefined` means that every id is permitted. */
+/** The native ids of this website that a restriction permits. `undefined`: every id is permitted. */
 export function permitted(authority: Authority, website: WebsiteKey, dimension: Restriction): string[] | undefined {
   const ids = authority.restrictions[dimension]?.map(parseId);
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-/** Returns the caller for the expressions of a view. `longest` is the length of the longest text to read, in bytes. */
 export function callerOf({ authority, website }: Reader, longest?: number): Caller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
@@ -29,8 +27,8 @@ export function callerOf({ authority, website }: Reader, longest?: number): Call
     permitted: (dimension) => permitted(authority, website, dimension),
     permits,
     longest,
-    // Every restricted dimension must permit the row. A restriction to teams does not permit a row without a team, and
-    // channels and subsites work likewise.
+    // Every restricted dimension must permit the row. If the caller is restricted to some teams, a row without a team
+    // is not permitted. Channels and subsites work in the same way.
     allowed: (alias) => {
       const conditions = RESTRICTIONS.flatMap((dimension) =>
         authority.restrictions[dimension] ? [permits(dimension, `${alias}.${COLUMN[dimension]}`)] : [],
@@ -43,19 +41,20 @@ export function callerOf({ authority, website }: Reader, longest?: number): Call
 const YES = sql`true`;
 const COLUMN = { channel_ids: 'channel_id', team_ids: 'team_id', subsite_ids: 'subsite_id' } as const;
 
-/** The parts of a view that a reader may see: the select list, and a function that turns a row into a record. */
 export interface Columns<Name extends string> {
   readonly select: Fragment;
   build(row: Row): Projection<Name>;
 }
 
-/** Most column lists in the cache for one view and one authority. An authority can hold thousands of websites. */
+/**
+ * The largest number of websites with cached columns, for one view and one authority. An authority can have thousands
+ * of websites.
+ */
 const WEBSITES = 50;
-// Every call uses the same authority object while that object is cached. The columns of a view for this object stay the
-// same.
+// All calls share one authority object while the object is cached. For the same object, the columns of a view are
+// always the same.
 const known = new WeakMap<View, WeakMap<Authority, Map<string, Columns<string>>>>();
 
-/** Returns the cached value of a key. If the cache has no value, makes the value and caches it. */
 function kept<Key, Value>(
   all: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
   key: Key,
@@ -68,7 +67,7 @@ function kept<Key, Value>(
   return made;
 }
 
-/** Returns the columns of a view for a reader. Texts with more bytes than `longest` are left out. */
+/** Returns the columns of a view that a reader may see. Texts with more bytes than `longest` are left out. */
 export function projectionOf<Name extends string>(
   { authority, website }: Reader,
   view: View<Name>,
@@ -79,10 +78,9 @@ export function projectionOf<Name extends string>(
   const key = longest === undefined ? website.id : `${website.id} ${longest}`;
   if (ofReader.size >= WEBSITES && !ofReader.has(key)) ofReader.clear();
   const columns = kept(ofReader, key, () => columnsOf({ authority, website }, view, longest));
-  return columns as Columns<Name>; // the cache keeps these columns under the same view
+  return columns as Columns<Name>; // the cache stores these columns under the same view
 }
 
-/** A member of the record. A member without a field is null. */
 interface Member {
   readonly name: string;
   readonly field: Field | undefined;

@@ -4,7 +4,7 @@ import type { Database } from '../driver/postgres.ts';
 
 export interface Grant {
   readonly granted: number;
-  /** The time window in which the bucket granted the units. A replica that returns units names this window. */
+  /** The time window in which the units were granted. A replica that gives back units names this window. */
   readonly granted_in: string;
   readonly remaining: number;
   readonly per_minute: number;
@@ -12,13 +12,13 @@ export interface Grant {
 }
 
 /**
- * Returns a separate name under which the quota statements of an app wait for connections. Slow reads can hold all
- * connections that the app may use under its own name. A lease that waits behind slow reads refuses the other calls of
- * the app. Each app has at most one lease statement at a time.
+ * Quota statements of an app wait for connections under this name, not under the app's own name. Otherwise they would
+ * wait behind the app's slow reads, and all other calls of the app would be refused meanwhile. Each app has at most one
+ * lease statement at a time.
  */
 const turnOf = (app: string): string => `${app} quota`;
 
-/** Takes units from the bucket of an app (gateway.take_quota). `null` means that the app does not exist. */
+/** Takes units from the bucket of an app (gateway.take_quota). Returns `null` when the app does not exist. */
 export async function takeQuota(
   db: Database,
   app: string,
@@ -31,17 +31,20 @@ export async function takeQuota(
   return grant ?? null;
 }
 
-/** Takes units that were not leased, even from an empty bucket. The missing units become a debt of the app. */
+/**
+ * Takes units for work that was done without a lease. If the bucket has too few units, the rest becomes a debt of the
+ * app.
+ */
 export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
   await db.query(
     runFor(turnOf(app), sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`),
   );
 }
 
-/** True when the store answers but refuses writes, because it is read-only or its disk is full. */
+/** True when the store answers but cannot write, because it is read-only or its disk is full. */
 export const takesNoWrites = (error: unknown): boolean => /^(25006|53100)$/.test(sqlState(error));
 
-/** Reads the current state of an app's bucket and takes no units. `null` means that the app does not exist. */
+/** Reads the state of an app's bucket and takes no units. Returns `null` when the app does not exist. */
 export async function seeQuota(
   db: Database,
   app: string,

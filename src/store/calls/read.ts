@@ -7,12 +7,11 @@ import type { Projection, View } from '../../core/view.ts';
 import { type Access, guarded, type Proved } from './guard.ts';
 import { callerOf, projectionOf, type Reader, type Row } from './projection.ts';
 
-/** The data that every read of a call needs: authority, website and connections. */
 export type WebsiteAccess = Access & Reader;
 
 const YES = sql`true`;
 
-/** SQL with all conditions, except the id, that decide whether a row of `view` exists for this caller. */
+/** SQL conditions for the rows of `view` that exist for this caller, without the condition on the id. */
 export function scope(reader: Reader, view: View, extra: readonly Fragment[] = []): Fragment {
   const { authority, website } = reader;
   const { alias } = view;
@@ -27,7 +26,7 @@ export function scope(reader: Reader, view: View, extra: readonly Fragment[] = [
   );
 }
 
-/** Returns the native id in a public id. Throws `not_found` unless the public id names the reader's website. */
+/** Returns the native id from a public id. Throws `not_found` when the public id belongs to another website. */
 export function nativeId({ website }: Reader, view: View, id: string): string {
   const parsed = view.id === 'plain' ? { website: website.id, native: id } : parseId(id);
   if (!parsed || parsed.website !== website.id || !fitsBigint(parsed.native)) throw new Failure('not_found');
@@ -38,7 +37,9 @@ export function nativeId({ website }: Reader, view: View, id: string): string {
 export const visible = (reader: Reader, view: View, native: Fragment): Fragment =>
   sql`(SELECT true FROM ${raw(`${view.table} ${view.alias}`)} WHERE ${raw(view.alias)}.id = ${native} AND ${scope(reader, view)})`;
 
-/** SQL that is true if every record of a chain exists for the caller. Each record belongs to the previous record. */
+/**
+ * SQL that is true if every record of a chain exists for the caller. Each record must belong to the record before it.
+ */
 export function exists(reader: Reader, chain: readonly Within[]): Fragment {
   const links = chain.map(({ view, id, where }, i) => {
     const before = chain[i - 1];

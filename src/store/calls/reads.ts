@@ -11,10 +11,6 @@ import { readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
 import { readWebsites } from './websites.ts';
 
-/**
- * Returns the reads of one call. The caller keeps the proofs of all reads. Slow reads use `slow`. Reports try `replica`
- * first.
- */
 export function openReads(
   caller: Caller,
   access: WebsiteAccess,

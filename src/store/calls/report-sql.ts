@@ -6,7 +6,6 @@ import { LABEL, LABELS } from '../../views/report.ts';
 import type { Period } from '../../views/report-range.ts';
 import { callerOf } from './projection.ts';
 
-/** The classes of measures that a caller may see. A statement contains no column of the other classes. */
 export interface Seen {
   readonly content: boolean;
   readonly language: boolean;
@@ -19,7 +18,9 @@ export const seenBy = (grants: Grants): Seen => ({
   operators: holds(grants, both(DIRECTORY, PII)),
 });
 
-/** SQL for the first and the last local day of a report. `today` is the local day by the clock of the primary. */
+/**
+ * SQL for the first and the last local day of a report. `today` is the current local day by the clock of the primary.
+ */
 function days(period: Period): Fragment {
   switch (period.range) {
     case 'today':
@@ -40,8 +41,8 @@ const LIMIT = raw(String(LABELS + 1));
 const clipped = (label: string): Fragment => raw(`left(${label}, ${LABEL})`);
 
 /**
- * SQL for pairs of label and count, with the largest count first. The list holds one label more than a report shows.
- * This extra label tells the report that it must cut the list.
+ * SQL for pairs of label and count, largest count first. One more label is read than a report shows, so that the report
+ * knows when the list is cut.
  */
 const ranked = (from: Fragment, label: string): Fragment =>
   sql`(SELECT coalesce(jsonb_agg(jsonb_build_array(label, n) ORDER BY n DESC, label COLLATE "C"), '[]')
@@ -56,10 +57,13 @@ const named = (tenant: string, site: string): Fragment =>
   sql`base b JOIN platform.operator o ON o.tenant = ${tenant} AND o.site = ${site} AND o.id = b.operator_id`;
 
 /**
- * SQL that counts AI results. Only classified_count and resolved_count count conversations. OFFSET 0 makes PostgreSQL
- * look up the results by index. Without OFFSET 0, the planner cannot know how few rows `base` has, and can read the
- * whole table. Measured for a day of 880 conversations in a store of 50,000 results: 35 ms without OFFSET 0, and 16 ms
- * with it. Means have type numeric. This type is exact, so a mean does not depend on the order of rows.
+ * SQL that counts AI results. Only classified_count and resolved_count count conversations.
+ *
+ * OFFSET 0 makes PostgreSQL look up the results by index. Without it, the planner cannot know how few rows `base` has,
+ * and can read the whole table. Measured for a day of 880 conversations in a store of 50,000 results: 35 ms without
+ * OFFSET 0, and 16 ms with it.
+ *
+ * Means have the exact type numeric, so a mean does not depend on the order of rows.
  */
 const classified = (tenant: string, site: string): Fragment => sql`, results AS MATERIALIZED (
     SELECT b.id, a.topics, a.sentiment, a.confidence, a.resolution, a.first_contact_resolved, a.outcome
@@ -92,11 +96,13 @@ const CONTENT_SERIES: Fragment = sql`, to_jsonb(classified) AS classified,
          ${ranked(BASE, 'rating_label')} AS ratings`;
 
 /**
- * SQL for the whole report, as a join to `guard` that adds at most one row `r`. `now` is the moment that the report
+ * SQL for the whole report. It is joined to `guard` and adds at most one row, `r`. `now` is the time that the report
  * uses as the current time. Restrictions limit the rows of `base`, so no aggregate includes a row that the caller may
- * not see. Measured on PostgreSQL 15 with two shared cores, with 500,000 conversations and 500,000 results in the
- * store. A range with 50,000 AI conversations takes 0.65 s (0.25 s without content). A range with 11,000 takes 0.14 s,
- * and a range with 880 takes 0.02 s.
+ * not see.
+ *
+ * Measured on PostgreSQL 15 with two shared cores, in a store of 500,000 conversations and 500,000 results. A range
+ * with 50,000 AI conversations takes 0.65 s (0.25 s without content). A range with 11,000 takes 0.14 s, and a range
+ * with 880 takes 0.02 s.
  */
 export function reportJoin(
   authority: Authority,
@@ -113,8 +119,8 @@ export function reportJoin(
       FROM (SELECT w.name, w.time_zone, b.bucket_time_zone, z.zone, (${now} AT TIME ZONE z.zone)::date AS today
               FROM platform.website w
               CROSS JOIN LATERAL (SELECT coalesce(${timezone ?? null}::text, w.time_zone) AS bucket_time_zone) b
-              -- PostgreSQL reads the IANA names CET, MET, EET and WET as abbreviations. The abbreviations have no
-              -- summer time.
+              -- The IANA time zones CET, MET, EET and WET have summer time. PostgreSQL would read these names as
+              -- abbreviations, which have no summer time.
               CROSS JOIN LATERAL (SELECT CASE upper(b.bucket_time_zone)
                 WHEN 'CET' THEN 'Europe/Brussels' WHEN 'MET' THEN 'Europe/Brussels'
                 WHEN 'EET' THEN 'Europe/Athens' WHEN 'WET' THEN 'Europe/Lisbon' ELSE b.bucket_time_zone END AS zone) z
@@ -128,8 +134,8 @@ export function reportJoin(
            ${when(content, sql`, c.rating_label`)}
       FROM period p JOIN platform.conversation c ON c.tenant = ${tenant} AND c.site = ${site} AND c.ai_involved
        -- The index finds the days with two extra hours on each side. The condition on the local date then selects the
-       -- exact rows. Therefore a midnight that occurs twice (Havana in autumn) or never (Cairo in spring) needs no
-       -- special case.
+       -- exact rows. So a midnight that occurs twice (Havana in autumn) or never (Cairo in spring) needs no special
+       -- case.
        AND c.created_at >= (p.first::timestamp AT TIME ZONE p.zone) - interval '2 hours'
        AND c.created_at < ((p.last + 1)::timestamp AT TIME ZONE p.zone) + interval '2 hours'
        AND (c.created_at AT TIME ZONE p.zone)::date BETWEEN p.first AND p.last

@@ -28,9 +28,8 @@ const NO_CONTENT = {
   confidence_count: null,
 };
 
-/** The row of the report statement. An optional column is present when the caller has the grants for the column. */
 interface Row {
-  /** Name of the website. Null means that the website does not exist. */
+  /** The name of the website. Null means that the website does not exist. */
   name: string | null;
   time_zone: string;
   bucket_time_zone: string;
@@ -54,10 +53,11 @@ interface Row {
 }
 
 /**
- * Reads the AI conversation summary of the call's website. The read is one guarded statement on a connection for slow
- * reads. If a current replica is available, the replica answers instead. The primary then proves the authority, and
- * proves that it wrote everything that the replica read. Therefore a caller gets only data that the credential grants
- * at that moment, but the rows can be 10 s old.
+ * Reads the AI conversation summary of the call's website, in one guarded statement on a connection for slow reads.
+ *
+ * If a current replica is available, the replica answers. The primary then proves the authority, and proves that all
+ * data of the answer came from the primary. So a caller gets only data that the credential grants at that moment. But
+ * the data can be 10 s old.
  */
 export async function readReport(
   access: WebsiteAccess,
@@ -70,10 +70,10 @@ export async function readReport(
   const timezone = range.timezone === undefined ? undefined : zoneOf(range.timezone);
   const read = async (): Promise<{ readonly proof: Proof; readonly row: Row | undefined }> => {
     const lagging = await replica?.read<Row>(({ guard, now }) =>
-      // The guard of a replica does not name the app, so name the app here.
+      // The guard on a replica does not name the app whose connections the statement uses. So name the app here.
       runFor(authority.appId, sql`r.* FROM ${guard} ${reportJoin(authority, website, period, timezone, now)}`),
     );
-    // The replica perhaps does not have a new website yet. If a website is missing there, the primary answers.
+    // A new website may not be on the replica yet. If the replica does not have the website, the primary answers.
     if (lagging && lagging.name !== null) {
       const { proof, rows } = await guarded<{ written: boolean | null }>(access, sql`${written(lagging)} AS written`);
       if (rows[0]?.written) return { proof, row: lagging };
@@ -83,8 +83,8 @@ export async function readReport(
     return { proof, row: rows[0] };
   };
   const { proof, row } = await read().catch((error: unknown) => {
-    // PostgreSQL decides which time zones are valid, and refuses this zone. If the zone of the website is invalid, the
-    // caller can send another zone.
+    // PostgreSQL decides which time zones are valid, and has refused this one. If the website itself has an invalid
+    // zone, the caller can send another zone.
     if (sqlState(error) !== '22023') throw error;
     return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
   });
@@ -150,7 +150,6 @@ function summarize(row: Row): { summary: Report['summary']; truncated: boolean }
   return { summary, truncated };
 }
 
-/** Lists the paths of all nulls inside a value. */
 function* nulls(value: unknown, path: string): Generator<string> {
   if (value === null) yield path;
   else if (typeof value === 'object')

@@ -19,10 +19,7 @@ async function counted(db: Database, statement: Fragment): Promise<number> {
   return row?.count ?? 0;
 }
 
-/**
- * Counts conversations of a website with wrong totals. Stored totals (0002_totals.sql) are wrong when they differ from
- * the messages and AI results of the conversation.
- */
+/** Counts conversations whose stored totals (0002_totals.sql) differ from their messages and AI results. */
 export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
     db,
@@ -64,8 +61,8 @@ export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<numbe
   );
 
 /**
- * Counts wrong messages and files of a website. A message is wrong when its attachment count is wrong. A file is wrong
- * when its conversation is not the conversation of its message, or when content is missing.
+ * Counts messages with a wrong attachment count, and wrong files. A file is wrong when its message belongs to another
+ * conversation, or when content is missing.
  */
 export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
@@ -84,8 +81,8 @@ export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number
   );
 
 /**
- * The tables whose rows get their numbers from platform.reserve_ids. Each organization numbers its operators over all
- * websites.
+ * The tables whose records get their numbers from platform.reserve_ids. Operators have one numbering for all websites
+ * of an organization.
  */
 export const NUMBERED: readonly string[] = [
   ...['subsite', 'channel', 'team', 'contact', 'visitor', 'conversation', 'ai_feature', 'message', 'file', 'note'],
@@ -93,8 +90,8 @@ export const NUMBERED: readonly string[] = [
 ];
 
 /**
- * Counts the kinds of record of a website whose highest number is above the last reserved number. The next record of
- * such a kind would get a number that is already in use.
+ * Counts the kinds of record whose highest number is above the last reserved number. The next record of such a kind
+ * would get a number that is already in use.
  */
 export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(
@@ -112,7 +109,6 @@ export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<
    WHERE used.highest > coalesce(n.last, 0)`,
   );
 
-/** Returns websites whose journal has a gap. Every position between the first kept position and the head must exist. */
 export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
   db.query<{ id: string }>(sql`
     SELECT 'web_' || tenant || '_' || site AS id
@@ -123,7 +119,6 @@ export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
         OR j.held > 0 AND (j.low, j.high) IS DISTINCT FROM (h.trimmed + 1, h.position)
      ORDER BY tenant, site`);
 
-/** Counts receipts of a type that nobody can subscribe to. */
 export const unknownReceipts = (db: Database): Promise<number> =>
   counted(
     db,
@@ -133,14 +128,13 @@ export const unknownReceipts = (db: Database): Promise<number> =>
   );
 
 /**
- * Seconds until a replica has taken over a write with an expired lease, counted from the end of the lease
- * (gateway/upkeep.ts).
+ * A replica takes over a write at most this many seconds after the lease of the write has ended (gateway/upkeep.ts).
  */
 export const UPKEEP_LIMIT = 60;
 
 /**
- * Counts writes that are still pending long after their lease ended. Also counts old pending writes that never had a
- * lease.
+ * Counts writes that are still pending long after their lease has ended. Also counts old pending writes that never had
+ * a lease.
  */
 export const stuckOperations = (db: Database): Promise<number> =>
   counted(
@@ -150,9 +144,9 @@ export const stuckOperations = (db: Database): Promise<number> =>
   );
 
 /**
- * Counts notes of a website that the ledger of writes wrote but did not record completely. Such a note lacks its
- * acknowledged operation, or lacks its receipt in the kept part of the journal. One transaction writes the note, the
- * operation and the receipt with the same time. So the check can match them by time.
+ * Counts notes whose write was not recorded completely. The ledger of writes stores a note, its acknowledged operation
+ * and its receipt in one transaction, with the same time. The check finds notes that lack an operation with this time,
+ * or a receipt with this time in the kept part of the journal.
  *
  * The check covers only notes. A disposition, or an effect in another system, leaves no row to compare.
  */
@@ -177,10 +171,9 @@ export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<n
      WHERE w.at IS NULL OR w.at >= coalesce(kept.since, '-infinity')`,
   );
 
-/** Seconds within which a replica ends a task with an expired lease and deletes an expired task. */
+/** Within this many seconds, a replica ends each task with an expired lease and deletes each expired task. */
 const SWEPT = 5;
 
-/** Counts tasks that have not ended and that no process holds. */
 export const lapsedTasks = (db: Database): Promise<number> =>
   counted(
     db,
@@ -189,14 +182,12 @@ export const lapsedTasks = (db: Database): Promise<number> =>
            AND coalesce(lease_until, '-infinity') < now() - make_interval(secs => ${SWEPT}::integer)`,
   );
 
-/** Counts results of tasks that have not completed. */
 export const misplacedArtifacts = (db: Database): Promise<number> =>
   counted(
     db,
     sql`SELECT count(*)::integer AS count FROM gateway.task WHERE artifact IS NOT NULL AND state <> 'completed'`,
   );
 
-/** Counts tasks that are kept after their expiry, with or without a result. */
 export const expiredTasks = (db: Database): Promise<number> =>
   counted(
     db,
@@ -204,7 +195,6 @@ export const expiredTasks = (db: Database): Promise<number> =>
          WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`,
   );
 
-/** Counts tokens that are still active although their credential is revoked. */
 export const orphanedTokens = (db: Database): Promise<number> =>
   counted(
     db,
@@ -212,7 +202,6 @@ export const orphanedTokens = (db: Database): Promise<number> =>
          WHERE c.revoked_at IS NOT NULL AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
   );
 
-/** Counts active credentials that grant a website that does not exist. */
 export const missingWebsites = (db: Database): Promise<number> =>
   counted(
     db,
@@ -224,8 +213,8 @@ export const missingWebsites = (db: Database): Promise<number> =>
   );
 
 /**
- * Counts operators whom an active credential names as author but who cannot write. The operator is disabled, the
- * website is not granted, or the website belongs to another organization.
+ * Counts operators who cannot write although an active credential writes in their name. An operator cannot write when
+ * the operator is disabled, the website is not granted, or the website belongs to another organization.
  */
 export const uselessAuthors = (db: Database): Promise<number> =>
   counted(
@@ -238,7 +227,10 @@ export const uselessAuthors = (db: Database): Promise<number> =>
          WHERE c.revoked_at IS NULL AND NOT (p.enabled AND n.site = ANY (c.sites) AND n.tenant = a.tenant)`,
   );
 
-/** Counts an import that neither runs nor has finished, and the receipts that the import still owes to the journals. */
+/**
+ * Counts an import that neither runs nor has finished, and the receipts that this import has not appended to the
+ * journals yet.
+ */
 export const unfinishedImports = (db: Database): Promise<number> =>
   counted(
     db,
@@ -247,13 +239,13 @@ export const unfinishedImports = (db: Database): Promise<number> =>
                  WHERE NOT EXISTS (SELECT FROM gateway.import_run WHERE lease_until >= clock_timestamp())))::integer AS count`,
   );
 
-// The form of the gateway's secrets in text. A checksum tells whether such a text is a real secret (auth/tokens.ts).
-// Webhook secrets have no checksum.
+// The pattern of the gateway's secrets. Most secrets contain a checksum, which tells a real secret from a similar text
+// (auth/tokens.ts). Webhook secrets have no checksum.
 const SECRET = 'igw[a-z]{0,2}_(?:live_|test_)?[0-9A-Za-z]{49}|whsec_[0-9A-Za-z+/]{43}=';
 
 /**
- * Returns all texts in the gateway's own tables that look like a secret, with the name of the table. The search covers
- * text and bytes. Nobody may see the returned secrets.
+ * Returns every text in the gateway's own tables that looks like a secret, with the name of the table. The search
+ * covers text and bytes. The caller must show these texts to nobody.
  */
 export async function suspectedSecrets(db: Database): Promise<{ table: string; secret: string }[]> {
   const tables = await db.query<{ name: string; row: string }>(sql`
@@ -265,8 +257,8 @@ export async function suspectedSecrets(db: Database): Promise<{ table: string; s
      GROUP BY t.table_name ORDER BY t.table_name`);
   const found: { table: string; secret: string }[] = [];
   for (const { name, row } of tables) {
-    // The table names come from the catalog, and PostgreSQL has quoted the column names. So both are safe inside the
-    // statement.
+    // The table names come from the catalog, and PostgreSQL has quoted the column names. So both are safe in the SQL
+    // text.
     const rows = await db.query<{ secret: string }>(sql`
       SELECT m[1] AS secret
         FROM gateway.${raw(name)} x CROSS JOIN LATERAL regexp_matches(${raw(row)}, ${`(${SECRET})`}::text, 'g') AS m

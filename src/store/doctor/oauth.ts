@@ -2,15 +2,14 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** The checks of `gateway doctor` for people, consents and their tokens. More checks are in doctor.ts. */
 async function counted(db: Database, statement: Fragment): Promise<number> {
   const [row] = await db.query<{ count: number }>(statement);
   return row?.count ?? 0;
 }
 
 /**
- * Counts access tokens that can be used although their consent has ended. Also counts access tokens whose credential no
- * longer exists. doctor.ts counts the tokens of revoked credentials.
+ * Counts usable access tokens whose consent has ended or whose credential no longer exists. doctor.ts counts the tokens
+ * of revoked credentials.
  */
 export const outlivingTokens = (db: Database): Promise<number> =>
   counted(
@@ -24,7 +23,6 @@ export const outlivingTokens = (db: Database): Promise<number> =>
                 AND (c.id IS NULL OR c.revoked_at IS NOT NULL OR c.expires_at <= now() OR c.credential_id <> t.credential_id)))`,
   );
 
-/** Counts sessions and active consents of people who may no longer consent. */
 export const unentitledPeople = (db: Database): Promise<number> =>
   counted(
     db,
@@ -34,7 +32,7 @@ export const unentitledPeople = (db: Database): Promise<number> =>
               WHERE c.revoked_at IS NULL AND c.expires_at > now() AND NOT (${mayConsent})))::integer AS count`,
   );
 
-/** Counts consents with more than one usable refresh token. A consent may have only one usable refresh token. */
+/** Counts consents with several usable refresh tokens. A consent may have only one. */
 export const splitFamilies = (db: Database): Promise<number> =>
   counted(
     db,

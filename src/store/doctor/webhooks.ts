@@ -1,14 +1,12 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** The checks of `gateway doctor` for webhooks. More checks are in doctor.ts. */
-
-/** Seconds until a replica has repeated a lost delivery, counted from the end of the lease. */
+/** A replica repeats a lost delivery at most this many seconds after the lease of the delivery has ended. */
 const TAKEN_UP = 60;
 
 /**
- * Counts deliveries whose lease ended without another attempt. Deliveries of a held event family wait, so they do not
- * count.
+ * Counts deliveries whose lease has ended without another attempt. Deliveries of a held event family wait on purpose,
+ * so they do not count.
  */
 export async function lapsedDeliveries(db: Database): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
@@ -20,7 +18,7 @@ export async function lapsedDeliveries(db: Database): Promise<number> {
 }
 
 /**
- * Counts enabled endpoints that get nothing, because their credential has ended or may not get the website's events.
+ * Counts enabled endpoints that get no events, because their credential has ended or may not get the website's events.
  */
 export async function unpermittedEndpoints(db: Database): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`

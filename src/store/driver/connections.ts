@@ -4,36 +4,32 @@ import { Line } from '../../core/line.ts';
 interface Connection {
   readonly driver: postgres.Sql;
   readonly madeAt: number;
-  /** The app that uses the connection. OWN stands for the gateway itself, and `undefined` for an idle connection. */
+  /** The app that uses the connection. OWN: the gateway itself uses it. `undefined`: the connection is idle. */
   app: string | undefined;
-  /** The time at which the last statement on the connection ended, on the clock of `performance.now()`. */
+  /** When the last statement on the connection ended, in milliseconds of `performance.now()`. */
   givenAt: number;
-  /** The texts of the statements that the connection has prepared. */
   readonly prepared: Set<string>;
 }
 
-/** A statement that waits for a connection. */
 interface Waiting {
   readonly app: string;
   readonly resolve: (driver: postgres.Sql) => void;
   readonly reject: (error: Error) => void;
 }
 
-/**
- * The age in milliseconds after which a connection is replaced, because the memory of a PostgreSQL backend only grows.
- */
+/** Milliseconds after which a connection is replaced, because the memory of a PostgreSQL backend only grows. */
 const LIFETIME = 45 * 60_000;
 /**
- * The number of prepared statements after which a connection is replaced. PostgreSQL keeps each prepared statement for
- * the life of the connection, about 100 KB. One read credential made 4,096 prepared statements by combining the filters
- * of the conversations list. These statements took 416 MB in two backends (22 November 2026). A gateway in normal use
- * has some hundred prepared statements.
+ * After this many prepared statements, a connection is replaced. PostgreSQL keeps each prepared statement until the
+ * connection ends, about 100 KB. With combinations of filters of the conversations list, one read credential made 4,096
+ * prepared statements, which took 416 MB in two backends (22 November 2026). A gateway in normal use has some hundred
+ * prepared statements.
  */
 const PREPARED = 300;
-/** The number of statements of one app that can wait, for each connection of the pool. */
+/** The largest number of waiting statements of one app is this number, times the number of connections in the pool. */
 const WAITING = 128;
 
-/** The app name of the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
+/** The app name for the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
 export const OWN = '';
 
 /**
@@ -53,28 +49,24 @@ export const OWN = '';
 export class Connections {
   readonly #connect: () => postgres.Sql;
   readonly #size: number;
-  /**
-   * The idle connections. The connection that was used last is used next, because it has prepared the most statements.
-   */
+  /** The connection that was used last is used next, because it has prepared the most statements. */
   readonly #idle: Connection[] = [];
   /**
-   * All connections, idle and busy. Each connection stores the app that uses it. A second Map of busy connections would
-   * keep garbage in memory (core/line.ts).
+   * All connections, idle and busy. Each entry names the app that uses the connection. A second Map for busy
+   * connections would leave garbage in memory (core/line.ts).
    */
   readonly #living = new Map<postgres.Sql, Connection>();
   readonly #waiting = new Line<Waiting>();
   #restingUntil = 0;
   #closed = false;
 
-  /** Opens at most `size` connections with `connect`. A connection is opened only when a statement needs it. */
   constructor(size: number, connect: () => postgres.Sql) {
     this.#size = size;
     this.#connect = connect;
   }
 
   /**
-   * Returns an idle or new connection. Returns `undefined` when the app can have no connection now. Throws
-   * CONNECTION_ENDED after `close`.
+   * Returns an idle or a new connection, or `undefined` when the app must wait. Throws CONNECTION_ENDED after `close`.
    */
   take(app: string): postgres.Sql | undefined {
     if (this.#closed) throw ended();
@@ -83,8 +75,8 @@ export class Connections {
   }
 
   /**
-   * Returns a connection when the app's turn comes. Rejects with `late` after `milliseconds`, or at once when too many
-   * statements of the app wait.
+   * Returns a connection when it is the app's turn. Rejects with `late` after `milliseconds`. Rejects with `late` at
+   * once when too many statements of the app are waiting.
    */
   wait(app: string, milliseconds: number, late: () => Error): Promise<postgres.Sql> {
     if (this.#waiting.of(app) >= WAITING * this.#size) return Promise.reject(late());
@@ -104,15 +96,15 @@ export class Connections {
           reject(error);
         },
       };
-      // A busy process may not have read the answer from its socket yet. So the process reads the socket once more
-      // before the time-out counts.
+      // A busy process reads its sockets late, so the answer may already be there. Read the socket once more before the
+      // time-out counts.
       const timer = setTimeout(() => setImmediate(() => waiting.reject(late())), milliseconds);
       this.#waiting.add(app, waiting);
     });
   }
 
   /**
-   * Takes a connection back after its statement. `text` is the prepared statement that ran, or `undefined` when the
+   * Takes a connection back after its statement. `text` is the SQL text that was prepared, or `undefined` when the
    * statement was not prepared.
    */
   give(driver: postgres.Sql, text?: string): void {
@@ -141,8 +133,8 @@ export class Connections {
   }
 
   /**
-   * Handles a connection that could not be opened. The pool opens no other connection for `milliseconds`. Returns true
-   * when other connections are open.
+   * Called when a connection could not be opened. The pool opens no connections for the next `milliseconds`. Returns
+   * true when other connections are open.
    */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
     if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
@@ -151,12 +143,10 @@ export class Connections {
     return this.#living.size > 0;
   }
 
-  /** Rejects every waiting statement with the error. */
   refuse(error: Error): void {
     for (const waiting of this.#waiting.all()) waiting.reject(error);
   }
 
-  /** Closes all connections. Running statements have `seconds` to end. */
   async close(seconds: number): Promise<void> {
     this.#closed = true;
     this.refuse(ended());
@@ -166,7 +156,6 @@ export class Connections {
     await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
   }
 
-  /** True when a connection is idle or can be opened. */
   get #room(): boolean {
     if (this.#idle.length > 0) return true;
     return this.#living.size < this.#size && performance.now() >= this.#restingUntil;
@@ -191,13 +180,11 @@ export class Connections {
     return connection;
   }
 
-  /** Closes a connection at once, because nobody waits for an answer on the connection. */
   #end(driver: postgres.Sql): void {
     this.#living.delete(driver);
     void driver.end({ timeout: 0 }).catch(() => undefined);
   }
 
-  /** Returns true when the app holds less than its share of the connections. */
   #may(app: string): boolean {
     if (app === OWN) return true;
     let held = 0;

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 
-/** The two driver options that the driver's own `listen` uses. The driver's types lack part of them. */
+/** Two options that the driver uses in its own `listen`. The driver's types declare only part of them. */
 export interface Heard {
   onnotify(channel: string, payload: string): void;
   onclose(): void;
@@ -11,11 +11,11 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Milliseconds between two attempts to listen, and after a lost connection. */
+/** Milliseconds between two attempts to listen. The first attempt after a lost connection also waits for this time. */
 const BACKOFF = 250;
 /**
- * Milliseconds between two test queries to the server. A server that has vanished sends nothing, so only a test query
- * detects the loss.
+ * Milliseconds between two test queries. A server that has vanished sends nothing, so only a test query can detect
+ * this.
  */
 const STILL_THERE = 10_000;
 
@@ -23,14 +23,13 @@ interface ListenOptions {
   readonly connect: (events: Heard) => postgres.Sql;
   readonly channel: string;
   readonly heard: (payload: string) => void;
-  /** Milliseconds to wait for an answer of the server. */
   readonly patience: number;
 }
 
 /**
- * Listens on a channel of PostgreSQL until `close`. The driver's own `listen` gives up when the server refuses the
- * first attempt after a lost connection. The driver also gives the state of the lost connection to the next connection.
- * So each connection here belongs to a separate driver pool.
+ * Listens on a channel of PostgreSQL until `close`. The driver's own `listen` has two defects. It gives up when its
+ * first attempt after a lost connection is refused. And it gives the state of the lost connection to the next
+ * connection. So each connection here has its own driver pool.
  */
 export function listenOn({ connect, channel, heard, patience }: ListenOptions): Listening {
   const stop = new AbortController();
@@ -56,17 +55,17 @@ export function listenOn({ connect, channel, heard, patience }: ListenOptions): 
         await answered('SELECT 1');
       }
     } finally {
-      // The end of the pool is not awaited. With a server that has vanished, closing would take the whole time-out. An
-      // error of the end is dropped, because nobody uses the connection again.
+      // Do not wait for the end of the pool. If the server has vanished, this would take the whole time-out. Ignore the
+      // error, because the connection is never used again.
       pool.end({ timeout: 1 }).catch(() => undefined);
     }
   };
   const ended = (async () => {
     while (!stop.signal.aborted) {
-      // The connection can be lost, refused or closed by this process. The answer to each case is the next attempt, so
-      // the error is dropped.
+      // The connection was refused, lost, or closed by this process. In each case the next attempt follows, so the
+      // error is ignored.
       await once().catch(() => undefined);
-      // Only `close` aborts the pause, so the error is dropped.
+      // Only `close` aborts the pause. Ignore the error.
       await pause(BACKOFF, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
     }
   })();

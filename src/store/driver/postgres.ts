@@ -8,31 +8,30 @@ import { type ConnectOptions, sessionSettings } from './settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
 
 /**
- * The only access to PostgreSQL. Every call is ONE statement, and PostgreSQL runs a statement atomically. The gateway
- * uses no transaction, no reserved connection and no COPY, for two reasons. After a lost connection, `postgres` 3.4.9
- * can commit the rest of a transaction on another connection. The driver can also end the process when the server dies
- * inside a transaction.
+ * The only access to PostgreSQL. Every call is ONE statement, which PostgreSQL runs atomically. The gateway uses no
+ * transaction, no reserved connection and no COPY, because the driver (`postgres` 3.4.9) has two defects. After a lost
+ * connection, it can commit the rest of a transaction on another connection. When the server dies inside a transaction,
+ * it can end the process.
  */
 export interface Database {
   /**
-   * Runs one statement. Each connection prepares the statement once. The statement waits for the turn of its app and
-   * counts against the app's share of connections.
+   * Runs one statement, which each connection prepares once. The statement waits for its app's turn and counts against
+   * the app's share of the connections.
    */
   query<Row extends object>(statement: Fragment): Promise<Row[]>;
   /**
-   * Runs a statement that changes nothing, like `query`. When the connection is lost, the statement is sent once more.
-   * One lost connection does not mean that the server is down.
+   * Like `query`, but only for statements that change nothing. When the connection is lost, the statement is sent once
+   * more, because the server itself may still be up.
    */
   read<Row extends object>(statement: Fragment): Promise<Row[]>;
   /**
-   * Runs a whole SQL script through the simple query protocol. The script is one implicit transaction and has no
-   * parameters.
+   * Runs an SQL script with the simple query protocol. The script is one implicit transaction and has no parameters.
    */
   script(text: string): Promise<void>;
   /**
-   * Listens to a channel on a separate connection. A lost connection is opened again. `heard` gets the payload of each
-   * notification. `heard` also gets '' each time that listening starts. Earlier notifications can be lost, so the
-   * caller then looks for changes. Nothing may depend on a notification.
+   * Listens to a channel on a separate connection, which is opened again when it is lost. `heard` gets the payload of
+   * each notification. `heard` gets '' each time that listening starts. The caller must then look for changes itself,
+   * because notifications may have been lost. Nothing may depend on a notification.
    */
   listen(channel: string, heard: (payload: string) => void): Listening;
   close(): Promise<void>;
@@ -40,12 +39,12 @@ export interface Database {
 
 /** Milliseconds to wait for an answer after PostgreSQL should have cancelled the statement. */
 const GRACE = 500;
-/** Milliseconds between two attempts to reach a server that is down or has no connection left. */
+/** Milliseconds until the next attempt when the server is down or has no free connection. */
 const BACKOFF = 250;
 
 /**
- * Returns the socket folder when the address has a folder in place of the host (`%2Ftmp%2Fpg`, as in libpq). The driver
- * does not read such an address.
+ * The socket folder, if the address has a folder in place of the host (`%2Ftmp%2Fpg`, as in libpq). The driver does not
+ * understand such an address.
  */
 function socketOf(address: string): { host?: string } {
   const host = decodeURIComponent(new URL(address).hostname);
@@ -61,17 +60,17 @@ export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: 1,
-    // The driver's default waits up to 20 s between attempts. A caller needs its 503 now, and an answer soon after the
-    // server is back.
+    // By default, the driver waits up to 20 s between attempts to connect. That is too long: a caller needs its 503 at
+    // once, and its data soon after the server is back.
     backoff: () => 0,
-    // The time-out for connecting is shorter than the caller's wait. Otherwise a connection that is given up during its
-    // TLS handshake would stay open and unused.
+    // This time is shorter than a caller's wait. Otherwise a connection that is dropped during its TLS handshake would
+    // stay open and unused.
     connect_timeout: Math.min(5, options.statementTimeout / 1000),
-    // The class Connections closes old connections itself.
+    // The class Connections replaces old connections, so the driver does not.
     max_lifetime: null,
     onnotice: () => undefined,
-    // The driver's own look-up of array types is switched off, because its failure is not caught. When a backend ends
-    // during that look-up, the failure ends the process. The array types of the gateway are known.
+    // The driver's own look-up of array types is off, because nobody catches its failure. If a backend ends during the
+    // look-up, the failure ends the process. The gateway knows its array types.
     fetch_types: false,
     types: {
       arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
@@ -94,10 +93,9 @@ export function openDatabase(options: ConnectOptions): Database {
   const listeners = new Set<Listening>();
   const statementOf = openStatements();
   const connections = new Connections(options.connections, connect);
-  // After a refusal, all statements fail at once until this time. More connection attempts do not help a server that is
-  // starting.
+  // After a refusal, all statements fail at once until this time. A server that is starting gets no more attempts to
+  // connect.
   let downUntil = 0;
-  /** The most milliseconds that a caller waits for its statement. */
   const limit = options.statementTimeout + GRACE;
 
   const unreachable = (cause: unknown): StoreUnreachable =>
@@ -105,8 +103,8 @@ export function openDatabase(options: ConnectOptions): Database {
   const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
 
   /**
-   * Fails all waiting statements, and all statements that arrive within BACKOFF. Each of these statements would get the
-   * same refusal.
+   * Fails all waiting statements, and all statements that arrive within BACKOFF. The server would refuse each of them
+   * too.
    */
   const down = (error: unknown): void => {
     downUntil = performance.now() + BACKOFF;
@@ -114,8 +112,8 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * Returns a connection to the pool after a failure, or closes the connection. The connection is still good only when
-   * the server itself refused the statement.
+   * Handles the connection of a failed statement. If the server itself refused the statement, the connection goes back
+   * to the pool. Otherwise the connection is closed.
    */
   const giveBack = (used: postgres.Sql, error: unknown): void => {
     const state = sqlState(error);
@@ -127,9 +125,9 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * Waits for a connection. Returns the connection and the milliseconds that remain for the statement. At least a
-   * quarter of the limit and at least a second remain, but at most half of a short limit. So under lasting overload, no
-   * statement starts when its caller is about to time out.
+   * Waits for a connection. Returns the connection and the milliseconds that are left for the statement. The wait
+   * leaves at least a quarter of the limit for the statement, and at least a second. When the limit is short, the wait
+   * leaves half of it. So under overload, no statement starts just before its caller gives up.
    */
   const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
@@ -139,11 +137,11 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * Runs a statement and gives the connection up when no answer comes in time. A silent server does not end a statement
-   * at its time-out, so this function waits half a second longer.
+   * Runs a statement, and drops the connection when no answer comes in time. PostgreSQL normally ends the statement at
+   * its time-out. This function waits half a second longer, and then the server counts as silent.
    *
-   * The statement may still run afterwards. The gateway cannot cancel the statement, because the driver's cancel can
-   * end the process or hit the next statement. So a caller that repeats a write must repeat its idempotency key.
+   * The statement may still run afterwards. The gateway cannot cancel it, because the driver's cancel can end the
+   * process or hit the next statement. So a caller that repeats a write must repeat its idempotency key.
    */
   const inTime = <Row extends object>(used: postgres.Sql, left: number, { text, parameters }: Sent): Promise<Row[]> =>
     new Promise((resolve, reject) => {
@@ -151,15 +149,16 @@ export function openDatabase(options: ConnectOptions): Database {
       let timer: NodeJS.Timeout | undefined;
       let over = false;
       const after = (milliseconds: number, what: () => void): void => {
-        // A busy process may not have read the answer from its socket yet. So the process reads the socket once more
-        // before the time-out counts.
+        // A busy process reads its sockets late, so the answer may already be there. Read the socket once more before
+        // the time-out counts.
         timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
       };
       const silent = (): void => {
         connections.lose(used, began);
         reject(late(SILENT));
       };
-      // A caller that has waited in line gets its error now. The connection counts as silent only after the full limit.
+      // The caller has already waited for a connection, so the caller gets an error now. The connection gets the full
+      // limit before it counts as silent.
       const impatient = (): void => {
         reject(late(QUEUED));
         after(limit - left, silent);
@@ -170,7 +169,8 @@ export function openDatabase(options: ConnectOptions): Database {
         clearTimeout(timer);
       };
       const rows = collecting<Row>();
-      // The caller names the shape of the row, as with any SQL. A golden schema and the output checks verify the shape.
+      // The caller declares the type of the rows, as with any SQL. A golden schema and the output checks verify the
+      // type.
       const statement = used.unsafe<Row[]>(text, parameters, { prepare });
       statement.forEach(rows.add).then(
         () => {

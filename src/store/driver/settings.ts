@@ -1,9 +1,8 @@
 export interface ConnectOptions {
-  /** The address of the server: a DATABASE_URL, or the socket of the embedded store. */
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
   /**
-   * The address of the server itself, when `target` is a pooler in transaction mode. Then the gateway sends no
-   * settings, and LISTEN goes to the server. Statements are prepared only when the pooler's address has `prepare=true`.
+   * The direct address of the server, when `target` is a pooler in transaction mode. Then the gateway sends no
+   * settings, and LISTEN uses this address. Statements are prepared only when the pooler's address has `prepare=true`.
    */
   readonly direct?: string | undefined;
   readonly connections: number;
@@ -11,15 +10,15 @@ export interface ConnectOptions {
   readonly statementTimeout: number;
   readonly name: string;
   /**
-   * True for a pool whose statements only look rows up by key. Such statements use the indexes, even if the tables were
+   * True for a pool that only looks up rows by key. Its statements always use the indexes, even if the tables were
    * small when PostgreSQL planned the statements.
    */
   readonly keyed?: boolean;
 }
 
 /**
- * The settings of every connection. A pooler has its own connections to the server. A pooler knows only three of these
- * settings (manual of PgBouncer).
+ * The settings of every connection. A pooler gets only the first three, because it knows no others (manual of
+ * PgBouncer).
  */
 export const sessionSettings = ({
   name,
@@ -33,22 +32,22 @@ export const sessionSettings = ({
   DateStyle: 'ISO',
   ...(direct === undefined && {
     statement_timeout: statementTimeout,
-    // The work at a commit (0005_capture.sql) has no other time-out.
+    // No other time-out limits the work at a commit (0005_capture.sql).
     lock_timeout: statementTimeout,
-    // A gateway that is cut off inside a transaction must not keep row locks.
+    // If the gateway is cut off inside a transaction, PostgreSQL must release the row locks.
     idle_in_transaction_session_timeout: 30_000,
-    // A gateway that vanishes silently from a TCP connection must not keep row locks either. The values are the seconds
-    // until the first probe, the seconds between probes, and the number of probes.
+    // If the gateway vanishes from a TCP connection, PostgreSQL must also release the row locks. The values: seconds
+    // until the first probe, seconds between probes, number of probes.
     tcp_keepalives_idle: 5,
     tcp_keepalives_interval: 2,
     tcp_keepalives_count: 3,
-    // Functions that wait for a lock must see the changes that committed during the wait.
+    // A function that waits for a lock must see the changes that were committed during the wait.
     default_transaction_isolation: 'read committed',
-    // JIT compiles the plan of a statement. In every measured statement, compiling took longer than running. For one
-    // statement of an import, compiling took 2.5 s longer.
+    // JIT compiles the plan of a statement before the statement runs. In every measured statement, compiling took
+    // longer than running. In one statement of an import, the difference was 2.5 s.
     jit: 'off',
-    // By default PostgreSQL never prefers a generic plan for statements with arrays. A plan that was made for a small
-    // table also keeps scanning the table after the table has grown.
+    // By default, PostgreSQL never prefers a generic plan for statements with arrays. And a plan that was made for a
+    // small table keeps scanning the table after the table has grown.
     ...(keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
   }),
 });

@@ -1,12 +1,11 @@
 import { compile, type Fragment, type Value } from '../../core/sql.ts';
 
 /**
- * Statements on their way to the driver, and rows on their way back. V8 allocates a closure in the old generation when
- * the code assigns a new function directly to a property. The driver's `Query` makes two such closures. So each
+ * Keeps the rows of a statement out of long-lived memory. V8 allocates a closure in the old generation when a new
+ * function is assigned directly to a property. The driver's `Query` makes two such closures. Through them, each
  * statement would keep its text and rows in memory until the next major collection.
  *
- * Of 52 MB of rows, 34 MB reached the old generation. After the rows were moved out of the closures' reach, only 1.7 MB
- * did.
+ * Measured: of 52 MB of rows, 34 MB reached the old generation. With this file, 1.7 MB did.
  */
 
 type Parameter = string | number | boolean | null | Date | Uint8Array;
@@ -16,10 +15,9 @@ export interface Sent {
   readonly parameters: Parameter[];
 }
 
-/** The most statement texts that are kept. A gateway in normal use has some hundred. */
+/** The largest number of SQL texts that are kept. A gateway in normal use has some hundred. */
 const TEXTS = 2_000;
 
-/** Returns a function that compiles SQL fragments. Statements with the same text share one string. */
 export function openStatements(): (fragment: Fragment) => Sent {
   const texts = new Map<string, string>();
   const one = (text: string): string => {
@@ -37,18 +35,14 @@ export function openStatements(): (fragment: Fragment) => Sent {
 
 const isList = (value: Value): value is readonly (string | number | null)[] => Array.isArray(value);
 
-/**
- * Converts a value to a parameter. An array becomes an array literal of PostgreSQL, and the statement casts the literal
- * to its type.
- */
 const parameter = (value: Value): Parameter =>
   isList(value)
     ? `{${value.map((one) => (one === null ? 'NULL' : `"${String(one).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
     : value;
 
 /**
- * Collects the rows of a statement from the driver. The driver keeps a reference to `add`. After `taken`, this
- * reference no longer leads to the rows.
+ * The driver adds rows with `add` and keeps a reference to this function. After `taken`, the rows cannot be reached
+ * through the reference.
  */
 export function collecting<Row>(): { readonly add: (row: Row) => void; readonly taken: () => Row[] } {
   let rows: Row[] = [];

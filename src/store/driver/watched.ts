@@ -1,18 +1,14 @@
 import type { Database } from './postgres.ts';
 
-/** A pool of connections, with the number of its statements that have no answer yet. */
 export interface Pool {
   readonly name: string;
   readonly connections: number;
   readonly running: number;
 }
 
-/**
- * A callback for the start of a statement. The callback returns a function that must be called when the statement ends.
- */
+/** Called when a statement starts. The returned function must be called when the statement ends. */
 export type OnStatement = (pool: string) => (failed: boolean) => void;
 
-/** Returns the same database with a count of its running statements. */
 export function watched(
   db: Database,
   { name, connections, onStatement }: { name: string; connections: number; onStatement?: OnStatement | undefined },
@@ -25,8 +21,7 @@ export function watched(
       running--;
       ended?.(failed);
     };
-    // The function returns the original promise. One more promise in the path of each statement would cost measurable
-    // time.
+    // Return the original promise, because one more promise for each statement would cost measurable time.
     answer.then(
       () => over(false),
       () => over(true),

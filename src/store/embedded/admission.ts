@@ -10,12 +10,12 @@ const MAP = 'gateway';
 const HEAD = '# Written by the gateway at each start.\n';
 
 /**
- * Writes the files that say who can connect to the cluster: root and the user of this process. PostgreSQL asks the
- * kernel for the user at the other end of its socket. The closed folder alone does not keep out other processes of the
- * server's user.
+ * Writes the files that say who may connect to the cluster: root and the user of this process. PostgreSQL asks the
+ * kernel for the user behind a socket connection. The closed folder alone is not enough, because it does not keep out
+ * other processes of the server's user.
  *
- * With `keep`, all users that were admitted before stay admitted. A running server needs this. Returns true when a file
- * changed.
+ * With `keep`, all users that were admitted before stay admitted, as a running server needs. Returns true when a file
+ * has changed.
  */
 export function admit(
   cluster: string,
@@ -24,11 +24,11 @@ export function admit(
   const identities = join(cluster, 'pg_ident.conf');
   const us = ourName();
   const names = new Set(['root', ...(us === undefined ? [] : [us]), ...(keep ? admitted(identities) : [])]);
-  // PostgreSQL 15 has no keyword for all roles in this file. So the two roles that a gateway connects as are named.
+  // PostgreSQL 15 has no keyword for all roles in the map of users. So name the two roles that a gateway uses.
   const roles = binaries.major >= 16 ? ['all'] : ['gateway', 'postgres'];
   const lines = [...names].flatMap((name) => roles.map((role) => `${MAP} "${name}" ${role}\n`));
-  // A user without a name cannot be told apart from other users by name. In this case the user also runs the server and
-  // owns the folder.
+  // PostgreSQL cannot tell a user without a name from other users. But such a user also runs the server and owns the
+  // folder.
   const method = us === undefined ? 'trust' : `peer map=${MAP}`;
   const changed = [
     replace(identities, HEAD + lines.join(''), account),
@@ -38,8 +38,8 @@ export function admit(
 }
 
 /**
- * Returns the name of the current user as PostgreSQL looks it up. Returns `undefined` in a container whose user has no
- * entry in /etc/passwd.
+ * The name of the current user, as PostgreSQL looks it up. `undefined` when the user has no entry in /etc/passwd, for
+ * example in a container.
  */
 export function ourName(): string | undefined {
   try {
@@ -49,7 +49,6 @@ export function ourName(): string | undefined {
   }
 }
 
-/** Returns the names of the users that were admitted at an earlier start. */
 function admitted(identities: string): string[] {
   const text = read(identities);
   if (text?.startsWith(HEAD) !== true) return [];
@@ -57,8 +56,8 @@ function admitted(identities: string): string[] {
 }
 
 /**
- * Replaces a file by a new file. The old file is not written, because the server's user may have put a link in its
- * place. Returns true when the new text differs from the old text.
+ * Replaces a file by a new file. Does not write into the old file, because the server's user may have put a link in its
+ * place. Returns true when the text has changed.
  */
 function replace(path: string, text: string, account: Account | undefined): boolean {
   if (read(path) === text) return false;

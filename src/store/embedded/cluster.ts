@@ -18,21 +18,21 @@ import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
 /**
- * The name of the cluster's superuser. The gateway itself connects as the owner of its database, without special
+ * The superuser of the cluster. The gateway itself connects as another role, which owns its database and has no special
  * rights.
  */
 export const superuser = 'postgres';
 
 /**
- * The path of the data folder for PostgreSQL. In every PostgreSQL process, file descriptor 4 is the data folder. So
- * PostgreSQL needs no right to enter the folders above the data folder.
+ * The path of the data folder inside every PostgreSQL process, where file descriptor 4 is the open data folder. So
+ * PostgreSQL needs no right to enter the folders above it.
  */
 export const inheritedFolder = '/proc/self/fd/4';
 
 const unfinished = 'postgres.init-';
 
 /**
- * Returns true when the folder holds a cluster. Throws when the folder holds other files, or a cluster of another major
+ * True when the folder holds a cluster. Throws when the folder holds other files, or a cluster of another major
  * version.
  */
 export function clusterExists(cluster: string, { major, version }: Binaries): boolean {
@@ -62,9 +62,9 @@ export function clusterExists(cluster: string, { major, version }: Binaries): bo
 }
 
 /**
- * Makes a cluster in a temporary folder and then renames the folder. So a killed initdb leaves only the temporary
- * folder, and the next call removes it. The caller holds the lock `guard`, and initdb inherits the lock. So an orphaned
- * initdb keeps other processes out.
+ * Makes a cluster in a temporary folder and then renames the folder. If initdb is killed, only the temporary folder is
+ * left, and the next call removes it. The caller must hold the lock `guard`. initdb inherits the lock, so an initdb
+ * without a parent process still keeps other processes out.
  */
 export async function makeCluster(
   cluster: string,

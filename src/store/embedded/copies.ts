@@ -20,8 +20,8 @@ import { errorCode } from './unavailable.ts';
 
 /**
  * Makes missing links between the libraries of the npm package. Returns true when all links exist. npm packages cannot
- * hold links, so an install script usually makes them. Where install scripts are disabled, this function makes the
- * links, unless the folder is read-only.
+ * contain links, so an install script usually makes them. This function makes them where install scripts are disabled.
+ * It cannot do so in a read-only folder.
  */
 export function linksComplete(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
@@ -43,8 +43,8 @@ export function linksComplete(native: string): boolean {
 
 /**
  * Returns a copy of the package (`<folder>/native`) that the account can run. The copy is in the data folder, or else
- * in a public temporary folder. The copy is made under another name and then renamed, so the copy is complete or
- * absent. A copy has 60 MB and takes about 0.1 s.
+ * in a public temporary folder. It is made under another name and then renamed, so no incomplete copy is ever used. A
+ * copy has 60 MB and takes about 0.1 s.
  */
 export async function copyForOthers(
   native: string,
@@ -63,8 +63,8 @@ export async function copyForOthers(
       try {
         fill(join(aside, 'native'), native);
         chmodSync(aside, 0o755);
-        // A damaged copy of this user is removed. If the folder belongs to another user, the rename fails, and the loop
-        // tries the next place.
+        // Remove a damaged copy of this user. A folder of another user cannot be replaced, so the rename fails and the
+        // loop tries the next place.
         if (ours(place, us)) rmSync(place, { recursive: true, force: true });
         renameSync(aside, place);
       } finally {
@@ -79,8 +79,8 @@ export async function copyForOthers(
 }
 
 /**
- * Returns true when no other user can replace our folder in the given folder. If other users can write in the given
- * folder, it needs the sticky bit.
+ * True when no other user can replace the gateway's folder inside the given folder. If other users can write to the
+ * given folder, the given folder must have the sticky bit.
  */
 function keeps(folder: string): boolean {
   const stat = statSync(folder, { throwIfNoEntry: false });
@@ -94,8 +94,8 @@ async function canEnter(folder: string, account: Account | undefined): Promise<b
 }
 
 /**
- * Returns true when the copy belongs to us, is not writable by others, and has as many bytes as the package. A cleaner
- * of /tmp may have removed files, so the bytes are counted.
+ * True when the copy belongs to the user of this process, others cannot write to it, and it has as many bytes as the
+ * package. The bytes are counted because a cleaner of /tmp may have removed files.
  */
 function intact(place: string, native: string, us: number): boolean {
   const copy = join(place, 'native');
@@ -110,7 +110,7 @@ function ours(place: string, us: number): boolean {
 function fill(target: string, native: string): void {
   cpSync(native, target, { recursive: true, verbatimSymlinks: true, filter: needed });
   chmodSync(target, 0o755);
-  // The account must be able to read all files and run the programs, no matter which umask the install had.
+  // The account must be able to read all files and run the programs, even if the umask of the installation was strict.
   for (const entry of readdirSync(target, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name);
     if (entry.isDirectory()) chmodSync(path, 0o755);
@@ -128,7 +128,7 @@ function bytesIn(folder: string): number {
   return bytes;
 }
 
-/** Returns false for static archives, because they only serve to link C programs. */
+/** Static archives only serve to link C programs, so they are not needed. */
 function needed(path: string): boolean {
   return !path.endsWith('.a');
 }

@@ -14,14 +14,13 @@ import { dirname, join } from 'node:path';
 
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** The callbacks by which a start tells what it did and what the operator must do. */
 export interface Told {
   readonly log: (message: string) => void;
   /** Receives warnings. Undefined when the serving process has already given the warnings. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-/** Makes the data folder (mode 0700) if it does not exist. Checks that this process may write in the folder. */
+/** Makes the data folder (mode 0700) if it does not exist. Checks that this process may write to the folder. */
 export function prepareDataDir(dataDir: string): void {
   try {
     makeFolder(dataDir);
@@ -34,27 +33,26 @@ export function prepareDataDir(dataDir: string): void {
   }
 }
 
-/** Makes a folder and its parents one after the other. Node's own recursive mkdir never ends below /proc. */
+/** Makes a folder and its missing parents. Node's own recursive mkdir never ends below /proc. */
 export function makeFolder(folder: string): void {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return;
   makeFolder(dirname(folder));
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    // EEXIST for an existing folder means that another process has just made the folder.
+    // EEXIST for an existing folder is no error: another process has just made the folder.
     if (errorCode(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error;
   }
 }
 
-/** The names of all files and folders that a gateway makes in its data folder. */
 const MADE =
   /^(postgres|postgres\.(lock|holders|running|log|log\.1|init-[0-9a-f]{12})|postgres-[a-z0-9]+-\d[\w.-]*|keys(\.[0-9a-f]{12})?|demo-token\.json)$/;
-/** The files that no other user may read. */
+/** Files that no other user may read. */
 const SECRET = ['keys', 'demo-token.json', 'postgres.log', 'postgres.log.1'];
 
 /**
  * Closes the data folder and its secret files to other users, and logs the change. A folder with foreign files stays
- * open, because other users may need these files. `mode` holds the most permission bits that the folder may have.
+ * open, because other users may need these files. `mode`: the permission bits that the folder may keep.
  */
 export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700): void {
   const folder = realpathSync(dataDir);
@@ -78,15 +76,15 @@ export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700
 }
 
 /**
- * Removes the permission bits that are not in `mode`. Returns true when there were any. Skips links and files of other
- * users.
+ * Removes the permission bits that are not in `mode`. Returns true when there were any. Ignores links and files of
+ * other users.
  */
 function restrict(path: string, mode: number): boolean {
   let fd: number;
   try {
     fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch {
-    // The path is absent, is a link, or is closed to us. So the path is not a file that the gateway made.
+    // The path does not exist, is a link, or is closed to this process. So it is not a file that the gateway made.
     return false;
   }
   try {

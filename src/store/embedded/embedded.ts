@@ -18,41 +18,37 @@ export { StoreUnavailable } from './unavailable.ts';
 /** A PostgreSQL that the gateway runs itself. The gateway reaches it over a socket in the data folder. */
 export interface EmbeddedStore {
   /**
-   * The folder of the socket. A long path is replaced by a path through a file descriptor, so the folder is valid in
-   * this process only.
+   * The folder of the socket. It is valid only in this process, because a long path is replaced by a path through a
+   * file descriptor of this process.
    */
   readonly host: string;
   readonly port: number;
   readonly database: 'gateway';
-  /** The role that owns the database. The role is not a superuser. */
+  /** The role that owns the database. It is not a superuser. */
   readonly username: string;
-  /** The version of the server, such as `18.4`. */
   readonly version: string;
-  /** The source of the programs. `embedded` means the npm package, and `path` means a PostgreSQL of this machine. */
   readonly origin: 'embedded' | 'path';
-  /** True when another gateway process had started the server. */
   readonly adopted: boolean;
-  /** Releases the server. The last gateway process that releases the server also stops it. */
+  /** Ends this process's use of the server. The last gateway process that ends its use also stops the server. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions extends Told {
   readonly dataDir: string;
-  /** Forces the source of the PostgreSQL programs. */
   readonly binaries?: 'embedded' | 'path';
 }
 
 const database = 'gateway';
 
-/** The longest path of a socket in bytes, without the terminating zero. */
+/** The largest length of a socket's path in bytes, without the final zero. */
 const socketPathLimit = 107;
 
-/** Seconds that one process waits for the initdb, the start or the stop of another process. */
+/** Seconds that a process waits while another process runs initdb, or starts or stops the server. */
 const patience = 150;
 
 /**
- * Opens the store in `<dataDir>/postgres`. The first start makes the cluster. Then the function adopts a running server
- * or starts a server. Any number of processes can call the function at the same time. Throws StoreUnavailable.
+ * Opens the store in `<dataDir>/postgres`. The first start makes the cluster. A server that already runs is used;
+ * otherwise a server is started. Any number of processes can do this at the same time. Throws StoreUnavailable.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   if (process.platform !== 'linux') {
@@ -71,7 +67,7 @@ async function open(
   const cluster = join(dataDir, 'postgres');
   const account = accountFor(cluster);
   const binaries = await findBinaries({ dataDir, account, want, log });
-  // When the data folder holds a copy of the programs, the server's user must be able to enter the folder.
+  // If the PostgreSQL programs were copied to the data folder, the server's user must be able to enter the folder.
   closeToOthers(dataDir, { log, warn }, binaries.bin.startsWith(`${dataDir}/`) ? 0o711 : 0o700);
   warnOfSharedUser(cluster, account, warn);
   if (!clusterExists(cluster, binaries)) {
@@ -116,8 +112,8 @@ async function open(
 }
 
 /**
- * Warns when PostgreSQL runs as the user nobody. PostgreSQL keeps other processes of this user off the socket, but
- * cannot keep them off the database files.
+ * Warns when PostgreSQL runs as the user nobody. Other processes of this user cannot connect to PostgreSQL, but nothing
+ * keeps them off the database files.
  */
 function warnOfSharedUser(cluster: string, account: Account | undefined, warn: Told['warn']): void {
   if ((account?.name ?? ourName()) !== 'nobody') return;
@@ -131,8 +127,8 @@ function warnOfSharedUser(cluster: string, account: Account | undefined, warn: T
 }
 
 /**
- * Returns a short path to the socket folder, because the path of a socket must be short. A file descriptor names any
- * folder in few bytes, no matter how deep the folder is.
+ * Returns a short path to the socket folder, because a socket's path must be short. A path through a file descriptor is
+ * short for every folder.
  */
 function socketFolder(cluster: string): { host: string; close(): void } {
   const path = join(cluster, `.s.PGSQL.${port}`);
@@ -170,7 +166,7 @@ async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): P
   }
 }
 
-/** Counts this process among the users of the server until the process ends. */
+/** Counts this process as a user of the server until the process ends. */
 async function hold(dataDir: string): Promise<Lock> {
   const path = join(dataDir, 'postgres.holders');
   const holder = await lock(path, 'shared', patience);
@@ -179,8 +175,8 @@ async function hold(dataDir: string): Promise<Lock> {
 }
 
 /**
- * Makes the role and the database if they do not exist, for example after an interrupted first start. Returns the
- * server's version.
+ * Makes the role and the database if they are missing, for example after an interrupted first start. Returns the
+ * version of the server.
  */
 async function ensureDatabase(host: string): Promise<string> {
   const sql = postgres({

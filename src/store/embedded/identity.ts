@@ -3,7 +3,6 @@ import { join } from 'node:path';
 
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** An operating-system user that PostgreSQL runs as. */
 export interface Account {
   readonly name: string;
   readonly uid: number;
@@ -11,9 +10,9 @@ export interface Account {
 }
 
 /**
- * Returns the user that PostgreSQL must run as, or `undefined` for the current user. PostgreSQL refuses to run as root.
- * initdb refuses a uid without an entry in /etc/passwd. So root switches to the owner of the cluster, or else to
- * `postgres`, or else to `nobody`.
+ * The user that must run PostgreSQL, or `undefined` for the current user. PostgreSQL refuses to run as root, and initdb
+ * refuses a uid without an entry in /etc/passwd. So root switches to the owner of the cluster, else to `postgres`, else
+ * to `nobody`.
  */
 export function accountFor(cluster: string): Account | undefined {
   const owner = ownerOf(cluster);
@@ -41,7 +40,6 @@ export function accountFor(cluster: string): Account | undefined {
   return account;
 }
 
-/** Gives a folder to the account. With `deep`, also gives everything in the folder. */
 export function hand(folder: string, account: Account, { deep = false } = {}): void {
   try {
     if (deep) {

@@ -4,8 +4,8 @@ import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
 /**
- * A kernel lock on a file. The lock ends with `release`, or when the last process that inherited `fd` ends. So no lock
- * is ever left over.
+ * A kernel lock on a file. The lock ends with `release`, or when the last process that inherited `fd` ends. So a dead
+ * process leaves no lock.
  */
 export interface Lock {
   readonly fd: number;
@@ -15,9 +15,9 @@ export interface Lock {
 const conflict = 75;
 
 /**
- * Takes flock(2) on a file. Returns undefined when the lock is not free within `seconds`. Node has no flock, so the
- * program `flock` (util-linux) takes the lock on our file descriptor. The lock belongs to the open file, so it stays
- * when that program ends. The call takes 5 ms (measured).
+ * Locks a file with flock(2). Returns undefined when the lock is not free within `seconds`. Node has no flock, so the
+ * program `flock` (util-linux) takes the lock on a file descriptor of this process. The lock belongs to the open file,
+ * so it stays when that program ends. The call takes 5 ms (measured).
  *
  * The lock also works between containers that share a folder. Process ids mean nothing there.
  */
@@ -45,8 +45,7 @@ export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: 
 
 function openLockFile(path: string): number {
   try {
-    // The file is opened only for reading, which is enough for flock. A later run as another user can still open root's
-    // file.
+    // To open the file for reading is enough for flock. So a later run as another user can still lock a file of root.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT, 0o644);
   } catch (error) {
     throw new StoreUnavailable(

@@ -10,12 +10,12 @@ import { type Lock, lock } from './locks.ts';
 import { anywhere, programEnvironment } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** The port only names the socket. The server listens on no network. */
+/** The port is only part of the socket's name. The server listens on no network. */
 export const port = 5432;
 
 /**
- * Three limits in seconds. A start may replay a long write-ahead log after a crash. Leftover processes end within
- * moments.
+ * Three limits in seconds. A start may take long, because PostgreSQL replays its write-ahead log after a crash.
+ * Processes that are left over from an earlier server end within moments.
  */
 const startLimit = 120;
 const leftoverLimit = 10;
@@ -26,7 +26,7 @@ const settings = {
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
   port: String(port),
-  // The two files that say who can connect (admission.ts). These settings override the names in postgresql.conf.
+  // The two files that say who may connect (admission.ts). These settings override the file names in postgresql.conf.
   hba_file: `${inheritedFolder}/pg_hba.conf`,
   ident_file: `${inheritedFolder}/pg_ident.conf`,
   cluster_name: 'gateway',
@@ -38,8 +38,8 @@ const settings = {
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // PostgreSQL logs only events of the server itself. The gateway reports failed statements, because their text and
-  // details can hold personal data.
+  // PostgreSQL logs only events of the server itself. The gateway reports failed statements, because PostgreSQL's
+  // report can contain personal data.
   logging_collector: 'off',
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
@@ -48,9 +48,9 @@ const settings = {
 };
 
 /**
- * Adopts the running postmaster of this cluster or starts a new one. Returns when the server accepts connections. The
- * caller holds the lock of the data folder. Every PostgreSQL process inherits a kernel lock (`postgres.running`). The
- * lock shows whether any of these processes still runs.
+ * Uses the running server of this cluster, or starts a new one. Returns when the server accepts connections. The caller
+ * must hold the lock of the data folder. Every PostgreSQL process inherits a kernel lock (`postgres.running`), which
+ * shows whether any of these processes still runs.
  */
 export async function startOrAdopt(
   cluster: string,
@@ -82,8 +82,8 @@ export async function startOrAdopt(
 }
 
 /**
- * Stops the server. SIGINT closes the connections and writes a checkpoint. If the server still runs ten seconds later,
- * it gets SIGQUIT.
+ * Stops the server. After SIGINT, the server closes its connections and writes a checkpoint. If it still runs ten
+ * seconds later, it gets SIGQUIT.
  */
 export async function stopPostmaster(cluster: string, log: (message: string) => void): Promise<void> {
   const pid = livingPostmaster(cluster);
@@ -97,16 +97,13 @@ export async function stopPostmaster(cluster: string, log: (message: string) => 
   }
 }
 
-/** Makes the running server read again who can connect. The change applies to new connections. */
+/** Makes the running server read again who may connect. The change applies to new connections. */
 export function reload(cluster: string): void {
   const pid = livingPostmaster(cluster);
   if (pid !== undefined) send(pid, 'SIGHUP');
 }
 
-/**
- * Starts a server. Returns false when leftover processes of an earlier server were in the way. The leftover processes
- * end by themselves.
- */
+/** Starts a server. Returns false when processes of an earlier server still run. Those processes end by themselves. */
 async function start(
   cluster: string,
   options: { binaries: Binaries; account: Account | undefined; mark: Lock; log: (message: string) => void },
@@ -121,8 +118,8 @@ async function start(
   const child = spawn(join(binaries.bin, 'postgres'), ['-D', inheritedFolder, ...args], {
     cwd: anywhere,
     env: programEnvironment(),
-    // PostgreSQL gets a separate process group, so that Ctrl-C in our terminal does not reach PostgreSQL. The gateway
-    // stops PostgreSQL at the right point of its own shutdown.
+    // PostgreSQL gets its own process group, so that Ctrl-C in the gateway's terminal does not reach PostgreSQL. The
+    // gateway stops PostgreSQL itself at the end of its own shutdown.
     detached: true,
     stdio: ['ignore', output, output, mark.fd, folder],
     ...(account && { uid: account.uid, gid: account.gid }),
@@ -149,7 +146,7 @@ async function start(
   );
 }
 
-/** Waits until the file postmaster.pid says "ready". Returns false when `lives` turns false first. */
+/** Waits until the file postmaster.pid says "ready". Returns false if `lives` returns false before that. */
 async function ready(
   cluster: string,
   pid: number,
@@ -177,16 +174,15 @@ async function ready(
   return false;
 }
 
-/** Returns the process id of this cluster's running postmaster, or undefined when none runs. */
 export function livingPostmaster(cluster: string): number | undefined {
   const pid = pidFile(cluster)?.pid;
   return pid !== undefined && alive(pid, cluster) ? pid : undefined;
 }
 
 /**
- * Returns true when the process is a PostgreSQL of this cluster. A later process with the same id must not count, so
- * the working folder of the process must be the cluster. In a container, root cannot always read the working folder of
- * another user's process. Then only the program's name and the owner decide.
+ * True when the process is a PostgreSQL of this cluster. The process id may have been reused, so the working folder of
+ * the process must be the cluster. In a container, root cannot always read the working folder of another user's
+ * process. Then only the program's name and the owner decide.
  */
 function alive(pid: number, cluster: string): boolean {
   try {
@@ -199,7 +195,7 @@ function alive(pid: number, cluster: string): boolean {
 }
 
 /**
- * Removes the files of an earlier postmaster. Another program may have its process id now, and PostgreSQL would take
+ * Removes the files of an earlier server. Its process id may now belong to another program, and PostgreSQL would take
  * that program for a running server. The caller holds the kernel lock, so no process of the cluster is alive.
  */
 function sweep(cluster: string): void {
@@ -225,7 +221,7 @@ function send(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGHUP'): void {
   }
 }
 
-/** Renames a log of 4 MB or more and keeps only one old log. Returns the offset at which new log entries start. */
+/** Renames a log of 4 MB or more, and keeps only one old log. Returns the offset at which new entries start. */
 function rotate(path: string): number {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size < 4 << 20) return size;

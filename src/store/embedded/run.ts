@@ -2,13 +2,12 @@ import { spawn } from 'node:child_process';
 
 import type { Account } from './identity.ts';
 
-/** The folder in which programs start. `/` exists for every user. */
+/** Programs start in this folder, because it exists for every user. */
 export const anywhere = '/';
 
 /**
- * Returns the environment of the programs. The environment holds only variables of the loader and of libfaketime.
- * Secrets are left out. PG* variables are left out too, because they would redirect PostgreSQL. Messages are in
- * English, because the gateway reads some of them.
+ * The environment of the programs. It has only variables of the loader and of libfaketime. PG* variables would redirect
+ * PostgreSQL, and secrets must not reach the programs. Messages are in English, because the gateway reads some of them.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => /^(PATH|LD_|FAKETIME|DONT_FAKE|NO_FAKE)/.test(name));
@@ -23,8 +22,8 @@ export interface Outcome {
 }
 
 /**
- * Runs a program to its end, as `account` if given. The file descriptors in `inherit` become 3, 4 and so on in the
- * program.
+ * Runs a program until it ends, as `account` if given. In the program, the file descriptors of `inherit` have the
+ * numbers 3, 4 and so on.
  */
 export function run(
   program: string,
@@ -51,7 +50,7 @@ export function run(
       child.once('error', failed);
       child.once('close', (status) => resolve({ status: status ?? undefined, stdout, stderr }));
     } catch (error) {
-      // Node throws when it cannot switch to the account. For example, a user namespace can have only one user.
+      // Node throws when it cannot switch to the account, for example in a user namespace with only one user.
       failed(error);
     }
   });

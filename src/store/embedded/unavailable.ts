@@ -3,7 +3,6 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** Returns the `code` of a system error (`EACCES`, `ENOENT`, …), or undefined for any other value. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

@@ -1,12 +1,13 @@
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** Milliseconds between two checks (`interval`) and after a failed restart (`rest`). */
+/** Milliseconds. `interval`: between two checks. `rest`: after a failed restart. */
 const interval = 500;
 const rest = 5000;
 
 /**
- * Watches a server that something outside can kill, for example the out-of-memory killer. Starts the server again with
- * `revive`. The returned function ends the watch and waits for a running restart. The timer keeps no process alive.
+ * Watches a server that can be killed from outside, for example by the out-of-memory killer. Restarts the server with
+ * `revive`. The returned function ends the watch and waits for a running restart. The timer does not keep the process
+ * alive.
  */
 export function watch(options: {
   lives: () => boolean;

@@ -4,67 +4,72 @@ import type { Database } from '../driver/postgres.ts';
 
 /** Webhook deliveries, from the journal to their outcome (0012_webhooks.sql). */
 
-/** An attempt at a delivery. This process has leased the attempt and must make it now. */
+/** An attempt at a delivery that this process has leased and must make now. */
 export interface Claim {
   readonly id: string;
-  /** Number of attempts ever started for the delivery. The store ignores the outcome of an older attempt. */
+  /**
+   * The number of attempts that were ever started for the delivery. The store ignores the outcome of an older attempt.
+   */
   readonly attempt: number;
-  /** Number of the attempt in the schedule, from 1 to the length of the schedule. A replay starts again at 1. */
+  /** The number of the attempt in the schedule, from 1. A replay starts again at 1. */
   readonly number: number;
   readonly endpoint: string;
-  /** The time when the process leased the attempt, on the clock of PostgreSQL, in Unix milliseconds. */
+  /** The time when the process leased the attempt, in Unix milliseconds of PostgreSQL's clock. */
   readonly at: number;
   readonly url: string;
-  /** The sealed secret that signs the delivery. `oldSecret` is the previous sealed secret, while it still signs. */
+  /** The encrypted secret that signs the delivery. `oldSecret` is the previous secret, while it still signs. */
   readonly secret: string;
   readonly oldSecret: string | null;
   /**
-   * The time since which the receiver has missed receipts without knowing it, in Unix milliseconds. null means that no
-   * receipt was missed.
+   * The receiver has missed receipts since this time (Unix milliseconds) and does not know it. null if none was missed.
    */
   readonly gapSince: number | null;
-  /** Number of losses of receipts at the endpoint. A receiver that accepts this attempt knows about these losses. */
+  /** How often the endpoint has lost receipts. A receiver that accepts this attempt knows about these losses. */
   readonly losses: number;
   readonly test: boolean;
   readonly receipt: EventReceipt;
 }
 
-/** The outcome of an attempt at a delivery. */
 export interface Settlement {
-  /** The members `id`, `endpoint`, `url`, `attempt` and `losses` come from the claim. */
+  /** `id`, `endpoint`, `url`, `attempt` and `losses` are copied from the claim (the leased attempt). */
   readonly id: string;
   readonly endpoint: string;
   readonly url: string;
   readonly attempt: number;
   readonly losses: number;
   readonly delivered: boolean;
-  /** True when the process made no attempt. The store takes the claim back and does not count an attempt. */
+  /**
+   * True when the process made no attempt. The store then takes the claim (the leased attempt) back without counting
+   * it.
+   */
   readonly unused: boolean;
-  /** Seconds until the next attempt. null means that there is no next attempt. */
+  /** Seconds until the next attempt. null means that no attempt will follow. */
   readonly wait: number | null;
-  /** True when the receiver wants no more deliveries (410). */
+  /** True when the receiver has answered 410, so it wants no more deliveries. */
   readonly gone: boolean;
-  /** HTTP status of the receiver's response. null means that there was no response. */
+  /** The HTTP status of the response. null means that there was no response. */
   readonly status: number | null;
   readonly error: string | null;
 }
 
-/** Milliseconds of the lease of an attempt: ten seconds for the attempt, and the time before the attempt starts. */
+/**
+ * How long an attempt is leased, in milliseconds: ten seconds for the attempt, and the time until the attempt starts.
+ */
 export const LEASE = 15_000;
-/** Largest number of running attempts at one endpoint, over all replicas. */
+/** The most attempts that run at one endpoint at the same time, over all replicas. */
 const AT_ONE_ENDPOINT = 16;
-/** Largest number of running attempts in this process. */
+/** The most attempts that run in this process at the same time. */
 export const SEATS = 512;
-/** This part of SEATS is only for endpoints without a running attempt. */
+/** This many of the SEATS are reserved for endpoints that have no running attempt. */
 const RESERVED = 128;
-/** Seconds of uninterrupted failures after which an endpoint is disabled: three days. */
+/** An endpoint is disabled after this many seconds in which every attempt failed: three days. */
 const PATIENCE = 3 * 86_400;
-/** Seconds that the store keeps the log of a delivery. The journal keeps the receipt for the same time. */
+/** Seconds that the log of a delivery is kept, which is as long as the journal keeps the receipt. */
 const KEPT = 7 * 86_400;
 
 const BLOCK = 64;
 
-/** SQL for the two padded keys of HMAC-SHA256 (RFC 2104). The store makes event ids with these keys. */
+/** SQL for the two padded keys of HMAC-SHA256 (RFC 2104), with which the store computes event ids. */
 export const padded = (key: Uint8Array): Fragment => {
   const block = new Uint8Array(BLOCK);
   block.set(key);
@@ -72,16 +77,14 @@ export const padded = (key: Uint8Array): Fragment => {
 };
 
 export interface Claiming {
-  /** The store's own key for event ids (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: Uint8Array;
   readonly seats: number;
-  /** Seconds to wait before each attempt at a delivery. */
   readonly schedule: readonly number[];
 }
 
 /**
- * Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries. `more`
- * is true when there are receipts that are not queued yet.
+ * Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries.
+ * `more`: some receipts are not queued yet.
  */
 export async function claimDeliveries(
   db: Database,
@@ -95,9 +98,9 @@ export async function claimDeliveries(
 }
 
 /**
- * Stores the outcomes of attempts. Storing the same outcomes again changes nothing. `taken` is the number of outcomes
- * that the store still wanted. `later` has the ids of deliveries whose endpoint another statement holds. The store has
- * not stored the outcomes of these deliveries.
+ * Stores the outcomes of attempts. To store an outcome twice changes nothing. `taken`: how many outcomes the store
+ * still wanted. `later`: the ids of deliveries whose outcome was not stored, because another statement has locked their
+ * endpoint.
  */
 export async function settleDeliveries(
   db: Database,
@@ -110,8 +113,8 @@ export async function settleDeliveries(
 }
 
 /**
- * Deletes secrets that no longer sign, and at most `n` deliveries that ended seven days ago. Returns the number of
- * deleted deliveries.
+ * Deletes signing secrets that no longer sign, and at most `n` deliveries that ended seven days ago. Returns the number
+ * of deleted deliveries.
  */
 export async function purgeDeliveries(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`

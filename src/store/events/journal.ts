@@ -3,22 +3,20 @@ import { sql } from '../../core/sql.ts';
 import { NUMBERED } from '../doctor/doctor.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Upkeep of the journals of changes: retention, heartbeats, held families and gaps (0004_journal.sql). */
+/** Upkeep of the journals: retention, heartbeats, held event families and gaps (0004_journal.sql). */
 
 export type Family = (typeof EVENT_FAMILIES)[number];
 
-/** The key of a website. The numbers in the key are text. */
 export interface JournalOf {
   readonly tenant: string;
   readonly site: string;
 }
 
-/** Seconds that the journal keeps a receipt: 7 days. */
 const KEPT = 7 * 24 * 3600;
-/** Seconds of silence after which an event family with subscribers gets a heartbeat. */
+/** After this many seconds without a receipt, an event family with subscribers gets a heartbeat. */
 const SILENCE = 300;
 
-/** Removes at most `n` receipts that are older than 7 days. Returns the number of removed receipts. */
+/** Deletes at most `n` receipts older than 7 days. Returns their number. */
 export async function trimJournals(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ removed: number }>(
     sql`SELECT gateway.trim_journals(make_interval(secs => ${KEPT}::integer), ${n}::integer) AS removed`,
@@ -26,7 +24,10 @@ export async function trimJournals(db: Database, n: number): Promise<number> {
   return row?.removed ?? 0;
 }
 
-/** Appends heartbeats for event families that were silent for 5 minutes. Returns the number of websites, up to `n`. */
+/**
+ * Appends heartbeats for event families that were silent for 5 minutes, on at most `n` websites. Returns the number of
+ * websites.
+ */
 export async function beatFamilies(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ websites: number }>(
     sql`SELECT gateway.beat_families(make_interval(secs => ${SILENCE}::integer), ${n}::integer) AS websites`,
@@ -34,13 +35,13 @@ export async function beatFamilies(db: Database, n: number): Promise<number> {
   return row?.websites ?? 0;
 }
 
-/** Appends the missing receipts of an abandoned import. Returns the number of appended receipts. */
+/** Appends the receipts that an abandoned import has not appended. Returns their number. */
 export async function settleAbandonedImport(db: Database): Promise<number> {
   const [row] = await db.query<{ settled: number }>(sql`SELECT gateway.settle_abandoned_import() AS settled`);
   return row?.settled ?? 0;
 }
 
-/** Holds back the receipts of an event family. Returns false if the family was already held. */
+/** Holds back the receipts of an event family. Returns false if they were already held back. */
 export async function holdFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {
   const held = await db.query(
     sql`INSERT INTO gateway.family_hold (tenant, site, family) VALUES (${tenant}, ${site}, ${family})
@@ -49,7 +50,7 @@ export async function holdFamily(db: Database, { tenant, site }: JournalOf, fami
   return held.length > 0;
 }
 
-/** Releases the receipts of an event family. Returns true if the family was held. */
+/** Releases the receipts of an event family. Returns false if they were not held back. */
 export async function releaseFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {
   const released = await db.query(
     sql`DELETE FROM gateway.family_hold WHERE tenant = ${tenant} AND site = ${site} AND family = ${family} RETURNING family`,
@@ -57,7 +58,9 @@ export async function releaseFamily(db: Database, { tenant, site }: JournalOf, f
   return released.length > 0;
 }
 
-/** Appends receipts that report a gap in an event family. Returns the types of the appended receipts. */
+/**
+ * Appends receipts which tell the readers that an event family has a gap. Returns the types of the appended receipts.
+ */
 export async function reportGap(db: Database, { tenant, site }: JournalOf, family: Family): Promise<readonly string[]> {
   const types = [...new Set(['capture.gap', `${family}.gap`])];
   await db.query(sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${types}::text[])`);
@@ -65,16 +68,16 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 }
 
 /**
- * No store gives out so many positions or record numbers between a backup and the loss of the store. Lost positions and
- * record numbers must not be used again (0004_journal.sql).
+ * Larger than the number of positions or record numbers that a store uses between a backup and the loss of the store.
+ * The lost numbers must not be used again (0004_journal.sql).
  */
 const LEAP = 1_000_000_000;
 
 /**
- * After the restore of a backup: moves every journal far past all positions that the journal may have given out. The
- * first receipts of each journal then say that other receipts are missing. The numbers of organizations, websites and
- * their records move too. The function handles one organization after another. Returns the number of websites. The
- * function can be repeated safely.
+ * Must run after a backup was restored. Moves every journal far past all positions that were in use when the store was
+ * lost. The first receipts of each journal then say that other receipts are missing. Also moves the numbers of
+ * organizations, websites and their records. Handles one organization after another, and can be repeated safely.
+ * Returns the number of websites.
  */
 export async function leapJournals(db: Database, families: readonly Family[]): Promise<number> {
   const types = families.map((family) => `${family}.gap`);

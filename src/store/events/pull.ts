@@ -4,7 +4,7 @@ import { sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved } from '../calls/guard.ts';
 import { visible } from './subscriptions.ts';
 
-/** A stored receipt of the journal. Both times are Unix milliseconds. */
+/** A receipt in the journal. Both times are Unix milliseconds. */
 export interface JournalRow {
   readonly position: number;
   readonly eventType: string;
@@ -14,26 +14,24 @@ export interface JournalRow {
 
 export interface ScannedWebsite {
   readonly website: string;
-  /** Last position in the journal of the website. 0 means that the journal never had a receipt. */
+  /** The last position of the website's journal. 0: the journal never had a receipt. */
   readonly head: number;
-  /** Last position that retention has removed from the website's journal. */
+  /** The last position whose receipt was deleted because of its age. */
   readonly trimmed: number;
-  /** True when the journal of the website has ever had a receipt of one of the subscription's families. */
+  /** True when the website's journal has ever had a receipt of one of the subscription's event families. */
   readonly reported: boolean;
-  /** A fair share of the stored receipts after the given position, sorted by position. */
+  /** The website's fair share of the receipts after the given position, sorted by position. */
   readonly rows: readonly JournalRow[];
 }
 
-/** A subscription and the receipts after the given positions, at one snapshot. */
 export interface Scan {
   readonly revision: number;
   readonly eventTypes: readonly string[];
-  /** True when one of the subscription's event families is held on one of its websites. */
   readonly paused: boolean;
   readonly websites: readonly ScannedWebsite[];
 }
 
-/** Number of stored receipts that one pull examines. */
+/** The largest number of stored receipts that one pull examines. */
 export const SCANNED = 100;
 
 type Head = [site: string, head: number, trimmed: number, reported: boolean];
@@ -49,9 +47,9 @@ interface ScanRow {
 }
 
 /**
- * Reads the receipts after `positions`, under the guard. The keys of `positions` are website ids. The websites with new
- * receipts share the hundred receipts equally, so a busy website does not crowd out other websites. A page takes the
- * oldest receipts of this result. Positions have no gaps, so each share is a range of the primary key.
+ * Reads the receipts after `positions` (by website id) and proves the authority. The websites with new receipts share
+ * the hundred receipts equally, so a busy website does not crowd out other websites. The page then takes the oldest of
+ * these receipts. Positions have no gaps, so the share of a website is a range of the primary key.
  */
 export async function scanJournals(
   access: Access,

@@ -8,7 +8,7 @@ import type { Database } from '../driver/postgres.ts';
 
 type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
 
-/** Calls an SQL function that changes a session. The function proves the authority again after each wait. */
+/** Calls an SQL function that changes a session. Whenever this function has waited, it proves the authority again. */
 async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>> {
   const columns = sql`CASE WHEN guard.ok THEN ${call} END AS answer`;
   for (let attempt = 1; ; attempt++) {
@@ -18,8 +18,8 @@ async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>
       if (!answer) throw new StaleAuthority();
       return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
     } catch (error) {
-      // If the answer of an attempt is lost, the attempt can leave a session that nobody uses, or a ticket. The next
-      // attempt replaces this ticket.
+      // If the reply of the first attempt was lost, a session or a ticket that nobody uses can remain in the store. The
+      // next attempt replaces such a ticket.
       if (attempt > 1 || !mayRepeat(error)) throw error;
     }
   }
@@ -29,13 +29,12 @@ export interface NewSession {
   readonly id: string;
   readonly origin: string;
   readonly sites: readonly string[];
-  /** SHA-256 of the session's ticket. */
   readonly ticket: Uint8Array;
 }
 
 /**
- * Creates a session. Times are Unix milliseconds. An origin that is not registered is refused with `not_permitted`. A
- * full inventory is refused with `inventory_limit`.
+ * Creates a session. Times are Unix milliseconds. Refuses an origin that is not registered with `not_permitted`. When
+ * there are too many sessions, refuses with `inventory_limit`.
  */
 export const createSession = (
   access: Access,
@@ -49,8 +48,8 @@ export const createSession = (
 };
 
 /**
- * Creates a ticket for a session. An origin that is not registered is refused with `not_permitted`. A session with
- * another credential, another origin or a website that is not granted is refused with `not_found`.
+ * Creates a ticket for a session. Refuses with `not_permitted` when the origin is not registered. Refuses with
+ * `not_found` when the session has another credential or origin, or a website that is not granted.
  */
 export const createTicket = (
   access: Access,
@@ -72,14 +71,13 @@ export const closeSession = (
   return write(access, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`);
 };
 
-/** A ticket in the form that the upgrade request carries. */
 export interface TicketUse {
   readonly session: string;
   readonly origin: string;
   readonly ticket: Uint8Array;
 }
 
-/** Reads the token digest and the websites of the session that a ticket can open. The ticket stays valid. */
+/** Returns the token digest and the websites of the session that a ticket can open. The ticket stays valid. */
 export async function ticketHolder(
   db: Database,
   { session, origin, ticket }: TicketUse,
@@ -92,16 +90,18 @@ export async function ticketHolder(
   return row && { digest: row.token_digest, sites: row.sites };
 }
 
-/** A session counts as held for this many seconds after its replica becomes silent. */
+/** A session counts as held for this many seconds after its replica has become silent. */
 const LEASE = 45;
 
-/** A session whose socket this process holds. */
 export interface HeldSession {
   readonly session: string;
   readonly epoch: number;
 }
 
-/** Uses up a ticket. If several callers send a ticket, one caller gets the session. `expiresAt`: Unix milliseconds. */
+/**
+ * Uses up a ticket. If several callers send the same ticket, only one of them gets the session. `expiresAt` is in Unix
+ * milliseconds.
+ */
 export async function useTicket(
   db: Database,
   { session, origin, ticket }: TicketUse,
@@ -112,18 +112,18 @@ export async function useTicket(
   return row?.held ? { epoch: row.held.epoch, expiresAt: row.held.expires_at } : undefined;
 }
 
-/** Why a socket ended: its authority ended, its session was closed or expired, or another socket replaced it. */
+/** Why a socket has ended. `replaced`: a newer socket has taken over the session. */
 export type Ended = 'authority' | 'closed' | 'expired' | 'replaced';
 
 export interface Watched extends HeldSession {
-  /** The token digest of the socket's last proof. `revision` is the credential revision of this proof. */
+  /** `digest` and `revision` are the token digest and the credential revision of the last proof for this socket. */
   readonly digest: Uint8Array;
   readonly revision: number;
 }
 
 /**
- * Returns the sessions that have changed or ended, without the unchanged sessions. `changed` means that the credential
- * has another revision, so the session needs a new proof.
+ * Returns only the sessions that have changed or ended. `changed`: the credential has a new revision, so the session
+ * must be proved again.
  */
 export async function endedSessions(
   db: Database,
@@ -143,7 +143,6 @@ export async function endedSessions(
   );
 }
 
-/** Renews the leases of the sessions whose sockets this process holds. */
 export async function renewSessions(db: Database, held: readonly HeldSession[]): Promise<void> {
   await db.query(
     sql`UPDATE gateway.realtime_session s SET held_until = now() + make_interval(secs => ${LEASE}::integer)
@@ -152,7 +151,6 @@ export async function renewSessions(db: Database, held: readonly HeldSession[]):
   );
 }
 
-/** Removes at most `most` expired sessions and their acknowledged cursors. Returns the number of removed sessions. */
 export async function dropSessions(db: Database, most: number): Promise<number> {
   const rows = await db.query(
     sql`DELETE FROM gateway.realtime_session WHERE id IN (
@@ -163,8 +161,8 @@ export async function dropSessions(db: Database, most: number): Promise<number> 
 }
 
 /**
- * Releases a session whose socket has closed. A new session can then replace this session. Sessions that closed earlier
- * are replaced first.
+ * Releases a session whose socket has closed, so that a new session can replace it. The session that closed first is
+ * replaced first.
  */
 export async function releaseSession(db: Database, { session, epoch }: HeldSession): Promise<void> {
   await db.query(
@@ -179,14 +177,13 @@ export interface Ack extends HeldSession {
 }
 
 /**
- * Stores acknowledged cursors and returns the acknowledgements that were stored. A session with a newer socket stores
- * no cursor.
+ * Stores acknowledgements and returns those that were stored. Nothing is stored for a session that has a newer socket.
  */
 export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<ReadonlySet<Ack>> {
   const rows = await db.query<{ n: number }>(
     sql`WITH s AS (
-          -- Lock the sessions, so that nobody closes a session during this statement. A closed session would violate
-          -- the foreign key, and PostgreSQL would then undo all acknowledgements.
+          -- Lock the sessions, so that nobody closes them during this statement. A closed session would violate the
+          -- foreign key, and PostgreSQL would then undo all acknowledgements.
           SELECT id, epoch FROM gateway.realtime_session
            WHERE id = ANY (${acks.map(({ session }) => session)}::text[]) ORDER BY id FOR KEY SHARE
         ), k AS (
@@ -204,7 +201,6 @@ export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<Rea
   return new Set(rows.flatMap(({ n }) => acks[n - 1] ?? []));
 }
 
-/** Reads the cursor that the client last acknowledged in the session, for the given revision of a subscription. */
 export async function readAck(
   { db, authority }: Access,
   session: string,
@@ -217,7 +213,6 @@ export async function readAck(
   return row?.cursor;
 }
 
-/** The journal of a website, and a known position in this journal. */
 export interface KnownHead {
   readonly tenant: string;
   readonly site: string;

@@ -8,8 +8,8 @@ import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '.
 import { mayRepeat, sqlState } from '../driver/errors.ts';
 
 /**
- * Result of gateway.subscription_state: a subscription, and `positions`, the start positions of its websites in the
- * order of `sites`.
+ * The result of gateway.subscription_state. `positions` are the start positions of the websites, in the order of
+ * `sites`.
  */
 const Stored = z.object({
   id: z.string(),
@@ -18,14 +18,13 @@ const Stored = z.object({
   event_types: z.array(z.string().regex(EVENT_TYPE)).min(1),
   start: z.enum(['beginning', 'retained']),
   paused: z.boolean(),
-  /** The time when the subscription was created, in Unix milliseconds. */
+  /** The time of creation in Unix milliseconds. */
   created_at: z.int(),
   updated_at: z.int(),
   positions: z.array(z.int().min(0)),
 });
 export type StoredSubscription = z.output<typeof Stored>;
 
-/** Parses the result of gateway.subscription_state. Returns `subscription_corrupt` if the result is invalid. */
 export function storedSubscription(state: unknown): StoredSubscription | Failure {
   const { data, error } = Stored.safeParse(state);
   return data ?? new Failure('subscription_corrupt', { cause: error });
@@ -33,7 +32,7 @@ export function storedSubscription(state: unknown): StoredSubscription | Failure
 
 const sitesOf = (authority: Authority): string[] => [...authority.websites.values()].map(({ site }) => site);
 
-/** Condition for the subscriptions `s` of the caller's installation that have only granted websites. */
+/** SQL condition: subscription `s` belongs to the caller's installation, and all its websites are granted. */
 export const visible = (authority: Authority): Fragment =>
   sql`s.installation_id = ${authority.installationId} AND s.sites <@ ${sitesOf(authority)}::bigint[]`;
 
@@ -52,7 +51,7 @@ async function states(
   return { proof, found: rows.flatMap(({ state }) => (state === null ? [] : [storedSubscription(state)])) };
 }
 
-/** Reads the subscriptions of the caller, oldest first. */
+/** Returns the caller's subscriptions, oldest first. */
 export async function readSubscriptions(access: Access): Promise<Proved<StoredSubscription[]>> {
   const { proof, found } = await states(access, sql`true`);
   const corrupt = found.find((one) => one instanceof Failure);
@@ -64,7 +63,6 @@ export async function readSubscription(access: Access, id: string): Promise<Prov
   return { proof, answer: found[0] ?? new Failure('not_found') };
 }
 
-/** A write of a subscription, in the form that the store performs. */
 export type SubscriptionCommand =
   | ({ readonly operation: 'subscription_create'; readonly id: string } & StoredDefinition)
   | ({ readonly operation: 'subscription_replace'; readonly id: string; readonly revision: number } & StoredDefinition)
@@ -76,14 +74,15 @@ export interface StoredDefinition {
   readonly start: 'beginning' | 'retained';
 }
 
-/** The key of the ledger entry for a write with an Idempotency-Key. */
 export interface OperationKey {
   readonly operationId: string;
-  /** SHA-256 fingerprint of the write's input and revisions. */
   readonly fingerprint: Uint8Array;
 }
 
-/** The answer of the ledger of writes. A subscription write is never pending, and its outcome is always known. */
+/**
+ * What the ledger of writes answers. The outcome of a subscription write is always known, so the answer is never
+ * pending.
+ */
 export type SubscriptionEntry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'conflict' | 'forgotten' };
@@ -92,9 +91,8 @@ const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
 
 /**
- * Performs a write of a subscription, under its idempotency key if the write has a key. After a lost reply, the write
- * is repeated if a second attempt cannot have a second effect. A write with a key is safe. A creation is safe too,
- * because this call has chosen the id.
+ * Performs a write of a subscription. After a lost reply, the write is repeated if it cannot take effect twice. This is
+ * so for a write with an idempotency key. It is also so for a creation, because this call has chosen the id.
  */
 export async function writeSubscription(
   access: Access,
@@ -113,7 +111,7 @@ export async function writeSubscription(
       const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(access, columns, undefined, 'query');
       const entry = rows[0]?.entry;
       if (!entry) throw new StaleAuthority();
-      // A repeated attempt finds the effect of the same call, so its answer is not a replay.
+      // If a repeated attempt finds the effect of its own call, the answer is `new`. It is no replay.
       return { proof, answer: attempt > 1 && entry.state === 'settled' ? { ...entry, state: 'new' } : entry };
     } catch (error) {
       const may = (repeatable && mayRepeat(error)) || UNDONE.test(sqlState(error));

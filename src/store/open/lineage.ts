@@ -1,21 +1,21 @@
 import { type Fragment, sql } from '../../core/sql.ts';
 
-/** The origin of an answer: the server, and how much of the write-ahead log the server had replayed. For `written`. */
+/** Where an answer comes from: the server, and the end of the write-ahead log that the server had replayed. */
 export interface Origin {
   readonly lineage: string;
   readonly replayed: string;
 }
 
 /**
- * Two positions in the write-ahead log, in bytes. FLUSHED is the end of the log that the primary has flushed and so may
- * have streamed. REPLAYED is the end of the log that a replica has replayed.
+ * Ends of the write-ahead log, in bytes. FLUSHED: the primary has flushed the log up to here, and may have streamed it.
+ * REPLAYED: a replica has replayed the log up to here.
  */
 export const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
 export const REPLAYED: Fragment = sql`pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint`;
 
 /**
- * Returns SQL that identifies the data of a server by cluster, database and timeline. A replica reports the timeline of
- * its last restart point. After a failover, the replica is used again when it has made a restart point.
+ * SQL that identifies the data of a server by cluster, database and timeline. A replica reports the timeline of its
+ * last restart point. So after a failover, the replica is used again only after its next restart point.
  */
 const lineageOf = (timeline: Fragment): Fragment =>
   sql`(SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() || ' ' || ${timeline}`;
@@ -25,16 +25,15 @@ export const REPLICA_LINEAGE = lineageOf(
 );
 
 /**
- * Returns SQL that the primary runs to check an answer of the replica. The result is true when the primary has written
- * all data of the answer. It is false when the primary was promoted and started a separate log, and null when the
- * server is no primary.
+ * SQL with which the primary checks an answer of the replica. True: the primary has written all data of the answer.
+ * False: the primary was promoted and has started a separate log. Null: the server is no primary.
  */
 export const written = ({ lineage, replayed }: Origin): Fragment =>
   sql`CASE WHEN NOT pg_is_in_recovery() THEN ${PRIMARY_LINEAGE} = ${lineage} AND ${FLUSHED} >= ${replayed}::bigint END`;
 
 /**
- * The state of the primary's log at one moment. `at` is the moment on this process's clock, and `now` is the moment on
- * the primary's clock. `position` is the end of the flushed log.
+ * The end of the primary's flushed log at one moment. `at`: the moment on this process's clock. `now`: the same moment
+ * on the primary's clock.
  */
 export interface Mark {
   readonly at: number;
@@ -44,8 +43,8 @@ export interface Mark {
 }
 
 /**
- * SQL that checks a mark, which is a log position of the primary at some moment. True when the server is a replica of
- * the primary and has replayed the log up to the mark.
+ * SQL that is true when the server is a replica of the primary and has replayed the log up to the mark (an earlier log
+ * position of the primary).
  */
 export const passing = ({ lineage, position }: Pick<Mark, 'lineage' | 'position'>): Fragment =>
   sql`(SELECT pg_is_in_recovery() AND ${REPLICA_LINEAGE} = ${lineage} AND ${REPLAYED} >= ${position}::bigint AS ok) guard`;

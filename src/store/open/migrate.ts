@@ -6,7 +6,7 @@ import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
 const FOLDER = new URL('src/store/migrations/', packageRoot);
-/** An arbitrary fixed number for the advisory lock that every migrating process takes. */
+/** The advisory lock for migrations. The number is arbitrary but fixed. */
 const LOCK = 7_310_482;
 
 export interface Migration {
@@ -28,9 +28,9 @@ export async function migrations(): Promise<Migration[]> {
 }
 
 /**
- * Migrates the store to the current schema and returns the schema version. Several processes can start at the same
- * time. Each migration is one script and therefore one transaction. The script takes the lock, records the migration
- * and then changes the schema. A second process fails on the key of that record and continues with the next migration.
+ * Migrates the store to the current schema and returns the schema version. Several processes can do this at the same
+ * time. Each migration is one script and therefore one transaction, which takes the lock, records the migration and
+ * then changes the schema. A second process fails on the key of that record and continues with the next migration.
  */
 export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
   await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
@@ -73,7 +73,7 @@ export async function requireMigrated(db: Database): Promise<number> {
 
 /**
  * Returns the store's schema version. Throws StoreUnavailable when the store has migrations that this gateway does not
- * have.
+ * know.
  */
 async function storeVersion(db: Database, all: readonly Migration[]): Promise<number> {
   const recorded = await db.query<{ version: number; name: string }>(

@@ -11,68 +11,63 @@ export { StoreUnavailable } from '../embedded/embedded.ts';
 export interface Store {
   /** Connections for fast reads, and for writes that do not wait for locks. */
   readonly db: Database;
-  /** Connections for reports, searches, imports and other slow work. The connections are opened at first use. */
+  /** Connections for slow work such as reports, searches and imports. They are opened at first use. */
   readonly slow: Database;
   /**
-   * One separate connection for the gateway's own periodic work. So this work and callers never wait for each other.
+   * A separate connection for the gateway's own periodic work, so that callers and this work never wait for each other.
    */
   readonly upkeep: Database;
-  /** Connections for writes, each in a separate pool. A write can wait for rows, so it must not delay a read. */
+  /** Connections for writes, each in its own pool. A write can wait for row locks, so it must not delay a read. */
   readonly writers: readonly [Database, ...Database[]];
   /**
    * Connections for batches of tasks: `begins` for new tasks, `ends` for ended tasks. These batches do not wait for
-   * locks. Each connection has a separate pool. In a common pool, answers on one connection would hide that the other
-   * connection is silent.
+   * locks. Each connection has its own pool. In a common pool, a silent connection would stay unnoticed while the other
+   * connection answers.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
-  /** The replica of DATABASE_REPLICA_URL. `undefined` when that setting is absent. */
+  /** The streaming replica. `undefined` when DATABASE_REPLICA_URL is not set. */
   readonly replica: Replica | undefined;
   /** The embedded PostgreSQL. `undefined` when DATABASE_URL is set. */
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
-  /** The pools of the store, each with the number of its running statements. */
   readonly pools: readonly Pool[];
   close(): Promise<void>;
 }
 
 export interface StoreOptions {
   readonly databaseUrl: string | undefined;
-  /** The name of the setting that `databaseUrl` comes from. Default: DATABASE_URL. */
   readonly setting?: Setting;
-  /** The address of the server itself, when `databaseUrl` leads to a pooler in transaction mode. */
+  /** The direct address of the server, when `databaseUrl` leads to a pooler in transaction mode. */
   readonly directUrl?: string | undefined;
-  /** The address of a replica, for reads that can be some seconds old. */
   readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   readonly connections: number;
-  /** True when a store with an older schema is migrated, which is the default. With false, such a store is refused. */
+  /** True (the default): a store with an older schema is migrated. False: such a store is refused. */
   readonly migrates?: boolean | undefined;
   /** Milliseconds after which PostgreSQL cancels a statement. The default depends on the pool. */
   readonly statementTimeout?: number;
   readonly name?: string;
-  /** Called for every statement, for traces. */
   readonly onStatement?: OnStatement | undefined;
   readonly log: (message: string) => void;
-  /** Receives warnings that an operator must act on. */
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-// Milliseconds after which PostgreSQL cancels a fast statement. With the 500 ms for a silent server, a request gets its
+// Milliseconds until PostgreSQL cancels a fast statement. Together with 500 ms for a silent server, a request gets its
 // 503 within 3 s (check F-06).
 const FAST_TIMEOUT = 2_500;
-// Milliseconds after which PostgreSQL cancels a write. The value is smaller, because a write may already have waited
-// for its turn.
+// Milliseconds until PostgreSQL cancels a write. The time is shorter, because a write may already have waited for its
+// turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
 /**
- * The number of connections for slow reads. An app holds at most two of them (store/driver/connections.ts), so one
- * connection is left for other apps.
+ * Connections for slow reads. An app holds at most two of them (store/driver/connections.ts), so one is left for other
+ * apps.
  */
 const SLOW = 3;
 
 /**
- * Opens the store and migrates it. The store is the server of DATABASE_URL, or else the embedded PostgreSQL. Throws
- * StoreUnavailable with a message for the operator.
+ * Opens the store of DATABASE_URL, or else the embedded PostgreSQL, and migrates it. Throws StoreUnavailable with a
+ * message for the operator.
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const {
@@ -104,7 +99,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       name: `${name}${part}`,
       keyed,
     });
-    // A batch does the work of several callers, so its statements belong to no single trace.
+    // A batch works for several callers, so its statements belong to no single trace.
     return watch(opened, part === '' ? 'reads' : part.slice(1), connections, keyed ? undefined : options.onStatement);
   };
   const db = connect(options.connections, options.statementTimeout ?? FAST_TIMEOUT, '');
@@ -122,8 +117,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await Promise.all([db, slow, upkeep, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
-  // A migration needs a connection to the server itself, because a pooler shares its connections. So migrations use
-  // DATABASE_DIRECT_URL if it is set.
+  // A migration needs a connection to the server itself, because clients of a pooler share connections. So migrations
+  // use DATABASE_DIRECT_URL if it is set.
   const server = directUrl === undefined ? slow : single(directUrl, name);
   try {
     const found = await reaching(setting, databaseUrl, () => lookAt(slow));
@@ -155,6 +150,5 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
 }
 
-/** Opens one connection to the server itself. */
 const single = (target: string, name: string): Database =>
   openDatabase({ target, connections: 1, statementTimeout: SLOW_TIMEOUT, name: `${name}-direct` });

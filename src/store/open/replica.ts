@@ -6,16 +6,17 @@ import { FLUSHED, type Mark, type Origin, PRIMARY_LINEAGE, passing, REPLAYED, RE
 import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './server.ts';
 
 /**
- * A streaming replica for reads that can be some seconds old. An answer counts only after the primary has proved the
- * caller's authority.
+ * A streaming replica for reads whose data can be some seconds old. Its answers count only after the primary has proved
+ * the caller's authority.
  */
 export interface Replica {
-  /** Returns true when the replica answers and has all data that was committed 10 s ago (or `lag` ago). */
+  /** True when the replica answers and has all data that is older than `lag`. */
   current(): boolean;
   /**
    * Runs `SELECT … statement` on the replica and returns the first row with its origin. The guard of `standing` checks
-   * that the server is a replica of the primary. The replica must have all data that the primary had at `now`. Returns
-   * `undefined` when the caller must ask the primary, and at once when the replica is given up during the read.
+   * that the server is a replica of the primary, and that it has all data that the primary had at `now`. Returns
+   * `undefined` when the caller must ask the primary. Returns `undefined` at once when the replica becomes unusable
+   * during the read.
    */
   read<Row extends object>(statement: (standing: Standing) => Fragment): Promise<(Row & Origin) | undefined>;
   close(): Promise<void>;
@@ -26,13 +27,12 @@ export interface ReplicaOptions {
   readonly primary: Database;
   readonly name: string;
   readonly log: (message: string) => void;
-  /** The age in milliseconds that data of the replica can have. */
+  /** The largest age of the replica's data in milliseconds. */
   readonly lag?: number;
   /** Milliseconds between two checks of the replica. */
   readonly every?: number;
-  /** Milliseconds without reads from the replica after two failures in a row. */
+  /** After two failed reads in a row, the replica is not used for this many milliseconds. */
   readonly rest?: number;
-  /** Wraps the database to count its running statements. */
   readonly watch?: (db: Database, connections: number) => Database;
 }
 
@@ -41,19 +41,19 @@ const CONNECTIONS = 3;
 const LAG = 10_000;
 const EVERY = 1_000;
 const REST = 30_000;
-/** Milliseconds for a check. A check that takes longer means that the replica does not answer. */
+/** The longest time of a check in milliseconds. If a check takes longer, the replica does not answer. */
 const PATIENCE = 1_000;
 /**
- * Milliseconds for a read on the replica. If the primary then needs its 15 s, the answer still comes before the 20 s
- * limit of a silent socket.
+ * Milliseconds for a read on the replica. Even if the primary must then read for 15 s, the answer comes before a silent
+ * socket is closed after 20 s.
  */
 const TIMEOUT = 3_500;
 
 /**
- * Opens a replica and follows it by log positions. When the replica has replayed a position that the primary had
- * flushed at some moment, the replica has all data of that moment. No clocks are compared, and an idle store does not
- * count as lag. Throws StoreUnavailable when the address leads to another cluster or to a pooler. The replica can be
- * down at the start.
+ * Opens a replica and compares its log positions with the primary. When the replica has replayed a position that the
+ * primary had flushed at some moment, the replica has all data of that moment. So the gateway compares no clocks, and
+ * an idle store does not count as lag. Throws StoreUnavailable when the address leads to another cluster or to a
+ * pooler. The replica can be down at the start.
  */
 export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   const { url, primary, watch = (db: Database) => db } = options;
@@ -71,8 +71,8 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   try {
     const [server, own] = await Promise.all([
       lookAt(probe).catch((error: unknown) => {
-        // The replica is down or too busy, so the follower keeps checking. But a server that refuses our settings is a
-        // pooler, and that is an error.
+        // The replica is down or too busy, so keep checking it. But if it refuses the gateway's settings, the server is
+        // a pooler, which is an error.
         if (isUnavailable(error) && !(error instanceof Error && refusesSettings(error))) return undefined;
         return reaching('DATABASE_REPLICA_URL', url, () => Promise.reject(error));
       }),
@@ -111,16 +111,15 @@ class Follower {
   readonly #lag: number;
   readonly #every: number;
   readonly #rest: number;
-  /** The marks (log positions of the primary) after `#passed`. The replica has not replayed them yet. */
+  /** Marks (log positions of the primary) that the replica has not replayed yet. */
   #marks: Mark[] = [];
-  /** The latest mark (a log position of the primary) that the replica has replayed. */
   #passed: Mark | undefined;
-  /** One function for each running read. A call of the function gives the read up. */
+  /** One function for each running read. A call of the function ends the read without rows. */
   readonly #waiting = new Set<() => void>();
   #told = '';
   /**
-   * Three values: whether a failed report was logged since the last change, the failures in a row, and the end of the
-   * pause after two failures.
+   * `#failed`: a failed report was logged since the last change of state. `#failures`: failed reads in a row. The third
+   * value: the end of the pause after two failures.
    */
   #failed = false;
   #failures = 0;
@@ -137,12 +136,14 @@ class Follower {
     this.#rest = rest;
   }
 
-  /** Returns the latest replayed mark, or undefined when the mark is too old. */
   mark(): Mark | undefined {
     return this.#passed && performance.now() - this.#passed.at <= this.#lag ? this.#passed : undefined;
   }
 
-  /** Returns the rows of an answer. Returns no rows when the read fails or the replica is given up during the read. */
+  /**
+   * Returns the rows of an answer. Returns no rows when the read fails, or when the replica becomes unusable during the
+   * read.
+   */
   while<Row>(answer: Promise<Row[]>): Promise<Row[]> {
     return new Promise((resolve) => {
       const end = (rows: Row[]): void => {
@@ -157,10 +158,10 @@ class Follower {
           end(rows);
         },
         (error: unknown) => {
-          if (!this.#waiting.has(leave)) return; // the read was given up before
+          if (!this.#waiting.has(leave)) return; // the caller no longer waits for this read
           leave();
-          // The code 22023 means an unknown time zone. The primary does not know the time zone either, so the replica
-          // is not at fault.
+          // 22023 means an unknown time zone. The primary does not know the time zone either, so the replica is not at
+          // fault.
           if (sqlState(error) !== '22023') this.#fail(error);
         },
       );
@@ -182,8 +183,9 @@ class Follower {
   }
 
   /**
-   * Counts a failed read. One report may be too much for the replica, so one failure is only logged. After a second
-   * failure the replica pauses. Otherwise each caller would lose time on a read that fails.
+   * Counts a failed read. The first failure is only logged, because one report may be too much for the replica. After a
+   * second failure in a row, the replica is not used for a while. Otherwise every caller would lose time on a failing
+   * read.
    */
   #fail(error: unknown): void {
     if (++this.#failures > 1) {
@@ -209,8 +211,8 @@ class Follower {
     if (!seen?.standby) return this.#lose('was promoted and follows no primary');
     if (!seen.limited) return this.#lose('is behind a pooler');
     const at = performance.now();
-    // The primary is read after the replica. So the primary has flushed all data that the replica has replayed. When
-    // the primary does not answer, no mark is added, and the last mark gets older.
+    // Read the primary after the replica. So the primary has flushed all data that the replica has replayed. If the
+    // primary does not answer, no mark is added, and the last mark becomes too old.
     const own = await this.#primary
       .read<{ now: Date; lineage: string; position: string }>(
         sql`SELECT now() AS now, ${PRIMARY_LINEAGE} AS lineage, ${FLUSHED} AS position`,
@@ -242,7 +244,6 @@ class Follower {
     this.#tell(`reports are read from the primary: the replica ${reason}`, error);
   }
 
-  /** Logs each change of the replica's state once. */
   #tell(what: string, error?: unknown): void {
     if (what === this.#told) return;
     this.#told = what;
@@ -251,7 +252,7 @@ class Follower {
   }
 }
 
-/** Returns the code of an error for the log. The message of the error is not logged, because it can hold data. */
+/** The code of an error, for the log. The message is not logged, because it can hold data. */
 function codeOf(error: unknown): string {
   const code = sqlState(error) || (error instanceof Error ? sqlState(error.cause) : '');
   return code && ` (${code})`;

@@ -4,14 +4,10 @@ import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
-/**
- * The server and the connection behind an address of the operator. The gateway checks them before it serves anything.
- */
 interface Server {
   readonly version: string;
   /**
-   * The cluster's system identifier and the name of the database. A replica has the same system identifier as its
-   * primary.
+   * The cluster's system identifier and the name of the database. A replica has the system identifier of its primary.
    */
   readonly database: string;
   readonly replica: boolean;
@@ -21,8 +17,8 @@ interface Server {
   readonly dateStyle: string;
   readonly timeZone: string;
   /**
-   * Milliseconds after which PostgreSQL cancels a statement (`statementTimeout`) or a wait for a lock (`lockTimeout`).
-   * 0 means never.
+   * Milliseconds until PostgreSQL cancels a statement (`statementTimeout`) or a wait for a lock (`lockTimeout`). 0
+   * means never.
    */
   readonly statementTimeout: number;
   readonly lockTimeout: number;
@@ -32,7 +28,6 @@ interface Server {
 
 export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL';
 
-/** Asks the server behind an address for its version, role and settings. */
 export async function lookAt(db: Database): Promise<Server> {
   const [row] = await db.read<Server>(sql`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
@@ -46,23 +41,23 @@ export async function lookAt(db: Database): Promise<Server> {
 }
 
 /**
- * Runs `work` on the server of a setting. When the server cannot be used, throws StoreUnavailable with the name of the
- * setting.
+ * Runs `work` on the server whose address is in a setting. When the server cannot be used, throws StoreUnavailable with
+ * the name of the setting.
  */
 export async function reaching<T>(setting: Setting, address: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    // Class 28 is a wrong role or password, 3D000 an unknown database, and 42501 a lack of privileges. 42704 means that
-    // the address has a setting that the server does not know.
+    // Class 28: wrong role or password. 3D000: unknown database. 42501: missing privileges. 42704: the address has a
+    // setting that the server does not know.
     if (!(error instanceof StoreUnreachable) && !/^(28...|3D000|42501|42704)$/.test(sqlState(error))) throw error;
     throw new StoreUnavailable(unreachable(setting, address, error), { cause: error });
   }
 }
 
 /**
- * Throws when the server is a replica, or older than PostgreSQL 15. The schema needs ON DELETE SET NULL for a single
- * column, and PostgreSQL 15 is the first version with it.
+ * Throws when the server is a replica, or older than PostgreSQL 15. The schema uses ON DELETE SET NULL for single
+ * columns, which PostgreSQL 15 introduced.
  */
 export function requirePrimary({ version, replica }: Server, setting: Setting): void {
   if (Number.parseInt(version, 10) < 15) {
@@ -78,12 +73,12 @@ const serverBehind = (setting: Setting): string =>
 type ReliedOn = readonly (readonly [name: string, value: string, holds: (server: Server) => boolean])[];
 
 /**
- * The settings that the gateway relies on in every connection. Each entry has the value that the operator must set for
- * a pooler's connections.
+ * The settings that the gateway needs in every connection. Each entry has the value that the operator must set for a
+ * pooler's connections.
  */
 const MEANING: ReliedOn = [
-  // A statement that waited for a lock must see the changes that committed during the wait. Authority and idempotency
-  // depend on this.
+  // A statement that has waited for a lock must see the changes that were committed during the wait. Authority and
+  // idempotency depend on this.
   ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
   ['DateStyle', 'ISO', ({ dateStyle }) => dateStyle.startsWith('ISO')],
   ['TimeZone', 'UTC', ({ timeZone }) => /^(Etc\/)?UTC$/.test(timeZone)],
@@ -92,20 +87,19 @@ const MEANING: ReliedOn = [
 const within = (least: number, value: number, most: number): boolean => least <= value && value <= most;
 
 const RELIED_ON: ReliedOn = [
-  // A statement needs at least 15 s for a report. The limit is at most a minute, because a statement that nobody waits
-  // for keeps its locks.
+  // The time limit of a statement must be between 15 s and one minute. A report needs 15 s. A longer limit is harmful,
+  // because a statement keeps its locks even when nobody waits for it.
   ['statement_timeout', '15s', ({ statementTimeout }) => within(15_000, statementTimeout, 60_000)],
   ['lock_timeout', '15s', ({ lockTimeout }) => within(1_000, lockTimeout, 60_000)],
   ...MEANING,
 ];
 
 /**
- * Checks the settings of a connection: the time-outs of `limit` milliseconds and the settings in MEANING. A connection
- * that ignores the gateway's settings belongs to a pooler. Behind a pooler, a prepared statement can be on another
- * server connection.
+ * Checks the settings of a connection: the time-outs of `limit` milliseconds, and the settings in MEANING. If the
+ * connection ignores the gateway's settings, it belongs to a pooler. This is an error, because a pooler can send a
+ * prepared statement to another server connection.
  *
- * If only the values differ, the address sets them. The parameters of the address override the settings that the
- * gateway sends.
+ * If only the values differ, they come from the address, whose parameters override the settings of the gateway.
  */
 export function requireSession(server: Server, setting: Setting, limit: number): void {
   if (!server.own) {
@@ -126,8 +120,8 @@ export function requireSession(server: Server, setting: Setting, limit: number):
 }
 
 /**
- * Checks that a pooler leads to the same database as the server behind it. Also checks that the pooler's connections
- * have the settings that the gateway relies on. The operator sets these settings.
+ * Checks that a pooler leads to the same database as the server's direct address. Also checks the settings of the
+ * pooler's connections, which the operator must set.
  */
 export function requirePooler(pooler: Server, server: Server): void {
   if (pooler.database !== server.database) {
@@ -146,7 +140,7 @@ export function requirePooler(pooler: Server, server: Server): void {
 
 /**
  * Checks that a replica has the data of the primary. Only a streaming replica has the same rows with the same ids. A
- * promoted replica is no error, because the gateway does not use it.
+ * promoted replica is no error here, because the gateway does not use it.
  */
 export function requireReplica(replica: Server, primary: Server): void {
   if (replica.database === primary.database) return;
@@ -155,13 +149,12 @@ export function requireReplica(replica: Server, primary: Server): void {
   );
 }
 
-/** Returns true when the error says that a pooler refuses the gateway's settings. */
 export const refusesSettings = ({ cause }: Error): boolean =>
   cause instanceof Error && /unsupported startup parameter/.test(cause.message);
 
 /**
- * Returns the place to which an address leads, as host:port/database and without the password. The driver parses the
- * address and does not connect. The driver takes missing parts from PGHOST, PGPORT, PGDATABASE and the user's name.
+ * Where an address leads: host:port/database, without the password. The driver parses the address but does not connect.
+ * Missing parts come from PGHOST, PGPORT, PGDATABASE and the name of the user.
  */
 export function leadsTo(address: string): string {
   const socket = decodeURIComponent(new URL(address).hostname);

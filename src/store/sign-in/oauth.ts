@@ -4,7 +4,6 @@ import { raw, runFor, sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A credential in its role as an OAuth client. */
 export interface Client {
   readonly id: string;
   readonly revision: number;
@@ -19,15 +18,15 @@ export interface Client {
   readonly websites: readonly { id: string; site: string; name: string; timeZone: string }[];
   readonly secretDigest: Uint8Array;
   /**
-   * The digest of the secret before the last rotation, while that secret is accepted. Null otherwise. Each statement
-   * checks again whether the secret is still accepted.
+   * The digest of the secret before the last rotation. Null when that secret is no longer accepted. Each statement
+   * checks this again.
    */
   readonly oldSecretDigest: Uint8Array | null;
 }
 
 /**
- * Loads the OAuth client of an active credential in its current state. `network` is the network of the caller. The
- * look-ups of different networks take turns.
+ * Loads the OAuth client of an active credential. `network` is the caller's network. Networks take turns for a
+ * connection.
  */
 export async function loadClient(db: Database, id: string, network: string): Promise<Client | undefined> {
   const [row] = await db.read<Client>(
@@ -52,8 +51,8 @@ export async function loadClient(db: Database, id: string, network: string): Pro
 }
 
 /**
- * A client that has proved its identity at a revision of its credential, by the current or the previous secret. The
- * function gateway.client_proved in 0009_oauth.sql makes this proof again.
+ * A client that has proved its identity with the current or the previous secret, at one revision of its credential.
+ * Statements check this proof again with gateway.client_proved (0009_oauth.sql).
  */
 export interface Proved {
   readonly credential: string;
@@ -61,7 +60,7 @@ export interface Proved {
   readonly oldSecret: boolean;
 }
 
-/** The longest lifetimes in seconds. The store cuts them to the remaining life of the consent and the credential. */
+/** The longest lifetimes in seconds. If the consent or the credential ends earlier, the store uses that earlier end. */
 export const LIVES = {
   access: 900,
   code: 60,
@@ -70,15 +69,15 @@ export const LIVES = {
 } as const;
 
 /**
- * The SQL offset of a client's sixtieth newest token. Without a consent, a client gets 60 tokens a minute, over all
- * replicas and on PostgreSQL's clock. A refusal says how long the client must wait.
+ * Without a consent, a client gets at most 60 tokens a minute, over all replicas and by PostgreSQL's clock. This SQL
+ * OFFSET finds the client's sixtieth newest token. A refusal says how long the client must wait.
  */
 const SIXTIETH = raw('59');
 
 /**
- * SQL for the tokens that credential `c` got in the last minute without a consent. The statement locks nothing. So
- * requests at the same moment can get a few more than 60 tokens. A token more than a minute in the future does not
- * count, because it was made before the clock was set back.
+ * SQL for the tokens that credential `c` got in the last minute without a consent. It takes no lock, so simultaneous
+ * requests can get a few more than 60 tokens. A token from more than a minute in the future does not count, because it
+ * was made before the clock was set back.
  */
 const ofTheLastMinute = sql`
   FROM gateway.token o
@@ -86,8 +85,8 @@ const ofTheLastMinute = sql`
    AND o.created_at > now() - interval '1 minute' AND o.created_at < now() + interval '1 minute'`;
 
 /**
- * Issues an access token that needs no consent, or returns the seconds to wait. Returns undefined when the client's
- * proof no longer holds.
+ * Issues an access token without a consent, or returns the seconds to wait. Returns undefined when the client's proof
+ * no longer holds.
  */
 export async function issueAccess(
   db: Database,
@@ -99,8 +98,9 @@ export async function issueAccess(
   const [made] = await db.query<{ expires_in: number }>(sql`
     WITH c AS (SELECT id, expires_at FROM gateway.credential c WHERE ${stands} FOR SHARE),
     unflushed AS MATERIALIZED (
-      -- If a crash loses a token, the client asks for a new token. A statement that ends a token is flushed, together with
-      -- all earlier writes. The wait for a flush cost more than half of the time (1,339/s against 3,234/s, 8 connections).
+      -- Do not wait for the disk. If a crash loses a token, the client asks for a new one. A statement that ends a
+      -- token does wait, until all earlier writes are on disk too. The wait cost more than half of the throughput
+      -- (1,339/s against 3,234/s, 8 connections).
       SELECT set_config('synchronous_commit', 'off', true) FROM c
     )
     INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
@@ -117,20 +117,17 @@ export async function issueAccess(
   return full;
 }
 
-/** A consent that ended because its code was misused, or because one of its refresh tokens was used a second time. */
 export interface EndedConsent {
   readonly consent: string;
   readonly because: 'code_misused' | 'refresh_reused';
 }
 
-/**
- * The result of an exchange: the tokens, or the reason for a refusal. After `stale`, the client must be proved again.
- */
+/** The tokens, or the reason why the exchange was refused. After `stale`, the client must prove its identity again. */
 export type Exchanged =
   | {
       readonly refused: 'stale' | 'invalid_grant' | 'invalid_target' | 'invalid_scope' | 'too_many_tokens';
       readonly ended?: EndedConsent;
-      /** Seconds to wait after a refusal with `too_many_tokens`. */
+      /** Seconds that the client must wait. Only present after `too_many_tokens`. */
       readonly wait?: number;
     }
   | { readonly scopes: readonly Scope[]; readonly expires_in: number; readonly refresh_expires_in: number | null };
@@ -153,7 +150,7 @@ export async function redeemCode(
   return row.exchanged;
 }
 
-/** Rotates a refresh token. `scopes` narrows the new access token. Null means all consented scopes. */
+/** Replaces a refresh token by a new one. `scopes` limits the new access token. Null means all consented scopes. */
 export async function rotateRefresh(
   db: Database,
   { credential, revision, oldSecret }: Proved,
@@ -167,17 +164,15 @@ export async function rotateRefresh(
   return row.exchanged;
 }
 
-/** The token or the consent that a revocation has ended. */
 export interface TokenEnd {
   readonly what: 'token' | 'consent' | 'nothing';
-  /** The consent that ended, or the consent behind the ended token. Undefined when there is none. */
+  /** The consent that ended, or to which the ended token belonged. Undefined when there is none. */
   readonly consent: string | undefined;
 }
 
 /**
- * Ends an access token of this client. If the token is a refresh token, the whole consent ends. A token of another
- * client, or any other text, changes nothing (RFC 7009, section 2.1). Returns `undefined` when the client's proof no
- * longer holds.
+ * Ends an access token of this client. For a refresh token, ends the whole consent. A token of another client, or any
+ * other text, changes nothing (RFC 7009, section 2.1). Returns `undefined` when the client's proof no longer holds.
  */
 export async function endToken(
   db: Database,
@@ -201,7 +196,6 @@ export async function endToken(
   return row?.proved ? { what: row.what, consent: row.consent ?? undefined } : undefined;
 }
 
-/** The values that a person has approved on the consent page. */
 export interface Approval {
   readonly id: string;
   readonly credential: string;
@@ -218,11 +212,11 @@ export interface Approval {
 }
 
 /**
- * Stores a consent with its authorization code. Returns false when the request was already answered. Also returns false
- * when the session, the role or the credential has changed since the page was shown.
+ * Stores a consent with its authorization code. Returns false when the request was already answered, or when the
+ * session, the role or the credential has changed since the page was shown.
  *
- * The rows of the person, the session and the credential stay locked until the commit. If one of them ends before, this
- * statement stores nothing. If one of them ends after, this consent ends too.
+ * The rows of the person, the session and the credential stay locked until the commit. If one of them has already
+ * ended, nothing is stored. If one of them ends later, this consent ends too.
  */
 export async function insertConsent(db: Database, approval: Approval): Promise<boolean> {
   const rows = await db.query(sql`
@@ -245,11 +239,11 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
 }
 
 /**
- * Deletes rows that are no longer needed. Access tokens go an hour after their end, and until then they differ from
- * unknown tokens. Refresh tokens go an hour after the end of their consent. Consents and known sign-in sources go after
- * 30 days. Expired sessions and old failed sign-ins go too.
+ * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end; until then they must
+ * differ from unknown tokens. Refresh tokens are deleted an hour after the end of their consent. Consents and known
+ * sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are deleted too.
  *
- * Deletes at most `n` rows of each kind. Returns the largest number of rows of one kind.
+ * Deletes at most `n` rows of each kind. Returns the number of deleted rows of the most frequent kind.
  */
 export async function purgeOAuth(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`

@@ -2,7 +2,6 @@ import { sql } from '../../core/sql.ts';
 import { mayConsent, type Role } from '../administration/people.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** A person who is signed in to the consent page. */
 export interface Person {
   readonly id: string;
   readonly tenant: string;
@@ -10,13 +9,12 @@ export interface Person {
   readonly role: Exclude<Role, 'operator'>;
 }
 
-/** The most sessions of one person. */
 const SESSIONS = 20;
 
 /**
- * Makes a session that lasts `seconds`. Returns false when the person was disabled meanwhile or lost the role. Also
- * returns false when the verified password is no longer the person's password. A share lock on the person puts the
- * session and such a change in order.
+ * Makes a session that lasts `seconds`. Returns false when the person was disabled or lost the role in the meantime, or
+ * when the verified password is no longer the person's password. A share lock on the person makes sure that such a
+ * change comes either before the session or after it.
  *
  * A person has at most twenty sessions. A new session ends the oldest session.
  */
@@ -45,8 +43,8 @@ export async function createSession(
 }
 
 /**
- * Returns the person of a session. Returns undefined when the session has ended, or when the person is disabled or is
- * no longer owner or admin.
+ * Returns the person of a session. Returns undefined when the session has ended, or when the person is disabled or no
+ * longer owner or admin.
  */
 export async function personOf(db: Database, digest: Uint8Array): Promise<Person | undefined> {
   const [row] = await db.read<Person>(sql`
@@ -55,7 +53,7 @@ export async function personOf(db: Database, digest: Uint8Array): Promise<Person
   return row;
 }
 
-/** Ends a session and returns the id of its person. Returns undefined when there was no session. */
+/** Ends a session. Returns the id of its person, or undefined when there was no session. */
 export async function endSession(db: Database, digest: Uint8Array): Promise<string | undefined> {
   const [row] = await db.query<{ person: string }>(sql`
     DELETE FROM gateway.session WHERE digest = ${digest} RETURNING person_id AS person`);
@@ -63,20 +61,23 @@ export async function endSession(db: Database, digest: Uint8Array): Promise<stri
 }
 
 export interface SignInLimits {
-  /** Seconds during which a failed sign-in counts. */
+  /** Seconds for which a failed sign-in counts. */
   readonly window: number;
-  /** The most failures from one source: `perAccount` for one account, `perSource` for all accounts together. */
+  /**
+   * The most failed sign-ins from one source in the time `window`. `perAccount`: for each account. `perSource`: for all
+   * accounts together.
+   */
   readonly perAccount: number;
   readonly perSource: number;
 }
 
-/** An admitted attempt to sign in. The attempt is recorded as failed until it succeeds or is forgotten. */
+/** An attempt to sign in that was admitted. It counts as failed until it succeeds or is forgotten. */
 export interface Attempt {
   readonly source: string;
   readonly account: Uint8Array;
   /**
-   * The time of the attempt as PostgreSQL's text. The text is also sent back unchanged, because a Date of the driver
-   * would be less precise.
+   * The time of the attempt in PostgreSQL's own text. The text is sent back unchanged, because a JavaScript Date is
+   * less precise.
    */
   readonly recorded: string;
 }
@@ -94,7 +95,7 @@ export async function beginSignIn(
   return row?.recorded ? { source, account, recorded: row.recorded } : { wait: row?.wait ?? window };
 }
 
-/** Forgets an attempt whose password was found neither right nor wrong. */
+/** Forgets an attempt to sign in whose password could not be checked. */
 export async function forgetAttempt(db: Database, { source, account, recorded }: Attempt): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.sign_in_failure
@@ -102,7 +103,7 @@ export async function forgetAttempt(db: Database, { source, account, recorded }:
 }
 
 /**
- * Records a successful sign-in. Forgets the failures of this account from this source, and remembers that the account
+ * Records a successful sign-in. Forgets this account's failed attempts from this source, and remembers that the account
  * has signed in from this source.
  */
 export async function rememberSignIn(db: Database, { source, account }: Attempt): Promise<void> {

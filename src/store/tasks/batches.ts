@@ -26,8 +26,8 @@ export interface Ending {
 }
 
 /**
- * Accepts new tasks of one owner in one statement. The statement waits for no lock. Returns the answers in order.
- * `undefined` means that acceptTask must decide about the task.
+ * Accepts new tasks of one process in one statement, which waits for no lock. Returns the answers in order.
+ * `undefined`: acceptTask must decide about this task.
  */
 export async function acceptTasks(
   db: Database,
@@ -61,8 +61,8 @@ export async function acceptTasks(
 }
 
 /**
- * Publishes or fails tasks under their current authorities, in one statement. The statement waits for no lock. Returns
- * the answers in order. `undefined` means that endTask must end the task or return its state.
+ * Stores the ends of tasks under their current authorities, in one statement, which waits for no lock. Returns the
+ * answers in order. `undefined`: endTask must decide about this task.
  */
 export async function endTasks(db: Database, batch: readonly Ending[]): Promise<(TaskRow | undefined)[]> {
   const ends = batch.map(({ end }) => end);

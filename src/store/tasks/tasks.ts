@@ -6,7 +6,7 @@ import type { Database } from '../driver/postgres.ts';
 
 export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
 
-/** A stored A2A task. `grants` says which authority may read the artifact of the task. */
+/** A stored A2A task. `grants` identifies the rights that a reader needs for the artifact. */
 export interface TaskRow {
   readonly id: string;
   readonly contextId: string;
@@ -17,25 +17,24 @@ export interface TaskRow {
   readonly expiresAt: Date;
   readonly failure: string | null;
   readonly grants: Uint8Array;
-  /** The artifact of the task. The value is also `null` when the read did not request artifacts. */
+  /** The artifact of the task. `null` when the task has no artifact, or when the read did not ask for artifacts. */
   readonly artifact: unknown;
 }
 
 /** A new task. `owner` is the process that has the arguments of the task. */
 export interface Accepting {
   readonly id: string;
-  /** HMAC of the credential and the messageId of the task's message. */
+  /** HMAC of the credential and of the message's id. */
   readonly message: Uint8Array;
-  /** HMAC of the task's skill and its arguments. */
+  /** HMAC of the skill and its arguments. */
   readonly fingerprint: Uint8Array;
   readonly grants: Uint8Array;
   readonly contextId: string;
   readonly skill: string;
   readonly websiteId: string | null;
   readonly owner: string;
-  /** The failure of the task if its process is lost. A task that may have written fails with `outcome_unknown`. */
+  /** The failure code of the task if its process is lost. `outcome_unknown`: the task may have written. */
   readonly lostAs: 'interrupted' | 'outcome_unknown';
-  /** True when the process has a free seat for the task. */
   readonly start: boolean;
 }
 
@@ -43,14 +42,17 @@ export type Accepted =
   | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
   | { readonly verdict: 'full'; readonly retryAfter: number };
 
-/** Milliseconds of the lease that a process has on its tasks. The process renews the lease much earlier. */
+/** Milliseconds. A process holds its tasks by leases of this length, and renews them much earlier. */
 export const TASK_LEASE = 10_000;
-/** Limit of unexpired tasks for one installation, over all replicas. RUNNING is the limit of running tasks. */
+/**
+ * UNEXPIRED: the most tasks of one installation that have not expired, over all replicas. RUNNING: the most of them
+ * that run.
+ */
 export const UNEXPIRED = 100;
 export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
 const ATTEMPTS = 3;
-/** Bytes of artifacts, as JSON text, on one page of a task list. The artifact that reaches the limit ends the page. */
+/** A page of a task list ends with the artifact that brings the page to this number of bytes (as JSON text). */
 const PAGE_BYTES = 1_048_576;
 
 export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
@@ -65,7 +67,7 @@ export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fr
 
 /**
  * Accepts one task for each message. Every verdict comes with a proof of the authority. After a lost reply, the
- * statement is repeated. The verdict for the same task id is still `new`.
+ * statement is repeated. A task that the lost attempt has accepted still gets the verdict `new`.
  */
 export async function acceptTask(access: Access, task: Accepting): Promise<Proved<Accepted>> {
   const { authority } = access;
@@ -84,19 +86,22 @@ export async function acceptTask(access: Access, task: Accepting): Promise<Prove
   return { proof, answer: { verdict: row.verdict, task: row } };
 }
 
-/** Starts at most `seats` waiting tasks of `owner`. The limit of running tasks for the installation still applies. */
+/**
+ * Starts at most `seats` waiting tasks of the process `owner`. The limit of running tasks for the installation still
+ * applies.
+ */
 export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
-  // This statement is the runner's own work, so it does not wait for a connection in the turn of an app. In such a
-  // turn, an app with hanging reads would delay all other apps.
+  // The runner itself runs this statement, so it does not wait in the turn of an app. Otherwise, an app with reads that
+  // hang would delay the tasks of all apps.
   db.query<TaskRow>(sql`
     SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
 
-/** The end of a task's run: the artifact as JSON text, or the code of a failure. */
+/** How a task ended: its artifact as JSON text, or a failure code. */
 export type RunEnd = { readonly artifact: string } | { readonly failure: string };
 
 /**
- * Publishes or fails a task under the current authority, and returns the task. `undefined` means that the task no
- * longer exists. After a lost reply, a repeated statement finds the effect of the first statement.
+ * Stores the end of a task under the current authority, and returns the task. `undefined`: the task no longer exists.
+ * After a lost reply, the statement is repeated and finds its own earlier effect.
  */
 export async function endTask(
   db: Database,
@@ -113,7 +118,9 @@ export async function endTask(
   return row;
 }
 
-/** Cancels a task with one conditional update. `undefined` means that the credential has no such unexpired task. */
+/**
+ * Cancels a task with one conditional update. `undefined`: the credential has no such task, or the task has expired.
+ */
 export async function cancelTask(
   access: Access,
   id: string,
@@ -130,15 +137,15 @@ export async function cancelTask(
   // The SQL function proves the authority again after it has waited for the task.
   if (row?.proved !== true) throw new StaleAuthority();
   if (row.id === null) return { proof, answer: undefined };
-  // If the reply of the first attempt was lost, the first attempt has perhaps canceled the task. This also counts as a
-  // cancellation by this call.
+  // If the reply of the first attempt was lost, this attempt may have canceled the task. So a task that is already
+  // canceled counts as canceled by this call.
   return { proof, answer: { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row } };
 }
 
 const own = (authority: Authority): Fragment =>
   sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
 
-/** Reads the rows of a select behind the guard. A select without rows gives one row of nulls. */
+/** Reads rows and proves the authority. If there are no rows, returns one row of nulls. */
 const selected = <R extends object>(access: Access, select: Fragment): Promise<Guarded<R>> =>
   guarded<R>(access, sql`d.*`, sql`LEFT JOIN LATERAL (${select}) d ON true`);
 
@@ -154,24 +161,23 @@ export async function readTask(access: Access, id: string): Promise<Proved<TaskR
 
 export interface TaskQuery {
   readonly contextId?: string | undefined;
-  /** States of the tasks to list. If `states` is absent, the list has tasks of all states. */
   readonly states?: readonly TaskState[] | undefined;
-  /** Limits the list to tasks that entered their state at this moment or later. */
+  /** Lists only tasks that entered their current state at this time or later. */
   readonly statusAfter?: Date | undefined;
   readonly pageSize: number;
   readonly pageToken?: string | undefined;
   readonly artifacts: boolean;
 }
 
-/** The position after the last task of a page: its id, and the time of its state in Unix milliseconds. */
+/** The place after the last task of a page: the task's id, and the time of its state in Unix milliseconds. */
 export interface TaskPageStart {
   readonly at: number;
   readonly id: string;
 }
 
 /**
- * Reads a page of the credential's unexpired tasks, latest state first (A2A 1.0, section 3.1.4). `more` is true when
- * there are more tasks. With artifacts, a page ends early when it has 1 MiB of artifacts.
+ * Reads a page of the credential's unexpired tasks, latest change of state first (A2A 1.0, section 3.1.4). `more`:
+ * there are more tasks. A page with 1 MiB of artifacts ends early.
  */
 export async function listTasks(
   access: Access,
@@ -200,13 +206,13 @@ export async function listTasks(
                      ORDER BY t.state_at DESC, t.id DESC LIMIT ${pageSize + 1}) t) p ON true
          ORDER BY p.state_at DESC, p.id DESC`,
   );
-  // The outer join gives one row of nulls for an empty page.
+  // For an empty page, the outer join gives one row of nulls.
   const found = rows.filter(({ id }) => id !== null);
   const tasks = found.slice(0, pageSize).filter(({ fits }) => fits);
   return { proof, answer: { tasks, more: found.length > tasks.length, total: rows[0]?.total ?? 0 } };
 }
 
-/** Finds the unexpired task of a message. `undefined` means that the message is new. */
+/** Finds the unexpired task of a message. `undefined`: the message is new. */
 export async function findTask(
   access: Access,
   { message, fingerprint }: Pick<Accepting, 'message' | 'fingerprint'>,
@@ -222,8 +228,8 @@ export async function findTask(
 }
 
 /**
- * Renews the leases of tasks, and returns the states of the tasks that have not ended. The statement does not wait for
- * a locked row. A waiting statement would keep its locks on the other rows, and no lease would be renewed.
+ * Renews the leases of tasks, and returns the states of the tasks that have not ended. Skips locked rows. A statement
+ * that waits for a row keeps its locks on the other rows, and meanwhile no lease would be renewed.
  */
 export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
   const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;
@@ -238,7 +244,6 @@ export async function renewTasks(db: Database, ids: readonly string[]): Promise<
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
-/** Returns the given tasks that have ended or no longer exist. */
 export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
   const rows = await db.read<{ id: string }>(sql`
     SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
@@ -246,14 +251,14 @@ export async function endedTasks(db: Database, ids: readonly string[]): Promise<
   return rows.map(({ id }) => id);
 }
 
-/** Deletes those unfinished tasks of a process that no caller knows about yet. */
+/** Deletes unfinished tasks of a process. Only for tasks that no caller knows about yet. */
 export async function withdrawTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.task k
      WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working')`);
 }
 
-/** Ends the unfinished tasks of a process that stops. These tasks count as lost. */
+/** Ends the unfinished tasks of a process that stops, as if the process were lost. */
 export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     UPDATE gateway.task t SET state = 'failed', failure = t.lost_as,
