@@ -237,7 +237,7 @@ export class Runner {
     return outcome.body;
   }
 
-  /** Stores the end of a task. Retries for as long as the lease can last without renewal. */
+  /** Stores the end of a task. Tries again until the lease of the task can have expired. */
   async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
     // A task that was dropped has already ended, so its end need not be stored.

@@ -192,8 +192,8 @@ export function openTasks(options: TasksOptions): Tasks {
     const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
-    // The statement that stored the result has proved the task's token. So a caller with this token needs no new proof.
-    // A caller with any other token does.
+    // The statement that stored the result has proved the token of the task. So a caller with that token needs no new
+    // proof. A caller with another token needs one.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf(end.row, end.authority, end.body);
     }
@@ -280,7 +280,7 @@ const askable = (id: string): string => (/^task_[a-f0-9]{32}$/.test(id) ? id : '
 
 const grantsKnown = new WeakMap<Authority, Buffer>();
 
-/** SHA-256 of everything that an authority may see. The token and the revision are not part of it. */
+/** SHA-256 of all permissions of an authority to see data. The token and the revision are not part of it. */
 function grantsOf(authority: Authority): Buffer {
   const known = grantsKnown.get(authority);
   if (known) return known;

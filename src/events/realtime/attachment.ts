@@ -18,11 +18,14 @@ export class Attachment {
    */
   open: { readonly cursor: string; readonly since: number } | undefined;
   acking = false;
-  /** `reading`: a page is being read. `news`: receipts have arrived since that read started. */
+  /**
+   * The member `reading` is true while a page is being read. `news` is true when receipts have arrived since that read
+   * started.
+   */
   reading = false;
   news = false;
   /**
-   * While an event family is paused: the time of the next attempt to read a page, in milliseconds of performance.now().
+   * The time of the next attempt to read a page while an event family is paused. In milliseconds of performance.now().
    */
   pausedUntil: number | undefined;
   /**

@@ -178,7 +178,7 @@ export class Connection implements Watched {
   }
 
   /**
-   * Reads on until a page is sent or the journal has no more receipts. Does nothing while a page waits for its
+   * Reads receipts until a page is sent or the journal has no more receipts. Does nothing while a page waits for its
    * acknowledgement.
    */
   async #read(attachment: Attachment): Promise<void> {

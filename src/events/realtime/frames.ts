@@ -72,7 +72,7 @@ export const CLOSE = {
 } as const satisfies Record<string, readonly [code: number, reason: string]>;
 export type CloseCause = keyof typeof CLOSE;
 
-/** For each failure that ends a stream: the reason with which the gateway closes the socket. */
+/** Failures that end a stream, and the reason with which the gateway then closes the socket. */
 export const LOST: Partial<Record<FailureCode, CloseCause>> = {
   not_found: 'unknown',
   revision_changed: 'changed',

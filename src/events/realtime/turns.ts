@@ -25,7 +25,10 @@ export class Turns {
   /** The apps of the running jobs. An app with two running jobs appears twice. */
   readonly #under: string[] = [];
 
-  /** `together`: the most jobs that run at the same time. `each`: the most running jobs of one app. */
+  /**
+   * `together` is the largest number of jobs that run at the same time. `each` is the largest number of running jobs of
+   * one app.
+   */
   constructor(together: number, each = together) {
     this.#together = together;
     this.#each = each;

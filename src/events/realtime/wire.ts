@@ -5,7 +5,7 @@ export interface Wire {
   ping(): void;
   /** Bytes that were sent but that the client has not read yet. */
   readonly buffered: number;
-  /** Sends a close frame. A client that does not answer the close frame is disconnected. */
+  /** Sends a close frame. Disconnects a client that does not answer the close frame. */
   close(code: number, reason: string): void;
   /**
    * Stops reading from the client. The client's answer to `close` is then not read, so the gateway disconnects the

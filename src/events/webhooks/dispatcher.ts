@@ -39,8 +39,8 @@ const HELD = 10;
 /** When the process stops, the process tries at most this many times to write the last outcomes. */
 const LAST = 50;
 /**
- * Milliseconds from the request for a lease to its use. An older lease is given back, so that a delivery can be sent at
- * most this long after it was revoked.
+ * The longest time in milliseconds from the request for a lease to the use of the lease. An older lease is given back.
+ * So if a delivery is revoked, the delivery can be sent only within this time.
  */
 const FRESH = 1_000;
 /** When the process stops, running attempts have this many milliseconds to end. */

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 
 /**
- * Each delay is made up to this share shorter or longer, at random. So deliveries that failed together are not repeated
- * together.
+ * Each delay is changed at random, by up to this share of the delay. So deliveries that failed together are not
+ * repeated together.
  */
 const JITTER = 0.2;
 /** The longest Retry-After that the gateway respects, in seconds. */

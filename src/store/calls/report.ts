@@ -70,7 +70,7 @@ export async function readReport(
   const timezone = range.timezone === undefined ? undefined : zoneOf(range.timezone);
   const read = async (): Promise<{ readonly proof: Proof; readonly row: Row | undefined }> => {
     const lagging = await replica?.read<Row>(({ guard, now }) =>
-      // The guard on a replica does not name the app whose connections the statement uses. So name the app here.
+      // On a replica, the guard does not name the app that uses the connection. So name the app here.
       runFor(authority.appId, sql`r.* FROM ${guard} ${reportJoin(authority, website, period, timezone, now)}`),
     );
     // A new website may not be on the replica yet. If the replica does not have the website, the primary answers.

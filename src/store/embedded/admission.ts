@@ -56,7 +56,7 @@ function admitted(identities: string): string[] {
 }
 
 /**
- * Replaces a file by a new file. Does not write into the old file, because the server's user may have put a link in its
+ * Replaces a file by a new file. Never writes into the old file, because the server's user may have put a link in its
  * place. Returns true when the text has changed.
  */
 function replace(path: string, text: string, account: Account | undefined): boolean {

@@ -1,14 +1,14 @@
 import { type Fragment, sql } from '../../core/sql.ts';
 
-/** Where an answer comes from: the server, and the end of the write-ahead log that the server had replayed. */
+/** Tells from which server an answer comes, and how much of the write-ahead log the server had replayed. */
 export interface Origin {
   readonly lineage: string;
   readonly replayed: string;
 }
 
 /**
- * Ends of the write-ahead log, in bytes. FLUSHED: the primary has flushed the log up to here, and may have streamed it.
- * REPLAYED: a replica has replayed the log up to here.
+ * Positions in the write-ahead log, in bytes. FLUSHED: the primary has flushed the log up to this position, and may
+ * have streamed it. REPLAYED: a replica has replayed the log up to this position.
  */
 export const FLUSHED: Fragment = sql`pg_wal_lsn_diff(pg_current_wal_flush_lsn(), '0/0')::bigint`;
 export const REPLAYED: Fragment = sql`pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::bigint`;

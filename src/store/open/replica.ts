@@ -114,12 +114,12 @@ class Follower {
   /** Marks (log positions of the primary) that the replica has not replayed yet. */
   #marks: Mark[] = [];
   #passed: Mark | undefined;
-  /** One function for each running read. A call of the function ends the read without rows. */
+  /** One function for each running read. When the function is called, the read ends without rows. */
   readonly #waiting = new Set<() => void>();
   #told = '';
   /**
-   * `#failed`: a failed report was logged since the last change of state. `#failures`: failed reads in a row. The third
-   * value: the end of the pause after two failures.
+   * These three members are for reads: whether a failed report was logged since the last change of state, the number of
+   * failed reads in a row, and the end of the pause after two failures.
    */
   #failed = false;
   #failures = 0;

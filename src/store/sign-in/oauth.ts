@@ -25,8 +25,8 @@ export interface Client {
 }
 
 /**
- * Loads the OAuth client of an active credential. `network` is the caller's network. Networks take turns for a
- * connection.
+ * Loads the OAuth client of an active credential. `network` is the caller's network. When connections are busy, the
+ * networks take turns.
  */
 export async function loadClient(db: Database, id: string, network: string): Promise<Client | undefined> {
   const [row] = await db.read<Client>(

@@ -6,7 +6,7 @@ import type { Database } from '../driver/postgres.ts';
 
 export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
 
-/** A stored A2A task. `grants` identifies the rights that a reader needs for the artifact. */
+/** A stored A2A task. `grants` identifies the permissions that a reader must have to get the artifact. */
 export interface TaskRow {
   readonly id: string;
   readonly contextId: string;
@@ -45,14 +45,17 @@ export type Accepted =
 /** Milliseconds. A process holds its tasks by leases of this length, and renews them much earlier. */
 export const TASK_LEASE = 10_000;
 /**
- * UNEXPIRED: the most tasks of one installation that have not expired, over all replicas. RUNNING: the most of them
- * that run.
+ * UNEXPIRED is the largest number of unexpired tasks of one installation, over all replicas. RUNNING is the largest
+ * number of its running tasks.
  */
 export const UNEXPIRED = 100;
 export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
 const ATTEMPTS = 3;
-/** A page of a task list ends with the artifact that brings the page to this number of bytes (as JSON text). */
+/**
+ * The artifacts of one page in a task list. The page ends with the artifact that reaches this number of bytes (as JSON
+ * text).
+ */
 const PAGE_BYTES = 1_048_576;
 
 export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
@@ -137,7 +140,7 @@ export async function cancelTask(
   // The SQL function proves the authority again after it has waited for the task.
   if (row?.proved !== true) throw new StaleAuthority();
   if (row.id === null) return { proof, answer: undefined };
-  // If the reply of the first attempt was lost, this attempt may have canceled the task. So a task that is already
+  // If the reply of the first attempt was lost, the first attempt may have canceled the task. So a task that is already
   // canceled counts as canceled by this call.
   return { proof, answer: { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row } };
 }
@@ -145,7 +148,7 @@ export async function cancelTask(
 const own = (authority: Authority): Fragment =>
   sql`t.installation_id = ${authority.installationId} AND t.credential_id = ${authority.credentialId} AND t.expires_at > now()`;
 
-/** Reads rows and proves the authority. If there are no rows, returns one row of nulls. */
+/** Runs a select that also proves the authority. If the select finds no rows, returns one row of nulls. */
 const selected = <R extends object>(access: Access, select: Fragment): Promise<Guarded<R>> =>
   guarded<R>(access, sql`d.*`, sql`LEFT JOIN LATERAL (${select}) d ON true`);
 
