@@ -14,8 +14,8 @@ import { digestOf, isBearer } from './tokens.ts';
  */
 export interface Authorities {
   /**
-   * Returns the cached authority of a bearer token. If the cache has none, reads the authority from the store and
-   * returns it with its proof. Throws a 401 if the token is not usable on this resource.
+   * Returns the authority of a bearer token from the cache. If the cache does not contain the authority, reads the
+   * authority from the store and also returns its proof. Throws a 401 if the token is not usable on this resource.
    */
   resolve(
     bearer: string | undefined,

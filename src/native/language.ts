@@ -18,21 +18,29 @@ const FOREIGN_LETTER =
   /[ѓќѕғқңҗҙҡҫҳҷһүұӊӑӗәӣөӯҥӳ\u067a\u067b\u067c\u067f\u0680\u0681\u0684\u0685\u0689\u068a\u068f\u0693\u0696\u069a\u06a6\u06aa\u06ab\u06b3\u06bc\u06c8\u06cb\u06cd\u06d0]/iu;
 
 /**
- * Returns the language of a text as an ISO 639-1 code in lower case. Returns null in three cases: the text has no
- * letters, it has fewer than three n-grams (one short word), or its score is below 75 % of the language's usual score.
+ * Returns the language of a text as an ISO 639-1 code in lower case. Returns null in four cases:
+ * - The text has no letters.
+ * - The text has a letter that no language of the detector uses.
+ * - The text has fewer than three n-grams, for example one short word.
+ * - The score of the text is below 75 % of the language's usual score.
  *
  * The detection needs no network and keeps no state, so every process gives the same answer for the same text. The
- * detector knows 60 languages, each by its two-letter code. `no` stands for both kinds of Norwegian. `ms` can also mean
- * Indonesian. `hr` can also mean Serbian or Bosnian in Latin letters. Only about the first 350 bytes of
- * `readable(text)` count.
+ * detector knows 60 languages and gives each language a two-letter code. `no` stands for both kinds of Norwegian. `ms`
+ * can also mean Indonesian. `hr` can also mean Serbian or Bosnian in Latin letters. The detector uses only about the
+ * first 350 bytes of `readable(text)`.
  *
- * Accuracy, as per cent right / wrong / null. The mean over 58 translations of the Universal Declaration of Human
- * Rights is 99.1 / 0.9 / 0.0 for texts of 100 and of 320 characters, 98.4 / 1.6 / 0.0 for 40 characters, and 96.0 / 3.7
- * / 0.3 for 20 characters. For 12,508 English support messages it is 99.1 / 0.3 / 0.6. For those messages that have at
- * most 20 characters it is 88.7 / 2.8 / 8.5.
+ * The measured accuracy, as the share of right / wrong / null answers in per cent. The first three rows are the mean
+ * over 58 translations of the Universal Declaration of Human Rights. The last two rows are 12,508 English support
+ * messages.
+ * - Translations, texts of 100 and of 320 characters: 99.1 / 0.9 / 0.0.
+ * - Translations, texts of 40 characters: 98.4 / 1.6 / 0.0.
+ * - Translations, texts of 20 characters: 96.0 / 3.7 / 0.3.
+ * - Support messages, all: 99.1 / 0.3 / 0.6.
+ * - Support messages of at most 20 characters: 88.7 / 2.8 / 8.5.
  *
- * In one second, one processor detects about 14,000 sentences or 4,000 texts of 4,000 characters. Importing the model
- * takes 0.3 to 0.5 s of processor time and 44 MB of heap, so import this file only when it is first needed.
+ * In one second, one processor detects the language of about 14,000 sentences, or of 4,000 texts of 4,000 characters.
+ * Importing the model takes 0.3 to 0.5 s of processor time and 44 MB of heap. So import this file only when it is first
+ * needed.
  */
 export function detectLanguage(text: string): string | null {
   const words = readable(text);

@@ -178,8 +178,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
-  // A worker itself reuses no answer. The supervisor keeps the metrics of all workers for a second, so that every
-  // worker gives the same answer.
+  // The number 0 means that a worker keeps no answer of the supervisor. The supervisor keeps the metrics of all workers
+  // for one second, so that every worker gives the same answer during this second.
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);

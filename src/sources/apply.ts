@@ -25,9 +25,11 @@ const tables = (...names: Sited[]): Chain => TABLES.filter((table) => names.incl
  * The steps of an import after its lines are staged. The groups run one after the other. The chains of one group run at
  * the same time.
  *
- * Deletions come first, so that the first run already refuses a reference to a deleted record, like every later run. A
- * record is deleted before the records to which it refers. Then records are written, each type after the types to which
- * it refers.
+ * Deletions come first. So a reference to a deleted record is refused in the first run. If deletions came last, only a
+ * second run of the same import would refuse the reference. A record is deleted before the records to which it refers.
+ *
+ * After the deletions, records are written. If the records of one type refer to another type, the other type is written
+ * first.
  */
 const GROUPS: readonly (readonly Chain[])[] = [
   [

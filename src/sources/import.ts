@@ -21,7 +21,7 @@ export class ImportRefused extends Error {
 
 export interface Progress {
   readonly phase: string;
-  /** The number of bytes in the phase `read`, and the number of records in all later phases. */
+  /** How much of the phase is done. The unit is bytes in the phase `read`, and records in every other phase. */
   readonly done: number;
   readonly total: number | null;
 }

@@ -13,8 +13,9 @@ export function planStep(table: Table): Step {
   const { name, owner, refs, links } = table;
   const step = `plan ${name}`;
   const owned = owner.table !== 'website';
-  // All rows of one conversation go into the same lane. Two lanes are written at the same time and would wait for each
-  // other at the totals of this conversation.
+  // All rows of one conversation go into the same lane. Lanes are written at the same time. If the rows of one
+  // conversation were in two lanes, both lanes would update the totals of the conversation, and one lane would wait for
+  // the other lane.
   const lane = `(${owned ? 'n.owner_id' : 'n.id'} % ${lanes(table)})::integer`;
   return {
     name: step,

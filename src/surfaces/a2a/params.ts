@@ -108,15 +108,15 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
 }
 
 /**
- * Marks every member of the schema as a member of the JSON body, so that an error names the path of the wrong member.
+ * Lists the members of the schema as parameters in the JSON body. An error can then name the path of a wrong member.
  */
 function placesOf(schema: z.ZodObject) {
   return { parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }
 
 /**
- * Throws unless the message has exactly one part, which must be data of type application/json. Throws too if the
- * message asks for something unsupported.
+ * Throws unless the message has exactly one part with data of type application/json. Also throws if the message asks
+ * for push notifications, or for an output that is not application/json.
  */
 function checkContent({ message: { parts }, configuration }: z.output<typeof Send>): void {
   for (const part of parts) {

@@ -44,8 +44,8 @@ const withScrollingTables = (text: string): string =>
     .replaceAll('</table>', '</table></div>');
 
 /**
- * Makes links of words in code format. A word becomes a link only after a noun such as "tool" or "guide", because
- * `visitor` is both a tool and a value.
+ * Turns words in code format into links. A word becomes a link only if the text before the word tells what the word
+ * names, for example "tool". The word alone is ambiguous: `visitor` names a tool, but `visitor` is also a value.
  */
 function withLinks(text: string, registry: Registry): string {
   const guides: ReadonlySet<string> = new Set(GUIDE_NAMES);

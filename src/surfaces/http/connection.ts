@@ -37,8 +37,8 @@ export class Connection {
   }
 
   /**
-   * True when the last request was answered before its whole body had arrived. Bytes that are not valid HTTP then
-   * belong to that body.
+   * True when the last request was answered before its whole body had arrived. If the client then sends bytes that are
+   * not valid HTTP, these bytes belong to the rest of the body.
    */
   get answered(): boolean {
     return this.#current === undefined && this.#last?.complete === false;
@@ -65,8 +65,8 @@ export class Connection {
   }
 
   /**
-   * Disconnects the client if its reply was complete before `since` and is still unread. `since` and `now` are in
-   * milliseconds.
+   * Disconnects a client that leaves a complete reply unread for too long. A reply that was complete before the time
+   * `since` must have been read by now. `since` and `now` are times of performance.now() in milliseconds.
    */
   check(since: number, now: number): void {
     const current = this.#current;

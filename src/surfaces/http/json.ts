@@ -50,8 +50,9 @@ function membersOf(text: string): number | undefined {
 }
 
 /**
- * Counts the members of a value. Returns NaN for a lone surrogate or an infinite number, because NaN differs from every
- * count.
+ * Counts the members of a value at every depth. Returns NaN if the value contains a lone surrogate or an infinite
+ * number. The caller compares the result with the expected count. NaN equals no count, so the caller refuses such a
+ * value.
  */
 function keysOf(value: unknown): number {
   if (typeof value === 'string') return value.isWellFormed() ? 0 : Number.NaN;

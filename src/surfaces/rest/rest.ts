@@ -41,8 +41,8 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     };
     let quota: QuotaState | undefined;
     /**
-     * Checks the bearer token and charges its app before a problem of the body is reported, so that strangers learn
-     * nothing. MCP does the same.
+     * Reports a problem of the body, but first checks the bearer token and charges the app of the token. So a caller
+     * without a valid token learns nothing about the body. MCP uses the same order.
      */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
       const admission = await corridor.admit(bearer, 'rest', source);
