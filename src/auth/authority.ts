@@ -33,8 +33,8 @@ export interface Authorities {
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // The cache consists of two Maps. When the newer Map is full, it replaces the older one. An LRU cache would instead
-  // delete and add a Map key at each call, and V8 frees the deleted values late (core/line.ts).
+  // The cache consists of two Maps. When the newer Map is full, it replaces the older Map, and a new empty Map starts.
+  // An LRU cache would delete and add a Map key at each call, and V8 frees the deleted values late (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {

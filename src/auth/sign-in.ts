@@ -14,7 +14,7 @@ import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
-/** The lifetime of a session in seconds. This is enough time to read two consent pages, one after the other. */
+/** The lifetime of a session in seconds. In this time, a person can read two consent pages, one after the other. */
 export const SESSION_SECONDS = 3600;
 
 /**

@@ -171,7 +171,10 @@ export interface Config {
    * in transaction mode.
    */
   readonly directUrl: string | undefined;
-  /** The address of a streaming replica. Reads that can be slightly out of date go there. */
+  /**
+   * The address of a streaming replica. The gateway sends a read to the replica if the answer can be slightly out of
+   * date.
+   */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
   /** True when the operator has chosen `dataDir`. False for the default folder below the current directory. */

@@ -41,7 +41,8 @@ export function isDatabase(text: string): boolean {
 export function mayBeFolder(path: string): boolean {
   try {
     const there = statSync(path, { throwIfNoEntry: false });
-    // statSync of Node 24 also returns undefined when a parent of the path is a file. So check the parent folders too.
+    // statSync of Node 24 also returns undefined when a parent of the path is a file. So the parent folders must be
+    // checked.
     return there?.isDirectory() ?? mayBeFolder(dirname(resolve(path)));
   } catch {
     return false; // a part of the path is a file, or a folder that this user cannot read

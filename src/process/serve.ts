@@ -272,7 +272,8 @@ async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | 
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
-  // Delete an existing file first, because other users could read it, or it could be a link.
+  // Delete an existing file first. Other users could be able to read the existing file, or the existing file could be a
+  // link.
   await rm(file, { force: true });
   await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' });
   return access;

@@ -104,7 +104,7 @@ export async function apply(
 
 /**
  * Returns the statements of all steps as texts without parameters. The database function `import_rehearse` runs these
- * statements and rolls them back.
+ * statements and rolls back their changes.
  */
 export async function rehearsal(db: Database, run: Run): Promise<string[]> {
   const types = await stagedTypes(db);
@@ -197,7 +197,8 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
 }
 
 /**
- * The SQLSTATE of a serialization failure or a deadlock. PostgreSQL has rolled the statement back, so it can run again.
+ * The SQLSTATE of a serialization failure or a deadlock. PostgreSQL has rolled the statement back, so the statement can
+ * run again.
  */
 const AGAIN = /^40(001|P01)$/;
 

@@ -38,8 +38,8 @@ export const fence = (bounds: Bounds): Fragment =>
   sql`fence AS MATERIALIZED (SELECT gateway.import_fence(${bounds.epoch}))`;
 
 /**
- * Returns the end of a step's SQL statement. It records the progress of the run and the counts of the record type, in
- * the same transaction as the data.
+ * Returns the end of a step's SQL statement. This end records the progress of the run and the counts of the record
+ * type, in the same transaction as the data.
  */
 export function progress(
   bounds: Bounds,

@@ -161,7 +161,8 @@ async function readRequest(
     throw new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
   });
   const message = readMessage(body);
-  // Refuse a message without an id. It is a notification and gets no answer, but its task would still cost quota.
+  // Refuse a message without an id. Such a message is a notification, which gets no answer. But the task of the message
+  // would still cost quota.
   if (message.kind !== 'request') throw new RpcError(INVALID_REQUEST, 'The message has no id.');
   return message;
 }

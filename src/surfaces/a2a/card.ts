@@ -106,7 +106,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
   return card as object;
 }
 
-/** The ways to authenticate. A client needs only one of them. Only the two OAuth ways have scopes. */
+/** The ways to authenticate. A client needs only one way. Only the two OAuth ways have scopes. */
 const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
   { schemes: { bearer: { list: [] } } },
   { schemes: { oauth2_client_credentials: { list: [...scopes] } } },

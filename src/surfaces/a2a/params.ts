@@ -32,8 +32,8 @@ const Length = z.int().min(0).max(2_147_483_647).nullish();
 const Tenant = z.literal('').nullish();
 
 /**
- * The gateway accepts only data parts. This schema also allows other parts, because a later check refuses them with a
- * more exact error.
+ * The gateway accepts only data parts. This schema also allows parts of other kinds, because a later check refuses
+ * these parts with a more exact error.
  */
 const Part = z.object({
   text: z.unknown().optional(),

@@ -21,7 +21,8 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
       code({ text }) {
-        // A wide block of code scrolls sideways. It must accept focus, so that keyboard users can scroll it.
+        // A wide block of code scrolls sideways. The block must accept focus, so that keyboard users can scroll the
+        // block.
         return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`;
       },
     },

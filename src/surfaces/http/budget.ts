@@ -58,7 +58,7 @@ export class Budget {
     this.count(share, bytes);
   }
 
-  /** Counts bytes even beyond the limits. Used for bytes that the gateway can no longer refuse. */
+  /** Counts bytes even beyond the limits. Call this function for bytes that the gateway can no longer refuse. */
   count(share: string, bytes: number): void {
     this.#shares.set(share, (this.#shares.get(share) ?? 0) + bytes);
     this.#inAll += bytes;

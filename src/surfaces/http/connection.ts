@@ -8,12 +8,10 @@ import { Exchange, type Serving } from './exchange.ts';
 const PIPELINED = 8;
 
 /**
- * One client connection. It runs its requests one at a time, because Node alone would start all pipelined requests at
- * once.
- *
- * The exchange of a request ends when its reply or the socket ends. The end of the socket must be checked too, because
- * Node 20 and 24 emit no `close` for a response that waits behind another response. A request that still waits when the
- * socket closes never starts.
+ * One client connection. The connection runs its requests one at a time, because Node alone would start all pipelined
+ * requests at once. The exchange of a request ends when the reply ends or when the socket ends. The code must also
+ * check the end of the socket, because Node 20 and 24 emit no `close` for a response that waits behind another
+ * response. A request that still waits when the socket closes never starts.
  */
 export class Connection {
   readonly #socket: Duplex;

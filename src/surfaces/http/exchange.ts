@@ -43,8 +43,8 @@ export const contextOf = (request: IncomingMessage): RequestContext =>
   exchanges.get(request) ?? { requestId: '', record: {} };
 
 /**
- * One request and its reply. When the exchange ends, it frees everything that it holds. It also writes one entry each
- * to the log, the metrics and the trace.
+ * One request and its reply. When the exchange ends, the exchange frees everything that it holds. At its end, the
+ * exchange also writes one entry to the log, one to the metrics and one to the trace.
  */
 export class Exchange implements RequestContext, Source {
   readonly requestId = newRequestId();

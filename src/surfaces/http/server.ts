@@ -170,8 +170,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     open.get(request.socket)?.add(request, response);
   server.on('request', serve);
-  // The server handles the header Expect itself. Node would answer it with `100 Continue` before any check, or with an
-  // empty 417.
+  // The server handles the header Expect itself. Node would answer this header with `100 Continue` before any check, or
+  // with an empty 417.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import proxyAddr from 'proxy-addr';
 
-/** Returns the client's address. For a forwarded request, the trusted proxies name the client. */
+/** Returns the client's address. If trusted proxies have forwarded the request, the proxies name the client. */
 export type Source = (request: IncomingMessage) => string;
 
 /**

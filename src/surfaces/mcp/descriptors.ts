@@ -85,7 +85,7 @@ const VERBOSE: ReadonlySet<string> = new Set([
   ...['pattern', 'minLength', 'maxLength', 'minimum', 'minItems', 'uniqueItems', 'minProperties'],
 ]);
 
-/** Removes the rules that a model does not need from a schema. The gateway still enforces them. */
+/** Removes rules from a schema, because a model does not need these rules. The gateway still enforces the rules. */
 function without(schema: JsonSchema): JsonSchema {
   const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns an ObjectNode for arguments
   return {
@@ -120,7 +120,10 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/** A schema with the names of an answer's members at every depth. It has no rules, so it accepts every answer. */
+/**
+ * A schema with the names of an answer's members at every depth. The schema has no rules, so the schema accepts every
+ * answer.
+ */
 function outline(node: Node): JsonSchema {
   const alternatives = node.anyOf ?? [];
   const properties = Object.entries({

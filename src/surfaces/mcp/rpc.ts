@@ -30,7 +30,7 @@ export type Answer =
 interface Method {
   readonly params: z.ZodObject;
   answer(mcpRequest: McpRequest, params: Params): Promise<object>;
-  /** True when the method answers by calling an operation. That call then checks the bearer token. */
+  /** True when the method calls an operation for its answer. The call of the operation then checks the bearer token. */
   readonly proves: boolean;
 }
 
@@ -65,9 +65,9 @@ const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
 };
 
 /**
- * Answers all requests with one shared SDK server. The SDK's documentation creates a new server and a new transport for
- * every request if a gateway has no sessions. A gateway that does this serves only about a quarter as many calls in the
- * same time (measured).
+ * Answers all requests with one shared SDK server. For a gateway without sessions, the SDK's documentation creates a
+ * new server and a new transport for every request. With a new server for every request, the gateway serves only about
+ * a quarter as many calls in the same time (measured).
  *
  * Sharing is safe, because every request gets an id from the gateway. Notifications, `_meta` and `task` never reach the
  * SDK, and the server sends nothing on its own. The gateway's methods run in the SDK's fallback handler, because the

@@ -34,8 +34,8 @@ const LIMITS = {
   closeTimeout: 2_000,
 };
 /**
- * How many upgrade checks may run at the same time: in total, and for each network. One check takes up to three SQL
- * statements.
+ * How many upgrade checks may run at the same time. `inAll` is the limit in total, and `perNetwork` is the limit for
+ * each network. One check takes up to three SQL statements.
  */
 const UPGRADES = { inAll: 64, perNetwork: 32 };
 

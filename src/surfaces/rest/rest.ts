@@ -20,8 +20,8 @@ const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
 
 /**
- * The REST surface. It serves every tool of the registry on the path of the tool. For any other path it returns false,
- * so that the next handler answers.
+ * The REST surface. The surface serves every tool of the registry on the path of the tool. For a path without a tool,
+ * the function returns false, so that the next handler answers.
  */
 export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler {
   const find = routesOf(corridor.registry);
