@@ -14,8 +14,8 @@ import { digestOf, isBearer } from './tokens.ts';
  */
 export interface Authorities {
   /**
-   * Returns the cached authority of a bearer token. If the cache has none, reads the authority from the store and
-   * returns it with its proof. Throws a 401 if the token is not usable on this resource.
+   * Returns the authority of a bearer token from the cache. If the cache does not contain the authority, reads the
+   * authority from the store and also returns its proof. Throws a 401 if the token is not usable on this resource.
    */
   resolve(
     bearer: string | undefined,
@@ -33,8 +33,8 @@ export interface Authorities {
 const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
-  // The cache consists of two Maps. When the newer Map is full, it replaces the older one. An LRU cache would instead
-  // delete and add a Map key at each call, and V8 frees the deleted values late (core/line.ts).
+  // The cache consists of two Maps. When the newer Map is full, it replaces the older Map, and a new empty Map starts.
+  // An LRU cache would delete and add a Map key at each call, and V8 frees the deleted values late (core/line.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {

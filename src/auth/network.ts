@@ -6,8 +6,8 @@ import { isIPv6 } from 'node:net';
  */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;
-  // The URL parser writes every IPv6 address in one canonical form. It accepts no zone such as `%eth0`, so the zone is
-  // removed first.
+  // The URL parser writes every IPv6 address in one canonical form. The parser accepts no zone such as `%eth0`, so the
+  // zone is removed first.
   const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1);
   const [head = [], tail = []] = canonical.split('::').map((part) => part.split(':').filter((group) => group !== ''));
   const groups = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => '0'), ...tail];

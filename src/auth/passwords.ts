@@ -33,8 +33,8 @@ interface Parts {
 
 const queue = new WorkQueue({ atOnce: AT_ONCE, waiting: WAITING });
 /**
- * Hashes are queued by their source. All hashes at the command line have this source, because nobody else uses the
- * process of a command.
+ * The work queue groups the waiting hashes by their source. This empty source stands for the operator at the command
+ * line.
  */
 const OPERATOR = '';
 

@@ -14,7 +14,7 @@ import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
-/** The lifetime of a session in seconds. This is enough time to read two consent pages, one after the other. */
+/** The lifetime of a session in seconds. In this time, a person can read two consent pages, one after the other. */
 export const SESSION_SECONDS = 3600;
 
 /**
@@ -31,9 +31,9 @@ export type SignedIn =
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
 /**
- * Signs a person in by e-mail address and password. Every refusal has the same answer and takes the same work, so that
- * it does not reveal its reason. Possible reasons are an unknown address, a wrong password, a disabled person, or a
- * person who may not consent.
+ * Signs a person in by e-mail address and password. Every refusal gives the same answer and takes the same amount of
+ * work. So a caller cannot find out the reason of a refusal. Possible reasons are an unknown address, a wrong password,
+ * a disabled person, or a person who may not consent.
  *
  * Throws `service_unavailable` if too many passwords wait to be checked. Then the attempt does not count as a failure.
  */
@@ -83,9 +83,9 @@ export interface Identity {
 }
 
 /**
- * Signs in a person whom the identity provider has identified. First looks for the person to whom the provider's
- * subject is bound. If there is none, looks for the person with the verified e-mail address and binds the subject to
- * this person.
+ * Signs in a person whom the identity provider has identified. First looks for the person who is already bound to the
+ * provider's subject. If nobody is bound to the subject, looks for the person with the verified e-mail address, and
+ * binds the subject to this person.
  */
 export async function signInWith(
   db: Database,

@@ -39,8 +39,8 @@ export class Bucket {
 
 /**
  * Limits failed attempts, separately for each network or for each name that the store has confirmed. A name that a
- * caller can invent is never used. Each replica counts in its own memory. That is enough, because nobody can guess a
- * secret of 256 bits. The limit only saves work.
+ * caller can invent is never used. Each replica counts in its own memory. Separate counts are enough, because nobody
+ * can guess a secret of 256 bits. The limit only saves work.
  */
 export class Throttle {
   readonly #rate: Rate;
@@ -63,7 +63,10 @@ export class Throttle {
     if (this.#buckets.size > SOURCES) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
   }
 
-  /** Takes back a failure that was counted before the outcome of the attempt was known. */
+  /**
+   * Subtracts one failure. A caller counts an attempt as a failure before it knows the outcome. If the attempt did not
+   * fail, the caller corrects the count with this function.
+   */
   succeeded(source: string): void {
     this.#buckets.get(networkOf(source))?.giveBack();
   }

@@ -32,7 +32,7 @@ export class WorkQueue {
     try {
       return await work();
     } finally {
-      // The next waiting job starts directly. Otherwise a new job could start before it.
+      // Start the next waiting job directly. Otherwise a new job could start before the waiting job.
       if (!this.#next()) this.#running--;
     }
   }

@@ -40,7 +40,7 @@ export const policyOptions = (command: Command): Command =>
       lifetime,
     );
 
-/** For each value of `--clear`, the change to the credential. Null removes a restriction. */
+/** The change to the credential for each value of the option `--clear`. Null removes a restriction. */
 const CLEARED = {
   channel: { channel_ids: null },
   team: { team_ids: null },

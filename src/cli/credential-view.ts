@@ -8,7 +8,10 @@ const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map(
 
 type Restricted = Pick<CredentialRecord, 'channel_ids' | 'team_ids' | 'subsite_ids'>;
 
-/** Shows restrictions in the form of the API. If channels, teams or subsites are absent, they are not restricted. */
+/**
+ * Returns the restrictions of a credential in the form of the API. If `channel_ids` is absent, for example, the
+ * credential can use all channels.
+ */
 export const restrictionsOf = ({ channel_ids, team_ids, subsite_ids }: Restricted): object => ({
   ...(channel_ids && { channel_ids }),
   ...(team_ids && { team_ids }),

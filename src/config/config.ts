@@ -92,8 +92,9 @@ const SAMPLERS = [
 ];
 
 /**
- * Returns the names of unusable tracing settings. The SDK of OpenTelemetry would silently use its defaults for them, so
- * the gateway refuses them. The settings are checked only when tracing is on.
+ * Returns the names of the tracing settings whose values are not usable. The SDK of OpenTelemetry would silently
+ * replace such values with its defaults, so the gateway refuses the values. The settings are checked only when tracing
+ * is on.
  */
 function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Record<string, unknown>>): string[] {
   if (collectorOf(given) === undefined) return [];
@@ -165,9 +166,15 @@ export interface Config {
   readonly host: string;
   readonly baseUrl: string;
   readonly databaseUrl: string | undefined;
-  /** Set when `databaseUrl` names a pooler in transaction mode: the address of the PostgreSQL behind the pooler. */
+  /**
+   * The address of the PostgreSQL server behind the pooler. This address is set only when `databaseUrl` names a pooler
+   * in transaction mode.
+   */
   readonly directUrl: string | undefined;
-  /** The address of a streaming replica. Reads that can be slightly out of date go there. */
+  /**
+   * The address of a streaming replica. The gateway sends a read to the replica if the answer can be slightly out of
+   * date.
+   */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
   /** True when the operator has chosen `dataDir`. False for the default folder below the current directory. */
@@ -248,8 +255,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 }
 
 /**
- * Returns the URL for traces by the rules of OpenTelemetry's OTLP exporter. It is OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
- * unchanged, or OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces` appended.
+ * Returns the URL to which traces are sent, by the rules of OpenTelemetry's OTLP exporter. If
+ * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, returns its value unchanged. Otherwise returns OTEL_EXPORTER_OTLP_ENDPOINT
+ * with `/v1/traces` appended.
  */
 function collectorOf(given: {
   readonly OTEL_TRACES_EXPORTER: string;

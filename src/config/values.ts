@@ -6,8 +6,8 @@ import proxyAddr from 'proxy-addr';
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * True when the text can be the gateway's base URL, which is also the issuer of its tokens (RFC 8414, section 2). It
- * must use https. On this machine, http is allowed too.
+ * True when the text can be the gateway's base URL, which is also the issuer of its tokens (RFC 8414, section 2). The
+ * URL must use https, but a URL on this machine may use http.
  */
 export function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -41,7 +41,8 @@ export function isDatabase(text: string): boolean {
 export function mayBeFolder(path: string): boolean {
   try {
     const there = statSync(path, { throwIfNoEntry: false });
-    // statSync of Node 24 also returns undefined when a parent of the path is a file. So check the parent folders too.
+    // statSync of Node 24 also returns undefined when a parent of the path is a file. So the parent folders must be
+    // checked.
     return there?.isDirectory() ?? mayBeFolder(dirname(resolve(path)));
   } catch {
     return false; // a part of the path is a file, or a folder that this user cannot read
@@ -66,8 +67,8 @@ export const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 /**
- * True when the text can be an issuer (OpenID Connect Discovery, section 2): an https URL without a query and without a
- * fragment. On this machine, http is allowed too.
+ * True when the text can be an issuer (OpenID Connect Discovery, section 2). An issuer is an https URL without a query
+ * and without a fragment. An issuer on this machine may use http.
  */
 export function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;

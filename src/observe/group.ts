@@ -26,8 +26,8 @@ type Message =
   | { readonly metrics: 'scraped'; readonly id: number; readonly text: string };
 
 /**
- * Returns the value if it is a message about metrics. Messages of node:cluster itself have no member `metrics`. Only
- * the supervisor and its workers write to the channel, so no other message has this member.
+ * Returns the value if the value is a message about metrics. Messages of node:cluster itself have no member `metrics`.
+ * Only the supervisor and its workers write to the channel, so no other message has this member.
  */
 const messageOf = (value: unknown): Message | undefined =>
   typeof value === 'object' && value !== null && 'metrics' in value ? (value as Message) : undefined;
@@ -126,8 +126,8 @@ const send = (worker: Worker, message: Message): void => {
 };
 
 /**
- * Adds the label `worker` to every series. Leaves out NaN and infinity, because they become null when one process sends
- * them to another. A null would break the scrape.
+ * Adds the label `worker` to every series. Leaves out values that are NaN or infinity. Such a value becomes null when
+ * one process sends the value to another process, and a null would break the scrape.
  */
 export const labelled = (metrics: Snapshot, worker: string): Snapshot =>
   metrics.map((metric) => ({

@@ -1,9 +1,9 @@
 const KEPT = 1_000;
 
 /**
- * Lets callers share one answer. Callers get the same answer when they call while `work` runs, or within `kept`
- * milliseconds after it has answered. Many scrapes therefore cost as much as one. A failure is not kept, so the next
- * caller tries again.
+ * Lets several callers share one answer of `work`. A caller that comes while `work` runs gets the answer of this run. A
+ * caller that comes at most `kept` milliseconds after the answer gets the same answer. So many scrapes cost as much as
+ * one scrape. A failure is not kept, so the next caller runs `work` again.
  */
 export function sharing<T>(work: () => Promise<T>, kept = KEPT): () => Promise<T> {
   let last: { readonly answer: Promise<T>; until: number } | undefined;

@@ -33,8 +33,9 @@ const HELP: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>
 };
 
 /**
- * Opens the gauges whose values come from the store. The values are the same in all processes. The store is asked at
- * most once in five seconds. If it does not answer in time, the gauges are left out and `gateway_store_up` is 0.
+ * Opens the gauges whose values come from the store. The values are the same in all processes. The gauges ask the store
+ * at most once in five seconds. If the store does not answer in time, the gauges are left out and `gateway_store_up` is
+ * 0.
  */
 export function openStoreGauges(db: Database): () => Promise<string> {
   let last: { readonly at: number; readonly gauges: Gauges } | undefined;

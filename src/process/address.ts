@@ -9,14 +9,15 @@ import type { Config } from '../config/config.ts';
 type Address = Pick<Config, 'host' | 'port' | 'baseUrl'>;
 
 /**
- * Milliseconds that the check waits for a connection to the port. If a process accepts later than that, `listen` still
- * finds that the port is taken.
+ * Milliseconds that the check waits for a connection to the port. If another process accepts the connection later, the
+ * check does not find the process. Then `listen` fails, because the port is taken.
  */
 const TAKEN = 1_000;
 
 /**
- * Throws when this process cannot use the port. The check does not listen on the port itself. Otherwise a client could
- * connect to the check while a replica restarts, and would be reset when the check ends (F-18).
+ * Throws when this process cannot use the port. The check does not listen on a configured port. If the check listened
+ * while a replica restarts, a client could connect to the check by mistake. The client would be reset at the end of the
+ * check (F-18).
  */
 export async function checkAddress({ host, port }: Address): Promise<void> {
   try {
@@ -62,8 +63,8 @@ async function chosenPort(host: string): Promise<number> {
 }
 
 /**
- * Error codes that mean the same for the UDP socket of the check and for a TCP socket. Most other errors are left to
- * `listen`.
+ * Error codes that have the same meaning for a UDP socket and for a TCP socket. The check opens a UDP socket and
+ * reports these errors. The check ignores most other errors, because `listen` reports them for the TCP socket.
  */
 const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 const PRIVILEGED = 1_024;
@@ -93,8 +94,8 @@ async function isTaken(host: string, port: number): Promise<boolean> {
   const probe = connect({ host, port });
   try {
     await Promise.race([once(probe, 'connect'), pause(TAKEN, undefined, { ref: false })]);
-    // The system can give the checked port to this side of the connection. The connection then reaches itself, although
-    // no process listens on the port.
+    // The system can choose the checked port as the local port of this connection. The connection then connects to
+    // itself, although no process listens on the port.
     return !probe.connecting && probe.localPort !== port;
   } catch {
     return false;

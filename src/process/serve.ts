@@ -178,8 +178,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
   });
-  // A worker itself reuses no answer. The supervisor keeps the metrics of all workers for a second, so that every
-  // worker gives the same answer.
+  // The number 0 means that a worker keeps no answer of the supervisor. The supervisor keeps the metrics of all workers
+  // for one second, so that every worker gives the same answer during this second.
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
@@ -272,7 +272,8 @@ async function prepareDemo(store: Store, dataDir: string): Promise<DemoAccess | 
   if (!(await isEmpty(store.db))) return undefined;
   const demo = await loadDemo(store, {});
   const access = { token: demo.full.token, website: demo.website_ids[0] ?? '' };
-  // Delete an existing file first, because other users could read it, or it could be a link.
+  // Delete an existing file first. Other users could be able to read the existing file, or the existing file could be a
+  // link.
   await rm(file, { force: true });
   await writeFile(file, `${JSON.stringify(access)}\n`, { mode: 0o600, flag: 'wx' });
   return access;

@@ -27,8 +27,8 @@ Documentation: ${baseUrl}/docs
 `;
 
 /**
- * The text of every start except the first. It does not show the demo's token. It names the file that contains the
- * token, if that file exists.
+ * The text that is shown at every start except the first start. This text does not contain the demo's token. If the
+ * file with the token exists, the text names this file.
  */
 export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `
 Documentation: ${baseUrl}/docs

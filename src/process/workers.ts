@@ -13,8 +13,11 @@ const BEFORE_ANOTHER = 1_000;
 export const isWorker = (): boolean => cluster.isWorker;
 
 /**
- * Returns a signal that SIGTERM and SIGINT abort. In a worker, the loss of the supervisor aborts it too. When SIGTERM
- * or SIGINT comes a second time, the process ends at once. Only a worker ignores a second SIGTERM.
+ * Returns a signal that SIGTERM and SIGINT abort. In a worker, the signal is also aborted when the supervisor
+ * disappears.
+ *
+ * A second SIGINT ends the process at once. A worker ignores a second SIGTERM. Any other process ends at once when it
+ * gets a second SIGTERM.
  */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();

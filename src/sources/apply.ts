@@ -25,9 +25,11 @@ const tables = (...names: Sited[]): Chain => TABLES.filter((table) => names.incl
  * The steps of an import after its lines are staged. The groups run one after the other. The chains of one group run at
  * the same time.
  *
- * Deletions come first, so that the first run already refuses a reference to a deleted record, like every later run. A
- * record is deleted before the records to which it refers. Then records are written, each type after the types to which
- * it refers.
+ * Deletions come first. So a reference to a deleted record is refused in the first run. If deletions came last, only a
+ * second run of the same import would refuse the reference. A record is deleted before the records to which it refers.
+ *
+ * After the deletions, records are written. If the records of one type refer to another type, the other type is written
+ * first.
  */
 const GROUPS: readonly (readonly Chain[])[] = [
   [
@@ -102,7 +104,7 @@ export async function apply(
 
 /**
  * Returns the statements of all steps as texts without parameters. The database function `import_rehearse` runs these
- * statements and rolls them back.
+ * statements and rolls back their changes.
  */
 export async function rehearsal(db: Database, run: Run): Promise<string[]> {
   const types = await stagedTypes(db);
@@ -195,7 +197,8 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
 }
 
 /**
- * The SQLSTATE of a serialization failure or a deadlock. PostgreSQL has rolled the statement back, so it can run again.
+ * The SQLSTATE of a serialization failure or a deadlock. PostgreSQL has rolled the statement back, so the statement can
+ * run again.
  */
 const AGAIN = /^40(001|P01)$/;
 

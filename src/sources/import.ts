@@ -21,7 +21,7 @@ export class ImportRefused extends Error {
 
 export interface Progress {
   readonly phase: string;
-  /** The number of bytes in the phase `read`, and the number of records in all later phases. */
+  /** How much of the phase is done. The unit is bytes in the phase `read`, and records in every other phase. */
   readonly done: number;
   readonly total: number | null;
 }
@@ -39,7 +39,7 @@ interface Common {
 export interface ImportOptions extends Common {
   /** The paths of the files to import. `-` means standard input. */
   readonly files: readonly string[];
-  /** Continues an unfinished run of the same unchanged files. If there is no such run, starts a new run. */
+  /** Continues an unfinished run of the same unchanged files. If no such run exists, starts a new run. */
   readonly resume?: boolean;
   /** The path of the NDJSON file that gets the problems of rejected lines, each as {file, line, pointer, code}. */
   readonly rejects?: string;

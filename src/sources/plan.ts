@@ -7,14 +7,15 @@ const HAS_REPLIES = sql`SELECT EXISTS (SELECT 1 FROM gateway.import_stage WHERE 
 /**
  * Returns the step that plans the rows of a record type. For every staged row, the step finds the website, the
  * references and the stored version. The step refuses invalid rows and gives native ids to new rows, in order of
- * creation. All this is one statement, so a killed run neither loses ids nor assigns them twice.
+ * creation. The step is one statement. So a killed run does not lose ids and does not assign an id twice.
  */
 export function planStep(table: Table): Step {
   const { name, owner, refs, links } = table;
   const step = `plan ${name}`;
   const owned = owner.table !== 'website';
-  // All rows of one conversation go into the same lane. Two lanes are written at the same time and would wait for each
-  // other at the totals of this conversation.
+  // All rows of one conversation go into the same lane. Lanes are written at the same time. If the rows of one
+  // conversation were in two lanes, both lanes would update the totals of the conversation, and one lane would wait for
+  // the other lane.
   const lane = `(${owned ? 'n.owner_id' : 'n.id'} % ${lanes(table)})::integer`;
   return {
     name: step,

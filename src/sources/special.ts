@@ -5,10 +5,12 @@ import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step }
 /** The steps for organizations, websites, operators and deletions. These types need no plan and no batches. */
 
 /**
- * Returns the step that sets the organizations in which references are looked up. The step takes the organization that
- * the caller requested. Otherwise the step takes the organizations that the run names. If the run names none, the step
- * takes all organizations. So a run that names organizations cannot reach another organization, even if external_ids
- * are equal.
+ * Returns the step that sets the organizations in which references are looked up. If the caller requested an
+ * organization, the step uses only this organization. If the caller requested none, the step uses the organizations
+ * that the lines of the run name. If the lines name no organization, the step uses all organizations.
+ *
+ * So a run that names its organizations cannot reach another organization, even if both have records with the same
+ * external_id.
  */
 export const scopeStep = (name: string): Step => ({
   name,
@@ -54,8 +56,8 @@ export const supersedeStep: Step = {
 ${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`,
 };
 
-// For a record type, the statement that removes references to deleted records of this type. These references have no
-// foreign key.
+// The statements that remove references to deleted records. The key of a statement is the type of the deleted records.
+// These references have no foreign key.
 const UNHOOK: Partial<Readonly<Record<RecordType, string>>> = {
   team: `UPDATE platform.operator t SET team_ids = array_remove(t.team_ids, f.id)
     FROM found f WHERE t.tenant = f.tenant AND t.site = f.site AND f.id = ANY (t.team_ids)`,

@@ -129,8 +129,8 @@ export class Stage {
     await this.before.catch(explainFence);
     this.before = this.under;
     this.under = this.under.then(() => this.db.query(statement));
-    // A later call of `start` or `settled` reports an error of this promise. Until then, Node must not treat the error
-    // as unhandled.
+    // If the statement fails, the next call of `start` or `settled` reports the error. Without this empty handler, Node
+    // would report the error as unhandled before the next call.
     this.under.catch(() => undefined);
   }
 

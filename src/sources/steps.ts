@@ -3,8 +3,8 @@ import type { RecordType } from './files/records.ts';
 import type { Sited } from './tables.ts';
 
 /**
- * The values in the statement of a step. A run sends the values as parameters. A rehearsal (dry run) writes them into
- * the text as literals.
+ * The values in the statement of a step. A run sends the values as parameters. A rehearsal (dry run) writes the values
+ * as literals into the text of the statement.
  */
 export interface Bounds {
   readonly epoch: Fragment;
@@ -26,7 +26,10 @@ export interface Step {
   readonly types: readonly RecordType[];
   /** Undefined if the step has no batches. `rows` is the number of plan rows in one batch. */
   readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
-  /** Returns one row that tells whether the run needs the step. Only rarely needed steps have such a statement. */
+  /**
+   * A statement that returns one row. The row tells whether the run needs the step. Only steps that are rarely needed
+   * have this statement.
+   */
   readonly needed?: Fragment;
   statement(bounds: Bounds): Fragment;
 }
@@ -35,8 +38,8 @@ export const fence = (bounds: Bounds): Fragment =>
   sql`fence AS MATERIALIZED (SELECT gateway.import_fence(${bounds.epoch}))`;
 
 /**
- * Returns the end of a step's SQL statement. It records the progress of the run and the counts of the record type, in
- * the same transaction as the data.
+ * Returns the end of a step's SQL statement. This end records the progress of the run and the counts of the record
+ * type, in the same transaction as the data.
  */
 export function progress(
   bounds: Bounds,
@@ -51,8 +54,8 @@ export function progress(
 }
 
 /**
- * Returns common table expressions for the table `judged`. They turn each row with a verdict ('code pointer') into a
- * reject, unless the row is an exact repetition of a record.
+ * Returns common table expressions for the table `judged`. The expressions turn each row with a verdict ('code
+ * pointer') into a reject, unless the row is an exact repetition of a record.
  */
 export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (

@@ -70,8 +70,8 @@ const pairs = (table: string, column: string): string => `, linked AS (
   RETURNING t.tenant, t.site, t.${column} AS id
 )`;
 
-// The size of a file determines how many chunks it has. Chunks after that number come from a longer, older version of
-// the file and are removed.
+// The size of a file determines the number of its chunks. Chunks beyond this number come from an older, longer version
+// of the file and are removed.
 const CHUNKS = `, stored AS (
   INSERT INTO platform.file_chunk AS t (tenant, site, file_id, chunk, bytes)
   SELECT b.tenant, b.site, b.id, c.chunk, c.bytes FROM batch b

@@ -27,8 +27,9 @@ export type Endpoint = (typeof ENDPOINTS)[number];
 
 export interface OAuthRequest {
   /**
-   * The parameters of an OAuth request. For /oauth/authorize and its forms, they come from the query. For all other
-   * requests, they come from the body. Undefined if the parameters are malformed.
+   * The parameters of an OAuth request. For /oauth/authorize and for the forms on its pages, the parameters come from
+   * the query. For all other requests, the parameters come from the body. `undefined` means that the parameters are
+   * malformed.
    */
   readonly parameters: Parameters | undefined;
   readonly form?: Parameters | undefined;

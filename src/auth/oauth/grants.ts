@@ -81,8 +81,8 @@ export const GRANTS = {
 };
 
 /**
- * Ends the token in the request. A token that is unknown, malformed, already ended or of another client is not an error
- * (RFC 7009, section 2.2).
+ * Ends the token in the request. Reports no error if the token is unknown, is malformed, has already ended, or belongs
+ * to another client (RFC 7009, section 2.2).
  */
 export async function revoke(context: OAuthContext): Promise<TokenEnd | undefined> {
   const token = context.request.parameters?.get('token')?.[0] ?? '';

@@ -20,7 +20,7 @@ export const AUTHORIZATION_SERVER = '/.well-known/oauth-authorization-server';
 export const metadataUri = (baseUrl: string, resource: Resource): string => baseUrl + WELL_KNOWN + PATHS[resource];
 
 /**
- * The metadata of the authorization server (RFC 8414, section 2). It names no registration endpoint, because
+ * The metadata of the authorization server (RFC 8414, section 2). The metadata names no registration endpoint, because
  * credentials are issued at the command line.
  */
 const authorizationServer = (baseUrl: string): object => ({

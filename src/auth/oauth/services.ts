@@ -6,7 +6,10 @@ import type { Services } from './context.ts';
 
 const FAILURES = { perMinute: 60, burst: 60 };
 const LOOKUPS = { perMinute: 6, burst: 6 };
-/** Five client look-ups a second use a thousandth of one database connection. */
+/**
+ * The limit for look-ups of clients that are not cached, on average 5 look-ups a second. Five look-ups take a
+ * thousandth of the time of one database connection.
+ */
 const STRANGERS = { perMinute: 300, burst: 60 };
 
 export interface OAuthOptions {

@@ -233,8 +233,6 @@ function slotsFor(random: Random, plan: Plan, operator: Operator, about: number)
     const date = new Date(about + offset * DAY);
     return dialogues.date(date.getUTCDate(), date.getUTCMonth() + 1);
   };
-  // Texts about delivery, refund or payment complain about a day in the past. All other texts speak of a day in the
-  // future.
   const past = ['Delivery', 'Refund', 'Payment'].includes(plan.script.topic);
   const pack = random.pick(['Heron 45', 'Heron 60', 'Kestrel Lite', 'Merlin Duffel 70']);
   const tent = random.pick(['Solstice 2', 'Solstice 3', 'Campanula Ultralight']);

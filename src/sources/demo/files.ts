@@ -1,6 +1,6 @@
 /**
- * Attachments with valid content. The code builds them, so that the demo needs no binary files and no content of other
- * owners.
+ * Attachments with valid content. Code builds the attachments, so that the demo needs no binary files and no content of
+ * other owners.
  */
 import { crc32, deflateSync } from 'node:zlib';
 

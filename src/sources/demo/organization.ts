@@ -13,7 +13,10 @@ export interface Site {
   readonly key: 'us' | 'eu';
   readonly website: string;
   readonly currency: 'USD' | 'EUR';
-  /** Approximate hours from UTC to the time of the website. With this offset, conversations start in the daytime. */
+  /**
+   * The approximate difference between UTC and the time of the website, in hours. With this difference, conversations
+   * start in the daytime of the website.
+   */
   readonly offset: number;
   readonly operators: readonly Operator[];
   readonly subsites: readonly string[];

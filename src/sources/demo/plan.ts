@@ -61,7 +61,8 @@ export function plan(random: Random): { plans: Plan[]; population: Population } 
   const population = populate(random, wanted);
   const shuffled = random.shuffle(statuses.flatMap(([status, count]) => Array.from({ length: count }, () => status)));
   const plans = slots.map(({ site, dialogues, i }, position): Plan => {
-    // The plan starts with English conversations on the first website. All spam conversations are among these.
+    // The first conversations of the plan are spam. These conversations are in English and on the first website,
+    // because the plan starts with the English conversations of this website.
     const status = position < SPAM ? 'spam' : (shuffled[position - SPAM] ?? 'closed');
     const among = population.people.filter((one) => one.site === site && one.language === dialogues.language);
     const person = random.pick(among);

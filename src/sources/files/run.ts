@@ -26,7 +26,10 @@ export interface RunState {
   readonly offset: number;
   readonly line: number;
   readonly seq: number;
-  /** False when a crash of PostgreSQL has emptied the staging tables, because these tables are unlogged. */
+  /**
+   * False if the staging tables have lost the staged lines. A crash of PostgreSQL empties these tables, because the
+   * tables are unlogged.
+   */
   readonly intact: boolean;
 }
 

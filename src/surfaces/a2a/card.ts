@@ -26,7 +26,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
       'contacts. The agent also detects the language of a text. A message has one data part (application/json) with the ' +
       'members skill and arguments, and starts one task. SendMessage waits at most 30 seconds for the end of the task. ' +
       'With configuration.returnImmediately, SendMessage answers at once. A task and its artifact are kept for 15 minutes.',
-    version: '1.0.0', // of the interface; the OpenAPI document has the same version
+    version: '1.0.0', // The version of the A2A interface, which equals the version of the OpenAPI document.
     supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],
     provider: { organization: 'Installation Gateway', url: baseUrl },
     documentationUrl: `${baseUrl}/docs/guides/agent_tasks`,
@@ -106,7 +106,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
   return card as object;
 }
 
-/** The ways to authenticate. A client needs only one of them. Only the two OAuth ways have scopes. */
+/** The ways to authenticate. A client needs only one way. Only the two OAuth ways have scopes. */
 const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
   { schemes: { bearer: { list: [] } } },
   { schemes: { oauth2_client_credentials: { list: [...scopes] } } },

@@ -23,11 +23,17 @@ export interface Services {
   readonly skills: Skills;
 }
 
-/** One request to `/a2a` and the authority of its caller. Possibly the store has not confirmed this authority yet. */
+/**
+ * One request to `/a2a`, with the authority of its caller. If the authority comes from a cache, the store has not
+ * confirmed the authority yet.
+ */
 export interface A2aRequest {
   readonly bearer: string;
   readonly caller: Caller;
-  /** Id for the task that the request can start. The id stays the same when the gateway loads the authority again. */
+  /**
+   * The id that the new task gets if the request starts a task. When the gateway loads the authority again and repeats
+   * the request, the id stays the same.
+   */
   readonly taskId: string;
   readonly requestId: string;
   /** Seconds in which the app's quota grows by one unit. */
@@ -40,8 +46,8 @@ export interface A2aRequest {
    */
   canceled?: string;
   /**
-   * An error that is not an A2A error. The surface throws this error itself, because the SDK would answer -32603 and
-   * send the error's text to the client.
+   * The error of the request if this error is not an A2A error. The surface throws this error, because the SDK would
+   * answer -32603 and send the text of the error to the client.
    */
   failed?: unknown;
 }
@@ -157,7 +163,10 @@ function withAdmission(error: unknown, { unit }: A2aRequest): unknown {
   return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
 }
 
-/** The last millisecond of the year 9999 in UTC. A date in the year 9999 with a UTC offset can be later. */
+/**
+ * The last millisecond of the year 9999 in UTC. A client can send a later time. For example, 9999-12-31T23:59:59-01:00
+ * is in the year 10000 in UTC.
+ */
 const LATEST = 253_402_300_799_999;
 
 /** Moves a time into the years 1970 to 9999. PostgreSQL has no year 0, and no task is older than 1970. */

@@ -32,8 +32,8 @@ const Length = z.int().min(0).max(2_147_483_647).nullish();
 const Tenant = z.literal('').nullish();
 
 /**
- * The gateway accepts only data parts. This schema also allows other parts, because a later check refuses them with a
- * more exact error.
+ * The gateway accepts only data parts. This schema also allows parts of other kinds, because a later check refuses
+ * these parts with a more exact error.
  */
 const Part = z.object({
   text: z.unknown().optional(),
@@ -108,15 +108,15 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
 }
 
 /**
- * Marks every member of the schema as a member of the JSON body, so that an error names the path of the wrong member.
+ * Lists the members of the schema as parameters in the JSON body. An error can then name the path of a wrong member.
  */
 function placesOf(schema: z.ZodObject) {
   return { parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }
 
 /**
- * Throws unless the message has exactly one part, which must be data of type application/json. Throws too if the
- * message asks for something unsupported.
+ * Throws unless the message has exactly one part with data of type application/json. Also throws if the message asks
+ * for push notifications, or for an output that is not application/json.
  */
 function checkContent({ message: { parts }, configuration }: z.output<typeof Send>): void {
   for (const part of parts) {

@@ -55,8 +55,8 @@ const KNOWN: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Adds empty `metadata` to the details of an SDK error, because the SDK leaves out empty metadata. Throws for an
- * unknown code, because only a defect of the gateway can cause it.
+ * Adds empty `metadata` to the details of an SDK error, because the SDK leaves out empty metadata. Throws if the error
+ * has an unknown code, because only a defect of the gateway can cause such an error.
  */
 export function complete({ data, ...rest }: RpcFault): RpcFault {
   if (!KNOWN.has(rest.code)) throw new Error(`the SDK answered ${rest.code}`);

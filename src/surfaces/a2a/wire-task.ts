@@ -60,7 +60,7 @@ const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] =>
   mediaType: JSON_TYPE,
 });
 
-/** Titles for those failure codes of tasks that core/failures.ts does not have. */
+/** Titles for failure codes that core/failures.ts does not have. Only tasks have these codes. */
 const TITLES: Readonly<Record<string, string>> = {
   artifact_too_large:
     'The result is larger than 131,072 bytes. Ask for a smaller result, such as a page with a smaller limit.',

@@ -68,7 +68,7 @@ Content-Type: application/problem+json
   "required": { "scopes": ["contact_read"], "data_access": [], "unrestricted": true }
 }`;
 
-/** A failure code as HTML. A line can break after an underscore, and only there. */
+/** A failure code as HTML. A line can break only after an underscore of the code. */
 const breakable = (code: string): Html[] =>
   code.split('_').map((word, i) => (i === 0 ? html`${word}` : html`_<wbr>${word}`));
 

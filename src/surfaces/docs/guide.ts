@@ -21,7 +21,8 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
       code({ text }) {
-        // A wide block of code scrolls sideways. It must accept focus, so that keyboard users can scroll it.
+        // A wide block of code scrolls sideways. The block must accept focus, so that keyboard users can scroll the
+        // block.
         return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`;
       },
     },
@@ -44,8 +45,8 @@ const withScrollingTables = (text: string): string =>
     .replaceAll('</table>', '</table></div>');
 
 /**
- * Makes links of words in code format. A word becomes a link only after a noun such as "tool" or "guide", because
- * `visitor` is both a tool and a value.
+ * Turns words in code format into links. A word becomes a link only if the text before the word tells what the word
+ * names, for example "tool". The word alone is ambiguous: `visitor` names a tool, but `visitor` is also a value.
  */
 function withLinks(text: string, registry: Registry): string {
   const guides: ReadonlySet<string> = new Set(GUIDE_NAMES);

@@ -2,8 +2,8 @@ import { GUIDE_NAMES, type GuideName } from '../../core/guides.ts';
 import { type Html, html } from '../http/html.ts';
 
 /**
- * The content security policy of a page. It allows no scripts, no inline styles and no foreign content. The icon is a
- * `data:` URL.
+ * The content security policy of a page. The policy allows no scripts, no inline styles and no foreign content. The
+ * icon is a `data:` URL.
  */
 export const PAGE_CSP =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -1,9 +1,11 @@
 /**
- * Replaces the list of operations on the page with the renderer openapi-explorer. It also corrects three faults of the
- * renderer that none of the renderer's attributes can correct:
+ * Replaces the list of operations on the page with the renderer openapi-explorer. The script also corrects three faults
+ * of the renderer. The attributes of the renderer cannot correct these faults.
+ *
  * - In a narrow window, the renderer hides the meaning of parameters and opens operations only after a click. So this
  *   script keeps the wide layout.
- * - The renderer scrolls its list of operations while the page loads, so the next Tab key would start after the skip link.
+ * - The renderer scrolls its list of operations while the page loads. The next Tab key would then start after the skip
+ *   link.
  * - The renderer shows nothing for a URL without a fragment.
  */
 

@@ -11,11 +11,13 @@ export const renderer = (): Buffer =>
   readFileSync(require.resolve('openapi-explorer/dist/browser/openapi-explorer.min.js'));
 
 /**
- * Allows the style element that the renderer adds to its shadow root. The text of the style depends only on the version
- * and the attributes of the renderer, so its hash is fixed.
+ * The hash of the style element that the renderer adds to its shadow root. The content security policy allows this
+ * element by its hash. The hash is fixed, because the text of the style depends only on the version and the attributes
+ * of the renderer.
  *
- * The renderer also computes style attributes, and no list of hashes can cover computed text. A style attribute can
- * load nothing foreign, because the policy allows images and scripts only from the gateway's origin.
+ * The policy allows every style attribute. The renderer computes its style attributes, and no list of hashes can cover
+ * computed text. A style attribute cannot load foreign content, because the policy allows images and scripts only from
+ * the gateway's origin.
  */
 const THEME = "'sha256-9aqQytT2ZQbdDJhFfTQabM6FIXrmKZIvlqr19fkzwl0='";
 

@@ -96,7 +96,7 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
     // instead.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
-    // A status of 500 or more is a fault of the gateway. Its cause goes only to the log.
+    // A status of 500 or more means a fault of the gateway. The cause of the fault goes only to the log.
     if (failure.status >= 500) noteRefusal(record, failure);
     sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
   };

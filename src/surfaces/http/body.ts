@@ -34,8 +34,8 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       }
     });
     request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
-    // If the client disconnects, the promise must settle here, because a destroyed request emits no more events. After
-    // a complete body the promise is already settled, so this rejection has no effect.
+    // If the client disconnects, reject the promise here, because a destroyed request emits no more events. After a
+    // complete body the promise is already settled, so the rejection has no effect.
     const gone = (): void => reject(new Failure('invalid_request'));
     request.on('error', gone);
     request.on('close', gone);

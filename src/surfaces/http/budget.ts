@@ -3,8 +3,9 @@ import { Failure, type FailureCode } from '../../core/failures.ts';
 const MIB = 1024 * 1024;
 
 /**
- * How many bytes callers may hold: `inAll` for all callers together, `share` for each caller. The largest reply is an
- * MCP page of about 7 MiB. A body has at most 64 KiB.
+ * How many bytes callers may hold in this process at the same time. `inAll` is the limit for all callers together.
+ * `share` is the limit for each caller. For comparison: the largest reply is an MCP page of about 7 MiB, and the
+ * largest request body has 64 KiB.
  */
 export const BUDGETS = {
   unread: { inAll: 64 * MIB, share: 16 * MIB },
@@ -15,7 +16,10 @@ export const BUDGETS = {
 export interface BudgetOptions {
   readonly limits: { readonly inAll: number; readonly share: number };
   readonly code: FailureCode;
-  /** Frees bytes of `share`, which is the caller with the most bytes. Returns false if nothing can be freed. */
+  /**
+   * Frees bytes that the caller `share` holds. `share` is the caller that holds the most bytes. Returns false if
+   * nothing can be freed.
+   */
   readonly makeRoom?: (share: string) => boolean;
 }
 
@@ -54,7 +58,7 @@ export class Budget {
     this.count(share, bytes);
   }
 
-  /** Counts bytes even beyond the limits. Used for bytes that the gateway can no longer refuse. */
+  /** Counts bytes even beyond the limits. Call this function for bytes that the gateway can no longer refuse. */
   count(share: string, bytes: number): void {
     this.#shares.set(share, (this.#shares.get(share) ?? 0) + bytes);
     this.#inAll += bytes;

@@ -8,12 +8,10 @@ import { Exchange, type Serving } from './exchange.ts';
 const PIPELINED = 8;
 
 /**
- * One client connection. It runs its requests one at a time, because Node alone would start all pipelined requests at
- * once.
- *
- * The exchange of a request ends when its reply or the socket ends. The end of the socket must be checked too, because
- * Node 20 and 24 emit no `close` for a response that waits behind another response. A request that still waits when the
- * socket closes never starts.
+ * One client connection. The connection runs its requests one at a time, because Node alone would start all pipelined
+ * requests at once. The exchange of a request ends when the reply ends or when the socket ends. The code must also
+ * check the end of the socket, because Node 20 and 24 emit no `close` for a response that waits behind another
+ * response. A request that still waits when the socket closes never starts.
  */
 export class Connection {
   readonly #socket: Duplex;
@@ -37,8 +35,8 @@ export class Connection {
   }
 
   /**
-   * True when the last request was answered before its whole body had arrived. Bytes that are not valid HTTP then
-   * belong to that body.
+   * True when the last request was answered before its whole body had arrived. If the client then sends bytes that are
+   * not valid HTTP, these bytes belong to the rest of the body.
    */
   get answered(): boolean {
     return this.#current === undefined && this.#last?.complete === false;
@@ -65,8 +63,8 @@ export class Connection {
   }
 
   /**
-   * Disconnects the client if its reply was complete before `since` and is still unread. `since` and `now` are in
-   * milliseconds.
+   * Disconnects a client that leaves a complete reply unread for too long. A reply that was complete before the time
+   * `since` must have been read by now. `since` and `now` are times of performance.now() in milliseconds.
    */
   check(since: number, now: number): void {
     const current = this.#current;

@@ -15,8 +15,8 @@ export class Door {
   }
 
   /**
-   * Counts a new connection or upgrade. Returns a function to call when it ends, or `undefined` if its network is at
-   * its limit.
+   * Counts a new connection, or a new check of an upgrade, from an address. Returns a function that the caller must
+   * call when the connection or the check ends. Returns `undefined` if the network of the address is at its limit.
    */
   enter(address: string): (() => void) | undefined {
     const network = networkOf(address);

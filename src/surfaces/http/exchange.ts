@@ -10,7 +10,7 @@ export interface Serving {
   readonly observer: Observer | undefined;
   /** Counts the reply bytes that clients have not read yet, on all surfaces. */
   readonly unread: Budget;
-  /** Counts the body bytes that have arrived for requests that have not ended. */
+  /** Counts received body bytes. The bytes of a request are counted until the request ends. */
   readonly bodies: Budget;
   readonly headers: OutgoingHttpHeaders;
   /** Returns a function that tells the client's address, even after the socket has closed. */
@@ -30,8 +30,8 @@ interface Cut {
 }
 
 /**
- * A reply of at most this many bytes is not counted as unread. A connection sends one reply at a time, and the kernel
- * can buffer this much.
+ * A reply of at most this many bytes is not counted as unread, because the kernel can buffer the whole reply. A
+ * connection sends only one reply at a time.
  */
 const SMALL = 16 * 1024;
 
@@ -43,8 +43,8 @@ export const contextOf = (request: IncomingMessage): RequestContext =>
   exchanges.get(request) ?? { requestId: '', record: {} };
 
 /**
- * One request and its reply. When the exchange ends, it frees everything that it holds. It also writes one entry each
- * to the log, the metrics and the trace.
+ * One request and its reply. When the exchange ends, the exchange frees everything that it holds. At its end, the
+ * exchange also writes one entry to the log, one to the metrics and one to the trace.
  */
 export class Exchange implements RequestContext, Source {
   readonly requestId = newRequestId();
@@ -57,7 +57,10 @@ export class Exchange implements RequestContext, Source {
   reason: string | undefined;
   /** The time when a check first found that the socket had taken the whole reply (performance.now()). */
   repliedAt: number | undefined;
-  /** The bytes that count as unread for the caller `share` since the time `since` (performance.now()). */
+  /**
+   * The unread bytes of this reply. `share` is the caller for whom the bytes count. `since` is the time when the
+   * counting started (performance.now()).
+   */
   held: { readonly share: string; bytes: number; readonly since: number } | undefined;
   #body = 0;
   readonly #serving: Serving;

@@ -32,7 +32,7 @@ export const slug = (text: string): string =>
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
 
-/** A block of code with a label. It accepts focus, so that keyboard users can scroll it sideways. */
+/** A block of code with a label. The block accepts focus, so that keyboard users can scroll the block sideways. */
 export const code = (label: string, text: string): Html => html`
 <figure class="code">
   <figcaption>${label}</figcaption>

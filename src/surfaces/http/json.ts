@@ -7,9 +7,9 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
  * Parses a body as I-JSON (RFC 7493) with at most 32 levels and 1,000 members. Returns `undefined` for any other body.
- *
- * I-JSON is UTF-8 without a byte order mark. It forbids duplicate members, numbers beyond a double, and lone
- * surrogates. JSON.parse alone would accept all three, and keep the last of two duplicate members.
+ * I-JSON is UTF-8 without a byte order mark. I-JSON forbids three things: duplicate members, numbers beyond a double,
+ * and lone surrogates. JSON.parse alone would accept all three. Of two duplicate members, JSON.parse would keep the
+ * last.
  */
 export function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
   try {
@@ -50,8 +50,9 @@ function membersOf(text: string): number | undefined {
 }
 
 /**
- * Counts the members of a value. Returns NaN for a lone surrogate or an infinite number, because NaN differs from every
- * count.
+ * Counts the members of a value at every depth. Returns NaN if the value contains a lone surrogate or an infinite
+ * number. The caller compares the result with the expected count. NaN equals no count, so the caller refuses such a
+ * value.
  */
 function keysOf(value: unknown): number {
   if (typeof value === 'string') return value.isWellFormed() ? 0 : Number.NaN;

@@ -1,13 +1,13 @@
 import { Server as NetServer } from 'node:net';
 
 /**
- * A turn of the event loop is quiet if it takes at most this many milliseconds. It must be short, because a client that
- * connects in the last turn is reset.
+ * A turn of the event loop counts as quiet if it takes at most this many milliseconds. The limit must be small, because
+ * the kernel resets every client that connects during the last turn.
  */
 const QUIET_TURN = 0.1;
 /**
- * Milliseconds after which even a busy server stops listening. The time must be shorter than LEAVE_TIMEOUT, because
- * `leave` in server.ts waits no longer than that.
+ * Milliseconds after which even a busy server stops listening. A shutdown waits for this function at most LEAVE_TIMEOUT
+ * milliseconds (server.ts), so this number must be smaller.
  */
 const LONGEST_WAIT = 900;
 

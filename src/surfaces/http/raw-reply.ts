@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 const LINGER = 2_000;
 
 /**
- * Writes a problem reply directly to a socket and ends the connection. Invalid HTTP and upgrades have no response
- * object.
+ * Writes a problem reply directly to a socket and ends the connection. This function is for invalid HTTP and for
+ * upgrades, because Node creates no response object for them.
  */
 export function replyRaw(socket: Duplex, body: Readonly<Record<string, unknown>>, headers: OutgoingHttpHeaders): void {
   const text = JSON.stringify(body);

@@ -68,11 +68,11 @@ export function noteRefusal(record: RequestRecord, failure: Failure): void {
 type Entry = Readonly<Record<string, unknown>> & { readonly status: number };
 
 /**
- * Returns a function that writes one log line for each request, each opened socket and each closed socket. A failed MCP
- * call has status 200, so the log level depends on the failure code too.
+ * Returns a function that writes one log line for each request, each opened socket and each closed socket. The log
+ * level depends on the failure code and not only on the status, because a failed MCP call has status 200.
  *
- * `from` returns the caller's address. The address is logged for every audited authentication, and for an audited
- * refusal without a known credential.
+ * `from` returns the caller's address. The log has the address in two cases: for every audited authentication, and for
+ * an audited refusal without a known credential.
  */
 export const teller = (log: Logger) => {
   const audits = auditLog(log);

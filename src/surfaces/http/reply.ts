@@ -106,8 +106,8 @@ export function sendProblem(
 }
 
 /**
- * The value of WWW-Authenticate. It has no `error` if the request had no token (RFC 6750, section 3; RFC 9728, section
- * 5.1).
+ * The value of the header WWW-Authenticate. The value has no `error` if the request had no token (RFC 6750, section 3;
+ * RFC 9728, section 5.1).
  */
 function challenge({ resource, tokenSent }: { resource: string; tokenSent: boolean }): string {
   return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"`;

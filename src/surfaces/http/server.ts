@@ -43,7 +43,7 @@ const TIMEOUTS = {
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
-  /** How long a socket may have no traffic. An operation that reads data always ends sooner. */
+  /** How long a socket may have no traffic. Every operation that reads data ends before this time has passed. */
   timeout: 20_000,
   /** How long a client may take to read its whole reply, even if it reads steadily. */
   reply: 30_000,
@@ -84,14 +84,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     : createServer(settings);
   server.timeout = timeouts.timeout;
   server.maxConnections = limits.inAll;
-  // With the value 0, Node keeps all header fields. With another value, Node would silently drop some fields. The
-  // gateway itself refuses a request with too many.
+  // If maxHeadersCount is 0, Node keeps all header fields. With any other value, Node would silently drop the fields
+  // above the limit. So the gateway itself refuses a request with too many fields.
   server.maxHeadersCount = 0;
 
   const open = new Map<Duplex, Connection>();
   /**
-   * Cuts the oldest unread reply of `share`, which is the caller with the most unread bytes. Other callers keep their
-   * replies.
+   * Cuts the oldest unread reply of the caller `share`. `share` is the caller with the most unread bytes. Other callers
+   * keep their replies.
    */
   const makeRoom = (share: string): boolean => {
     const since = ({ current }: Connection): number =>
@@ -170,15 +170,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     open.get(request.socket)?.add(request, response);
   server.on('request', serve);
-  // The server handles the header Expect itself. Node would answer it with `100 Continue` before any check, or with an
-  // empty 417.
+  // The server handles the header Expect itself. Node would answer this header with `100 Continue` before any check, or
+  // with an empty 417.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const connection = open.get(socket);
     const current = connection?.current;
-    // Do not send a 400 in the middle of a reply, or before the reply to an earlier complete request. The client would
-    // mistake the 400 for that reply.
+    // Do not send a 400 if the current request has arrived completely, or if its reply has already started. The client
+    // would take the 400 for the reply to the current request.
     const answering =
       connection?.answered || (current !== undefined && (current.response.headersSent || current.request.complete));
     if (error.code === 'ECONNRESET' || !socket.writable || answering) {

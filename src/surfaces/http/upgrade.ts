@@ -36,8 +36,8 @@ interface UpgradeContext {
   readonly from: string;
   readonly refuse: (failure: Failure) => void;
   /**
-   * Call this function after the handshake, and call the function that it returns when the socket closes. Each of the
-   * two calls writes a log line.
+   * Call `accepted` after the handshake. `accepted` returns a second function: call the second function when the socket
+   * closes. Each of the two functions writes a log line.
    */
   readonly accepted: () => (end: { readonly code: number; readonly cause: string }) => void;
 }

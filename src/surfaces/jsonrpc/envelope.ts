@@ -4,7 +4,10 @@ export type RequestId = string | number;
 
 export type Message =
   | { readonly kind: 'request'; readonly id: RequestId; readonly method: string; readonly params: Params }
-  /** A message that needs no answer: a notification, or a response although the gateway has sent no request. */
+  /**
+   * A message that needs no answer. The message is a notification or a response. A response is ignored, because the
+   * gateway never sends a request to the client.
+   */
   | { readonly kind: 'notification' };
 
 export type Params = Readonly<Record<string, unknown>>;

@@ -1,7 +1,10 @@
 import type { IdKind } from '../../core/ids.ts';
 import type { Parameter, Tool } from '../../core/tool.ts';
 
-/** For each id prefix, the number that the ids of examples contain. The guides use the same numbers. */
+/**
+ * The numbers in the ids of examples. For example, every conversation id in an example contains the number 11. The
+ * guides use the same numbers.
+ */
 const NUMBERS: Readonly<Record<string, number>> = { cnv: 11, msg: 64, fil: 6, vis: 96, ctc: 89, aif: 5 };
 
 const VALUES: Readonly<Record<string, unknown>> = {

@@ -25,7 +25,7 @@ export interface LlmsTexts {
   readonly full: string;
 }
 
-/** Guides that few agents need. They appear under the heading that llmstxt.org calls "Optional". */
+/** Guides that few agents need. These guides appear under the heading that llmstxt.org calls "Optional". */
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
 /**

@@ -26,8 +26,8 @@ export interface Node {
 export type NameOf = (node: Node) => string | undefined;
 
 /**
- * Longest pattern that the text shows, in characters. A longer pattern is left out, because the description is easier
- * to read. The OpenAPI document has all patterns.
+ * Longest pattern that the text shows, in characters. A longer pattern is left out, because the description of the
+ * value is easier to read than the pattern. The OpenAPI document has all patterns.
  */
 const PATTERN_MAX = 60;
 

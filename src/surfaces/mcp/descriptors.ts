@@ -34,8 +34,9 @@ export function describe(tool: Tool, version: Version): Descriptor {
 const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
   readOnlyHint: tool.effect === 'read',
   destructiveHint: tool.method === 'PATCH' || tool.method === 'DELETE',
-  // True if a repeated call changes nothing more. This holds for reads, for writes with a required idempotency key, and
-  // for writes to one revision.
+  // True if repeating a call has no further effect. This is true for three kinds of tools: reads, writes that require
+  // an idempotency key, and writes that require `if_match`. After a write with `if_match`, the revision is different,
+  // so the repeated call is refused.
   idempotentHint: tool.idempotency !== 'optional' || tool.ifMatch,
   openWorldHint: false,
 });
@@ -84,7 +85,7 @@ const VERBOSE: ReadonlySet<string> = new Set([
   ...['pattern', 'minLength', 'maxLength', 'minimum', 'minItems', 'uniqueItems', 'minProperties'],
 ]);
 
-/** Removes the rules that a model does not need from a schema. The gateway still enforces them. */
+/** Removes rules from a schema, because a model does not need these rules. The gateway still enforces the rules. */
 function without(schema: JsonSchema): JsonSchema {
   const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns an ObjectNode for arguments
   return {
@@ -98,7 +99,8 @@ function without(schema: JsonSchema): JsonSchema {
     }),
     // Leave out the description of the items, because the description of the list already says what they are.
     ...(items && { items: without({ ...items, description: undefined }) }),
-    // Keep only the first sentence, without the form of an id. A model copies ids from answers. OpenAPI has the whole text.
+    // Keep only the first sentence of a description, and leave out the form of an id. A model copies ids from answers,
+    // so a model does not need the form. OpenAPI has the whole description.
     ...(description !== undefined && { description: description.replace(/(?:, in the form|\.) .*$/, '.') }),
   };
 }
@@ -118,7 +120,10 @@ interface Node {
   readonly anyOf?: readonly Node[];
 }
 
-/** A schema with the names of an answer's members at every depth. It has no rules, so it accepts every answer. */
+/**
+ * A schema with the names of an answer's members at every depth. The schema has no rules, so the schema accepts every
+ * answer.
+ */
 function outline(node: Node): JsonSchema {
   const alternatives = node.anyOf ?? [];
   const properties = Object.entries({

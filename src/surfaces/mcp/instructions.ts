@@ -1,5 +1,6 @@
 /**
- * Instructions for the model, in the answer to `initialize`. They have at most 2 KB, because every model reads them.
+ * Instructions for the model, in the answer to `initialize`. The instructions have at most 2 KB, because every model
+ * reads them.
  */
 export const INSTRUCTIONS = `\
 Stored customer-support data (conversations, messages, visitors, contacts, files, catalogues, reports, AI feature \

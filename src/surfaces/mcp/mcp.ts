@@ -134,8 +134,8 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 }
 
 function negotiate(request: IncomingMessage, version: Version | undefined): void {
-  // MCP requires that the Accept header names both JSON and event streams. `accepts` would also allow an absent or
-  // empty header, as if it were `*/*`.
+  // MCP requires that the Accept header names both JSON and event streams. An absent or empty header must be refused
+  // here, because the package `accepts` treats such a header as `*/*`.
   const accept = request.headers.accept?.trim() ?? '';
   const wanted = accept === BOTH ? undefined : accepts(request);
   const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);

@@ -5,7 +5,10 @@ import type { OperationState } from '../../gateway/outcomes.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { Version } from './versions.ts';
 
-/** The outcome of a call. A failure with status 401 is not an outcome, because it is thrown. */
+/**
+ * The outcome of a call: a body or a failure. A failure with status 401 never appears here, because `call` throws such
+ * a failure.
+ */
 export type Called = { readonly operation: OperationState | undefined } & (
   | { readonly body: unknown }
   | { readonly failure: Failure }
@@ -58,7 +61,10 @@ export class McpRequest {
     return text;
   }
 
-  /** Charges the bytes of the body once, as REST does, although an MCP result contains the body twice. */
+  /**
+   * Charges the bytes of the body. An MCP result contains the body twice, but the bytes are charged only once, because
+   * REST also charges them once.
+   */
   async pay(): Promise<void> {
     if (!this.authority || this.#bytes === 0) return;
     await this.corridor.payFor(this.authority, this.#bytes);

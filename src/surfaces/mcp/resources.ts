@@ -71,8 +71,8 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
           const text = resource.text?.(outcome.body) ?? json;
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };
         }
-        // The URI or the caller causes a failure with a status below 429, so it becomes a parameter error. Any other
-        // failure sets the HTTP status.
+        // A failure with a status below 429 is caused by the URI or by the caller. Report such a failure as a parameter
+        // error. Any other failure sets the HTTP status of the reply.
         if (outcome.failure.status < 429) throw invalidParams(outcome.failure);
         throw outcome.failure;
       }

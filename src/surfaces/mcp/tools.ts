@@ -36,8 +36,8 @@ export function mcpTools(registry: Registry) {
       const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
       if ('body' in outcome) return success(tool, outcome.body, mcpRequest.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
-      // Invalid input is a protocol error. A call of a tool that is not in the credential's list is a protocol error
-      // too.
+      // Two kinds of calls cause a protocol error: a call with invalid input, and a call of a tool that is not in the
+      // credential's list.
       if (failure.status === 400) throw invalidParams(failure);
       if (failure.code === 'not_permitted' && !mayCall(tool, await mcpRequest.admit())) throw invalidParams(failure);
       return refused(failure, mcpRequest.requestId, operation);

@@ -148,8 +148,8 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
 }
 
 /**
- * Adds the person and the consent to the audit entry. For a refusal, adds the caller's address too. The audit entry
- * never contains a value that the caller sent.
+ * Adds the person and the consent to the audit entry. If the request was refused, also adds the caller's address. The
+ * audit entry never contains a value that the caller sent.
  */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
   const client = context.known('client');
@@ -190,12 +190,13 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     const refusal = asOAuthError(error);
     visit.record.code = refusal.code;
     visit.record.cause = refusal.details.cause;
-    // An unknown client or redirect URI is audited for pages and for forms.
+    // A request with an unknown client or an unknown redirect URI gets an audit entry, even if the request only asks
+    // for a page.
     if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
       visit.record.does ??= 'authorization';
     audit(visit, context);
-    // Do not tell the client about a forged or changed form. Do not tell the client about a 5xx during sign-in, because
-    // the redirect to the client would interrupt the sign-in.
+    // Two kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is a
+    // 5xx during sign-in, because the redirect to the client would interrupt the sign-in.
     const ours = refusal.details.about === 'form';
     const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
     if (context.known('redirectUri') !== undefined && !here) {

@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
-/** True for HTTPS. Plain HTTP is only for loopback, and browsers reject a cookie with the prefix `__Host-` there. */
+/**
+ * True for HTTPS. Over plain HTTP, browsers reject a cookie with the prefix `__Host-`. The gateway uses plain HTTP only
+ * on loopback.
+ */
 const secure = (baseUrl: string): boolean => baseUrl.startsWith('https:');
 
 /**
@@ -32,8 +35,8 @@ export const identityCookie = (baseUrl: string, kept: string, seconds: number): 
   `${identityName(baseUrl)}=${kept}${attributes(baseUrl, seconds)}`;
 
 /**
- * The value of a cookie. `undefined` if the cookie is absent or empty. `undefined` too if it is sent twice, because one
- * of two cookies can be forged.
+ * Returns the value of a cookie. Returns `undefined` if the cookie is absent or empty. Also returns `undefined` if the
+ * request has two cookies with this name, because one of the two can be forged.
  */
 export function readCookie(request: IncomingMessage, name: string): string | undefined {
   const [value = '', ...others] = (request.headers.cookie ?? '')

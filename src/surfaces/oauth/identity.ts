@@ -128,7 +128,8 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
 }
 
 /**
- * The client id in a query. Empty if the query does not have exactly one client id, because no client has an empty id.
+ * Returns the client id in a query. Returns an empty text unless the query has exactly one client id. No client has an
+ * empty id, so the gateway then finds no client.
  */
 function clientOf(query: string): string {
   const [id = '', ...others] = new URLSearchParams(query).getAll('client_id');
@@ -143,8 +144,8 @@ function unpack(cookie: string | undefined): Kept | undefined {
     const bytes = inflateRawSync(Buffer.from(cookie, 'base64url'), { maxOutputLength: KEPT_MAX });
     return Kept.parse(JSON.parse(bytes.toString()));
   } catch (error) {
-    // These errors mean that the gateway did not make the cookie: it cannot be decompressed, is not JSON, or has other
-    // members. Any other error is a defect.
+    // The gateway has not made this cookie if the cookie cannot be decompressed, if its text is not JSON, or if the
+    // JSON has the wrong members. Any other error is a defect of the gateway.
     if (error instanceof SyntaxError || error instanceof z.ZodError || (error instanceof Error && 'code' in error)) {
       return undefined;
     }

@@ -53,7 +53,8 @@ export async function answerToken(
   } catch (error) {
     const refusal = asOAuthError(error);
     const { ended } = refusal.details;
-    // A misused code or refresh token is refused, and the consent ends too. One audit entry records both facts.
+    // When a code or a refresh token is misused, the gateway refuses the request and also ends the consent. One audit
+    // entry records both the refusal and the end of the consent.
     if (ended) record.consent = ended.consent;
     record.audit = {
       ...record.audit,

@@ -191,7 +191,10 @@ function responses(tool: Tool): object {
   ]);
 }
 
-/** The default response of an operation that has no 2xx response. Some OpenAPI tools expect at least one of the two. */
+/**
+ * The default response of an operation that answers success with status 101. Such an operation has no 2xx response, but
+ * some OpenAPI tools expect a 2xx response or a default response.
+ */
 const DEFAULT = {
   description: 'Any other refusal of the WebSocket handshake.',
   headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },

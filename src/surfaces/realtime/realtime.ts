@@ -34,8 +34,8 @@ const LIMITS = {
   closeTimeout: 2_000,
 };
 /**
- * How many upgrade checks may run at the same time: in total, and for each network. One check takes up to three SQL
- * statements.
+ * How many upgrade checks may run at the same time. `inAll` is the limit in total, and `perNetwork` is the limit for
+ * each network. One check takes up to three SQL statements.
  */
 const UPGRADES = { inAll: 64, perNetwork: 32 };
 
@@ -144,7 +144,7 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
         waiting.hold(share, bytes - counted);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        over = true; // `buffered` becomes infinite, which ends the connection
+        over = true; // From now on `buffered` is infinite, so the realtime connection ends.
         return;
       }
     }
@@ -177,9 +177,8 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
     connection.end('client');
     closed({ code, cause: connection.ended ?? '' });
   });
-  // The client has closed its half of the connection. Before the package ws closes the other half, it sends the
-  // remaining data. It would wait without limit for a client that does not read, so cut the connection after
-  // `closeTimeout`.
+  // The client has closed its half of the connection. The package ws first sends the remaining data and then closes the
+  // other half. If the client does not read, ws would wait without limit. So cut the connection after `closeTimeout`.
   socket.once('end', () => {
     connection.end('client');
     setTimeout(wire.cut, LIMITS.closeTimeout).unref();

@@ -20,8 +20,8 @@ const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
 
 /**
- * The REST surface. It serves every tool of the registry on the path of the tool. For any other path it returns false,
- * so that the next handler answers.
+ * The REST surface. The surface serves every tool of the registry on the path of the tool. For a path without a tool,
+ * the function returns false, so that the next handler answers.
  */
 export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler {
   const find = routesOf(corridor.registry);
@@ -41,8 +41,8 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     };
     let quota: QuotaState | undefined;
     /**
-     * Checks the bearer token and charges its app before a problem of the body is reported, so that strangers learn
-     * nothing. MCP does the same.
+     * Reports a problem of the body, but first checks the bearer token and charges the app of the token. So a caller
+     * without a valid token learns nothing about the body. MCP uses the same order.
      */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
       const admission = await corridor.admit(bearer, 'rest', source);

@@ -22,8 +22,8 @@ export const csrfToken = (context: OAuthContext, revision: number): string => {
 };
 
 /**
- * Requires a form that the gateway has shown to this person for this request (CP-01). The CSRF token in the form names
- * the revision that the credential had at that time.
+ * Requires a form that the gateway has shown to this person for this request (CP-01). The form contains a CSRF token.
+ * The token names the revision that the credential had when the gateway showed the form.
  */
 export const csrf: Rule = (context) => {
   const text = (context.request.form && single(context.request.form, 'csrf')) ?? '';

@@ -36,7 +36,7 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
 
 /**
  * Refuses unknown parameters, repeated parameters, and required parameters without a value. RFC 6749 ignores unknown
- * parameters. The gateway refuses them, so that it also refuses a client secret in the body.
+ * parameters. The gateway refuses unknown parameters, because a client secret in the body must be refused too.
  */
 export const parameters: Rule = ({ endpoint, request }) => {
   const { required, optional = [], repeatable = [] } = PARAMETERS[endpoint];

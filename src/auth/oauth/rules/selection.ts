@@ -8,9 +8,9 @@ export class PageOutdated extends Error {
 }
 
 /**
- * Requires that the consent page offered every value that the person ticked: a requested scope or a website of the
- * credential (CP-03). A form with no ticked scope or no ticked website passes. The surface then shows the page again
- * with a hint.
+ * Requires that the person ticked only scopes and websites that the consent page offered (CP-03). The page offers the
+ * requested scopes and the websites of the credential. A form without a ticked scope or without a ticked website passes
+ * this rule. The surface then shows the page again with a hint.
  */
 export const selection: Rule = (context) => {
   const { form } = context.request;

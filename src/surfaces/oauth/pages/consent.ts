@@ -14,7 +14,7 @@ export interface ConsentView {
   /** E-mail address of the signed-in person. */
   readonly person: string;
   readonly resource: 'rest' | 'mcp' | 'a2a';
-  /** Longest lifetime of a consent that the app may renew, in hours. */
+  /** How long the app can renew its access if the person allows the renewal, in hours. */
   readonly hours: number;
   /** Lifetime of an access token, in minutes. */
   readonly minutes: number;
@@ -67,8 +67,9 @@ ${jumps(view)}
 }
 
 /**
- * The Enter key on a checkbox presses the first enabled button of the form (Chromium 147). This hidden button comes
- * first and does nothing, so that nobody approves by accident. `dialog` has an effect only inside a dialog.
+ * When a person presses Enter on a checkbox, Chromium 147 clicks the first enabled button of the form. This hidden
+ * button is the first button and does nothing, so nobody approves by accident. The button does nothing because its
+ * method `dialog` has an effect only inside a dialog element.
  */
 const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></button>`;
 

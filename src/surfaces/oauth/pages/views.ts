@@ -3,7 +3,7 @@ import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
 export { consentPage } from './consent.ts';
 
-/** The pages trust no text. They escape, isolate and cut every text. Each form action is a path with its query. */
+/** The pages trust no text. Every text is escaped, isolated and cut. Each form action is a path with its query. */
 export interface SignInView {
   readonly action: string;
   readonly organization: string;
