@@ -130,9 +130,9 @@ export interface Found {
 }
 
 /**
- * Looks up a token `t` and its credential `c`. `columns` can use `t`, `c` and the tables of `joins`. The proof is for
- * the revision in the row. Returns `undefined` if no token has the digest. `turn` is the app or network whose turn the
- * statement waits for.
+ * Looks up a token `t` and its credential `c`. `columns` can use `t`, `c` and the tables of `joins`. Returns
+ * `undefined` if no token has the digest. The proof names the revision that the statement has read. `turn` is the app
+ * or network whose turn the statement waits for.
  */
 export async function lookUp<R extends object>(
   db: Database,

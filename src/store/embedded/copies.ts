@@ -20,8 +20,8 @@ import { errorCode } from './unavailable.ts';
 
 /**
  * Makes missing links between the libraries of the npm package. Returns true when all links exist. npm packages cannot
- * contain links, so an install script usually makes them. This function makes them where install scripts are disabled.
- * It cannot do so in a read-only folder.
+ * contain links, so an install script usually makes the links. If install scripts are disabled, this function makes the
+ * links, unless the folder is read-only.
  */
 export function linksComplete(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(

@@ -97,7 +97,7 @@ export async function stopPostmaster(cluster: string, log: (message: string) => 
   }
 }
 
-/** Makes the running server read again who may connect. The change applies to new connections. */
+/** Makes the running server reload the two files that say who may connect. The change applies to new connections. */
 export function reload(cluster: string): void {
   const pid = livingPostmaster(cluster);
   if (pid !== undefined) send(pid, 'SIGHUP');

@@ -97,7 +97,8 @@ BEGIN
             WHERE EXISTS (SELECT FROM gateway.journal j WHERE j.tenant = x.tenant AND j.site = x.site
                              AND j.position = x.trimmed + 1 AND j.recorded_at < now() - p_age)
             ORDER BY x.tenant, x.site LOOP
-    -- Skip locked rows. If the loop waited for one row, its locks on other rows would block writers.
+    -- Skip locked rows. If the loop waited for one row, the locks that the loop holds on other rows would block
+    -- writers.
     PERFORM FROM gateway.journal_head x WHERE x.tenant = h.tenant AND x.site = h.site FOR NO KEY UPDATE SKIP LOCKED;
     CONTINUE WHEN NOT FOUND;
     -- Stop before the first receipt that is younger than p_age. After the clock was set back, older receipts can follow
@@ -159,8 +160,8 @@ BEGIN
 END $$;
 
 -- Moves the native ids and the journals of an organization forward by p_leap. Each website then gets one receipt of
--- each type in p_types. Returns the number of websites. Each step is a separate statement. So each step sees all
--- changes that committed while the step before waited.
+-- each type in p_types. Returns the number of websites. Each step is a separate statement. If a step has waited, the
+-- next step sees all changes that committed during the wait.
 CREATE FUNCTION gateway.leap_organization(p_tenant bigint, p_leap bigint, p_kinds text[], p_types text[]) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -182,7 +183,7 @@ BEGIN
     FROM gateway.journal_head x JOIN platform.website w ON w.tenant = x.tenant AND w.site = x.site CROSS JOIN unnest(p_kinds) AS k
    WHERE x.tenant = p_tenant
   ON CONFLICT (tenant, site, kind) DO UPDATE SET last = n.last + excluded.last;
-  -- Locks counter rows in the same order as every writer. Counter rows of removed websites move too.
+  -- Locks counter rows in the same order as every writer. The counter rows of removed websites are also moved.
   FOR h IN SELECT x.site, w.site IS NOT NULL AS stands
              FROM gateway.journal_head x LEFT JOIN platform.website w ON w.tenant = x.tenant AND w.site = x.site
             WHERE x.tenant = p_tenant ORDER BY x.site LOOP

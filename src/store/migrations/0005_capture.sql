@@ -46,8 +46,8 @@ BEGIN
     EXCEPT SELECT tenant, site, event_type FROM gateway.import_owed;
     RETURN;
   END IF;
-  -- Write the note before the row of gateway.capture_due. With immediate constraints, the trigger of this table runs at
-  -- the next statement and reads the note.
+  -- Write the note before the row of gateway.capture_due. If constraints are immediate, the trigger of
+  -- gateway.capture_due runs at the next statement and reads the note.
   PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
   IF length(p_noted) = coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) THEN
     UPDATE gateway.capture_due d SET n = d.n + 1 WHERE d.backend = pg_backend_pid();

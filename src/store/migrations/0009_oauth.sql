@@ -55,7 +55,7 @@ CREATE TABLE gateway.refresh_token (
   used_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now()
 );
--- A consent gets at most 60 refreshes a minute. The index serves the count.
+-- A consent gets at most 60 refreshes a minute. This index makes it fast to count the refreshes.
 CREATE INDEX refresh_token_consent ON gateway.refresh_token (consent_id, created_at);
 
 -- The triggers from here on handle the end of a consent. A consent ends when it is revoked or deleted, or when its
@@ -88,8 +88,8 @@ CREATE TRIGGER person_ended AFTER UPDATE ON gateway.person FOR EACH ROW
 -- The consents and access tokens of a credential end in three cases. The credential is revoked, its secret is rotated,
 -- or an expired credential gets more time.
 --
--- A rotation ends consents and tokens even if the old secret stays valid for some time. With the old secret, a client
--- can get a new token in one request.
+-- A rotation ends consents and tokens even if the old secret stays valid for some time. The client can then get a new
+-- token in one request, because the old secret still works.
 CREATE FUNCTION gateway.credential_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'credential'
@@ -113,8 +113,8 @@ DECLARE
   consent gateway.consent := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
   fresh text;
 BEGIN
-  -- The person or the credential can be deleted together with the consent. Then the organization is found through the
-  -- person or the credential that still exists.
+  -- The person or the credential can be deleted together with the consent. If the person is deleted, the organization
+  -- is found through the credential. If the credential is deleted, the organization is found through the person.
   SELECT string_agg(k.key, '') INTO fresh
     FROM (SELECT p.tenant FROM gateway.person p WHERE p.id = consent.person_id
            UNION
@@ -150,8 +150,8 @@ END $$;
 -- "expires_in": …, "refresh_expires_in": …}. After {"refused": "stale"}, the caller must prove the client again.
 --
 -- If a misuse of the code has ended a consent, "ended" is {"consent": id, "because": …}. "because" is a value of
--- gateway.consent.revoked_because. A code works only once. After its client has presented the code, the code is used
--- up, even if the answer is a refusal. An attempt by another client changes nothing.
+-- gateway.consent.revoked_because. A code works only once. When the client of the code presents the code, the code is
+-- used up, even if the answer is a refusal. An attempt by another client changes nothing.
 CREATE FUNCTION gateway.redeem_code(
   p_credential text, p_revision integer, p_old_secret boolean, p_code bytea, p_redirect_uri text, p_challenge text,
   p_audience text, p_access bytea, p_refresh bytea, p_lifetime interval, p_idle interval

@@ -1,6 +1,6 @@
 -- A subscription to events belongs to an installation. A credential of the installation sees the subscription if the
--- credential is granted all its websites. The position of the reader is in a cursor that the reader keeps. So no
--- position is stored here.
+-- credential is granted all websites of the subscription. The position of the reader is in a cursor that the reader
+-- keeps. So no position is stored here.
 CREATE TABLE gateway.subscription (
   id text PRIMARY KEY CHECK (id ~ '^sub_[a-f0-9]{32}$'),
   installation_id text NOT NULL REFERENCES gateway.installation ON DELETE CASCADE,

@@ -9,7 +9,7 @@ CREATE TABLE gateway.webhook_endpoint (
   description text NOT NULL DEFAULT '' CHECK (length(description) <= 240),
   enabled boolean NOT NULL DEFAULT true,
   disabled_because text CHECK (disabled_because IN ('owner', 'gone', 'failing')),
-  -- The signing secret, encrypted with the operator's keys (src/auth/keys.ts). old_secret is encrypted too.
+  -- The signing secret. Both secret and old_secret are encrypted with the operator's keys (src/auth/keys.ts).
   secret text NOT NULL,
   old_secret text,
   old_secret_until timestamptz,
@@ -18,8 +18,8 @@ CREATE TABLE gateway.webhook_endpoint (
   -- The time of the first failed attempt since the last accepted attempt.
   failing_since timestamptz,
   failed_at timestamptz,
-  -- Some receipts that were recorded at this time or later are lost, and the receiver does not know it yet. Null means
-  -- that nothing is lost.
+  -- Some receipts that were recorded at this time or later are lost, and the receiver does not know about the loss yet.
+  -- Null means that nothing is lost.
   gap_since timestamptz,
   -- The number of losses until now. A delivery carries this number. After the receiver has accepted a delivery, the
   -- receiver knows of the losses up to the number in the delivery.
@@ -91,8 +91,8 @@ CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site b
        AND c.channel_ids IS NULL AND c.team_ids IS NULL AND c.subsite_ids IS NULL)
 $$;
 
--- Returns the event families that someone reads: a subscription with a reader, or an enabled endpoint. Only websites
--- that exist are included.
+-- Returns each event family that has a reader on a website. A reader is a subscription that an active credential can
+-- use, or an enabled endpoint. Only websites that exist are included.
 CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
   SELECT w.tenant, w.site, f.family
     FROM gateway.subscription s
@@ -230,9 +230,9 @@ $$;
 -- Performs one round of the webhook dispatcher. Drops deliveries that the credential may no longer get. Queues new
 -- receipts. Leases due deliveries to the caller, and counts each attempt before the attempt starts.
 --
--- A round leases at most p_seats deliveries. An endpoint has at most p_cap running attempts, or 2 while the endpoint
--- fails. The last p_reserved seats are for endpoints without a running attempt, with at most two seats for each. So
--- slow endpoints cannot take all seats.
+-- A round leases at most p_seats deliveries (seats). An endpoint has at most p_cap running attempts. A failing endpoint
+-- has at most 2 running attempts. The last p_reserved seats of a round are only for healthy endpoints without a running
+-- attempt. Each of these endpoints gets at most two of the reserved seats. So slow endpoints cannot take all seats.
 --
 -- Endpoints that another replica has locked are skipped. Each part of a round has a time limit. If work is left at the
 -- end, `more` is true.
@@ -255,8 +255,8 @@ DECLARE
 BEGIN
   more := false;
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
-            -- CASE makes PostgreSQL run the cheap test first. Even with a thousand endpoints, most of them have nothing
-            -- to do.
+            -- CASE makes PostgreSQL run the cheap test first. Most endpoints have nothing to do, so the cheap test is
+            -- enough for most endpoints.
             WHERE CASE WHEN EXISTS (SELECT FROM gateway.webhook_delivery d WHERE d.endpoint_id = x.id AND d.status = 'pending')
                        THEN NOT gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
               FOR NO KEY UPDATE SKIP LOCKED LOOP
@@ -284,7 +284,7 @@ BEGIN
       progress := progress OR moved > 0;
       more := more OR moved >= 200;
     ELSE
-      -- If this round has queued nothing until now, the next regular round is early enough.
+      -- If this round has not moved any position, the rest can wait for the next regular round.
       more := more OR progress;
     END IF;
     -- These deliveries have had their last attempt, and the process of that attempt is lost. A test delivery has only
@@ -350,7 +350,8 @@ BEGIN
     WITH result AS (
       SELECT r.*, d.recorded_at, d.test, r.delivered AND r.url = x.url AS reached,
              NOT r.delivered AND NOT r.unused AND r.url = x.url AS failed,
-             -- After a replay during the attempt, the delivery has all its attempts again and is due at once.
+             -- A replay during this attempt has given the delivery a new set of attempts. The first of the new attempts
+             -- is due at once.
              CASE WHEN r.attempt <= d.attempts_before THEN 0 ELSE coalesce(r.wait, 0) END AS pause,
              CASE WHEN r.delivered THEN 'delivered' WHEN d.status = 'dropped' THEN 'dropped'
                   WHEN r.wait IS NOT NULL OR r.attempt <= d.attempts_before THEN 'pending' ELSE 'failed' END AS outcome
@@ -376,7 +377,7 @@ BEGIN
     taken := taken + e.n;
     PERFORM gateway.lose_webhooks(e.id, e.lost);
     -- An endpoint that had nothing to deliver for three days has not failed. So an attempt must also have failed within
-    -- the last day, or a delivery must have failed for good.
+    -- the last day, or a delivery must have failed without another attempt to follow.
     tired := e.failed AND NOT e.reached AND EXISTS (
       SELECT FROM gateway.webhook_endpoint x WHERE x.id = e.id AND x.failing_since <= now() - p_patience
          AND (e.lost IS NOT NULL OR x.failed_at > now() - interval '1 day'));
@@ -407,8 +408,8 @@ BEGIN
   -- Look the event up before any lock. If the delivery log does not have the event, the whole journal of the website is
   -- searched.
   --
-  -- The endpoint is read first, in a separate statement. In one join, PostgreSQL once computed the event id of every
-  -- receipt of all websites.
+  -- Read the endpoint first, in a separate statement. When one join read the endpoint and the receipts, PostgreSQL
+  -- computed the event id of every receipt of all websites.
   IF p_event IS NOT NULL THEN
     SELECT d.position INTO place FROM gateway.webhook_delivery d
      WHERE d.endpoint_id = p_endpoint AND d.event_id = p_event AND NOT d.test;

@@ -52,11 +52,11 @@ export interface StoreOptions {
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-// Milliseconds until PostgreSQL cancels a fast statement. Together with 500 ms for a silent server, a request gets its
-// 503 within 3 s (check F-06).
+// Milliseconds until PostgreSQL cancels a fast statement. A silent server is given up 500 ms later. So a request gets
+// its 503 within 3 s (check F-06).
 const FAST_TIMEOUT = 2_500;
-// Milliseconds until PostgreSQL cancels a write. The time is shorter, because a write may already have waited for its
-// turn.
+// Milliseconds until PostgreSQL cancels a write. A write gets less time than a fast read, because the write may already
+// have waited for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
 /**

@@ -75,9 +75,9 @@ export const LIVES = {
 const SIXTIETH = raw('59');
 
 /**
- * SQL for the tokens that credential `c` got in the last minute without a consent. It takes no lock, so simultaneous
- * requests can get a few more than 60 tokens. A token from more than a minute in the future does not count, because it
- * was made before the clock was set back.
+ * SQL for the tokens that credential `c` got in the last minute without a consent. The SQL takes no lock, so
+ * simultaneous requests can get a few more than 60 tokens. A token from more than a minute in the future does not
+ * count, because such a token was made before the clock was set back.
  */
 const ofTheLastMinute = sql`
   FROM gateway.token o
@@ -166,7 +166,10 @@ export async function rotateRefresh(
 
 export interface TokenEnd {
   readonly what: 'token' | 'consent' | 'nothing';
-  /** The consent that ended, or to which the ended token belonged. Undefined when there is none. */
+  /**
+   * The ended consent, or the consent of the ended token. Undefined when nothing ended, or when the token had no
+   * consent.
+   */
   readonly consent: string | undefined;
 }
 
@@ -239,9 +242,10 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
 }
 
 /**
- * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end; until then they must
- * differ from unknown tokens. Refresh tokens are deleted an hour after the end of their consent. Consents and known
- * sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are deleted too.
+ * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end. During this hour, the
+ * gateway can tell an ended token from an unknown token. Refresh tokens are deleted an hour after the end of their
+ * consent. Consents and known sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are
+ * also deleted.
  *
  * Deletes at most `n` rows of each kind. Returns the number of deleted rows of the most frequent kind.
  */
