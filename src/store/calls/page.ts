@@ -110,9 +110,9 @@ function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: 
 }
 
 /**
- * Finds the matching rows among the next SEARCHED rows. The row in place SEARCHED is included even if the row does not
- * match. This row shows that more rows can follow. Only rows that the caller may see are counted. So the end of a page
- * reveals nothing about other rows (check TN-04).
+ * Finds the matching rows among the next SEARCHED rows. The last of the SEARCHED rows is included even if it does not
+ * match, to show that more rows can follow. Only rows that the caller may see are counted. So the end of a page reveals
+ * nothing about other rows (check TN-04).
  */
 function searching({ alias: name }: View, { by }: Keyset, limit: number, search: Fragment): Finding {
   const alias = raw(name);

@@ -96,13 +96,13 @@ const CONTENT_SERIES: Fragment = sql`, to_jsonb(classified) AS classified,
          ${ranked(BASE, 'rating_label')} AS ratings`;
 
 /**
- * SQL for the whole report. It is joined to `guard` and adds at most one row, `r`. `now` is the time that the report
- * uses as the current time. Restrictions limit the rows of `base`, so no aggregate includes a row that the caller may
- * not see.
+ * SQL for the whole report. The SQL is joined to `guard` and adds at most one row, `r`. `now` is the time that the
+ * report uses as the current time. Restrictions limit the rows of `base`, so no aggregate includes a row that the
+ * caller may not see.
  *
  * Measured on PostgreSQL 15 with two shared cores, in a store of 500,000 conversations and 500,000 results. A range
- * with 50,000 AI conversations takes 0.65 s (0.25 s without content). A range with 11,000 takes 0.14 s, and a range
- * with 880 takes 0.02 s.
+ * with 50,000 AI conversations takes 0.65 s (0.25 s without content). A range with 11,000 AI conversations takes 0.14
+ * s. A range with 880 AI conversations takes 0.02 s.
  */
 export function reportJoin(
   authority: Authority,

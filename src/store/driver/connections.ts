@@ -52,7 +52,7 @@ export const OWN = '';
 export class Connections {
   readonly #connect: () => postgres.Sql;
   readonly #size: number;
-  /** The connection that was used last is used next, because it has prepared the most statements. */
+  /** The connection that was used last is used next, because this connection has prepared the most statements. */
   readonly #idle: Connection[] = [];
   /**
    * All connections, idle and busy. Each entry names the app that uses the connection. A second Map for busy

@@ -1,8 +1,9 @@
 export interface ConnectOptions {
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
   /**
-   * The direct address of the server, when `target` is a pooler in transaction mode. Then the gateway sends no
-   * settings, and LISTEN uses this address. Statements are prepared only when the pooler's address has `prepare=true`.
+   * The direct address of the server, when `target` is a pooler in transaction mode. For such a pooler, the gateway
+   * sends no settings, and LISTEN uses the direct address. Statements are prepared only when the pooler's address has
+   * `prepare=true`.
    */
   readonly direct?: string | undefined;
   readonly connections: number;
@@ -34,7 +35,8 @@ export const sessionSettings = ({
     statement_timeout: statementTimeout,
     // No other time-out limits the work at a commit (0005_capture.sql).
     lock_timeout: statementTimeout,
-    // If PostgreSQL hears nothing from the gateway in the middle of a transaction, PostgreSQL must release the row locks.
+    // If PostgreSQL hears nothing from the gateway in the middle of a transaction, PostgreSQL must release the row
+    // locks.
     idle_in_transaction_session_timeout: 30_000,
     // If the gateway vanishes from a TCP connection, PostgreSQL must also release the row locks. The values: seconds
     // until the first probe, seconds between probes, number of probes.

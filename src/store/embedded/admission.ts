@@ -14,8 +14,8 @@ const HEAD = '# Written by the gateway at each start.\n';
  * kernel for the user behind a socket connection. The closed folder alone is not enough, because the folder does not
  * keep out other processes of the server's user.
  *
- * `keep` is true for a running server. All users that were admitted before then stay admitted. Returns true when a file
- * has changed.
+ * `keep` is true for a running server. In this case, all users that were admitted earlier stay admitted. Returns true
+ * when a file has changed.
  */
 export function admit(
   cluster: string,

@@ -46,8 +46,8 @@ export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: 
 
 function openLockFile(path: string): number {
   try {
-    // Open the file only for reading, because flock needs only read access. So a later run as another user can still lock
-    // a file of root.
+    // Open the file only for reading, because flock needs only read access. So a later run as another user can still
+    // lock a file of root.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT, 0o644);
   } catch (error) {
     throw new StoreUnavailable(

@@ -46,7 +46,7 @@ export interface Settlement {
   readonly unused: boolean;
   /** Seconds until the next attempt. null means that no attempt will follow. */
   readonly wait: number | null;
-  /** True when the receiver has answered 410, so it wants no more deliveries. */
+  /** True when the receiver has answered 410, which means that the receiver wants no more deliveries. */
   readonly gone: boolean;
   /** The HTTP status of the response. null means that there was no response. */
   readonly status: number | null;
@@ -66,12 +66,12 @@ export const SEATS = 512;
 const RESERVED = 128;
 /** An endpoint is disabled when every attempt has failed for this many seconds (three days). */
 const PATIENCE = 3 * 86_400;
-/** Seconds that the log of a delivery is kept, which is as long as the journal keeps the receipt. */
+/** Seconds that the log of a delivery is kept. The journal keeps receipts for the same time. */
 const KEPT = 7 * 86_400;
 
 const BLOCK = 64;
 
-/** SQL for the two padded keys of HMAC-SHA256 (RFC 2104), with which the store computes event ids. */
+/** SQL for the two padded keys of HMAC-SHA256 (RFC 2104). The store computes event ids with these keys. */
 export const padded = (key: Uint8Array): Fragment => {
   const block = new Uint8Array(BLOCK);
   block.set(key);

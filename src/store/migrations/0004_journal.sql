@@ -59,7 +59,7 @@ BEGIN
   END LOOP;
   LOOP
     -- notified_at can be a little later than `moment`, if this transaction has waited for the row. If notified_at is
-    -- more than a minute later, the clock was set back. Then notify at once.
+    -- more than a minute later, the clock was set back. In this case, notify at once.
     UPDATE gateway.journal_head h SET
       position = h.position + n,
       last_at = h.last_at || moments,
@@ -83,8 +83,8 @@ BEGIN
   IF tell THEN PERFORM pg_notify('gateway_journal', p_tenant || ' ' || p_site); END IF;
 END $$;
 
--- Removes receipts that are older than p_age from the start of each journal. Removes at most n receipts and returns the
--- number of removed receipts. Only one call works at a time. Any other call returns 0.
+-- Removes old receipts from the start of each journal. A receipt is old if it is older than p_age. Removes at most n
+-- receipts and returns the number of removed receipts. Only one call works at a time. Any other call returns 0.
 CREATE FUNCTION gateway.trim_journals(p_age interval, n integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   h record;
@@ -117,7 +117,7 @@ BEGIN
   RETURN total;
 END $$;
 
--- Appends a heartbeat for each event family without a receipt during p_silence. The family must have a reader and no
+-- Appends a heartbeat for each event family that had no receipt during p_silence. The family must have a reader and no
 -- row in gateway.family_hold. Handles at most n websites and returns the number of websites. If the last receipt is in
 -- the future, the clock was set back, and the family counts as silent. Only one call works at a time.
 CREATE FUNCTION gateway.beat_families(p_silence interval, n integer) RETURNS integer LANGUAGE plpgsql AS $$

@@ -199,7 +199,8 @@ BEGIN
   SELECT o.* INTO c FROM gateway.refresh_token t JOIN gateway.consent o ON o.id = t.consent_id
    WHERE t.digest = p_token AND o.credential_id = p_credential FOR UPDATE OF o;
   IF c.id IS NULL OR c.revoked_at IS NOT NULL OR c.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
-  -- Read the token after the consent is locked, so that this call sees a rotation by another call.
+  -- Read the token after the consent is locked. If another call has just replaced the token, this call then sees the
+  -- new state.
   SELECT * INTO r FROM gateway.refresh_token WHERE digest = p_token;
   IF r.used_at IS NOT NULL THEN
     UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'refresh_reused' WHERE id = c.id;
@@ -209,8 +210,8 @@ BEGIN
   IF c.audience <> p_audience THEN RETURN '{"refused": "invalid_target"}'; END IF;
   held := gateway.held_scopes(c, k);
   IF NOT held @> coalesce(p_scopes, '{}') OR cardinality(held) = 0 THEN RETURN '{"refused": "invalid_scope"}'; END IF;
-  -- If there are sixty refresh tokens in the last minute, wait until the oldest of them is a minute old. A token more
-  -- than a minute in the future does not count, because the clock was set back.
+  -- If there are sixty refresh tokens in the last minute, wait until the oldest of them is a minute old. A token from
+  -- more than a minute in the future does not count, because such a token was made before the clock was set back.
   SELECT greatest(1, ceil(extract(epoch FROM t.created_at + interval '1 minute' - now()))) INTO wait
     FROM gateway.refresh_token t
    WHERE t.consent_id = c.id AND t.created_at > now() - interval '1 minute' AND t.created_at < now() + interval '1 minute'
@@ -246,7 +247,7 @@ BEGIN
     'refresh_expires_in', CASE WHEN p_refresh IS NOT NULL THEN floor(extract(epoch FROM refresh_until - now())) END);
 END $$;
 
--- Sets the password of a person. Null removes the password. If p_end_consents is true, the person's consents end too.
+-- Sets the password of a person. Null removes the password. If p_end_consents is true, the person's consents also end.
 -- Returns how many of these consents were active (src/store/administration/consents.ts), or null if the person does not
 -- exist.
 --

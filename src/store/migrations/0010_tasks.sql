@@ -214,7 +214,7 @@ BEGIN
        SELECT count(*) AS held,
               count(*) FILTER (WHERE o.state = 'working' OR o.state = 'submitted' AND o.lease_until > moment) AS ahead
          FROM gateway.task o WHERE o.installation_id = g.installation AND (o.expires_at > moment) IS TRUE) c
-     -- Each earlier task of the batch counts as accepted.
+     -- When the limit is checked, each earlier task of the batch counts as accepted.
      WHERE g.last > moment AND g.other IS NULL AND c.held + g.nth <= p_most
     RETURNING *;
 END $$;

@@ -36,7 +36,10 @@ export interface ReplicaOptions {
   readonly watch?: (db: Database, connections: number) => Database;
 }
 
-/** The number of connections to the replica. An app holds at most two of them (store/driver/connections.ts). */
+/**
+ * The number of connections to the replica. An app holds at most two of these connections
+ * (store/driver/connections.ts).
+ */
 const CONNECTIONS = 3;
 const LAG = 10_000;
 const EVERY = 1_000;
@@ -252,7 +255,7 @@ class Follower {
   }
 }
 
-/** The code of an error, for the log. The message is not logged, because it can hold data. */
+/** The code of an error, for the log. The message of the error is not logged, because the message can hold data. */
 function codeOf(error: unknown): string {
   const code = sqlState(error) || (error instanceof Error ? sqlState(error.cause) : '');
   return code && ` (${code})`;

@@ -19,7 +19,7 @@ export interface Client {
   readonly secretDigest: Uint8Array;
   /**
    * The digest of the secret before the last rotation. Null when that secret is no longer accepted. Each statement
-   * checks this again.
+   * checks again whether that secret is accepted.
    */
   readonly oldSecretDigest: Uint8Array | null;
 }
@@ -216,10 +216,9 @@ export interface Approval {
 
 /**
  * Stores a consent with its authorization code. Returns false when the request was already answered, or when the
- * session, the role or the credential has changed since the page was shown.
- *
- * The rows of the person, the session and the credential stay locked until the commit. If one of them has already
- * ended, nothing is stored. If one of them ends later, this consent ends too.
+ * session, the role or the credential has changed since the page was shown. The rows of the person, the session and the
+ * credential stay locked until the commit. Nothing is stored if the person, the session or the credential has already
+ * ended. If the person or the credential ends later, this consent also ends.
  */
 export async function insertConsent(db: Database, approval: Approval): Promise<boolean> {
   const rows = await db.query(sql`

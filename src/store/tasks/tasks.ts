@@ -140,7 +140,7 @@ export async function cancelTask(
   // The SQL function proves the authority again after it has waited for the task.
   if (row?.proved !== true) throw new StaleAuthority();
   if (row.id === null) return { proof, answer: undefined };
-  // If the reply of the first attempt was lost, this attempt may have canceled the task. So a task that is already
+  // If the reply of the first attempt was lost, the first attempt may have canceled the task. So a task that is already
   // canceled counts as canceled by this call.
   return { proof, answer: { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row } };
 }
