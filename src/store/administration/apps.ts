@@ -47,7 +47,10 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
      ORDER BY a.created_at, a.id`);
 }
 
-/** Changes parts of an app's quota. The new values apply at once, also to the units that the app already has. */
+/**
+ * Changes parts of an app's quota. The new values apply at once. For example, a smaller burst also limits the units
+ * that are already in the app's bucket.
+ */
 export async function updateQuota(
   db: Database,
   id: string,

@@ -1,7 +1,7 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** For one credential and one website: the operator who is the author of everything that the credential writes. */
+/** The author of everything that a credential writes on one website. The author is an operator. */
 export interface AuthorRecord {
   readonly credential_id: string;
   readonly website_id: string;

@@ -30,7 +30,7 @@ export interface ConsentRecord {
   readonly created_at: Date;
   readonly expires_at: Date;
   readonly state: 'active' | 'expired' | 'revoked';
-  /** Why the consent is not active: the reason for its revocation, or what has expired. Null for an active consent. */
+  /** Why the consent is revoked or expired. Null for an active consent. */
   readonly because: Revoked | Lapsed | null;
   readonly revoked_at: Date | null;
 }
@@ -41,8 +41,8 @@ export interface ConsentRecord {
  */
 type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'person' | 'credential';
 /**
- * Why a consent has expired. `unused`: its code was never exchanged, or none of its tokens can be used or renewed any
- * more.
+ * Why a consent has expired. `unused`: the app did not exchange the authorization code in time, or the app can no
+ * longer use or renew any token of the consent.
  */
 type Lapsed = 'time' | 'credential_expired' | 'unused';
 

@@ -32,7 +32,9 @@ export interface CredentialRecord {
 
 export type Environment = 'live' | 'test';
 
-/** The permissions of a credential. A restriction of null means no limit for that kind of record. */
+/**
+ * The permissions of a credential. A restriction lists the ids that are permitted. A null restriction permits every id.
+ */
 export interface Policy extends Readonly<Record<Restriction, readonly string[] | null>> {
   readonly sites: readonly string[];
   readonly scopes: readonly Scope[];
@@ -51,7 +53,7 @@ export interface Digests {
 }
 
 const seconds = (n: number): Fragment => sql`make_interval(secs => ${n}::double precision)`;
-/** The time in `n` seconds. Whole milliseconds, because the command line shows only milliseconds. */
+/** The time `n` seconds from now, in whole milliseconds, because the command line shows only milliseconds. */
 const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${seconds(n)})`;
 
 const view = (where: Fragment = empty): Fragment => sql`
@@ -142,12 +144,12 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
 }
 
 /**
- * Replaces the secret and the token of a credential. The old secret and token work for `overlap` more seconds; with 0
+ * Replaces the secret and the token of a credential. The old secret and token work for `overlap` more seconds. With 0
  * they end at once. Secrets and tokens of earlier rotations do not get more time.
  *
- * Nothing changes if the credential no longer has the revision that the caller has read. Without this check, two
- * rotations at the same time could leave the token of the first rotation active. Returns undefined in this case, and
- * when the credential is revoked or expired.
+ * Returns undefined and changes nothing when the credential is revoked or expired. The same happens when the credential
+ * no longer has the revision that the caller has read. Without this check, two rotations at the same time could leave
+ * the token of the first rotation active.
  */
 export async function rotateSecrets(
   db: Database,
@@ -175,7 +177,7 @@ export async function rotateSecrets(
 }
 
 /**
- * Revokes a credential and its installation tokens. To revoke it twice changes nothing. Returns undefined when the
+ * Revokes a credential and its installation tokens. A second revocation changes nothing. Returns undefined when the
  * credential no longer has the revision that the caller has read.
  */
 export async function endCredential(

@@ -106,9 +106,9 @@ export async function updateEndpoint(
 }
 
 /**
- * Replaces the signing secret of an endpoint. The old secret also signs for `overlap` more seconds; with 0 it stops at
- * once. Returns `undefined` when the endpoint does not exist. Also returns `undefined` while an earlier overlap runs,
- * because a new rotation would end that overlap too soon.
+ * Replaces the signing secret of an endpoint. The old secret also signs for `overlap` more seconds. With 0 the old
+ * secret stops at once. Returns `undefined` when the endpoint does not exist. Also returns `undefined` while an earlier
+ * overlap runs, because a new rotation would end the earlier overlap too soon.
  */
 export async function rotateEndpoint(
   db: Database,

@@ -29,7 +29,7 @@ interface AuthorityRow extends Found {
   consent_id: string | null;
 }
 
-/** For each authority: SHA-256 of the database row from which it was built. */
+/** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
 const madeOf = new WeakMap<Authority, string>();
 
 /**
@@ -58,8 +58,8 @@ export async function loadAuthority(
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
       LEFT JOIN gateway.consent n ON n.id = t.consent_id`;
-  // An unknown token has no known app. So its look-up waits for a connection under the caller's network instead of an
-  // app.
+  // The app of an unknown token is not known. So the look-up of such a token waits for a connection in the turn of the
+  // caller's network.
   const found = await lookUp<AuthorityRow>(db, digest, { columns, joins, turn: before?.appId ?? network });
   if (!found) return null;
   const { row, proof } = found;

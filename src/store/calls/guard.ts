@@ -27,7 +27,10 @@ class Proof {
 
 export type { Proof };
 
-/** The answer of a statement, with the proof of the authority. A refusal is also an answer, so it has a proof too. */
+/**
+ * The answer of a statement, with the proof of the authority. A refusal is also an answer, so a refusal also has a
+ * proof.
+ */
 export interface Proved<T> {
   readonly proof: Proof;
   readonly answer: T | Failure;
@@ -76,11 +79,10 @@ async function changed<R extends object>(db: Database, statement: Fragment): Pro
 
 /**
  * Runs `SELECT columns FROM guard joins`. `guard` is one row, and its column `ok` says whether the authority holds.
- * Throws StaleAuthority when it does not hold.
- *
- * An authority that was loaded earlier may be outdated. So each statement proves it again with two primary-key look-ups
- * (0.02 ms), in the same round trip as the data. The guard also names the app whose share of connections the statement
- * uses. If the statement changes data, `how` must be `query`.
+ * Throws StaleAuthority when the authority does not hold. An authority that was loaded earlier may be outdated. So each
+ * statement proves the authority again with two primary-key look-ups (0.02 ms), in the same round trip as the data. The
+ * guard also names the app whose share of connections the statement uses. If the statement changes data, `how` must be
+ * `query`.
  */
 export async function guarded<R extends object>(
   { authority, db }: Access,
@@ -130,9 +132,9 @@ export interface Found {
 }
 
 /**
- * Looks up a token `t` and its credential `c`. `columns` can use `t`, `c` and the tables of `joins`. The proof is for
- * the revision in the row. Returns `undefined` if no token has the digest. `turn` is the app or network whose turn the
- * statement waits for.
+ * Looks up a token `t` and its credential `c`. `columns` can use `t`, `c` and the tables of `joins`. Returns
+ * `undefined` if no token has the digest. The proof names the revision that the statement has read. `turn` is the app
+ * or network whose turn the statement waits for.
  */
 export async function lookUp<R extends object>(
   db: Database,

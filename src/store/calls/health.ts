@@ -16,8 +16,8 @@ export async function readHealth(access: WebsiteAccess): Promise<Proved<HealthRe
   const [row] = rows;
   const answer = {
     checkedAt: row?.now.getTime() ?? 0,
-    // Receipts cover the whole website. The time of a receipt would tell a restricted caller that something happened
-    // outside the caller's restrictions.
+    // A restricted caller does not get the times of the last receipts, because receipts cover the whole website. A time
+    // would tell this caller that something happened outside the caller's restrictions.
     lastEventAt: new Map(isRestricted(authority) ? [] : Object.entries(row?.last_at ?? {})),
     held: new Set(row?.held),
   };

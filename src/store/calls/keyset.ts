@@ -51,8 +51,8 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
   };
 }
 
-// The cursor holds the website, the microseconds and the native id, and callers must not interpret it. It has no
-// signature, because it gives no rights: every page checks the caller's authority.
+// The cursor holds the website, the microseconds and the native id. Callers must not interpret the cursor. The cursor
+// has no signature, because the cursor gives no rights: every page checks the caller's authority.
 const writeUpdatedCursor = (website: WebsiteKey, moment: string, native: string): string =>
   Buffer.from(`${website.id}_${moment}_${native}`).toString('base64url');
 

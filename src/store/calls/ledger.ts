@@ -44,16 +44,16 @@ export type Entry =
   | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
 
 /**
- * The ledger has not entered the command. `stale`: the authority has ended. `again`: an earlier command has the same
- * key.
+ * The answer for a command that the ledger has not stored. `stale`: the authority has ended. `again`: an earlier
+ * command of the batch has the same key.
  */
 interface Undecided {
   readonly state: 'stale' | 'again';
 }
 
 /**
- * Milliseconds. A process that performs a command in another system holds the command this long. Afterwards, another
- * replica can take over the command.
+ * The length of a lease, in milliseconds. A process that performs a command in another system holds the command under a
+ * lease. After the lease, another replica can take over the command.
  */
 export const LEASE = 10_000;
 
@@ -84,9 +84,9 @@ async function repeated<T>(run: () => Promise<T>): Promise<T> {
  * data of the website.
  *
  * If the platform itself performs the commands, one statement does everything: authority, reservation, effect, journal
- * entry and outcome. After a lost reply, the same statement is sent again. It finds the outcomes of the first attempt,
- * or performs the commands that the first attempt did not perform. An error in one command undoes all commands, and the
- * ledger then enters each command separately.
+ * entry and outcome. After a lost reply, the same statement is sent again. The second statement finds the outcomes of
+ * the first, or performs the commands that the first did not perform. An error in one command undoes all commands, and
+ * the ledger then enters each command separately.
  *
  * Returns one answer for each command, in order. The answer for a failed command is an Error.
  */
@@ -142,8 +142,8 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
 
 /**
  * Stores the outcome of a command. `null` means that the outcome is unknown. Each take-over of a command has a new
- * `epoch`. Returns false if another caller has taken over the command since. `attempt` is set when this call itself has
- * reserved the command. After a lost reply, the statement is repeated.
+ * `epoch`. Returns false if another caller has taken over the command in the meantime. `attempt` is set when this call
+ * itself has reserved the command. After a lost reply, the statement is repeated.
  */
 export async function settle(
   db: Database,

@@ -7,7 +7,7 @@ import { type Keyset, keyset } from './keyset.ts';
 import { projectionOf, type Row } from './projection.ts';
 import { exists, linkTo, scope, type WebsiteAccess } from './read.ts';
 
-/** A page ends when its long texts have more than this many bytes, as they are stored. */
+/** A page ends when the stored bytes of its long texts exceed this number. */
 const PAGE_BYTES = 524_288;
 const ROWS = 101;
 /** If no text has more bytes than this, a page cannot exceed PAGE_BYTES. */
@@ -90,10 +90,12 @@ const plain = ({ weight }: View, limit: number): Finding => ({
 });
 
 /**
- * Finds the next rows until their texts exceed PAGE_BYTES, but at least one row. PostgreSQL stores the length of a long
- * text in the row and the text outside the row. So PostgreSQL reads only the texts that it sends. The statement selects
- * columns only from the remaining rows. A page without a long text uses `plain`, because the sum of the lengths made a
- * page of 50 messages 19 % slower (paired measurement, 22 November 2026).
+ * Finds the next rows until their texts exceed PAGE_BYTES. Always finds at least one row, if there are rows. PostgreSQL
+ * stores a long text outside the row, but stores the length of the text in the row. The statement adds up the lengths
+ * first and then selects columns from the remaining rows. So PostgreSQL reads only the texts that it sends.
+ *
+ * A page without a long text uses `plain`, because the sum of the lengths made a page of 50 messages 19 % slower
+ * (paired measurement, 22 November 2026).
  */
 function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): Finding {
   const alias = raw(name);
@@ -108,9 +110,9 @@ function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: 
 }
 
 /**
- * Finds the matching rows among the next SEARCHED rows. The last of these rows is always included, to show that more
- * rows can follow. Only rows that the caller may see are counted. So the end of a page reveals nothing about other rows
- * (check TN-04).
+ * Finds the matching rows among the next SEARCHED rows. The last of the SEARCHED rows is included even if it does not
+ * match, to show that more rows can follow. Only rows that the caller may see are counted. So the end of a page reveals
+ * nothing about other rows (check TN-04).
  */
 function searching({ alias: name }: View, { by }: Keyset, limit: number, search: Fragment): Finding {
   const alias = raw(name);
@@ -124,9 +126,9 @@ function searching({ alias: name }: View, { by }: Keyset, limit: number, search:
 }
 
 /**
- * The number of rows to request: the page and one more row, rounded up to one of a few sizes. The SQL text contains the
- * number itself. With a parameter in its place, PostgreSQL plans every call again, and expects a tenth of the website's
- * rows. Lists then took 1.6 to 1.9 times as long, in a website of 4 million messages. There are only a few sizes,
- * because every connection prepares a statement for each size.
+ * The number of rows to request: one row more than the page, rounded up to one of a few sizes. The SQL text contains
+ * the number itself. If the number were a parameter, PostgreSQL would plan every call again, and would expect a tenth
+ * of the website's rows. In a website of 4 million messages, lists with such a parameter took 1.6 to 1.9 times as long.
+ * There are only a few sizes, because every connection prepares a statement for each size.
  */
 const enough = (limit: number): number => [2, 11, 26, 51].find((size) => size > limit) ?? ROWS;

@@ -12,8 +12,8 @@ export interface Grant {
 }
 
 /**
- * Quota statements of an app wait for connections under this name, not under the app's own name. Otherwise they would
- * wait behind the app's slow reads, and all other calls of the app would be refused meanwhile. Each app has at most one
+ * Quota statements of an app wait for connections under this name. Under the app's own name, quota statements would
+ * wait behind the app's slow reads. Meanwhile, all other calls of the app would be refused. Each app has at most one
  * lease statement at a time.
  */
 const turnOf = (app: string): string => `${app} quota`;

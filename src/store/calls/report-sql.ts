@@ -41,8 +41,8 @@ const LIMIT = raw(String(LABELS + 1));
 const clipped = (label: string): Fragment => raw(`left(${label}, ${LABEL})`);
 
 /**
- * SQL for pairs of label and count, largest count first. One more label is read than a report shows, so that the report
- * knows when the list is cut.
+ * SQL for pairs of label and count, largest count first. The SQL reads one label more than a report shows. So the
+ * report knows whether some labels are left out.
  */
 const ranked = (from: Fragment, label: string): Fragment =>
   sql`(SELECT coalesce(jsonb_agg(jsonb_build_array(label, n) ORDER BY n DESC, label COLLATE "C"), '[]')
@@ -59,9 +59,9 @@ const named = (tenant: string, site: string): Fragment =>
 /**
  * SQL that counts AI results. Only classified_count and resolved_count count conversations.
  *
- * OFFSET 0 makes PostgreSQL look up the results by index. Without it, the planner cannot know how few rows `base` has,
- * and can read the whole table. Measured for a day of 880 conversations in a store of 50,000 results: 35 ms without
- * OFFSET 0, and 16 ms with it.
+ * OFFSET 0 makes PostgreSQL look up the results by index. Without OFFSET 0, the planner does not know that `base` has
+ * few rows, and can read the whole table of results. Measured for a day of 880 conversations in a store of 50,000
+ * results: 35 ms without OFFSET 0, and 16 ms with OFFSET 0.
  *
  * Means have the exact type numeric, so a mean does not depend on the order of rows.
  */
@@ -96,13 +96,13 @@ const CONTENT_SERIES: Fragment = sql`, to_jsonb(classified) AS classified,
          ${ranked(BASE, 'rating_label')} AS ratings`;
 
 /**
- * SQL for the whole report. It is joined to `guard` and adds at most one row, `r`. `now` is the time that the report
- * uses as the current time. Restrictions limit the rows of `base`, so no aggregate includes a row that the caller may
- * not see.
+ * SQL for the whole report. The SQL is joined to `guard` and adds at most one row, `r`. `now` is the time that the
+ * report uses as the current time. Restrictions limit the rows of `base`, so no aggregate includes a row that the
+ * caller may not see.
  *
  * Measured on PostgreSQL 15 with two shared cores, in a store of 500,000 conversations and 500,000 results. A range
- * with 50,000 AI conversations takes 0.65 s (0.25 s without content). A range with 11,000 takes 0.14 s, and a range
- * with 880 takes 0.02 s.
+ * with 50,000 AI conversations takes 0.65 s (0.25 s without content). A range with 11,000 AI conversations takes 0.14
+ * s. A range with 880 AI conversations takes 0.02 s.
  */
 export function reportJoin(
   authority: Authority,

@@ -20,13 +20,16 @@ interface Waiting {
 /** Milliseconds after which a connection is replaced, because the memory of a PostgreSQL backend only grows. */
 const LIFETIME = 45 * 60_000;
 /**
- * After this many prepared statements, a connection is replaced. PostgreSQL keeps each prepared statement until the
- * connection ends, about 100 KB. With combinations of filters of the conversations list, one read credential made 4,096
- * prepared statements, which took 416 MB in two backends (22 November 2026). A gateway in normal use has some hundred
- * prepared statements.
+ * A connection is replaced after this many prepared statements. PostgreSQL keeps each prepared statement, about 100 KB,
+ * until the connection ends. For example, the conversations list needs a prepared statement for each combination of
+ * filters. One read credential made 4,096 prepared statements in this way, which took 416 MB in two backends (22
+ * November 2026). A gateway in normal use has some hundred prepared statements.
  */
 const PREPARED = 300;
-/** The largest number of waiting statements of one app is this number, times the number of connections in the pool. */
+/**
+ * For each connection of the pool, this many statements of one app can wait. For example, an app can have 512 waiting
+ * statements when the pool has 4 connections.
+ */
 const WAITING = 128;
 
 /** The app name for the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
@@ -44,12 +47,12 @@ export const OWN = '';
  *
  * Apps share the connections. The waiting apps take turns, and the next app gets the next idle connection. An app holds
  * at most half of the connections, rounded up. The gateway's own statements take turns like an app, but they can hold
- * all connections, because each is a look-up by key. The command line has the pool to itself.
+ * all connections, because each is a look-up by key. The pool of the command line serves no apps.
  */
 export class Connections {
   readonly #connect: () => postgres.Sql;
   readonly #size: number;
-  /** The connection that was used last is used next, because it has prepared the most statements. */
+  /** The connection that was used last is used next, because this connection has prepared the most statements. */
   readonly #idle: Connection[] = [];
   /**
    * All connections, idle and busy. Each entry names the app that uses the connection. A second Map for busy

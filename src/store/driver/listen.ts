@@ -14,8 +14,8 @@ export interface Listening {
 /** Milliseconds between two attempts to listen. The first attempt after a lost connection also waits for this time. */
 const BACKOFF = 250;
 /**
- * Milliseconds between two test queries. A server that has vanished sends nothing, so only a test query can detect
- * this.
+ * Milliseconds between two test queries. A server that has vanished sends nothing. Only a test query shows that the
+ * server has vanished.
  */
 const STILL_THERE = 10_000;
 
@@ -27,9 +27,9 @@ interface ListenOptions {
 }
 
 /**
- * Listens on a channel of PostgreSQL until `close`. The driver's own `listen` has two defects. It gives up when its
- * first attempt after a lost connection is refused. And it gives the state of the lost connection to the next
- * connection. So each connection here has its own driver pool.
+ * Listens on a channel of PostgreSQL until `close`. The driver's own `listen` is not used, because it has two defects.
+ * First, the driver gives up when its first attempt after a lost connection is refused. Second, the driver gives the
+ * state of the lost connection to the next connection. So each connection here has its own driver pool.
  */
 export function listenOn({ connect, channel, heard, patience }: ListenOptions): Listening {
   const stop = new AbortController();
@@ -55,8 +55,8 @@ export function listenOn({ connect, channel, heard, patience }: ListenOptions): 
         await answered('SELECT 1');
       }
     } finally {
-      // Do not wait for the end of the pool. If the server has vanished, this would take the whole time-out. Ignore the
-      // error, because the connection is never used again.
+      // Do not wait for the end of the pool. If the server has vanished, the wait would take the whole time-out. Ignore
+      // the error, because the connection is never used again.
       pool.end({ timeout: 1 }).catch(() => undefined);
     }
   };

@@ -10,8 +10,8 @@ import { collecting, openStatements, type Sent } from './statement.ts';
 /**
  * The only access to PostgreSQL. Every call is ONE statement, which PostgreSQL runs atomically. The gateway uses no
  * transaction, no reserved connection and no COPY, because the driver (`postgres` 3.4.9) has two defects. After a lost
- * connection, it can commit the rest of a transaction on another connection. When the server dies inside a transaction,
- * it can end the process.
+ * connection, the driver can commit the rest of a transaction on another connection. When the server dies inside a
+ * transaction, the driver can end the process.
  */
 export interface Database {
   /**
@@ -60,8 +60,8 @@ export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: 1,
-    // By default, the driver waits up to 20 s between attempts to connect. That is too long: a caller needs its 503 at
-    // once, and its data soon after the server is back.
+    // By default, the driver waits up to 20 s between attempts to connect. A wait of 20 s is too long, because a caller
+    // needs its 503 at once, and its data soon after the server is back.
     backoff: () => 0,
     // This time is shorter than a caller's wait. Otherwise a connection that is dropped during its TLS handshake would
     // stay open and unused.
@@ -103,8 +103,8 @@ export function openDatabase(options: ConnectOptions): Database {
   const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
 
   /**
-   * Fails all waiting statements, and all statements that arrive within BACKOFF. The server would refuse each of them
-   * too.
+   * Fails all waiting statements, and all statements that arrive in the next BACKOFF milliseconds, because the server
+   * would refuse these statements.
    */
   const down = (error: unknown): void => {
     downUntil = performance.now() + BACKOFF;
@@ -126,8 +126,8 @@ export function openDatabase(options: ConnectOptions): Database {
 
   /**
    * Waits for a connection. Returns the connection and the milliseconds that are left for the statement. The wait
-   * leaves at least a quarter of the limit for the statement, and at least a second. When the limit is short, the wait
-   * leaves half of it. So under overload, no statement starts just before its caller gives up.
+   * leaves a quarter of the limit for the statement, but at least one second. If the limit is shorter than two seconds,
+   * the wait leaves half of the limit. So under overload, no statement starts just before its caller gives up.
    */
   const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
     const began = performance.now();
@@ -138,10 +138,10 @@ export function openDatabase(options: ConnectOptions): Database {
 
   /**
    * Runs a statement, and drops the connection when no answer comes in time. PostgreSQL normally ends the statement at
-   * its time-out. This function waits half a second longer, and then the server counts as silent.
+   * its time-out. This function waits half a second longer. After this wait, the server counts as silent.
    *
-   * The statement may still run afterwards. The gateway cannot cancel it, because the driver's cancel can end the
-   * process or hit the next statement. So a caller that repeats a write must repeat its idempotency key.
+   * The statement may still run afterwards. The gateway cannot cancel the statement, because the driver's cancel can
+   * end the process or cancel the next statement. So a caller that repeats a write must repeat its idempotency key.
    */
   const inTime = <Row extends object>(used: postgres.Sql, left: number, { text, parameters }: Sent): Promise<Row[]> =>
     new Promise((resolve, reject) => {

@@ -1,8 +1,9 @@
 export interface ConnectOptions {
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
   /**
-   * The direct address of the server, when `target` is a pooler in transaction mode. Then the gateway sends no
-   * settings, and LISTEN uses this address. Statements are prepared only when the pooler's address has `prepare=true`.
+   * The direct address of the server, when `target` is a pooler in transaction mode. For such a pooler, the gateway
+   * sends no settings, and LISTEN uses the direct address. Statements are prepared only when the pooler's address has
+   * `prepare=true`.
    */
   readonly direct?: string | undefined;
   readonly connections: number;
@@ -17,8 +18,8 @@ export interface ConnectOptions {
 }
 
 /**
- * The settings of every connection. A pooler gets only the first three, because it knows no others (manual of
- * PgBouncer).
+ * The settings of every connection. A pooler gets only the first three settings, because PgBouncer does not accept the
+ * other settings (manual of PgBouncer).
  */
 export const sessionSettings = ({
   name,
@@ -34,7 +35,8 @@ export const sessionSettings = ({
     statement_timeout: statementTimeout,
     // No other time-out limits the work at a commit (0005_capture.sql).
     lock_timeout: statementTimeout,
-    // If the gateway is cut off inside a transaction, PostgreSQL must release the row locks.
+    // If PostgreSQL hears nothing from the gateway in the middle of a transaction, PostgreSQL must release the row
+    // locks.
     idle_in_transaction_session_timeout: 30_000,
     // If the gateway vanishes from a TCP connection, PostgreSQL must also release the row locks. The values: seconds
     // until the first probe, seconds between probes, number of probes.
@@ -46,8 +48,9 @@ export const sessionSettings = ({
     // JIT compiles the plan of a statement before the statement runs. In every measured statement, compiling took
     // longer than running. In one statement of an import, the difference was 2.5 s.
     jit: 'off',
-    // By default, PostgreSQL never prefers a generic plan for statements with arrays. And a plan that was made for a
-    // small table keeps scanning the table after the table has grown.
+    // By default, PostgreSQL plans a statement with arrays again at each call, so a generic plan is forced. A generic
+    // plan that was made for a small table would scan the whole table, even after the table has grown. So table scans
+    // are off.
     ...(keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
   }),
 });

@@ -2,10 +2,11 @@ import { compile, type Fragment, type Value } from '../../core/sql.ts';
 
 /**
  * Keeps the rows of a statement out of long-lived memory. V8 allocates a closure in the old generation when a new
- * function is assigned directly to a property. The driver's `Query` makes two such closures. Through them, each
- * statement would keep its text and rows in memory until the next major collection.
+ * function is assigned directly to a property. The driver's `Query` makes two such closures. Through these closures,
+ * each statement would keep its text and rows in memory until the next major collection.
  *
- * Measured: of 52 MB of rows, 34 MB reached the old generation. With this file, 1.7 MB did.
+ * Measured with 52 MB of rows: without this file, 34 MB reached the old generation. With this file, 1.7 MB reached the
+ * old generation.
  */
 
 type Parameter = string | number | boolean | null | Date | Uint8Array;

@@ -11,11 +11,11 @@ const HEAD = '# Written by the gateway at each start.\n';
 
 /**
  * Writes the files that say who may connect to the cluster: root and the user of this process. PostgreSQL asks the
- * kernel for the user behind a socket connection. The closed folder alone is not enough, because it does not keep out
- * other processes of the server's user.
+ * kernel for the user behind a socket connection. The closed folder alone is not enough, because the folder does not
+ * keep out other processes of the server's user.
  *
- * With `keep`, all users that were admitted before stay admitted, as a running server needs. Returns true when a file
- * has changed.
+ * `keep` is true for a running server. In this case, all users that were admitted earlier stay admitted. Returns true
+ * when a file has changed.
  */
 export function admit(
   cluster: string,
@@ -27,8 +27,8 @@ export function admit(
   // PostgreSQL 15 has no keyword for all roles in the map of users. So name the two roles that a gateway uses.
   const roles = binaries.major >= 16 ? ['all'] : ['gateway', 'postgres'];
   const lines = [...names].flatMap((name) => roles.map((role) => `${MAP} "${name}" ${role}\n`));
-  // PostgreSQL cannot tell a user without a name from other users. But such a user also runs the server and owns the
-  // folder.
+  // If the current user has no name, PostgreSQL cannot check who connects and must trust every connection. This user
+  // also runs the server and owns the folder, so the closed folder keeps out other users.
   const method = us === undefined ? 'trust' : `peer map=${MAP}`;
   const changed = [
     replace(identities, HEAD + lines.join(''), account),

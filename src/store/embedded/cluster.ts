@@ -25,7 +25,7 @@ export const superuser = 'postgres';
 
 /**
  * The path of the data folder inside every PostgreSQL process, where file descriptor 4 is the open data folder. So
- * PostgreSQL needs no right to enter the folders above it.
+ * PostgreSQL needs no right to enter the parents of the data folder.
  */
 export const inheritedFolder = '/proc/self/fd/4';
 

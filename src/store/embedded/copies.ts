@@ -20,8 +20,8 @@ import { errorCode } from './unavailable.ts';
 
 /**
  * Makes missing links between the libraries of the npm package. Returns true when all links exist. npm packages cannot
- * contain links, so an install script usually makes them. This function makes them where install scripts are disabled.
- * It cannot do so in a read-only folder.
+ * contain links, so an install script usually makes the links. If install scripts are disabled, this function makes the
+ * links, unless the folder is read-only.
  */
 export function linksComplete(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
@@ -43,8 +43,8 @@ export function linksComplete(native: string): boolean {
 
 /**
  * Returns a copy of the package (`<folder>/native`) that the account can run. The copy is in the data folder, or else
- * in a public temporary folder. It is made under another name and then renamed, so no incomplete copy is ever used. A
- * copy has 60 MB and takes about 0.1 s.
+ * in a public temporary folder. The copy is made under another name and then renamed, so no incomplete copy is ever
+ * used. A copy has 60 MB and takes about 0.1 s.
  */
 export async function copyForOthers(
   native: string,
@@ -94,8 +94,8 @@ async function canEnter(folder: string, account: Account | undefined): Promise<b
 }
 
 /**
- * True when the copy belongs to the user of this process, others cannot write to it, and it has as many bytes as the
- * package. The bytes are counted because a cleaner of /tmp may have removed files.
+ * True when the copy belongs to the user of this process, others cannot write to the copy, and the copy has as many
+ * bytes as the package. The bytes are counted because a cleaner of /tmp may have removed files.
  */
 function intact(place: string, native: string, us: number): boolean {
   const copy = join(place, 'native');
@@ -128,7 +128,7 @@ function bytesIn(folder: string): number {
   return bytes;
 }
 
-/** Static archives only serve to link C programs, so they are not needed. */
+/** Static archives are not needed, because they only serve to link C programs. */
 function needed(path: string): boolean {
   return !path.endsWith('.a');
 }

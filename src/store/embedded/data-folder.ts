@@ -76,8 +76,8 @@ export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700
 }
 
 /**
- * Removes the permission bits that are not in `mode`. Returns true when there were any. Ignores links and files of
- * other users.
+ * Removes the permission bits that are not in `mode`. Returns true when at least one bit was removed. Ignores links and
+ * files of other users.
  */
 function restrict(path: string, mode: number): boolean {
   let fd: number;

@@ -18,8 +18,8 @@ export { StoreUnavailable } from './unavailable.ts';
 /** A PostgreSQL that the gateway runs itself. The gateway reaches it over a socket in the data folder. */
 export interface EmbeddedStore {
   /**
-   * The folder of the socket. It is valid only in this process, because a long path is replaced by a path through a
-   * file descriptor of this process.
+   * The path of the folder that holds the socket. Only this process can use the path, because a long path is replaced
+   * by a path through a file descriptor of this process.
    */
   readonly host: string;
   readonly port: number;
@@ -112,8 +112,8 @@ async function open(
 }
 
 /**
- * Warns when PostgreSQL runs as the user nobody. Other processes of this user cannot connect to PostgreSQL, but nothing
- * keeps them off the database files.
+ * Warns when PostgreSQL runs as the user nobody. Other programs of this user cannot connect to PostgreSQL, but they can
+ * read and change the database files.
  */
 function warnOfSharedUser(cluster: string, account: Account | undefined, warn: Told['warn']): void {
   if ((account?.name ?? ourName()) !== 'nobody') return;

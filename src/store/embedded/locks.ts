@@ -17,9 +17,10 @@ const conflict = 75;
 /**
  * Locks a file with flock(2). Returns undefined when the lock is not free within `seconds`. Node has no flock, so the
  * program `flock` (util-linux) takes the lock on a file descriptor of this process. The lock belongs to the open file,
- * so it stays when that program ends. The call takes 5 ms (measured).
+ * so the lock stays when the program ends. The call takes 5 ms (measured).
  *
- * The lock also works between containers that share a folder. Process ids mean nothing there.
+ * The lock also works between containers that share a folder. A process id would not work, because a process id is
+ * valid only in its own container.
  */
 export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: number): Promise<Lock | undefined> {
   const fd = openLockFile(path);
@@ -45,7 +46,8 @@ export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: 
 
 function openLockFile(path: string): number {
   try {
-    // To open the file for reading is enough for flock. So a later run as another user can still lock a file of root.
+    // Open the file only for reading, because flock needs only read access. So a later run as another user can still
+    // lock a file of root.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT, 0o644);
   } catch (error) {
     throw new StoreUnavailable(

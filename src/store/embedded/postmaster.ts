@@ -26,7 +26,8 @@ const settings = {
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
   port: String(port),
-  // The two files that say who may connect (admission.ts). These settings override the file names in postgresql.conf.
+  // Settings that name the two files which say who may connect (admission.ts). These settings override the file names
+  // in postgresql.conf.
   hba_file: `${inheritedFolder}/pg_hba.conf`,
   ident_file: `${inheritedFolder}/pg_ident.conf`,
   cluster_name: 'gateway',
@@ -82,8 +83,8 @@ export async function startOrAdopt(
 }
 
 /**
- * Stops the server. After SIGINT, the server closes its connections and writes a checkpoint. If it still runs ten
- * seconds later, it gets SIGQUIT.
+ * Stops the server. After SIGINT, the server closes its connections and writes a checkpoint. If the server still runs
+ * ten seconds later, the server gets SIGQUIT.
  */
 export async function stopPostmaster(cluster: string, log: (message: string) => void): Promise<void> {
   const pid = livingPostmaster(cluster);
@@ -97,7 +98,7 @@ export async function stopPostmaster(cluster: string, log: (message: string) => 
   }
 }
 
-/** Makes the running server read again who may connect. The change applies to new connections. */
+/** Makes the running server reload the two files that say who may connect. The change applies to new connections. */
 export function reload(cluster: string): void {
   const pid = livingPostmaster(cluster);
   if (pid !== undefined) send(pid, 'SIGHUP');
@@ -180,9 +181,9 @@ export function livingPostmaster(cluster: string): number | undefined {
 }
 
 /**
- * True when the process is a PostgreSQL of this cluster. The process id may have been reused, so the working folder of
- * the process must be the cluster. In a container, root cannot always read the working folder of another user's
- * process. Then only the program's name and the owner decide.
+ * True when the process is a PostgreSQL of this cluster. The process id may have been reused. So the working folder of
+ * the process must be the folder of the cluster. In a container, root cannot always read the working folder of another
+ * user's process. In this case, only the program's name and the owner decide.
  */
 function alive(pid: number, cluster: string): boolean {
   try {

@@ -6,7 +6,7 @@ import type { Account } from './identity.ts';
 export const anywhere = '/';
 
 /**
- * The environment of the programs. It has only variables of the loader and of libfaketime. PG* variables would redirect
+ * The environment of the programs has only variables of the loader and of libfaketime. PG* variables would redirect
  * PostgreSQL, and secrets must not reach the programs. Messages are in English, because the gateway reads some of them.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {

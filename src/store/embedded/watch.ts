@@ -1,6 +1,6 @@
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** Milliseconds. `interval`: between two checks. `rest`: after a failed restart. */
+/** Two pauses in milliseconds. `interval`: the pause between two checks. `rest`: the pause after a failed restart. */
 const interval = 500;
 const rest = 5000;
 

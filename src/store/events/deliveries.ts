@@ -21,7 +21,8 @@ export interface Claim {
   readonly secret: string;
   readonly oldSecret: string | null;
   /**
-   * The receiver has missed receipts since this time (Unix milliseconds) and does not know it. null if none was missed.
+   * The receiver has missed receipts since this time (Unix milliseconds) and does not know about the loss. null if no
+   * receipt was missed.
    */
   readonly gapSince: number | null;
   /** How often the endpoint has lost receipts. A receiver that accepts this attempt knows about these losses. */
@@ -45,7 +46,7 @@ export interface Settlement {
   readonly unused: boolean;
   /** Seconds until the next attempt. null means that no attempt will follow. */
   readonly wait: number | null;
-  /** True when the receiver has answered 410, so it wants no more deliveries. */
+  /** True when the receiver has answered 410, which means that the receiver wants no more deliveries. */
   readonly gone: boolean;
   /** The HTTP status of the response. null means that there was no response. */
   readonly status: number | null;
@@ -53,7 +54,8 @@ export interface Settlement {
 }
 
 /**
- * How long an attempt is leased, in milliseconds: ten seconds for the attempt, and the time until the attempt starts.
+ * How long a process leases an attempt, in milliseconds. Ten of the fifteen seconds are for the attempt. The rest is
+ * for the time before the attempt starts.
  */
 export const LEASE = 15_000;
 /** The most attempts that run at one endpoint at the same time, over all replicas. */
@@ -62,14 +64,14 @@ const AT_ONE_ENDPOINT = 16;
 export const SEATS = 512;
 /** This many of the SEATS are reserved for endpoints that have no running attempt. */
 const RESERVED = 128;
-/** An endpoint is disabled after this many seconds in which every attempt failed: three days. */
+/** An endpoint is disabled when every attempt has failed for this many seconds (three days). */
 const PATIENCE = 3 * 86_400;
-/** Seconds that the log of a delivery is kept, which is as long as the journal keeps the receipt. */
+/** Seconds that the log of a delivery is kept. The journal keeps receipts for the same time. */
 const KEPT = 7 * 86_400;
 
 const BLOCK = 64;
 
-/** SQL for the two padded keys of HMAC-SHA256 (RFC 2104), with which the store computes event ids. */
+/** SQL for the two padded keys of HMAC-SHA256 (RFC 2104). The store computes event ids with these keys. */
 export const padded = (key: Uint8Array): Fragment => {
   const block = new Uint8Array(BLOCK);
   block.set(key);
@@ -98,8 +100,8 @@ export async function claimDeliveries(
 }
 
 /**
- * Stores the outcomes of attempts. To store an outcome twice changes nothing. `taken`: how many outcomes the store
- * still wanted. `later`: the ids of deliveries whose outcome was not stored, because another statement has locked their
+ * Stores the outcomes of attempts. To store an outcome twice changes nothing. `taken`: the number of outcomes that were
+ * stored. `later`: the ids of deliveries whose outcome was not stored, because another statement has locked their
  * endpoint.
  */
 export async function settleDeliveries(

@@ -8,7 +8,10 @@ import type { Database } from '../driver/postgres.ts';
 
 type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
 
-/** Calls an SQL function that changes a session. Whenever this function has waited, it proves the authority again. */
+/**
+ * Calls an SQL function that changes a session. If the SQL function has waited for a lock, the SQL function proves the
+ * authority again.
+ */
 async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>> {
   const columns = sql`CASE WHEN guard.ok THEN ${call} END AS answer`;
   for (let attempt = 1; ; attempt++) {
@@ -33,8 +36,8 @@ export interface NewSession {
 }
 
 /**
- * Creates a session. Times are Unix milliseconds. Refuses an origin that is not registered with `not_permitted`. When
- * there are too many sessions, refuses with `inventory_limit`.
+ * Creates a session. Times are Unix milliseconds. Refuses with `not_permitted` when the origin is not registered.
+ * Refuses with `inventory_limit` when there are too many sessions.
  */
 export const createSession = (
   access: Access,

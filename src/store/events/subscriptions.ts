@@ -91,8 +91,9 @@ const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
 
 /**
- * Performs a write of a subscription. After a lost reply, the write is repeated if it cannot take effect twice. This is
- * so for a write with an idempotency key. It is also so for a creation, because this call has chosen the id.
+ * Performs a write of a subscription. After a lost reply, the write is repeated if it cannot take effect twice. Two
+ * kinds of write cannot take effect twice: a write with an idempotency key, and a creation, because this call has
+ * chosen the id.
  */
 export async function writeSubscription(
   access: Access,
@@ -111,7 +112,7 @@ export async function writeSubscription(
       const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(access, columns, undefined, 'query');
       const entry = rows[0]?.entry;
       if (!entry) throw new StaleAuthority();
-      // If a repeated attempt finds the effect of its own call, the answer is `new`. It is no replay.
+      // If a repeated attempt finds the effect of its own call, the answer is `new`, because the call is not a replay.
       return { proof, answer: attempt > 1 && entry.state === 'settled' ? { ...entry, state: 'new' } : entry };
     } catch (error) {
       const may = (repeatable && mayRepeat(error)) || UNDONE.test(sqlState(error));

@@ -1,6 +1,6 @@
 -- The tables of schema platform hold the data of the support platform, and the gateway reads these tables. The key of
--- every table begins with (tenant, site): the numbers of an organization and of one website. Data of different pairs is
--- isolated. On a sharded PostgreSQL, tenant is the distribution column.
+-- every table begins with (tenant, site): the numbers of an organization and of one website. Each pair of tenant and
+-- site is isolated from all other pairs. On a sharded PostgreSQL, tenant is the distribution column.
 --
 -- A public id has the form <prefix>_{tenant}_{site}_{id}. The last part is counted separately for each website. So no
 -- id, order or cursor depends on the data of another organization.

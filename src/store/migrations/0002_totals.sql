@@ -12,7 +12,7 @@ LANGUAGE sql AS $$
       ON c.tenant = t.tenant AND c.site = t.site AND c.id = t.id
    ORDER BY c.tenant, c.site, c.id FOR NO KEY UPDATE OF c;
 
-  -- The query makes one pass without joins of subqueries. The planner cannot estimate the size of a subquery and would
+  -- The query makes one pass and joins no subqueries. The planner cannot estimate the size of a subquery and would
   -- choose nested loops.
   WITH touched AS (
     SELECT DISTINCT * FROM unnest(tenants, sites, conversations) AS t (tenant, site, id)

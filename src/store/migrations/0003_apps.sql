@@ -60,9 +60,9 @@ END $$;
 CREATE TRIGGER website_deleted AFTER DELETE ON platform.website FOR EACH ROW
   EXECUTE FUNCTION gateway.website_deleted();
 
--- Bearer tokens are stored only as SHA-256 digests. An access token can narrow its credential and can never widen it.
--- credential_id is no foreign key. A foreign key would lock the row of the credential (FOR KEY SHARE) at every new
--- token.
+-- Bearer tokens are stored only as SHA-256 digests. An access token can have fewer rights than its credential, but
+-- never more rights. credential_id is no foreign key. A foreign key would lock the row of the credential (FOR KEY
+-- SHARE) at every new token.
 CREATE TABLE gateway.token (
   digest bytea PRIMARY KEY CHECK (length(digest) = 32),
   credential_id text NOT NULL,
@@ -82,8 +82,8 @@ CREATE TABLE gateway.token (
 CREATE INDEX token_credential ON gateway.token (credential_id);
 CREATE INDEX token_consent ON gateway.token (consent_id) WHERE consent_id IS NOT NULL;
 CREATE INDEX token_expiry ON gateway.token (expires_at) WHERE kind = 'access';
--- A client without a consent gets at most 60 access tokens a minute (src/store/sign-in/oauth.ts). The index serves the
--- count.
+-- A client without a consent gets at most 60 access tokens a minute (src/store/sign-in/oauth.ts). This index makes it
+-- fast to count these tokens.
 CREATE INDEX token_minted ON gateway.token (credential_id, created_at) WHERE kind = 'access' AND consent_id IS NULL;
 
 -- Deletes the tokens of a deleted credential. A trigger is necessary, because credential_id is no foreign key.
@@ -134,8 +134,8 @@ END $$;
 
 -- The quota of each app, as a token bucket. `tokens` is the number of units in the bucket at the time `at`. Replicas
 -- take units in advance (a lease) and keep the units in memory. Time is divided into windows. `leased` counts the units
--- that were leased in window lease_window. `leased_before` counts the units that were leased in the window before. The
--- sum of tokens, leased and leased_before never exceeds the burst. So the replicas together never exceed the quota.
+-- that were leased in window lease_window. `leased_before` counts the units that were leased in the previous window.
+-- The sum of tokens, leased and leased_before never exceeds the burst. So the replicas together never exceed the quota.
 CREATE TABLE gateway.quota (
   app_id text PRIMARY KEY REFERENCES gateway.app ON DELETE CASCADE,
   tokens double precision NOT NULL,
@@ -145,12 +145,12 @@ CREATE TABLE gateway.quota (
   lease_window bigint NOT NULL DEFAULT 0
 );
 
--- Leases up to `want` units of an app's quota. Leases nothing if the bucket has fewer than `need` units, or fewer than
--- the burst if `need` is larger.
+-- Leases up to `want` units of an app's quota. Leases nothing if the bucket has fewer than `need` units. But a full
+-- bucket is always enough, even if `need` is larger than the burst.
 --
--- First the function takes back `unspent` units of an earlier lease, which had `held` units and was taken in window
--- `held_in`. A lease expires after one to two windows, and an expired lease returns nothing. Each lease expires
--- separately. Otherwise the units of a killed replica would stay lost while the app has steady traffic.
+-- First the function takes back `unspent` units of an earlier lease. The earlier lease had `held` units and was taken
+-- in window `held_in`. A lease expires after one to two windows, and an expired lease returns nothing. Each lease
+-- expires separately. Otherwise the units of a killed replica would stay lost while the app has steady traffic.
 --
 -- Returns the granted units, their window, the units left in the bucket, the rate and the burst. Returns no row for an
 -- unknown app.

@@ -59,7 +59,7 @@ BEGIN
   END LOOP;
   LOOP
     -- notified_at can be a little later than `moment`, if this transaction has waited for the row. If notified_at is
-    -- more than a minute later, the clock was set back. Then notify at once.
+    -- more than a minute later, the clock was set back. In this case, notify at once.
     UPDATE gateway.journal_head h SET
       position = h.position + n,
       last_at = h.last_at || moments,
@@ -83,8 +83,8 @@ BEGIN
   IF tell THEN PERFORM pg_notify('gateway_journal', p_tenant || ' ' || p_site); END IF;
 END $$;
 
--- Removes receipts that are older than p_age from the start of each journal. Removes at most n receipts and returns the
--- number of removed receipts. Only one call works at a time. Any other call returns 0.
+-- Removes old receipts from the start of each journal. A receipt is old if it is older than p_age. Removes at most n
+-- receipts and returns the number of removed receipts. Only one call works at a time. Any other call returns 0.
 CREATE FUNCTION gateway.trim_journals(p_age interval, n integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   h record;
@@ -97,7 +97,8 @@ BEGIN
             WHERE EXISTS (SELECT FROM gateway.journal j WHERE j.tenant = x.tenant AND j.site = x.site
                              AND j.position = x.trimmed + 1 AND j.recorded_at < now() - p_age)
             ORDER BY x.tenant, x.site LOOP
-    -- Skip locked rows. If the loop waited for one row, its locks on other rows would block writers.
+    -- Skip locked rows. If the loop waited for one row, the locks that the loop holds on other rows would block
+    -- writers.
     PERFORM FROM gateway.journal_head x WHERE x.tenant = h.tenant AND x.site = h.site FOR NO KEY UPDATE SKIP LOCKED;
     CONTINUE WHEN NOT FOUND;
     -- Stop before the first receipt that is younger than p_age. After the clock was set back, older receipts can follow
@@ -116,7 +117,7 @@ BEGIN
   RETURN total;
 END $$;
 
--- Appends a heartbeat for each event family without a receipt during p_silence. The family must have a reader and no
+-- Appends a heartbeat for each event family that had no receipt during p_silence. The family must have a reader and no
 -- row in gateway.family_hold. Handles at most n websites and returns the number of websites. If the last receipt is in
 -- the future, the clock was set back, and the family counts as silent. Only one call works at a time.
 CREATE FUNCTION gateway.beat_families(p_silence interval, n integer) RETURNS integer LANGUAGE plpgsql AS $$
@@ -159,8 +160,8 @@ BEGIN
 END $$;
 
 -- Moves the native ids and the journals of an organization forward by p_leap. Each website then gets one receipt of
--- each type in p_types. Returns the number of websites. Each step is a separate statement. So each step sees all
--- changes that committed while the step before waited.
+-- each type in p_types. Returns the number of websites. Each step is a separate statement. If a step has waited, the
+-- next step sees all changes that committed during the wait.
 CREATE FUNCTION gateway.leap_organization(p_tenant bigint, p_leap bigint, p_kinds text[], p_types text[]) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -182,7 +183,7 @@ BEGIN
     FROM gateway.journal_head x JOIN platform.website w ON w.tenant = x.tenant AND w.site = x.site CROSS JOIN unnest(p_kinds) AS k
    WHERE x.tenant = p_tenant
   ON CONFLICT (tenant, site, kind) DO UPDATE SET last = n.last + excluded.last;
-  -- Locks counter rows in the same order as every writer. Counter rows of removed websites move too.
+  -- Locks counter rows in the same order as every writer. The counter rows of removed websites are also moved.
   FOR h IN SELECT x.site, w.site IS NOT NULL AS stands
              FROM gateway.journal_head x LEFT JOIN platform.website w ON w.tenant = x.tenant AND w.site = x.site
             WHERE x.tenant = p_tenant ORDER BY x.site LOOP

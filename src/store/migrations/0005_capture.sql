@@ -34,8 +34,8 @@ END $$;
 CREATE CONSTRAINT TRIGGER append_captured AFTER INSERT OR UPDATE ON gateway.capture_due DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION gateway.append_captured();
 
--- Notes the receipts in p_fresh, which the transaction has not noted yet. Null means that there are no new receipts. An
--- import collects its receipts in gateway.import_owed until the import ends.
+-- Notes the receipts in p_fresh. The transaction has not noted these receipts before. Null means that there are no new
+-- receipts. An import collects its receipts in gateway.import_owed until the import ends.
 CREATE FUNCTION gateway.note_captured(p_noted text, p_fresh text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF p_fresh IS NULL THEN RETURN; END IF;
@@ -46,8 +46,8 @@ BEGIN
     EXCEPT SELECT tenant, site, event_type FROM gateway.import_owed;
     RETURN;
   END IF;
-  -- Write the note before the row of gateway.capture_due. With immediate constraints, the trigger of this table runs at
-  -- the next statement and reads the note.
+  -- Write the note before the row of gateway.capture_due. If constraints are immediate, the trigger of
+  -- gateway.capture_due runs at the next statement and reads the note.
   PERFORM set_config('gateway.captured', p_noted || p_fresh, true);
   IF length(p_noted) = coalesce(nullif(current_setting('gateway.appended', true), '')::integer, 0) THEN
     UPDATE gateway.capture_due d SET n = d.n + 1 WHERE d.backend = pg_backend_pid();
@@ -80,7 +80,7 @@ BEGIN
       FROM (SELECT DISTINCT tenant, site FROM new_rows) w CROSS JOIN unnest(types) AS e
      CROSS JOIN LATERAL (SELECT w.tenant || '/' || w.site || '/' || e || ' ') AS k (key) WHERE strpos(noted, k.key) = 0;
   ELSE
-    -- An UPDATE can leave a row as it was. Such a row needs no receipt.
+    -- An UPDATE can leave a row unchanged. Such a row needs no receipt.
     SELECT string_agg(k.key, '') INTO fresh
       FROM (SELECT tenant, site FROM (TABLE new_rows EXCEPT TABLE old_rows) a
              UNION SELECT tenant, site FROM (TABLE old_rows EXCEPT TABLE new_rows) b) w CROSS JOIN unnest(types) AS e
@@ -134,8 +134,8 @@ DECLARE
   fresh text;
 BEGIN
   SELECT string_agg(k.key, '') INTO fresh
-    -- The TRUNCATE can also remove the websites. The counter rows of the journals still have the numbers of these
-    -- websites.
+    -- The TRUNCATE can also remove the websites. In this case, take the numbers of the websites from the counter rows
+    -- of the journals.
     FROM (SELECT tenant, site FROM platform.website
            UNION ALL SELECT tenant, site FROM gateway.journal_head WHERE NOT EXISTS (SELECT FROM platform.website)) w
    CROSS JOIN unnest(ARRAY['capture', TG_ARGV[0]]) AS family

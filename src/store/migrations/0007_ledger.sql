@@ -40,9 +40,9 @@ CREATE INDEX operation_unsettled ON gateway.operation (lease_until) WHERE status
 -- The functions that make the changes of reviewed writes. Each returns {"done": …}, {"rejected": code} or {"refused":
 -- code}. gateway.write_batch calls these functions, so that effect, journal entry and outcome commit together.
 --
--- gateway.write_batch also appends the receipts. So the functions switch the capture of changes off while they change
--- data. The functions call set_config, because the SET clause of CREATE FUNCTION accepts an unknown setting only from a
--- superuser.
+-- The functions switch the capture of changes off while they change data, because gateway.write_batch appends the
+-- receipts itself. The functions call set_config, because the SET clause of CREATE FUNCTION accepts an unknown setting
+-- only from a superuser.
 
 -- Writes the notes of the commands whose numbers are in p_todo. Returns the answers in the order of p_todo.
 CREATE FUNCTION platform.add_notes(
@@ -58,8 +58,8 @@ DECLARE
   i integer;
   capture text := coalesce(current_setting('gateway.capture', true), '');
 BEGIN
-  -- Each command has a separate look-up. As a condition of the INSERT, the look-up became a join with all conversations
-  -- of the website.
+  -- Each command has a separate look-up. When the look-up was a condition of the INSERT, PostgreSQL joined all
+  -- conversations of the website.
   known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
                             AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
                    FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
@@ -215,7 +215,7 @@ BEGIN
       WHEN NOT standing.holds[k.n] THEN '{"state": "stale"}'
       -- If two commands of the batch have the same key, the second must find the outcome of the first.
       WHEN (k.o).operation_id IS NULL THEN CASE WHEN array_position(p_ids, k.id) < k.n THEN '{"state": "again"}' END
-      -- A repeated call needs an author too. A caller who may not write now must not learn the earlier outcome.
+      -- A repeated call must also have an author. A caller who may not write now must not learn the earlier outcome.
       WHEN p_authored AND (standing.authors[k.n]).id IS NULL THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
       WHEN (k.o).fingerprint IS NULL OR (k.o).created_at <= now() - interval '24 hours' THEN '{"state": "forgotten"}'
       WHEN (k.o).fingerprint <> k.fingerprint THEN '{"state": "conflict"}'
@@ -273,8 +273,8 @@ BEGIN
     SELECT p_ids[todo[m.n]], p_credentials[todo[m.n]], p_revisions[todo[m.n]], p_tenant, p_site, p_operation, 'acknowledged',
            p_fingerprints[todo[m.n]], answers[m.n]::json, p_attempts[todo[m.n]]
       FROM unnest(made) AS m (n);
-    -- The receipts come last. From then on the journal is locked, and the next write on the website waits until the
-    -- commit.
+    -- The receipts come last, because the receipts lock the journal until the commit. Meanwhile, the next write on the
+    -- website must wait.
     IF cardinality(receipts) > 0 THEN PERFORM gateway.append_receipts(p_tenant, p_site, receipts); END IF;
     -- The batch may have waited for the journal, so check the authorities again. Only the time from here to the commit
     -- is unchecked.
@@ -320,8 +320,8 @@ BEGIN
    WHERE operation_id = p_id AND epoch = p_epoch AND status <> 'acknowledged'
   RETURNING * INTO o;
   IF NOT FOUND THEN
-    -- Only the caller settles a command under this epoch. So the command was settled by an earlier, equal call of the
-    -- caller.
+    -- Only the caller of this function can store an outcome under this epoch. If an outcome is already stored, an
+    -- earlier attempt of the same caller has stored the outcome.
     RETURN EXISTS (SELECT 1 FROM gateway.operation
                     WHERE operation_id = p_id AND epoch = p_epoch AND status = 'acknowledged');
   END IF;
@@ -331,8 +331,9 @@ BEGIN
   RETURN true;
 END $$;
 
--- Takes over commands that another system performs, if the lease has expired or an unknown outcome is due for another
--- question. After that, the earlier process can no longer store an outcome.
+-- Takes over commands that another system performs. A command is taken over in two cases. First, the lease of the
+-- command has expired. Second, the outcome is unknown and it is time to ask the other system again. After a take-over,
+-- the earlier process can no longer store an outcome.
 CREATE FUNCTION gateway.take_lapsed(p_lease interval, n integer)
 RETURNS TABLE (operation_id text, epoch integer, tenant bigint, site bigint, operation text) LANGUAGE sql AS $$
   UPDATE gateway.operation o SET epoch = o.epoch + 1, lease_until = now() + p_lease

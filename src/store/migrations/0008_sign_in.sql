@@ -55,13 +55,12 @@ CREATE FUNCTION gateway.sign_in_place(p_source text, p_account bytea) RETURNS by
 RETURN sha256(p_account || convert_to(p_source, 'UTF8'));
 
 -- Admits an attempt to sign in, or returns the number of seconds to wait. An admitted attempt counts as failed until
--- the sign-in succeeds. So many attempts at the same moment get no more admissions than the same number of attempts in
--- sequence.
+-- the sign-in succeeds. So simultaneous attempts get no more admissions than the same number of attempts in sequence.
 --
--- Three limits apply in the time window. The first counts failures of the account from this source. The second counts
--- all failures from this source. The third is 50 failures of the account from all sources. The third limit does not
--- apply to a source where the account has signed in during the last 30 days. So nobody can lock a person out at the
--- person's usual places.
+-- Three limits apply in the time window. The first limit is for failures of the account from this source. The second
+-- limit is for all failures from this source. The third limit is 50 failures of the account from all sources. The third
+-- limit does not apply to a source from which the account has signed in during the last 30 days. So nobody can lock a
+-- person out at the person's usual places.
 --
 -- The time `recorded` identifies the attempt among the attempts from its source. The time is unique there, because the
 -- lock of the source admits one attempt at a time.

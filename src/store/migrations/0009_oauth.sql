@@ -55,7 +55,7 @@ CREATE TABLE gateway.refresh_token (
   used_at timestamptz,
   created_at timestamptz NOT NULL DEFAULT now()
 );
--- A consent gets at most 60 refreshes a minute. The index serves the count.
+-- A consent gets at most 60 refreshes a minute. This index makes it fast to count the refreshes.
 CREATE INDEX refresh_token_consent ON gateway.refresh_token (consent_id, created_at);
 
 -- The triggers from here on handle the end of a consent. A consent ends when it is revoked or deleted, or when its
@@ -88,8 +88,8 @@ CREATE TRIGGER person_ended AFTER UPDATE ON gateway.person FOR EACH ROW
 -- The consents and access tokens of a credential end in three cases. The credential is revoked, its secret is rotated,
 -- or an expired credential gets more time.
 --
--- A rotation ends consents and tokens even if the old secret stays valid for some time. With the old secret, a client
--- can get a new token in one request.
+-- A rotation ends consents and tokens even if the old secret stays valid for some time. The client can then get a new
+-- token in one request, because the old secret still works.
 CREATE FUNCTION gateway.credential_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'credential'
@@ -113,8 +113,8 @@ DECLARE
   consent gateway.consent := CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
   fresh text;
 BEGIN
-  -- The person or the credential can be deleted together with the consent. Then the organization is found through the
-  -- person or the credential that still exists.
+  -- The person or the credential can be deleted together with the consent. If the person is deleted, the organization
+  -- is found through the credential. If the credential is deleted, the organization is found through the person.
   SELECT string_agg(k.key, '') INTO fresh
     FROM (SELECT p.tenant FROM gateway.person p WHERE p.id = consent.person_id
            UNION
@@ -150,8 +150,8 @@ END $$;
 -- "expires_in": …, "refresh_expires_in": …}. After {"refused": "stale"}, the caller must prove the client again.
 --
 -- If a misuse of the code has ended a consent, "ended" is {"consent": id, "because": …}. "because" is a value of
--- gateway.consent.revoked_because. A code works only once. After its client has presented the code, the code is used
--- up, even if the answer is a refusal. An attempt by another client changes nothing.
+-- gateway.consent.revoked_because. A code works only once. When the client of the code presents the code, the code is
+-- used up, even if the answer is a refusal. An attempt by another client changes nothing.
 CREATE FUNCTION gateway.redeem_code(
   p_credential text, p_revision integer, p_old_secret boolean, p_code bytea, p_redirect_uri text, p_challenge text,
   p_audience text, p_access bytea, p_refresh bytea, p_lifetime interval, p_idle interval
@@ -199,7 +199,8 @@ BEGIN
   SELECT o.* INTO c FROM gateway.refresh_token t JOIN gateway.consent o ON o.id = t.consent_id
    WHERE t.digest = p_token AND o.credential_id = p_credential FOR UPDATE OF o;
   IF c.id IS NULL OR c.revoked_at IS NOT NULL OR c.expires_at <= now() THEN RETURN '{"refused": "invalid_grant"}'; END IF;
-  -- Read the token after the consent is locked, so that this call sees a rotation by another call.
+  -- Read the token after the consent is locked. If another call has just replaced the token, this call then sees the
+  -- new state.
   SELECT * INTO r FROM gateway.refresh_token WHERE digest = p_token;
   IF r.used_at IS NOT NULL THEN
     UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'refresh_reused' WHERE id = c.id;
@@ -209,8 +210,8 @@ BEGIN
   IF c.audience <> p_audience THEN RETURN '{"refused": "invalid_target"}'; END IF;
   held := gateway.held_scopes(c, k);
   IF NOT held @> coalesce(p_scopes, '{}') OR cardinality(held) = 0 THEN RETURN '{"refused": "invalid_scope"}'; END IF;
-  -- If there are sixty refresh tokens in the last minute, wait until the oldest of them is a minute old. A token more
-  -- than a minute in the future does not count, because the clock was set back.
+  -- If there are sixty refresh tokens in the last minute, wait until the oldest of them is a minute old. A token from
+  -- more than a minute in the future does not count, because such a token was made before the clock was set back.
   SELECT greatest(1, ceil(extract(epoch FROM t.created_at + interval '1 minute' - now()))) INTO wait
     FROM gateway.refresh_token t
    WHERE t.consent_id = c.id AND t.created_at > now() - interval '1 minute' AND t.created_at < now() + interval '1 minute'
@@ -246,7 +247,7 @@ BEGIN
     'refresh_expires_in', CASE WHEN p_refresh IS NOT NULL THEN floor(extract(epoch FROM refresh_until - now())) END);
 END $$;
 
--- Sets the password of a person. Null removes the password. If p_end_consents is true, the person's consents end too.
+-- Sets the password of a person. Null removes the password. If p_end_consents is true, the person's consents also end.
 -- Returns how many of these consents were active (src/store/administration/consents.ts), or null if the person does not
 -- exist.
 --

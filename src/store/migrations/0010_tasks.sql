@@ -2,7 +2,8 @@
 --
 -- The arguments of a task can hold text of customers, so the arguments are not stored. Only the process that accepted
 -- the task knows the arguments. That process holds the task under a lease. After the lease has expired, another process
--- can end the task but cannot run the task. So late results are refused without a counter of take-overs (an epoch).
+-- can end the task but cannot run the task. So the gateway needs no counter of take-overs (an epoch) to refuse a late
+-- result.
 CREATE TABLE gateway.task (
   id text PRIMARY KEY CHECK (id ~ '^task_[a-f0-9]{32}$'),
   installation_id text NOT NULL,
@@ -36,7 +37,7 @@ CREATE INDEX task_installation ON gateway.task (installation_id, expires_at);
 CREATE INDEX task_expiry ON gateway.task (expires_at);
 CREATE INDEX task_lease ON gateway.task (lease_until) WHERE lease_until IS NOT NULL;
 
--- Protects a task from every statement: an ended task stays ended, and a running task does not go back to waiting.
+-- Raises an error when a statement changes an ended task, or moves a running task back to waiting.
 CREATE FUNCTION gateway.task_ended() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION 'task % is %', OLD.id, OLD.state;
@@ -56,10 +57,11 @@ END $$;
 -- - new: the task is accepted. A repeated statement with the same task id gets this verdict again.
 -- - known: an earlier task has the same message.
 -- - conflict: an earlier task has the same message and other arguments.
--- - full: the installation has p_most unexpired tasks. retry_after is the number of seconds until the next one expires.
+-- - full: the installation has p_most unexpired tasks. retry_after is the number of seconds until one of
+--   these tasks expires.
 -- - stale: the caller must prove its authority again.
--- p_start says that the process can run one more task. The task starts at once if the installation is below its limit
--- too.
+-- p_start says that the process can run one more task. The task starts at once if the installation also has fewer than
+-- p_running tasks that run or wait.
 CREATE FUNCTION gateway.accept_task(
   p_digest bytea, p_revision integer, p_id text, p_installation text, p_credential text, p_message bytea,
   p_fingerprint bytea, p_grants bytea, p_context text, p_skill text, p_website text, p_owner text,
@@ -196,8 +198,8 @@ BEGIN
            CASE WHEN g.start AND c.ahead + g.nth <= p_running THEN 'working' ELSE 'submitted' END, moment, p_owner,
            g.lost_as, moment + p_lease, moment, g.last
       FROM (SELECT u.*, row_number() OVER (PARTITION BY u.installation ORDER BY u.n) AS nth,
-                   -- Each value has a separate look-up. As conditions of a join, the look-ups made PostgreSQL scan all
-                   -- tasks.
+                   -- Each value has a separate look-up. When the look-ups were conditions of a join, PostgreSQL scanned
+                   -- all tasks.
                    (SELECT least(moment + p_lifetime, t.expires_at, k.expires_at)
                       FROM gateway.token t JOIN gateway.credential k ON k.id = t.credential_id
                      WHERE t.digest = u.digest AND t.revoked_at IS NULL AND k.revision = u.revision AND k.revoked_at IS NULL) AS last,
@@ -212,7 +214,7 @@ BEGIN
        SELECT count(*) AS held,
               count(*) FILTER (WHERE o.state = 'working' OR o.state = 'submitted' AND o.lease_until > moment) AS ahead
          FROM gateway.task o WHERE o.installation_id = g.installation AND (o.expires_at > moment) IS TRUE) c
-     -- Each earlier task of the batch counts as accepted.
+     -- When the limit is checked, each earlier task of the batch counts as accepted.
      WHERE g.last > moment AND g.other IS NULL AND c.held + g.nth <= p_most
     RETURNING *;
 END $$;

@@ -1,6 +1,6 @@
 -- A subscription to events belongs to an installation. A credential of the installation sees the subscription if the
--- credential is granted all its websites. The position of the reader is in a cursor that the reader keeps. So no
--- position is stored here.
+-- credential is granted all websites of the subscription. The position of the reader is in a cursor that the reader
+-- keeps. So no position is stored here.
 CREATE TABLE gateway.subscription (
   id text PRIMARY KEY CHECK (id ~ '^sub_[a-f0-9]{32}$'),
   installation_id text NOT NULL REFERENCES gateway.installation ON DELETE CASCADE,
@@ -28,7 +28,8 @@ CREATE FUNCTION gateway.retained_position(p_tenant bigint, p_site bigint) RETURN
 $$;
 
 -- Returns a subscription as callers see it. `positions` says for each website where a first pull would start now.
--- `paused` is true if one of the event families is stopped on one of the websites. Then pulls are refused.
+-- `paused` is true if one of the event families is stopped on one of the websites. While `paused` is true, pulls are
+-- refused.
 CREATE FUNCTION gateway.subscription_state(s gateway.subscription) RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN json_build_object(
@@ -55,11 +56,11 @@ BEGIN
   -- Only one transaction at a time adds subscriptions to an installation. So calls at the same moment cannot exceed the
   -- limit of twenty.
   PERFORM FROM gateway.installation i WHERE i.id = p_installation FOR NO KEY UPDATE;
-  -- Every call has a new id. If the id exists, this statement was sent twice and has already done its work.
+  -- Every call has a new id. If the id is already stored, this statement was sent twice and has already done its work.
   SELECT * INTO s FROM gateway.subscription WHERE id = p_command ->> 'id';
   IF s.id IS NULL THEN
     IF (SELECT count(*) FROM gateway.subscription x WHERE x.installation_id = p_installation) >= 20 THEN
-      -- The oldest subscription without an active reader is deleted, to make room for the new one.
+      -- The oldest subscription without an active reader is deleted, to make room for the new subscription.
       DELETE FROM gateway.subscription WHERE id = (
         SELECT x.id FROM gateway.subscription x WHERE x.installation_id = p_installation AND NOT gateway.has_reader(x)
          ORDER BY x.updated_at, x.id LIMIT 1);

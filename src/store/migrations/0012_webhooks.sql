@@ -9,7 +9,7 @@ CREATE TABLE gateway.webhook_endpoint (
   description text NOT NULL DEFAULT '' CHECK (length(description) <= 240),
   enabled boolean NOT NULL DEFAULT true,
   disabled_because text CHECK (disabled_because IN ('owner', 'gone', 'failing')),
-  -- The signing secret, encrypted with the operator's keys (src/auth/keys.ts). old_secret is encrypted too.
+  -- The signing secret. Both secret and old_secret are encrypted with the operator's keys (src/auth/keys.ts).
   secret text NOT NULL,
   old_secret text,
   old_secret_until timestamptz,
@@ -18,8 +18,8 @@ CREATE TABLE gateway.webhook_endpoint (
   -- The time of the first failed attempt since the last accepted attempt.
   failing_since timestamptz,
   failed_at timestamptz,
-  -- Some receipts that were recorded at this time or later are lost, and the receiver does not know it yet. Null means
-  -- that nothing is lost.
+  -- Some receipts that were recorded at this time or later are lost, and the receiver does not know about the loss yet.
+  -- Null means that nothing is lost.
   gap_since timestamptz,
   -- The number of losses until now. A delivery carries this number. After the receiver has accepted a delivery, the
   -- receiver knows of the losses up to the number in the delivery.
@@ -50,7 +50,8 @@ CREATE TABLE gateway.webhook_delivery (
   -- Number of attempts that no longer count: attempts before the last replay, and attempts that made no request.
   attempts_before integer NOT NULL DEFAULT 0,
   replayed boolean NOT NULL DEFAULT false,
-  -- The time of the next attempt. While an attempt is running, the time when its lease ends.
+  -- The time of the next attempt. While an attempt is running, the column holds the time when the lease of the attempt
+  -- ends.
   due_at timestamptz NOT NULL,
   lease_until timestamptz,
   attempted_at timestamptz,
@@ -91,8 +92,8 @@ CREATE FUNCTION gateway.may_be_told(p_credential text, p_tenant bigint, p_site b
        AND c.channel_ids IS NULL AND c.team_ids IS NULL AND c.subsite_ids IS NULL)
 $$;
 
--- Returns the event families that someone reads: a subscription with a reader, or an enabled endpoint. Only websites
--- that exist are included.
+-- Returns each event family that has a reader on a website. A reader is a subscription that an active credential can
+-- use, or an enabled endpoint. Only websites that exist are included.
 CREATE FUNCTION gateway.watched_families() RETURNS TABLE (tenant bigint, site bigint, family text) LANGUAGE sql STABLE AS $$
   SELECT w.tenant, w.site, f.family
     FROM gateway.subscription s
@@ -112,8 +113,8 @@ CREATE FUNCTION gateway.lose_webhooks(p_endpoint text, p_since timestamptz) RETU
    WHERE id = p_endpoint AND p_since IS NOT NULL
 $$;
 
--- Drops all queued deliveries of an endpoint. If p_rest is true, the receipts after the endpoint's position count as
--- lost too. A running attempt continues, and the outcome of the attempt is stored. The caller has locked the endpoint's
+-- Drops all queued deliveries of an endpoint. If p_rest is true, the receipts after the endpoint's position also count
+-- as lost. A running attempt continues, and the outcome of the attempt is stored. The caller has locked the endpoint's
 -- row.
 CREATE FUNCTION gateway.drop_webhook_queue(e gateway.webhook_endpoint, p_rest boolean) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -207,8 +208,8 @@ BEGIN
      AND gateway.asks_for(e.event_types, j.event_type)
   ON CONFLICT (endpoint_id, event_id) DO NOTHING; -- a replay has already queued the receipt
   UPDATE gateway.webhook_endpoint SET position = upto WHERE id = e.id;
-  -- Old receipts can be removed from the journal before they become deliveries, even during this statement. Then these
-  -- receipts are lost for the receiver. Nobody knows the times of lost receipts, but all these times are later than the
+  -- Old receipts can be removed from the journal before they become deliveries, even during this statement. The
+  -- receiver never gets these receipts. Nobody knows the times of lost receipts, but all these times are later than the
   -- creation of the endpoint.
   PERFORM gateway.lose_webhooks(e.id, e.created_at)
      FROM gateway.journal_head x WHERE x.tenant = e.tenant AND x.site = e.site AND x.trimmed > e.position;
@@ -230,9 +231,9 @@ $$;
 -- Performs one round of the webhook dispatcher. Drops deliveries that the credential may no longer get. Queues new
 -- receipts. Leases due deliveries to the caller, and counts each attempt before the attempt starts.
 --
--- A round leases at most p_seats deliveries. An endpoint has at most p_cap running attempts, or 2 while the endpoint
--- fails. The last p_reserved seats are for endpoints without a running attempt, with at most two seats for each. So
--- slow endpoints cannot take all seats.
+-- A round leases at most p_seats deliveries (seats). An endpoint has at most p_cap running attempts. A failing endpoint
+-- has at most 2 running attempts. The last p_reserved seats of a round are only for healthy endpoints without a running
+-- attempt. Each of these endpoints gets at most two of the reserved seats. So slow endpoints cannot take all seats.
 --
 -- Endpoints that another replica has locked are skipped. Each part of a round has a time limit. If work is left at the
 -- end, `more` is true.
@@ -255,8 +256,8 @@ DECLARE
 BEGIN
   more := false;
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
-            -- CASE makes PostgreSQL run the cheap test first. Even with a thousand endpoints, most of them have nothing
-            -- to do.
+            -- CASE makes PostgreSQL first run the cheap test for pending deliveries. Most endpoints have no pending
+            -- deliveries, so the cheap test is enough for most endpoints.
             WHERE CASE WHEN EXISTS (SELECT FROM gateway.webhook_delivery d WHERE d.endpoint_id = x.id AND d.status = 'pending')
                        THEN NOT gateway.may_be_told(x.credential_id, x.tenant, x.site) ELSE false END
               FOR NO KEY UPDATE SKIP LOCKED LOOP
@@ -265,8 +266,8 @@ BEGIN
     EXIT WHEN more;
   END LOOP;
   began := clock_timestamp();
-  -- Endpoints that fail come last, and endpoints that are far behind come just before them. All others have a random
-  -- order, so that no endpoint is always last when seats or time are short.
+  -- Endpoints that fail come last. Endpoints that are far behind come before the endpoints that fail. All other
+  -- endpoints come first, in a random order, so that no endpoint is always late when seats or time are short.
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
              LEFT JOIN gateway.journal_head h ON h.tenant = x.tenant AND h.site = x.site
             WHERE x.enabled AND CASE WHEN h.position > x.position
@@ -284,11 +285,11 @@ BEGIN
       progress := progress OR moved > 0;
       more := more OR moved >= 200;
     ELSE
-      -- If this round has queued nothing until now, the next regular round is early enough.
+      -- The time for new receipts is over. If this round has moved a position, another round must follow at once.
+      -- Otherwise the next regular round is early enough.
       more := more OR progress;
     END IF;
-    -- These deliveries have had their last attempt, and the process of that attempt is lost. A test delivery has only
-    -- one attempt.
+    -- A delivery fails when the process of its last attempt is lost. A test delivery has only one attempt.
     WITH lost AS (
       UPDATE gateway.webhook_delivery d SET status = 'failed', error = 'interrupted', ended_at = now(), lease_until = NULL
        WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at <= now()
@@ -350,7 +351,8 @@ BEGIN
     WITH result AS (
       SELECT r.*, d.recorded_at, d.test, r.delivered AND r.url = x.url AS reached,
              NOT r.delivered AND NOT r.unused AND r.url = x.url AS failed,
-             -- After a replay during the attempt, the delivery has all its attempts again and is due at once.
+             -- A replay during this attempt has given the delivery a new set of attempts. The first of the new attempts
+             -- is due at once.
              CASE WHEN r.attempt <= d.attempts_before THEN 0 ELSE coalesce(r.wait, 0) END AS pause,
              CASE WHEN r.delivered THEN 'delivered' WHEN d.status = 'dropped' THEN 'dropped'
                   WHEN r.wait IS NOT NULL OR r.attempt <= d.attempts_before THEN 'pending' ELSE 'failed' END AS outcome
@@ -375,8 +377,8 @@ BEGIN
   LOOP
     taken := taken + e.n;
     PERFORM gateway.lose_webhooks(e.id, e.lost);
-    -- An endpoint that had nothing to deliver for three days has not failed. So an attempt must also have failed within
-    -- the last day, or a delivery must have failed for good.
+    -- An endpoint is not disabled if it had nothing to deliver for three days. So one of two things is also necessary:
+    -- an attempt has failed within the last day, or a delivery has failed and gets no further attempt.
     tired := e.failed AND NOT e.reached AND EXISTS (
       SELECT FROM gateway.webhook_endpoint x WHERE x.id = e.id AND x.failing_since <= now() - p_patience
          AND (e.lost IS NOT NULL OR x.failed_at > now() - interval '1 day'));
@@ -394,9 +396,9 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Queues receipts again, or for the first time. The caller names one receipt by its event id, or a span of recording
--- times. For a span, the function takes the oldest n receipts of the last seven days that the endpoint asks for.
--- Deliveries that wait or run do not change.
+-- Queues receipts again, or for the first time. The caller gives the event id of one receipt, or a span of recording
+-- times. For a span, the function takes only receipts that the endpoint asks for and that are at most seven days old.
+-- The function takes the oldest n of these receipts. Deliveries that wait or run do not change.
 CREATE FUNCTION gateway.replay_webhooks(
   p_endpoint text, p_inner bytea, p_outer bytea, p_event text, p_since timestamptz, p_until timestamptz, n integer
 ) RETURNS TABLE (refused text, receipts integer, queued integer) LANGUAGE plpgsql AS $$
@@ -407,8 +409,8 @@ BEGIN
   -- Look the event up before any lock. If the delivery log does not have the event, the whole journal of the website is
   -- searched.
   --
-  -- The endpoint is read first, in a separate statement. In one join, PostgreSQL once computed the event id of every
-  -- receipt of all websites.
+  -- Read the endpoint first, in a separate statement. When one join read the endpoint and the receipts, PostgreSQL
+  -- computed the event id of every receipt of all websites.
   IF p_event IS NOT NULL THEN
     SELECT d.position INTO place FROM gateway.webhook_delivery d
      WHERE d.endpoint_id = p_endpoint AND d.event_id = p_event AND NOT d.test;

@@ -14,7 +14,8 @@ CREATE TABLE gateway.realtime_session (
   ticket_expires_at timestamptz NOT NULL,
   -- Each new socket of the session raises this number, which ends the older socket.
   epoch integer NOT NULL DEFAULT 0,
-  -- A replica holds the socket of the session until this time, and renews it while the socket is open.
+  -- A replica holds the socket of the session until this time. While the socket is open, the replica moves the time
+  -- forward.
   held_until timestamptz NOT NULL DEFAULT '-infinity'
 );
 CREATE INDEX realtime_session_credential ON gateway.realtime_session (credential_id);
@@ -43,7 +44,7 @@ BEGIN
 END $$;
 
 -- Makes a session and its first ticket. A credential has at most a hundred sessions. At the limit, deletes a session
--- that has no socket and no valid ticket, to make room for the new one. Raises GW401 if the authority is gone.
+-- that has no socket and no valid ticket, to make room for the new session. Raises GW401 if the authority is gone.
 CREATE FUNCTION gateway.create_realtime_session(
   p_digest bytea, p_revision integer, p_origin text, p_id text, p_sites bigint[], p_ticket bytea
 ) RETURNS json LANGUAGE plpgsql AS $$

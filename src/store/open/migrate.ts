@@ -29,8 +29,9 @@ export async function migrations(): Promise<Migration[]> {
 
 /**
  * Migrates the store to the current schema and returns the schema version. Several processes can do this at the same
- * time. Each migration is one script and therefore one transaction, which takes the lock, records the migration and
- * then changes the schema. A second process fails on the key of that record and continues with the next migration.
+ * time. Each migration is one script and therefore one transaction. The transaction takes the lock, records the
+ * migration and then changes the schema. A second process fails on the key of that record and continues with the next
+ * migration.
  */
 export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
   await db.script(`SELECT pg_advisory_xact_lock(${LOCK});

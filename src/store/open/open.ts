@@ -11,13 +11,16 @@ export { StoreUnavailable } from '../embedded/embedded.ts';
 export interface Store {
   /** Connections for fast reads, and for writes that do not wait for locks. */
   readonly db: Database;
-  /** Connections for slow work such as reports, searches and imports. They are opened at first use. */
+  /** Connections for slow work such as reports, searches and imports. These connections are opened at first use. */
   readonly slow: Database;
   /**
    * A separate connection for the gateway's own periodic work, so that callers and this work never wait for each other.
    */
   readonly upkeep: Database;
-  /** Connections for writes, each in its own pool. A write can wait for row locks, so it must not delay a read. */
+  /**
+   * Connections for writes, each in its own pool. A write can wait for row locks, and a read must not wait behind the
+   * write.
+   */
   readonly writers: readonly [Database, ...Database[]];
   /**
    * Connections for batches of tasks: `begins` for new tasks, `ends` for ended tasks. These batches do not wait for
@@ -52,16 +55,16 @@ export interface StoreOptions {
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-// Milliseconds until PostgreSQL cancels a fast statement. Together with 500 ms for a silent server, a request gets its
-// 503 within 3 s (check F-06).
+// Milliseconds until PostgreSQL cancels a fast statement. A silent server is given up 500 ms later. So a request gets
+// its 503 within 3 s (check F-06).
 const FAST_TIMEOUT = 2_500;
-// Milliseconds until PostgreSQL cancels a write. The time is shorter, because a write may already have waited for its
-// turn.
+// Milliseconds until PostgreSQL cancels a write. A write gets less time than a fast read, because the write may already
+// have waited for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
 /**
- * Connections for slow reads. An app holds at most two of them (store/driver/connections.ts), so one is left for other
- * apps.
+ * The number of connections for slow reads. An app holds at most two of these connections
+ * (store/driver/connections.ts), so other apps can use at least one.
  */
 const SLOW = 3;
 

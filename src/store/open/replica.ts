@@ -14,9 +14,9 @@ export interface Replica {
   current(): boolean;
   /**
    * Runs `SELECT … statement` on the replica and returns the first row with its origin. The guard of `standing` checks
-   * that the server is a replica of the primary, and that it has all data that the primary had at `now`. Returns
-   * `undefined` when the caller must ask the primary. Returns `undefined` at once when the replica becomes unusable
-   * during the read.
+   * that the server is a replica of the primary. The guard also checks that the replica has all data that the primary
+   * had at `now`. Returns `undefined` when the caller must ask the primary. Returns `undefined` at once when the
+   * replica becomes unusable during the read.
    */
   read<Row extends object>(statement: (standing: Standing) => Fragment): Promise<(Row & Origin) | undefined>;
   close(): Promise<void>;
@@ -36,7 +36,10 @@ export interface ReplicaOptions {
   readonly watch?: (db: Database, connections: number) => Database;
 }
 
-/** The number of connections to the replica. An app holds at most two of them (store/driver/connections.ts). */
+/**
+ * The number of connections to the replica. An app holds at most two of these connections
+ * (store/driver/connections.ts).
+ */
 const CONNECTIONS = 3;
 const LAG = 10_000;
 const EVERY = 1_000;
@@ -44,8 +47,8 @@ const REST = 30_000;
 /** The longest time of a check in milliseconds. If a check takes longer, the replica does not answer. */
 const PATIENCE = 1_000;
 /**
- * Milliseconds for a read on the replica. Even if the primary must then read for 15 s, the answer comes before a silent
- * socket is closed after 20 s.
+ * Milliseconds for a read on the replica. After this time, the primary may read for another 15 s. The sum is less than
+ * 20 s, after which a silent socket is closed.
  */
 const TIMEOUT = 3_500;
 
@@ -71,8 +74,8 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   try {
     const [server, own] = await Promise.all([
       lookAt(probe).catch((error: unknown) => {
-        // The replica is down or too busy, so keep checking it. But if it refuses the gateway's settings, the server is
-        // a pooler, which is an error.
+        // The replica is down or too busy, so keep checking the replica. But if the server refuses the gateway's
+        // settings, the server is a pooler, and a pooler is an error.
         if (isUnavailable(error) && !(error instanceof Error && refusesSettings(error))) return undefined;
         return reaching('DATABASE_REPLICA_URL', url, () => Promise.reject(error));
       }),
@@ -252,7 +255,7 @@ class Follower {
   }
 }
 
-/** The code of an error, for the log. The message is not logged, because it can hold data. */
+/** The code of an error, for the log. The message of the error is not logged, because the message can hold data. */
 function codeOf(error: unknown): string {
   const code = sqlState(error) || (error instanceof Error ? sqlState(error.cause) : '');
   return code && ` (${code})`;

@@ -77,8 +77,8 @@ type ReliedOn = readonly (readonly [name: string, value: string, holds: (server:
  * pooler's connections.
  */
 const MEANING: ReliedOn = [
-  // A statement that has waited for a lock must see the changes that were committed during the wait. Authority and
-  // idempotency depend on this.
+  // A statement that has waited for a lock must see the changes that were committed during the wait. Otherwise, the
+  // checks of authority and idempotency after a wait would be wrong.
   ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
   ['DateStyle', 'ISO', ({ dateStyle }) => dateStyle.startsWith('ISO')],
   ['TimeZone', 'UTC', ({ timeZone }) => /^(Etc\/)?UTC$/.test(timeZone)],
@@ -95,11 +95,11 @@ const RELIED_ON: ReliedOn = [
 ];
 
 /**
- * Checks the settings of a connection: the time-outs of `limit` milliseconds, and the settings in MEANING. If the
- * connection ignores the gateway's settings, it belongs to a pooler. This is an error, because a pooler can send a
- * prepared statement to another server connection.
+ * Checks the settings of a connection: the time-outs of `limit` milliseconds, and the settings in MEANING.
  *
- * If only the values differ, they come from the address, whose parameters override the settings of the gateway.
+ * If the connection ignores the gateway's settings, the connection belongs to a pooler. A pooler is an error here,
+ * because a pooler can send a prepared statement to another server connection. If only the values differ, the values
+ * come from the address. Parameters of the address override the settings of the gateway.
  */
 export function requireSession(server: Server, setting: Setting, limit: number): void {
   if (!server.own) {

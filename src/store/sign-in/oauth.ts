@@ -19,7 +19,7 @@ export interface Client {
   readonly secretDigest: Uint8Array;
   /**
    * The digest of the secret before the last rotation. Null when that secret is no longer accepted. Each statement
-   * checks this again.
+   * checks again whether that secret is accepted.
    */
   readonly oldSecretDigest: Uint8Array | null;
 }
@@ -75,9 +75,9 @@ export const LIVES = {
 const SIXTIETH = raw('59');
 
 /**
- * SQL for the tokens that credential `c` got in the last minute without a consent. It takes no lock, so simultaneous
- * requests can get a few more than 60 tokens. A token from more than a minute in the future does not count, because it
- * was made before the clock was set back.
+ * SQL for the tokens that credential `c` got in the last minute without a consent. The SQL takes no lock, so
+ * simultaneous requests can get a few more than 60 tokens. A token from more than a minute in the future does not
+ * count, because such a token was made before the clock was set back.
  */
 const ofTheLastMinute = sql`
   FROM gateway.token o
@@ -166,7 +166,10 @@ export async function rotateRefresh(
 
 export interface TokenEnd {
   readonly what: 'token' | 'consent' | 'nothing';
-  /** The consent that ended, or to which the ended token belonged. Undefined when there is none. */
+  /**
+   * The ended consent, or the consent of the ended token. Undefined when nothing ended, or when the token had no
+   * consent.
+   */
   readonly consent: string | undefined;
 }
 
@@ -213,10 +216,9 @@ export interface Approval {
 
 /**
  * Stores a consent with its authorization code. Returns false when the request was already answered, or when the
- * session, the role or the credential has changed since the page was shown.
- *
- * The rows of the person, the session and the credential stay locked until the commit. If one of them has already
- * ended, nothing is stored. If one of them ends later, this consent ends too.
+ * session, the role or the credential has changed since the page was shown. The rows of the person, the session and the
+ * credential stay locked until the commit. Nothing is stored if the person, the session or the credential has already
+ * ended. If the person or the credential ends later, this consent also ends.
  */
 export async function insertConsent(db: Database, approval: Approval): Promise<boolean> {
   const rows = await db.query(sql`
@@ -239,9 +241,10 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
 }
 
 /**
- * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end; until then they must
- * differ from unknown tokens. Refresh tokens are deleted an hour after the end of their consent. Consents and known
- * sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are deleted too.
+ * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end. During this hour, the
+ * gateway can tell an ended token from an unknown token. Refresh tokens are deleted an hour after the end of their
+ * consent. Consents and known sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are
+ * also deleted.
  *
  * Deletes at most `n` rows of each kind. Returns the number of deleted rows of the most frequent kind.
  */

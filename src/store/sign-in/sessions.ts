@@ -71,7 +71,7 @@ export interface SignInLimits {
   readonly perSource: number;
 }
 
-/** An attempt to sign in that was admitted. It counts as failed until it succeeds or is forgotten. */
+/** An attempt to sign in that was admitted. The attempt counts as failed until it succeeds or is forgotten. */
 export interface Attempt {
   readonly source: string;
   readonly account: Uint8Array;

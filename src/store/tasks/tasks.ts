@@ -42,11 +42,14 @@ export type Accepted =
   | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
   | { readonly verdict: 'full'; readonly retryAfter: number };
 
-/** Milliseconds. A process holds its tasks by leases of this length, and renews them much earlier. */
+/**
+ * The length of a task's lease, in milliseconds. A process holds its tasks by leases, and renews the leases long before
+ * they end.
+ */
 export const TASK_LEASE = 10_000;
 /**
- * UNEXPIRED is the largest number of unexpired tasks of one installation, over all replicas. RUNNING is the largest
- * number of its running tasks.
+ * Two limits for each installation, over all replicas. UNEXPIRED: the largest number of unexpired tasks. RUNNING: the
+ * largest number of running tasks.
  */
 export const UNEXPIRED = 100;
 export const RUNNING = 5;
@@ -94,8 +97,8 @@ export async function acceptTask(access: Access, task: Accepting): Promise<Prove
  * applies.
  */
 export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
-  // The runner itself runs this statement, so it does not wait in the turn of an app. Otherwise, an app with reads that
-  // hang would delay the tasks of all apps.
+  // The runner itself runs this statement, so the statement does not wait in the turn of an app. Otherwise, an app
+  // whose reads hang would delay the tasks of all apps.
   db.query<TaskRow>(sql`
     SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
 
@@ -231,8 +234,8 @@ export async function findTask(
 }
 
 /**
- * Renews the leases of tasks, and returns the states of the tasks that have not ended. Skips locked rows. A statement
- * that waits for a row keeps its locks on the other rows, and meanwhile no lease would be renewed.
+ * Renews the leases of tasks, and returns the states of the tasks that have not ended. Skips locked rows. If the
+ * statement waited for one row, it would keep its locks on the other rows. Meanwhile, no lease would be renewed.
  */
 export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
   const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;
