@@ -13,7 +13,10 @@ export interface PromptDeclaration<S extends Shape> {
   readonly tools: readonly string[];
   /** MCP passes every argument as text. */
   readonly arguments: S;
-  /** Returns the names of missing arguments. Some arguments are necessary only with certain values of others. */
+  /**
+   * Returns the names of the missing arguments. For example, an argument can be required only if another argument has a
+   * certain value.
+   */
   lacking?(values: z.output<z.ZodObject<S>>): readonly string[];
   render(values: z.output<z.ZodObject<S>>): string;
 }

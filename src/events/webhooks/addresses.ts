@@ -25,7 +25,8 @@ const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
 
 const special = new BlockList();
 for (const [network, prefix] of SPECIAL_V4) special.addSubnet(network, prefix, 'ipv4');
-// Allow only IPv6 global unicast. Within it, refuse networks that carry IPv4 addresses and networks without hosts.
+// Allow only IPv6 addresses in the range for global unicast. Refuse the networks in this range that carry IPv4
+// addresses or have no hosts.
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 const SPECIAL_V6: readonly (readonly [network: string, prefix: number])[] = [

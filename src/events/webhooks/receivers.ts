@@ -26,7 +26,8 @@ export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text) || !URL.canParse(text))
     return { refused: 'The address of a receiver must be an https URL in ASCII.' };
   const url = new URL(text);
-  // The store saves the normalized URL. Percent-encoding can make it longer: one character can become three.
+  // Check the normalized URL, because the store saves this form. The normalized URL can be longer, because
+  // percent-encoding can turn one character into three.
   if (url.href.length > URL_MAX)
     return { refused: `The address of a receiver must have at most ${URL_MAX} characters.` };
   if (url.username + url.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
