@@ -23,7 +23,7 @@ export const TAGS = {
   Files: 'Attached files: metadata, and content in chunks. Each chunk has a SHA-256.',
   'Directory and catalogues': 'Operators, teams, channels, dispositions, saved responses, saved links and offers.',
   Reporting: 'Figures about conversations in which AI took part.',
-  'AI features': 'Metadata of AI features, and language detection.',
+  'AI features': 'Metadata of AI features. One operation detects the language of a text.',
   Configuration: 'Configuration metadata, the JSON Schema of this metadata, and previews of changes.',
   Events: 'Subscriptions to changes. A client pulls receipts of the changes from a subscription.',
   Realtime: 'Sessions of the WebSocket that streams receipts of changes. MCP and A2A do not have these operations.',
