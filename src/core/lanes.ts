@@ -56,7 +56,7 @@ interface Waiting<Item, Result> {
   readonly app: App;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  /** The lane's value of `turns` at the item's last check for progress. `looks` counts these checks. */
+  /** The value of the lane's `turns` when the item last checked for progress. `looks` is the number of these checks. */
   seen: number;
   looks: number;
   timer: NodeJS.Timeout | undefined;
@@ -80,7 +80,7 @@ interface Lane<Item, Result> {
 
 /**
  * Runs items in batches (group commit). While a batch of a lane runs, new items of the lane wait and form the next
- * batch. If nothing of the lane runs, an item does not wait for more items. Queue length, waiting time and the number
+ * batch. If no batch of the lane runs, an item does not wait for more items. Queue length, waiting time and the number
  * of concurrent batches have limits. A refused item was never started.
  */
 export class Lanes<Item, Result> {

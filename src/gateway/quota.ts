@@ -182,9 +182,9 @@ export class Quota {
   }
 
   /**
-   * Grants units while the store is read-only, so that reads continue (F-19). The replica counts a bucket in memory,
-   * which starts at the stored level and refills at the usual rate. Each replica counts separately until the store
-   * accepts writes again.
+   * Grants units while the store is read-only, so that reads continue (F-19). The replica keeps a bucket in memory.
+   * This bucket starts at the stored level and refills at the usual rate. Each replica counts separately until the
+   * store accepts writes again.
    */
   async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);

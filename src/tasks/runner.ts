@@ -243,7 +243,7 @@ export class Runner {
   /** Stores the end of a task. Retries for as long as the lease can last without renewal. */
   async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
-    // A task that was dropped has already ended, so its end need not be stored.
+    // A dropped task has already ended, so the runner does not store its end.
     while (this.#jobs.has(job.id)) {
       try {
         return await this.#options.batches.end(job.authority, job.id, end);

@@ -299,7 +299,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
     links.delete(link);
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const { port } = listener.address() as AddressInfo; // a TCP listener has an AddressInfo
+  const { port } = listener.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
 
   return {
     host: '127.0.0.1',

@@ -123,8 +123,8 @@ export class Pages {
       const reader = { wanted, resolve, reject };
       const key = keyOf(authority, page);
       const waiting = this.#waiting.get(key);
-      // The read of a page is dropped when no waiting caller wants the page any more. A new caller must not join such a
-      // read.
+      // The read of a page is dropped when no waiting caller wants the page any more. A new caller must not join a
+      // dropped read.
       if (waiting?.some((one) => one.wanted())) {
         waiting.push(reader);
         return;

@@ -35,7 +35,10 @@ const EVERY = 500;
  * ms can have no notification.
  */
 const AGAIN = 30;
-/** If another statement has locked the endpoint, the outcome is written again after this many milliseconds. */
+/**
+ * If another statement has locked the endpoint, the process tries again to write the outcome after this many
+ * milliseconds.
+ */
 const HELD = 10;
 /** When the process stops, the process tries at most this many times to write the last outcomes. */
 const LAST = 50;

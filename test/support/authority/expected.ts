@@ -307,7 +307,7 @@ const guide = (name: string): Operation => ({
 });
 
 /**
- * The contract says of events and their subscriptions: all need the scopes website_read and event_read, and an
+ * By the contract, all operations on events and their subscriptions need the scopes website_read and event_read, and an
  * unrestricted credential.
  */
 export const events = {
