@@ -7,8 +7,8 @@ export interface PromptDeclaration<S extends Shape> {
   readonly title: string;
   readonly description: string;
   /**
-   * Names of the operations that the prompt asks the model to call. A credential sees the prompt in the list only if it
-   * may call all these operations.
+   * Names of the operations that the prompt asks the model to call. The list of prompts shows the prompt only to a
+   * credential that may call all these operations.
    */
   readonly tools: readonly string[];
   /** MCP passes every argument as text. */

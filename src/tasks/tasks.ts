@@ -295,7 +295,7 @@ function grantsOf(authority: Authority): Buffer {
   return digest;
 }
 
-/** The task as an authority may see it. If `row` has no artifact, `body` is the result of the run. */
+/** The task as an authority may see it. If `row` has no artifact, the artifact is `body`, the result of the run. */
 function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
   const { id, contextId, skill, state, stateAt, expiresAt, failure, grants } = row;
   // Another token of the same credential may have no access to the website of the task.
