@@ -22,7 +22,8 @@ export interface Authority extends Grants {
   readonly dataAccess: ReadonlySet<DataAccess>;
   readonly websites: ReadonlyMap<string, WebsiteKey>;
   /**
-   * Public ids that the credential may see. Without a list, a dimension has no limit. An empty list permits nothing.
+   * The public ids that the credential may see, for each dimension (channels, teams, subsites). A dimension without a
+   * list has no limit. An empty list permits nothing.
    */
   readonly restrictions: Readonly<Partial<Record<Restriction, readonly string[]>>>;
   /** The time when the authority ends, in Unix seconds. */

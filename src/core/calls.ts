@@ -7,7 +7,10 @@ export interface EndedCall {
   readonly surface: Surface;
   /** Name of the called tool or skill. For other requests, the surface chooses a name, or the name is `none`. */
   readonly operation: string;
-  /** `ok`, the code of a failure, or `unfinished` (the client disconnected before the answer). */
+  /**
+   * How the call ended: `ok`, the code of a failure, or `unfinished`. `unfinished` means that the client disconnected
+   * before the answer.
+   */
   readonly outcome: string;
   readonly status: number;
   readonly seconds: number;
@@ -26,7 +29,7 @@ export interface CallTrace {
   end(call: EndedCall): void;
 }
 
-/** What the clients of an HTTP server use at this moment. */
+/** The resources that the clients of an HTTP server use at this moment. */
 export interface Held {
   readonly connections: number;
   readonly requests: number;

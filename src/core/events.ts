@@ -29,7 +29,10 @@ export interface SubscriptionDefinition {
 export interface Subscription extends SubscriptionDefinition {
   readonly subscription_id: string;
   readonly revision: number;
-  /** `paused`: the gateway holds back one of the event families on one of the websites. A pull then fails. */
+  /**
+   * `paused` means that an event family of the subscription is paused on a website of the subscription. A pull of a
+   * paused subscription fails.
+   */
   readonly status: 'active' | 'paused';
   readonly payload_mode: 'thin';
   readonly delivery: { readonly mode: 'pull' };
@@ -61,7 +64,10 @@ export interface EventPage {
   readonly next_cursor: string;
   /** True when the journal has more events after this page. `has_more` can be true even if the page is empty. */
   readonly has_more: boolean;
-  /** For each website: the stored journal positions, and the position up to which the client has received events. */
+  /**
+   * For each website: the first position that the journal still has (`retained_from`), and the position up to which the
+   * client has received events (`accepted_cursor`).
+   */
   readonly retention: readonly {
     readonly website_id: string;
     readonly retained_from: number;
@@ -78,7 +84,10 @@ export interface PullRequest {
   readonly limit: number;
 }
 
-/** Read operations. A subscription is not found if the credential lacks the grant for one of its websites. */
+/**
+ * The read operations of event subscriptions. A subscription is not found if the credential has no grant for one of the
+ * subscription's websites.
+ */
 export interface SubscriptionReads {
   subscriptions(): Promise<Subscription[]>;
   subscription(id: string): Promise<Subscription>;

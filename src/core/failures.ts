@@ -162,7 +162,7 @@ export interface FailureDetails {
   /** A sentence for the caller. The sentence must not contain a value from the request or the store. */
   readonly detail?: string;
   readonly errors?: readonly ParameterError[];
-  /** Seconds to wait before a retry of the call can succeed. */
+  /** The number of seconds after which a retry of the call can succeed. */
   readonly retryAfter?: number;
   readonly required?: Requirement & { readonly unrestricted: boolean };
   readonly allow?: readonly string[];

@@ -44,10 +44,13 @@ export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
 
 /** Returns the kind of id that a schema accepts. Returns undefined if the schema is not for ids. */
 export function idKind(schema: z.ZodType): IdKind | undefined {
-  return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // zod returns core types
+  return kinds.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema); // the cast is needed, because zod types the inner schema only with its core interface
 }
 
-/** Splits an id that matches its schema. Returns null if the native id is above 2^63-1, because no row can have it. */
+/**
+ * Splits an id that matches its schema. Returns null if the native id is above 2^63-1, because no row can have such an
+ * id.
+ */
 export function parseId(id: string): ParsedId | null {
   const [, tenant = '', site = '', native = ''] = id.split('_');
   return fitsBigint(native) ? { website: `web_${tenant}_${site}`, native } : null;

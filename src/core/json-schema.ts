@@ -7,11 +7,11 @@ export function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchem
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     override: ({ jsonSchema: node }) => {
-      // zod gives every integer the limits of a double. Every JSON number has these limits, so the limits do not help a
-      // reader.
+      // zod gives every integer the limits of a double. Delete these limits, because every JSON number has the same
+      // limits.
       if (node.minimum === Number.MIN_SAFE_INTEGER) delete node.minimum;
       if (node.maximum === Number.MAX_SAFE_INTEGER) delete node.maximum;
-      // zod adds a long pattern that says the same as `format: date-time`.
+      // zod adds a long pattern for timestamps. Delete the pattern, because `format: date-time` says the same.
       if (node.format === 'date-time') delete node.pattern;
     },
   });

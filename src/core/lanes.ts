@@ -4,7 +4,7 @@ import { Line } from './line.ts';
 export interface LanesOptions<Item, Result> {
   /**
    * Runs a batch of items from one lane. No two batches run in the same slot at the same time. Returns one result for
-   * each item, in the same order. If a result is an Error, only its item fails.
+   * each item, in the same order. If a result is an Error, only the item of this result fails.
    */
   readonly run: (items: readonly Item[], slot: number) => Promise<readonly (Result | Error)[]>;
   /** The largest number of batches that run at the same time. */
@@ -34,14 +34,20 @@ export interface LaneKey {
 
 export const BATCH = 8;
 export const LENGTH = 256;
-/** If the waiting items of an app fill this many lanes, the app's next item is refused. */
+/**
+ * The limit for the waiting items of one app in all lanes together: this number, multiplied by the limit for one lane.
+ * At this limit, the next item of the app is refused.
+ */
 const FULL_LANES = 4;
-/** The largest number of waiting times for one item. A new one starts only if the lane has made progress. */
+/**
+ * How many waiting times an item can have. The item gets another waiting time only if a batch of its lane has ended
+ * since the last check.
+ */
 const LOOKS = 3;
 /**
- * After a batch starts, no other batch starts for this many milliseconds, or until the first batch ends. Meanwhile more
- * items join the next batch. A batch that takes longer is perhaps waiting for rows or a slow disk, so the next batch
- * starts. The benefit was not measured.
+ * The longest pause in milliseconds between the starts of two batches. The pause is shorter if the first batch ends
+ * earlier. During the pause, more items join the next batch. The pause is limited, because the first batch can wait for
+ * rows or for a slow disk. The benefit of the pause was not measured.
  */
 const PROMPT = 3;
 
@@ -50,7 +56,7 @@ interface Waiting<Item, Result> {
   readonly app: App;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
-  /** The lane's value of `turns` at the item's last check for progress. `looks` counts these checks. */
+  /** The value of the lane's `turns` when the item last checked for progress. `looks` is the number of these checks. */
   seen: number;
   looks: number;
   timer: NodeJS.Timeout | undefined;
@@ -74,7 +80,7 @@ interface Lane<Item, Result> {
 
 /**
  * Runs items in batches (group commit). While a batch of a lane runs, new items of the lane wait and form the next
- * batch. If nothing of the lane runs, an item does not wait for more items. Queue length, waiting time and the number
+ * batch. If no batch of the lane runs, an item does not wait for more items. Queue length, waiting time and the number
  * of concurrent batches have limits. A refused item was never started.
  */
 export class Lanes<Item, Result> {
@@ -158,7 +164,7 @@ export class Lanes<Item, Result> {
   }
 
   #turn(): { readonly app: App; readonly lane: Lane<Item, Result> } | undefined {
-    // Neither one app nor one website with locked rows may take every connection.
+    // One app must not take every connection. One website with locked rows must not take every connection either.
     const { slots } = this.#options;
     for (const app of this.#apps) {
       if (app.waiting === 0 || app.running >= Math.max(1, slots - 1)) continue;
@@ -229,7 +235,7 @@ export class Lanes<Item, Result> {
 
   #forget(lane: Lane<Item, Result>, app: App): void {
     if (!lane.busy && lane.waiting.empty) this.#lanes.delete(lane.name);
-    const at = this.#apps.indexOf(app); // -1: the app is already removed; another app's batch ran its item
+    const at = this.#apps.indexOf(app); // `at` is -1 if the app was already removed
     if (at >= 0 && app.waiting === 0 && app.running === 0) this.#apps.splice(at, 1);
   }
 }

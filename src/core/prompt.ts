@@ -7,13 +7,16 @@ export interface PromptDeclaration<S extends Shape> {
   readonly title: string;
   readonly description: string;
   /**
-   * Names of the operations that the prompt asks the model to call. A credential sees the prompt in the list only if it
-   * may call all these operations.
+   * Names of the operations that the prompt asks the model to call. The list of prompts shows the prompt only to a
+   * credential that may call all these operations.
    */
   readonly tools: readonly string[];
   /** MCP passes every argument as text. */
   readonly arguments: S;
-  /** Returns the names of missing arguments. Some arguments are necessary only with certain values of others. */
+  /**
+   * Returns the names of the missing arguments. For example, an argument can be required only if another argument has a
+   * certain value.
+   */
   lacking?(values: z.output<z.ZodObject<S>>): readonly string[];
   render(values: z.output<z.ZodObject<S>>): string;
 }

@@ -31,8 +31,8 @@ export interface PageRequest<Parent extends string = string, Grand extends strin
   /** Pages are sorted by native id if `by` is absent. */
   readonly by?: 'id' | 'updated_at';
   /**
-   * A search condition without an index. The store tests a limited number of rows, on the connections for slow reads. A
-   * page can then be short or even empty and still have a cursor.
+   * A search condition that no index supports. The store tests a limited number of rows for each page, and uses the
+   * connections for slow reads. A page can therefore be short or empty although the list has more pages.
    */
   readonly search?: Fragment | undefined;
 }

@@ -11,7 +11,10 @@ export interface Resource {
   input(variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> | undefined;
   /** Returns the text of the resource. If `text` is absent, the resource is the whole body of the operation as JSON. */
   text?(body: unknown): string;
-  /** Returns the variables of every URI for the list of resources. Without `list`, the list shows the template. */
+  /**
+   * Returns the variables of each URI that `resources/list` shows. If `list` is absent, clients see only the URI
+   * template.
+   */
   list?(granted: Granted): readonly Readonly<Record<string, string>>[];
 }
 

@@ -38,4 +38,4 @@ export interface Skill {
 }
 
 export const defineSkill = <S extends Shape>(declaration: SkillDeclaration<S>): Skill =>
-  declaration as unknown as Skill; // sound: `run` and `check` receive only values that `input` has accepted
+  declaration as unknown as Skill; // the cast is sound, because `run` and `check` receive only values that `input` has accepted

@@ -35,7 +35,7 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
   return new Fragment(texts, values, app);
 }
 
-/** Marks SQL with the app that it runs for. If marked SQL is part of a statement, the statement has the mark. */
+/** Marks SQL with the app that the SQL runs for. A statement that contains marked SQL has the same mark. */
 export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
 
 /** Turns a constant of the program into SQL, such as a column name. Never pass text from a caller. */

@@ -23,7 +23,7 @@ export const TAGS = {
   Files: 'Attached files: metadata, and content in chunks. Each chunk has a SHA-256.',
   'Directory and catalogues': 'Operators, teams, channels, dispositions, saved responses, saved links and offers.',
   Reporting: 'Figures about conversations in which AI took part.',
-  'AI features': 'Metadata of AI features, and language detection.',
+  'AI features': 'Metadata of AI features. One operation detects the language of a text.',
   Configuration: 'Configuration metadata, the JSON Schema of this metadata, and previews of changes.',
   Events: 'Subscriptions to changes. A client pulls receipts of the changes from a subscription.',
   Realtime: 'Sessions of the WebSocket that streams receipts of changes. MCP and A2A do not have these operations.',
@@ -53,7 +53,7 @@ export interface WriteContext<I, W> {
   readonly perform: Perform<W>;
 }
 
-/** What a handler receives. Reads get no `write`. Operations without `performs` get no `perform`. */
+/** What a handler receives. `write` is undefined for reads, and `perform` is undefined without `performs`. */
 export interface CallContext<I> extends ReadContext<I> {
   readonly write: Writes | undefined;
   readonly perform: Perform<Write> | undefined;
@@ -128,7 +128,7 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
   extends Declaration<P, Q>,
     Described<B> {
   readonly effect: 'write';
-  /** The write that `perform` runs. Without `performs`, `write` changes the gateway's own records. */
+  /** The write that `perform` runs. An operation without `performs` changes only the gateway's own records. */
   readonly performs?: W;
   readonly rest: `${'POST' | 'PATCH' | 'DELETE'} /api/v1/${string}`;
   readonly input: { readonly path?: P; readonly query?: Q; readonly body?: D };
@@ -258,7 +258,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     // The cast is sound, because the corridor passes only input that `input` has accepted and the context for this
     // effect.
     handle: declaration.handle as Tool['handle'],
-    bytes: read?.bytes as Tool['bytes'], // sound: the corridor passes only input that `input` has accepted
+    bytes: read?.bytes as Tool['bytes'], // the cast is sound, because the corridor passes only input that `input` has accepted
   };
 }
 

@@ -57,14 +57,20 @@ export interface ViewDeclaration<Name extends string, Parent extends string = st
   readonly order?: 'asc' | 'desc';
   /** SQL condition for the rows that the API shows. If `visible` is absent, the API shows all rows. */
   readonly visible?: Fragment;
-  /** SQL condition for the rows that a restricted credential may see, by the row's conversation, channel or team. */
+  /**
+   * SQL condition for the rows that a restricted credential may see. The condition tests the conversation, channel or
+   * team of a row.
+   */
   readonly reachable?: (caller: Caller) => Fragment;
   /**
-   * SQL conditions for the rows of a parent record. The key is the name of the parent's view. `id` is the native id of
-   * the parent.
+   * For each parent view, by name: the SQL condition for the rows of one parent record. `id` is the native id of the
+   * parent record.
    */
   readonly within?: Readonly<Record<Parent, (id: string, website: WebsiteKey) => Fragment>>;
-  /** The column of a long text, whose bytes limit the rows of a page. Select it only with `weighedText`. */
+  /**
+   * The column of a long text. The bytes of these texts limit how many rows a page has. Select the column only with
+   * `weighedText`.
+   */
   readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }

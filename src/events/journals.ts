@@ -12,12 +12,10 @@ const WEBSITES = 200;
 const EVERY = 10_000;
 
 /**
- * Runs one round of upkeep for the journals. Any replica can run it. The round appends a heartbeat for each watched
- * event family that was silent for 5 minutes. It appends the receipts that an interrupted import has not appended. It
- * deletes receipts older than 7 days, and expired realtime sessions.
- *
- * Returns three numbers: websites with a new heartbeat (`beaten`), appended receipts (`settled`) and deleted receipts
- * (`trimmed`).
+ * Runs one round of upkeep for the journals. Any replica can run the round. The round appends a heartbeat for each
+ * watched event family that was silent for 5 minutes. The round appends the receipts that an interrupted import has not
+ * appended. The round deletes receipts older than 7 days, and expired realtime sessions. Returns three numbers:
+ * websites with a new heartbeat (`beaten`), appended receipts (`settled`) and deleted receipts (`trimmed`).
  */
 export async function keepJournals(
   db: Database,

@@ -22,8 +22,8 @@ export interface Merged<Row extends Mergeable> {
 
 /**
  * Merges rows of several journals, oldest row first, until `limit` wanted rows are found. Rows of one website keep the
- * order of their positions, even if their timestamps have another order. Unwanted rows are skipped, even after the last
- * wanted row.
+ * order of their positions, even if their timestamps have another order. Unwanted rows are skipped. The new position
+ * also moves past the unwanted rows that follow the last wanted row.
  */
 export function merge<Row extends Mergeable>(
   scanned: readonly Scanned<Row>[],

@@ -15,7 +15,7 @@ export interface AuditedCall {
   readonly does?: AuditKind | undefined;
 }
 
-/** Failure codes that the audit counts as refusals, with the kind of the audit entry. */
+/** The failure codes that the audit counts as refusals. Each code has the kind of its audit entry. */
 const REFUSALS: ReadonlyMap<string, AuditKind> = new Map([
   ...FAILURE_CODES.filter((code) => statusOf(code) === 401).map((code) => [code, 'authentication'] as const),
   ...['invalid_client', 'invalid_grant', 'slow_down', 'credentials', 'throttled'].map(

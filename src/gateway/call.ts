@@ -41,12 +41,15 @@ export interface CorridorOptions {
   readonly ledger: Ledger;
   readonly subscriptions: Subscriptions;
   readonly realtime: RealtimeSessions;
-  /** Every n-th answer is checked against the output schema of its tool. In tests, n is 1. */
+  /**
+   * If this number is N, one of every N answers is checked against the output schema of the tool. In tests, the number
+   * is 1.
+   */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
 }
 
-/** Bytes of an answer that cost nothing extra. Larger answers cost more than the price of the operation. */
+/** The price of an operation covers an answer of at most this many bytes. A longer answer costs more. */
 export const PLAIN_BYTES = 131_072;
 
 /** Largest number of attempts for one call. The corridor tries again if the caller's authority has changed. */
@@ -172,7 +175,7 @@ export class Corridor {
         };
         const [ran] = await Promise.allSettled([work(caller, charge)]);
         const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
-        // The store is unavailable, so a proof of the authority would only wait again. The error reveals no data, so no
+        // The store is unavailable, so the corridor cannot prove the authority now. The error reveals no data, so no
         // proof is needed.
         if (ran.status === 'rejected' && isStoreUnavailable(ran.reason)) throw ran.reason;
         if (stale || !caller.proved) {

@@ -4,7 +4,7 @@ import type { Parameter } from '../core/tool.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 type Path = readonly PropertyKey[];
-/** The parameters of an operation. They say what belongs to the path, to the query and to the body. */
+/** The parameters of an operation. Each parameter has a name and a place: the path, the query or the body. */
 interface Located {
   readonly parameters: readonly Pick<Parameter, 'name' | 'in'>[];
 }

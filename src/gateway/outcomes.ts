@@ -8,7 +8,7 @@ export interface OperationState {
   readonly replayed: boolean;
 }
 
-/** The failure code for each ledger state in which this call gets no outcome. */
+/** The failure code for each state of a ledger entry in which the call has no outcome. */
 const CODES = {
   pending: 'operation_in_progress',
   reserved: 'operation_in_progress',
@@ -18,9 +18,9 @@ const CODES = {
 } as const;
 
 /**
- * Returns the result of a ledger entry, or throws the Failure of the entry. `report` is called first, so that a failed
- * call can report its operation too. A refused command and a command without a key are not in the ledger. For these
- * commands, `report` is not called.
+ * Returns the result of a ledger entry, or throws the Failure of the entry. `report` is called before the Failure is
+ * thrown, so that a failed call also reports its operation. The ledger does not store refused commands and commands
+ * without a key. For these commands, `report` is not called.
  */
 export function resultOf(
   entry: Entry,

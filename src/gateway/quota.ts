@@ -66,10 +66,11 @@ export class Quota {
       }
       const waiting = this.#requests.get(app) !== undefined;
       const fresh = await this.#lease(app, cost);
-      if (waiting) continue; // the lease of another call has arrived: try again
+      if (waiting) continue; // another call requested this lease, so check its units again
       if (!fresh) throw new Failure('unauthenticated');
       const lacking = dueOf(fresh.burst) - fresh.unspent;
-      // If the bucket still has enough units, other calls have used up this lease. Then request another lease.
+      // The call is refused if even the bucket has too few units. Otherwise, other calls have used up the new lease,
+      // and the loop requests another lease.
       if (lacking > fresh.remaining) {
         this.#refusals++;
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });
@@ -181,9 +182,9 @@ export class Quota {
   }
 
   /**
-   * Grants units while the store is read-only, so that reads continue (F-19). The replica counts a bucket in memory,
-   * which starts at the stored level and refills at the usual rate. Each replica counts separately until the store
-   * accepts writes again.
+   * Grants units while the store is read-only, so that reads continue (F-19). The replica keeps a bucket in memory.
+   * This bucket starts at the stored level and refills at the usual rate. Each replica counts separately until the
+   * store accepts writes again.
    */
   async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);

@@ -5,7 +5,7 @@ import type { OperationFacts, Tool } from '../core/tool.ts';
 
 export class Registry {
   readonly operations: readonly Tool[];
-  /** All operations that are MCP tools, which means all except the realtime operations. */
+  /** All operations that are MCP tools: every operation except the realtime operations. */
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
 

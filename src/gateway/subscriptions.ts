@@ -50,7 +50,7 @@ export class Subscriptions {
   writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
     const { authority } = call.caller;
     const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
-    const revision = call.ifMatch ?? 0; // the two operations that use the revision require If-Match
+    const revision = call.ifMatch ?? 0; // 0 is never used, because the two operations that need the revision require If-Match
     return {
       createSubscription: async (definition) => {
         const id = `sub_${randomBytes(16).toString('hex')}`;

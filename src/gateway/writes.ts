@@ -40,7 +40,10 @@ export class Ledger {
   readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Proved<Entry>>;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writers` has one Database for each write that can run at the same time. `secret` returns the store's own key. */
+  /**
+   * `writers` has one Database for each batch of writes that can run at the same time. `secret` returns the store's own
+   * key.
+   */
   constructor(writers: readonly [Database, ...Database[]], secret: () => Promise<Uint8Array>, remote?: RemoteWriter) {
     [this.#db] = writers;
     this.#secret = secret;
@@ -96,7 +99,7 @@ export class Ledger {
   ): Promise<Entry> {
     // Keep two seconds of the lease to store the outcome.
     const signal = AbortSignal.timeout(LEASE - 2_000);
-    // Do not wait for the remote writer, because a remote writer can ignore the signal.
+    // `late` ends the wait for the remote writer, because a remote writer can ignore the signal.
     const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
     const performed = Promise.resolve()
       .then(() => remote.perform(work, signal))

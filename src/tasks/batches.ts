@@ -31,9 +31,9 @@ export interface BatchesOptions {
 /**
  * Stores new tasks and ended tasks in batches (group commit). A caller gets its answer when its batch has committed.
  *
- * A batch can leave out a task. Then a statement for this one task decides. That statement can wait for locked rows, so
- * it runs outside the lane of the batches. If the reply of a batch was lost, that statement finds what the batch has
- * done.
+ * A batch can leave out a task. A separate statement then stores this one task. The separate statement can wait for
+ * locked rows, so it runs outside the lane of the batches. The separate statement also runs if the reply of a batch was
+ * lost. In this case, the statement finds what the batch has stored.
  */
 export class Batches {
   readonly #db: Database;
@@ -49,7 +49,7 @@ export class Batches {
             const results = await enter(batch);
             return results.map((one) => one ?? 'alone');
           } catch (error) {
-            // The store is down, so a statement for one task would fail too.
+            // The store is down, so a statement for one task would also fail.
             if (isUnavailable(error) && !mayRepeat(error)) throw error;
             if (!isUnavailable(error))
               onError(new Error('a batch of tasks failed; each is done by itself', { cause: error }));
@@ -60,8 +60,8 @@ export class Batches {
         batch: BATCH,
         length: LENGTH,
         patience: PATIENCE,
-        // The batch with this task never ran. Handle the task alone, so that a batch that hangs does not turn away all
-        // callers.
+        // The task has waited too long, and its batch never ran. Handle the task alone, because a batch that hangs must
+        // not block the other callers.
         late: 'alone',
       });
     this.#acceptances = lanes((batch) => acceptTasks(batches.begins, batch));

@@ -38,8 +38,8 @@ export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
 }
 
 /**
- * How a task of this process has ended, and under which authority. `undefined`: the task ended elsewhere or no longer
- * exists.
+ * How a task of this process has ended, and under which authority. `undefined` means that the task ended in another
+ * process or no longer exists.
  */
 export type Ended = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
 
@@ -57,8 +57,8 @@ export interface RunnerOptions {
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
   /**
-   * The most tasks whose arguments are in memory, with up to 64 KiB each. Default: 1,000. One app can have half of
-   * them.
+   * The largest number of tasks that this process keeps in memory. The arguments of one task take up to 64 KiB. The
+   * default is 1,000 tasks. One app can have half of the tasks.
    */
   readonly held?: number;
 }
@@ -73,15 +73,18 @@ const GRACE = 3_000;
 
 /**
  * Runs the tasks of one process. p-queue limits how many tasks run in this process. PostgreSQL limits how many tasks of
- * one installation run in all processes together. A task that is canceled, or that another process ends, has ended in
- * the store. The runner then drops the result of its own run.
+ * one installation run in all processes together. If a client cancels a task, or another process ends the task, the
+ * runner drops the result of its own run.
  */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #queue = new PQueue({ concurrency: RUNNING_HERE });
   readonly #jobs = new Map<string, Job>();
   readonly #acceptances = new Set<Promise<unknown>>();
-  /** Acceptances whose reply was lost. The value is the time until which the statement can still commit. */
+  /**
+   * The tasks whose acceptance got no reply from the store. The value is the time until which the acceptance can still
+   * commit.
+   */
   readonly #unanswered = new Map<string, number>();
   /** Jobs that are still running, including dropped jobs. */
   readonly #running: Job[] = [];
@@ -101,8 +104,8 @@ export class Runner {
   slots = (app: string): number => slotsFor(app, this.#running, this.#jobs.values());
 
   /**
-   * Registers a task before it is accepted. As soon as the task is in the store, it can start together with waiting
-   * tasks, even before its acceptance returns.
+   * Registers a task before the store accepts the task, because the task can start before the promise of `acceptance`
+   * resolves. This happens if the runner starts waiting tasks when the task is already in the store.
    */
   async accept(work: Work, acceptance: () => Promise<Accepted>): Promise<Accepted> {
     let finish: Job['finish'] = () => undefined;
@@ -122,8 +125,8 @@ export class Runner {
       }
       return accepted;
     } catch (error) {
-      // The task may be in the store although no caller knows of it. Delete it there, so that the client can send the
-      // message again.
+      // The task may be in the store, although no caller knows of the task. Remember the task, so that the runner
+      // deletes this task from the store. The client can then send the message again.
       if (isUnavailable(error)) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
       throw error;
     } finally {
@@ -173,7 +176,7 @@ export class Runner {
 
   async #startWaiting(): Promise<void> {
     const waiting = waitingApps(this.#jobs.values());
-    // The app that has started tasks last comes last. Otherwise the first app would take every free slot.
+    // The app that started tasks most recently gets its turn last. Otherwise the first app would take every free slot.
     this.#served = this.#served.filter((app) => waiting.has(app));
     for (const app of new Set([...waiting.keys()].filter((one) => !this.#served.includes(one)).concat(this.#served))) {
       let started = 0;
@@ -240,7 +243,7 @@ export class Runner {
   /** Stores the end of a task. Tries again until the lease of the task can have expired. */
   async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
-    // A task that was dropped has already ended, so its end need not be stored.
+    // A dropped task has already ended, so the runner does not store its end.
     while (this.#jobs.has(job.id)) {
       try {
         return await this.#options.batches.end(job.authority, job.id, end);

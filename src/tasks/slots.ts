@@ -3,7 +3,7 @@ import type { Authority } from '../core/authority.ts';
 export interface Held {
   readonly authority: Authority;
   readonly state: 'accepting' | 'waiting' | 'running';
-  /** True when the task starts as soon as it is accepted. A slot is reserved for it. */
+  /** True when the task starts as soon as it is accepted. A slot is reserved for the task. */
   readonly starts: boolean;
 }
 

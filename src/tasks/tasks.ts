@@ -43,9 +43,7 @@ export interface Task {
   readonly expiresAt: Date;
   /** Why the task has failed: a failure code, `artifact_too_large` or `interrupted`. `null` if it has not failed. */
   readonly failure: string | null;
-  /**
-   * The result of a completed task. `undefined` if the reader did not ask for it, or has other rights than the sender.
-   */
+  /** The result of a completed task, if the reader asked for the result and has the same rights as the sender. */
   readonly artifact: unknown;
 }
 
@@ -79,8 +77,8 @@ export class MessageIdConflict extends Error {
 }
 
 /**
- * The A2A tasks. The caller keeps the proof of every statement. Methods throw only a Failure, a MessageIdConflict, or a
- * StaleAuthority when the loaded authority is outdated.
+ * The operations on A2A tasks. The caller keeps the proof of every statement. The methods throw only three errors: a
+ * Failure, a MessageIdConflict, or a StaleAuthority when the loaded authority is outdated.
  */
 export interface Tasks {
   /**
@@ -144,7 +142,7 @@ export function openTasks(options: TasksOptions): Tasks {
       if (!runner.room(authority.appId)) throw new Failure('service_unavailable', { retryAfter: 1 });
       paid = await corridor.charge(authority, COST);
     } catch (error) {
-      // A message that was sent before needs no memory and no quota. So look for its task.
+      // If the message was sent before, find its task. This task needs no memory and no quota.
       const found = await caller.take(findTask({ db, authority }, { message, fingerprint }));
       if (!found) throw error;
       return { accepted: found, paid: 0 };
@@ -192,8 +190,8 @@ export function openTasks(options: TasksOptions): Tasks {
     const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
-    // The statement that stored the result has proved the token of the task. So a caller with that token needs no new
-    // proof. A caller with another token needs one.
+    // The statement that stored the result has proved the token of the task, so a caller with this token needs no new
+    // proof.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf(end.row, end.authority, end.body);
     }
@@ -280,7 +278,7 @@ const askable = (id: string): string => (/^task_[a-f0-9]{32}$/.test(id) ? id : '
 
 const grantsKnown = new WeakMap<Authority, Buffer>();
 
-/** SHA-256 of all permissions of an authority to see data. The token and the revision are not part of it. */
+/** SHA-256 of everything that an authority may see. The digest does not depend on the token or the revision. */
 function grantsOf(authority: Authority): Buffer {
   const known = grantsKnown.get(authority);
   if (known) return known;
@@ -297,7 +295,7 @@ function grantsOf(authority: Authority): Buffer {
   return digest;
 }
 
-/** The task as an authority may see it. If `row` has no artifact, `body` is the result of the run. */
+/** The task as an authority may see it. If `row` has no artifact, the artifact is `body`, the result of the run. */
 function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
   const { id, contextId, skill, state, stateAt, expiresAt, failure, grants } = row;
   // Another token of the same credential may have no access to the website of the task.
@@ -312,7 +310,7 @@ function websiteOf(skill: Skill, input: Readonly<Record<string, unknown>>): stri
     const value = input[name];
     if (typeof value !== 'string') continue;
     if (name === 'website_id') return value;
-    // zod declares the members of an object only by its core interface.
+    // The cast is needed, because zod types the members of an object only with its core interface.
     if (idKind(schema as Parameters<typeof idKind>[0])) return parseId(value)?.website ?? null;
   }
   return null;

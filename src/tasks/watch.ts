@@ -3,7 +3,8 @@ import type { Database } from '../store/driver/postgres.ts';
 import { endedTasks } from '../store/tasks/tasks.ts';
 
 /**
- * Milliseconds between two queries. If another process has ended a task, its caller learns of the end within this time.
+ * Milliseconds between two queries. If a task ends in another process, the waiting caller learns of the end within this
+ * time.
  */
 const EVERY = 250;
 

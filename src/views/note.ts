@@ -20,9 +20,9 @@ export const NoteView = f.defineView({
   id: 'plain',
   weight: 'n.text',
   within: {
-    // The notes of a visitor include notes on other visitors of the website that share an active contact with this
-    // visitor. The subquery does not depend on the row of the note. So the subquery runs once, and an index finds the
-    // notes.
+    // The notes of a visitor include notes on other visitors of the website, if the other visitors share an active
+    // contact with this visitor. The subquery does not depend on the row of the note. So the subquery runs once, and an
+    // index finds the notes.
     Visitor: (id, { tenant, site }) => sql`n.visitor_id = ANY (ARRAY(
       SELECT ${id}::bigint UNION
       SELECT other.visitor_id FROM platform.visitor_contact mine

@@ -56,8 +56,8 @@ const meta = z.strictObject({
       content_derived_measures: z
         .boolean()
         .describe('True if the credential may see figures that come from message content.'),
-      language_labels: z.boolean().describe('True if the credential may see the series named language.'),
-      operator_labels: z.boolean().describe('True if the credential may see the series named operators.'),
+      language_labels: z.boolean().describe('True if the credential may see the series `language`.'),
+      operator_labels: z.boolean().describe('True if the credential may see the series `operators`.'),
     })
     .describe('Groups of figures that the credential may see.'),
   withheld: z

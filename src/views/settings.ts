@@ -11,7 +11,10 @@ export const SettingsPath = z
   .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/)
   .describe('Settings path: /ai/features, or /ai/features/{feature_id} for one item.');
 
-/** Returns the feature id in a settings path. `undefined` means the whole area. Other websites are not found. */
+/**
+ * Returns the feature id in a settings path. `undefined` means that the path names all features. Throws `not_found` if
+ * the feature belongs to another website.
+ */
 export function itemOf(path: string, websiteId: string): string | undefined {
   if (path === AREA) return undefined;
   const id = path.slice(AREA.length + 1);

@@ -28,7 +28,7 @@ const SETTINGS = {
   shared_buffers: '32MB',
   max_connections: '60',
   wal_keep_size: '256MB',
-  // A returning replica must ask for the log again at once.
+  // After a restart, a replica must soon ask for the log again.
   wal_retrieve_retry_interval: '100ms',
   log_min_messages: 'fatal',
 };

@@ -10,7 +10,9 @@ export interface ContractOperation {
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly Flag[];
   readonly unrestricted: boolean;
-  /** none: every credential may call the operation. refused: a token from a person's consent may not. */
+  /**
+   * none: every credential may call the operation. refused: a token from a person's consent may not call the operation.
+   */
   readonly consent: 'none' | 'refused';
   readonly author: boolean;
   readonly key: 'required' | 'optional' | 'none';

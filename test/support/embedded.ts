@@ -134,8 +134,8 @@ export class Bench {
   }
 
   /**
-   * Creates a folder like an npm installation without scripts: the module, and a package whose libraries are not
-   * linked.
+   * Creates a folder like an npm installation whose install scripts did not run. The folder contains the module, and a
+   * PostgreSQL package without the links to its libraries.
    */
   installation(name: string, mode: number): { built: string; native: string } {
     const built = join(this.base, name);

@@ -233,8 +233,8 @@ export function shuffled<T>(list: readonly T[], seed: number): T[] {
 export const temporary = (): string => mkdtempSync(join(tmpdir(), 'import-'));
 
 /**
- * Compiles the importer for child processes that a test kills. Returns the path of the script. The script's arguments
- * are a target as JSON and a file.
+ * Compiles the importer for child processes that a test kills. Returns the path of the script. The script takes two
+ * arguments: a target as JSON, and a file.
  */
 export function compileImporter(folder: string): string {
   const project = resolve(import.meta.dirname, '../..');

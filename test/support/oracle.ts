@@ -75,7 +75,7 @@ export function compileAnswers(document: object): number {
 }
 
 function compile(document: object, ajv: Ajv2020): Operation[] {
-  const { paths } = document as { paths: Record<string, Record<string, { responses: Responses }>> }; // the gateway's own OpenAPI document
+  const { paths } = document as { paths: Record<string, Record<string, { responses: Responses }>> }; // the cast is sound, because this is the gateway's own OpenAPI document
   return Object.entries(paths).map(([path, methods]) => ({
     path,
     pattern: new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`),

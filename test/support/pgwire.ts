@@ -2,8 +2,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
  * A proxy in front of PostgreSQL that reads the wire protocol (version 3). A test can cut, hold or lose exactly one
- * message, without a hook in the product. The proxy refuses TLS ('N') and does not support COPY, because the gateway
- * uses neither here.
+ * message, without a hook in the product. The proxy refuses TLS ('N') and does not support COPY, because these tests
+ * use no TLS and no COPY.
  *
  * An exchange is everything that a client sends up to its Sync (or one simple Query), and the server's answer up to
  * ReadyForQuery. The SQL text of the Query or of the prepared statement identifies the exchange.
@@ -63,7 +63,10 @@ export interface Seen {
   forwarded: boolean;
 }
 
-/** The message types of each side in their order, for example PDHBES and 1tn2CZ. */
+/**
+ * The type bytes of the messages that each side sent, in their order. For example, PDHBES from the client and 1tn2CZ
+ * from the server.
+ */
 export type Messages = Readonly<Record<Side, string>>;
 
 export interface WireProxy {
@@ -253,7 +256,8 @@ export async function openProxy(target: { host: string; port: number }): Promise
       if (when) struck[when].push(trap);
       if (plan.at !== 'after-sync' || plan.action === 'forward' || side === 'frontend') continue;
       if (!/[BQ]/.test(exchange.frontend)) continue;
-      taken.add(id); // the client loses the whole answer, even when another plan also injects a fault into this exchange
+      // The client loses the whole answer. Another plan can still inject a fault into the same exchange.
+      taken.add(id);
       lost = true;
     }
     for (const trap of struck.before) await strike(trap, link, seen);
@@ -283,7 +287,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
   const listener = createServer({ noDelay: true, allowHalfOpen: true }, async (client) => {
     clients.add(client);
     client.once('close', () => clients.delete(client));
-    client.on('error', () => undefined); // the loop that forwards the messages of this socket notices its end
+    client.on('error', () => undefined); // the loop that forwards the messages of this socket notices the end of the socket
     await gate;
     const { host, port } = target;
     const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect({ host, port, noDelay: true });
@@ -295,7 +299,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
     links.delete(link);
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const { port } = listener.address() as AddressInfo; // a TCP listener has an AddressInfo
+  const { port } = listener.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
 
   return {
     host: '127.0.0.1',

@@ -28,9 +28,9 @@ declare module 'vitest' {
 export const DEMO_NOW = '2026-11-15T12:00:00.000Z';
 
 /**
- * Starts one PostgreSQL in its own folder for the whole run: the embedded one, or with TEST_POSTGRES=path the one on
- * PATH. Test files clone one of two template databases. `empty_template` has only the schema, and `demo_template` also
- * has the demo's data.
+ * Starts one PostgreSQL server in its own folder for the whole run. The server comes from the embedded package, or from
+ * PATH if TEST_POSTGRES is `path`. Test files clone one of two template databases. `empty_template` has only the
+ * schema, and `demo_template` also has the demo's data.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = scratch('test');

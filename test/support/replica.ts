@@ -8,8 +8,8 @@ import { afterAll } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 
 /**
- * Replicas of the gateway: real processes (`dist/src/main.js serve`) that tests kill and stop. Replicas that a test
- * leaves behind end after the test file, or with the worker.
+ * Replicas of the gateway: real processes (`dist/src/main.js serve`) that tests kill and stop. If a test leaves a
+ * replica behind, the replica is killed after the test file or when the test worker exits.
  */
 export interface Replica {
   readonly url: string;

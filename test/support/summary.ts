@@ -9,7 +9,8 @@ export interface Shown {
   readonly doubles?: number;
   readonly missed?: number;
   /**
-   * The number of defects that the test plants, from its option `meta`. The test passes only when it finds all of them.
+   * The number of defects that the test plants, from the test's option `meta`. The test passes only when it finds all
+   * these defects.
    */
   readonly planted?: number;
 }

@@ -1,6 +1,6 @@
 /**
- * Limits for one client (WS-04), counting frames, pings and pongs together. BURST: the most at once. RATE: the most per
- * second over a longer time.
+ * The limits for the frames of one client (WS-04). Pings and pongs count as frames. A client can send BURST frames at
+ * once. Over a longer time, the client can send RATE frames per second.
  */
 const BURST = 100;
 const RATE = 20;

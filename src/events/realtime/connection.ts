@@ -64,8 +64,8 @@ export class Connection implements Watched {
   }
 
   /**
-   * Handles a ping or a pong of the WebSocket protocol. It counts against the client's limit of frames, unless it is a
-   * pong that answers a ping of the gateway.
+   * Handles a ping or a pong of the WebSocket protocol. A pong that answers a ping of the gateway does not count
+   * against the client's limit of frames. Every other ping or pong counts.
    */
   heard(what: 'ping' | 'pong'): void {
     this.#pulse.heard();
@@ -177,10 +177,7 @@ export class Connection implements Watched {
     this.#attached.delete(subscription);
   }
 
-  /**
-   * Reads receipts until a page is sent or the journal has no more receipts. Does nothing while a page waits for its
-   * acknowledgement.
-   */
+  /** Reads and sends the next page. Does nothing while an earlier page waits for its acknowledgement. */
   async #read(attachment: Attachment): Promise<void> {
     attachment.news = true;
     if (attachment.reading || attachment.open || attachment.retryAt !== undefined) return;
@@ -220,8 +217,8 @@ export class Connection implements Watched {
       return;
     }
     if (attachment.open?.cursor !== cursor) {
-      // A repeated acknowledgement is harmless. A cursor that is neither open nor acknowledged was never sent for this
-      // subscription.
+      // A client can repeat its last acknowledgement. For any other cursor, the gateway closes the socket, because no
+      // sent page with this cursor waits for an acknowledgement.
       if (attachment.acked === cursor) this.#send({ type: 'acked', subscription_id: subscription, cursor });
       else this.close('policy');
       return;
@@ -232,8 +229,7 @@ export class Connection implements Watched {
       const { revision } = attachment;
       const stored = await this.#start.pages.ack(this.#authority, { ...this.#held, subscription, revision, cursor });
       if (this.#stale(attachment)) return;
-      // The session has ended or belongs to another socket, so nothing was stored. The next check of the sessions
-      // closes this socket.
+      // Nothing was stored, because the session has ended or belongs to another socket.
       if (!stored) return;
       attachment.acked = cursor;
       attachment.open = undefined;
@@ -270,10 +266,7 @@ export class Connection implements Watched {
     this.close(lost ?? (code === 'authority_changed' ? 'authority' : 'unavailable'));
   }
 
-  /**
-   * Runs work under the authority that was loaded last. If a statement finds this authority stale, loads the current
-   * authority and repeats the work.
-   */
+  /** Runs work. If a statement finds the authority stale, loads the current authority and repeats the work. */
   async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -301,9 +294,7 @@ export class Connection implements Watched {
     return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
-  /**
-   * Counts one frame, ping or pong of the client. If the client has sent too many, closes the socket and returns false.
-   */
+  /** Counts one frame, ping or pong. If the client has sent too many, closes the socket and returns false. */
   #spend(): boolean {
     if (this.#allowance.spend()) return true;
     this.close('flood');

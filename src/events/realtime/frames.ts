@@ -41,7 +41,7 @@ export type ServerFrame =
       readonly type: 'paused';
       readonly subscription_id: string;
       readonly code: 'event_family_paused';
-      /** After this many seconds at the latest, the gateway tries again to read. */
+      /** The gateway tries to read the next page again after at most this many seconds. */
       readonly retry_after: number;
     }
   | {

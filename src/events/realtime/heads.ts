@@ -14,16 +14,17 @@ type Watcher = (website: string, position: number) => void;
 
 const CHANNEL = 'gateway_journal';
 /**
- * After a notification, the last positions are read at once, and again after this many milliseconds. A journal sends at
- * most one notification in 25 ms for each website. So there may be no notification for a later receipt.
+ * After a notification, the last positions are read at once, and again after this many milliseconds. The second read is
+ * needed, because a journal sends at most one notification in 25 ms for each website. Receipts that follow within 25 ms
+ * can have no notification.
  */
 const AGAIN = 30;
 const UNKNOWN = -1;
 
 /**
  * Follows the heads (last positions) of all journals that this process streams. One statement reads all heads. The
- * statement runs after each notification, and every `every` milliseconds because a notification can get lost. Without
- * watchers, it does not run.
+ * statement runs after each notification. The statement also runs every `every` milliseconds, because a notification
+ * can get lost. The statement does not run while nobody watches a journal.
  */
 export class Heads {
   readonly #options: HeadsOptions;

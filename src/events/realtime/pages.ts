@@ -28,14 +28,17 @@ export interface PagesOptions extends HeadsOptions {
 }
 
 /**
- * How many reads for sockets run at the same time. The number is low, so that the other calls of the process are not
- * delayed. One app can use all of these reads but one.
+ * The largest number of reads for sockets that run at the same time. The number is low, so that the other calls of the
+ * process are not delayed. The limit for one app is this number minus one.
  */
 const TOGETHER = 4;
 const ACKS = 200;
 /** The largest number of waiting acknowledgements of one app. Each stream has at most one. */
 const WAITING = 4_096;
-/** Milliseconds that an acknowledgement can wait while no statement for acknowledgements ends. */
+/**
+ * Milliseconds that an acknowledgement waits for its turn. The gateway refuses the acknowledgement if no statement for
+ * acknowledgements has ended in this time.
+ */
 const PATIENCE = 3_000;
 const PAGE = 100;
 
@@ -120,8 +123,8 @@ export class Pages {
       const reader = { wanted, resolve, reject };
       const key = keyOf(authority, page);
       const waiting = this.#waiting.get(key);
-      // The read of a page is dropped when no waiting caller wants the page any more. A new caller must not join such a
-      // read.
+      // The read of a page is dropped when no waiting caller wants the page any more. A new caller must not join a
+      // dropped read.
       if (waiting?.some((one) => one.wanted())) {
         waiting.push(reader);
         return;
@@ -134,7 +137,7 @@ export class Pages {
       const wantedStill = (): boolean => readers.some((one) => one.wanted());
       const work = async (): Promise<void> => {
         // All watchers learn of a change in the same turn of the event loop, and ask for their pages in that turn. Wait
-        // for the end of the turn, so that they share one read.
+        // for the end of the turn, so that the watchers share one read.
         await Promise.resolve();
         close();
         await this.#together(authority, page, readers);
@@ -188,8 +191,8 @@ export class Pages {
   }
 
   /**
-   * Charges every waiting reader before the read. A reader gets the page when it has paid and still wants the page.
-   * When the page turns out to be free, readers that could not pay get it too.
+   * Charges every waiting reader before the read. A reader gets the page when the reader has paid and still wants the
+   * page. If the page is free, readers that could not pay also get the page.
    */
   async #together(authority: Authority, page: Page, readers: readonly Reader[]): Promise<void> {
     const asked = readers.filter(({ wanted }) => wanted());

@@ -114,7 +114,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   };
 
   const checks = new Rounds({ every: timings.check, round: check, onError });
-  // Timeouts of sockets have their own timer, so that a check of the sessions that hangs does not delay them.
+  // The timeouts of sockets have their own timer. A check of the sessions can hang, but the timeouts must not wait for
+  // this check.
   const ticks = setInterval(() => {
     const now = performance.now();
     for (const connection of [...connections]) {

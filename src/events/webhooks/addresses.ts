@@ -25,7 +25,8 @@ const SPECIAL_V4: readonly (readonly [network: string, prefix: number])[] = [
 
 const special = new BlockList();
 for (const [network, prefix] of SPECIAL_V4) special.addSubnet(network, prefix, 'ipv4');
-// Allow only IPv6 global unicast. Within it, refuse networks that carry IPv4 addresses and networks without hosts.
+// Allow only IPv6 addresses in the range for global unicast. Refuse the networks in this range that carry IPv4
+// addresses or have no hosts.
 const global = new BlockList();
 global.addSubnet('2000::', 3, 'ipv6');
 const SPECIAL_V6: readonly (readonly [network: string, prefix: number])[] = [
@@ -39,9 +40,9 @@ const SPECIAL_V6: readonly (readonly [network: string, prefix: number])[] = [
 for (const [network, prefix] of SPECIAL_V6) special.addSubnet(network, prefix, 'ipv6');
 
 /**
- * True when an address belongs to the public internet. Refuses an IPv6 address that contains an IPv4 address (mapped,
- * NAT64, 6to4, Teredo), because no receiver needs one. Also refuses an address with a zone, and a text that is no
- * address.
+ * True when an address belongs to the public internet. False for an IPv6 address that contains an IPv4 address (mapped,
+ * NAT64, 6to4, Teredo), because no receiver needs such an address. False for an address with a zone, and for a text
+ * that is no address.
  */
 export function isPublic(address: string): boolean {
   if (isIPv4(address)) return !special.check(address, 'ipv4');

@@ -25,22 +25,26 @@ export interface WebhooksOptions {
 }
 
 /**
- * Milliseconds between two searches for due deliveries. The waiting deliveries of a revoked credential are dropped
- * within a second.
+ * Milliseconds between two searches for due deliveries. The interval is short, because the waiting deliveries of a
+ * revoked credential must be dropped within a second.
  */
 const EVERY = 500;
 /**
- * After a notification, due deliveries are searched at once, and again after this many milliseconds. A journal sends at
- * most one notification in 25 ms for each website. So there may be no notification for a later receipt.
+ * After a notification, due deliveries are searched at once, and again after this many milliseconds. The second search
+ * is needed, because a journal sends at most one notification in 25 ms for each website. Receipts that follow within 25
+ * ms can have no notification.
  */
 const AGAIN = 30;
-/** If another statement has locked the endpoint, the outcome is written again after this many milliseconds. */
+/**
+ * If another statement has locked the endpoint, the process tries again to write the outcome after this many
+ * milliseconds.
+ */
 const HELD = 10;
 /** When the process stops, the process tries at most this many times to write the last outcomes. */
 const LAST = 50;
 /**
- * The longest time in milliseconds from the request for a lease to the use of the lease. An older lease is given back.
- * So if a delivery is revoked, the delivery can be sent only within this time.
+ * The longest time in milliseconds from the request for a lease to the use of the lease. The process gives an older
+ * lease back. So a delivery starts at most this long after the revocation of its credential.
  */
 const FRESH = 1_000;
 /** When the process stops, running attempts have this many milliseconds to end. */

@@ -19,14 +19,15 @@ const PORTS: readonly string[] = ['', '443', '8443'];
 const PRIVATE_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
 
 /**
- * Checks the URL of a receiver. Its IP addresses are checked later, when the host name is resolved. The URL parser
- * turns every notation of an IP address into the usual notation. For example, `127.1` becomes 127.0.0.1.
+ * Checks the URL of a receiver. The IP addresses of the host are checked later, when the host name is resolved. The URL
+ * parser turns every notation of an IP address into the usual notation. For example, `127.1` becomes 127.0.0.1.
  */
 export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver {
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text) || !URL.canParse(text))
     return { refused: 'The address of a receiver must be an https URL in ASCII.' };
   const url = new URL(text);
-  // The store saves the normalized URL. Percent-encoding can make it longer: one character can become three.
+  // Check the normalized URL, because the store saves this form. The normalized URL can be longer, because
+  // percent-encoding can turn one character into three.
   if (url.href.length > URL_MAX)
     return { refused: `The address of a receiver must have at most ${URL_MAX} characters.` };
   if (url.username + url.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {

@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 
 /**
- * Each delay is changed at random, by up to this share of the delay. So deliveries that failed together are not
- * repeated together.
+ * The largest random change of a delay, as a share of the delay. The change makes the delay shorter or longer. Without
+ * the change, deliveries that failed together would be repeated together.
  */
 const JITTER = 0.2;
 /** The longest Retry-After that the gateway respects, in seconds. */

@@ -17,7 +17,10 @@ export interface Attempt {
   /** The number of the attempt. The first attempt has the number 1. */
   readonly number: number;
   readonly test: boolean;
-  /** Since this time (Unix milliseconds), receipts for this receiver were lost. null if none was lost. */
+  /**
+   * The time since which receipts for this receiver have been lost, in Unix milliseconds. `null` means that no receipt
+   * was lost.
+   */
   readonly gapSince: number | null;
 }
 

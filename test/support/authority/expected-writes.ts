@@ -4,7 +4,7 @@ import { ALL_FLAGS, at, events, type Operation, SUBSCRIPTION } from './expected.
 export interface Write extends Operation {
   /** The body of a call that succeeds on a website with the disposition `settled`. */
   readonly body: (website: string) => Readonly<Record<string, unknown>>;
-  /** The MCP argument for the record that REST names in the path, and the prefix of the record's id. */
+  /** The name of the MCP argument for the record in the REST path, and the prefix of the record's id. */
   readonly subject?: readonly [argument: string, prefix: string];
   /** True when the credential must have an author: an operator in whose name it writes. */
   readonly author: boolean;

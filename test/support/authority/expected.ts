@@ -38,8 +38,8 @@ export interface Grants {
 export const FULL: Grants = { scopes: ALL_SCOPES, flags: ALL_FLAGS };
 
 /**
- * A grant that a member needs in addition to the grants of its operation. With `!`, the member exists only without this
- * grant.
+ * A grant that a member needs in addition to the grants of its operation. `!ai_execute` means that the member exists
+ * only without the grant `ai_execute`.
  */
 export type Need = Scope | Flag | '!ai_execute';
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
@@ -118,8 +118,8 @@ const EXECUTION: Members = { available: [], context_types: ['ai_execute'], reaso
 export interface Restricted {
   readonly dimension: Dimension;
   /**
-   * The permitted channels, teams or subsites, all by number. Number 1 contains conversations 1 and 3, and number 9
-   * contains none. An empty list permits nothing.
+   * The numbers of the permitted channels, teams or subsites. Each channel, team or subsite with number 1 contains
+   * conversations 1 and 3. Number 9 contains no conversation. An empty list permits nothing.
    */
   readonly ids: readonly number[];
 }
@@ -199,7 +199,7 @@ export interface Operation {
   readonly nulls?: Members;
   /** For a list: the prefix of the ids in its cursors. Empty when a cursor contains only a number. */
   readonly cursor?: string;
-  /** The stored texts that the answer shows. Absent: none. */
+  /** The stored texts that the answer shows. Absent if the answer shows no stored text. */
   readonly shows?: readonly Shown[];
   /** JSON pointers to the texts that visitors, contacts, operators or bots wrote. `*` stands for any index. */
   readonly outsiders?: readonly string[];
@@ -307,7 +307,7 @@ const guide = (name: string): Operation => ({
 });
 
 /**
- * The contract says of events and their subscriptions: all need the scopes website_read and event_read, and an
+ * By the contract, all operations on events and their subscriptions need the scopes website_read and event_read, and an
  * unrestricted credential.
  */
 export const events = {

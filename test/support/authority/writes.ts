@@ -76,7 +76,7 @@ export const callOver: Readonly<Record<Surface, (gateway: TestGateway, made: Mad
 };
 
 /**
- * Returns everything that a write can leave behind as one text: the number of rows, and all data that a disposition,
+ * Returns one text with everything that a write can leave behind: the number of rows, and all data that a disposition,
  * note or plan can change.
  */
 export async function tracesOf(sql: postgres.Sql): Promise<string> {

@@ -12,7 +12,8 @@ function majorOf(program: string): number {
 const SERVER = majorOf('postgres');
 
 /**
- * True when this is the long form and PATH has a PostgreSQL server and client programs at least as new as the server.
+ * True in the long form of the suite if PATH has a PostgreSQL server and its client programs. The server must have
+ * version 15 or newer. The client programs must not be older than the server.
  */
 export const hasClients =
   LONG && SERVER >= 15 && ['createdb', 'pg_dump', 'pg_restore'].every((program) => majorOf(program) >= SERVER);

@@ -1,6 +1,6 @@
 /**
  * A self-signed certificate for receiver.example and 127.0.0.1, valid until 2126. A client trusts this certificate only
- * when the test configures that.
+ * if the test configures this trust.
  */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdjUPgdtoUbSoYTCd

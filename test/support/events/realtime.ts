@@ -181,7 +181,10 @@ export class Raw {
     return Number(status);
   }
 
-  /** Waits until the socket closes. Returns the code of the received close frame, or undefined without such a frame. */
+  /**
+   * Waits until the socket closes. Returns the code of the received close frame, or undefined if no close frame has
+   * arrived.
+   */
   async closeCode(): Promise<number | undefined> {
     await Promise.race([this.ended, pause(10_000, undefined, { ref: false })]);
     let at = this.received.indexOf('\r\n\r\n') + 4;

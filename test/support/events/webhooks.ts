@@ -64,7 +64,7 @@ export async function openReceiver(first: Reply = answer(200)): Promise<Receiver
     connections++;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a TCP listener has an AddressInfo
+  const { port } = server.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
   return {
     url: `http://127.0.0.1:${port}/hook`,
     origin: `http://127.0.0.1:${port}`,

@@ -3,10 +3,11 @@ import postgres from 'postgres';
 
 /**
  * The writers of the F-09 test, in a separate program that a test can kill: `node journal-writer.mjs HOST PORT DATABASE
- * FIRST WRITERS ROAD [PACE]`. Each writer has its own connection and visitors and writes until it is stopped. Each
- * transaction is one script, so that the driver does not influence it. Every committed transaction records in
- * public.change which websites it changed. With ROAD `outside`, the program writes the receipts in a separate
- * transaction. The test must find this planted defect. PACE is the number of milliseconds between two transactions.
+ * FIRST WRITERS ROAD [PACE]`. Each writer has its own connection and its own visitors. Each writer writes until the
+ * program is stopped. Each transaction is one script, so that the driver does not influence the transaction. Every
+ * committed transaction records in public.change which websites the transaction changed. If ROAD is `outside`, the
+ * program writes the receipts in a separate transaction. The test must find this planted defect. PACE is the number of
+ * milliseconds between two transactions.
  */
 const [host = '', port = '', database = '', first = '', writers = '', road = '', pace = '0'] = process.argv.slice(2);
 const SITES = [1, 2, 3];

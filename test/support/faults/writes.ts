@@ -30,7 +30,9 @@ export type Told =
 export interface Trial {
   readonly key: string;
   readonly command: Command;
-  /** The value that identifies the command's effect in the store. Undefined when the command has no effect there. */
+  /**
+   * The value that identifies the command's effect in the store. Undefined when the command has no effect in the store.
+   */
   readonly mark: string | undefined;
   readonly told: Told[];
 }
@@ -163,7 +165,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
       const trial = {
         key: `key-${n}`,
         command: commands[tool],
-        mark: tool in mark ? mark[tool as keyof typeof mark] : undefined, // the `in` check guards this index
+        mark: tool in mark ? mark[tool as keyof typeof mark] : undefined, // the cast is sound, because `in` has checked the name
         told: [],
       };
       trials.push(trial);

@@ -9,7 +9,7 @@ export interface Reply {
   /** The body of a success as text. Over MCP, this body lies inside the result. */
   readonly text: string;
   readonly operationId: string | undefined;
-  /** True when the gateway repeats a stored answer. Only REST shows this. */
+  /** True when the gateway repeats a stored answer. Always false for MCP, because only REST answers show this. */
   readonly replayed: boolean;
   readonly retryAfter: number | undefined;
   readonly raw: string;

@@ -183,7 +183,7 @@ export async function orphans({ sql }: TestDatabase): Promise<object[]> {
 export async function startProcess(options: ReplicaOptions): Promise<Replica> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo; // a TCP listener has an AddressInfo
+  const { port } = probe.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
   await new Promise((resolve) => probe.close(resolve));
   const env = { ...options.env, PORT: String(port), GATEWAY_BASE_URL: BASE_URL };
   return { ...(await startReplica({ ...options, env })), url: `http://127.0.0.1:${port}` };

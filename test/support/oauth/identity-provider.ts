@@ -69,10 +69,10 @@ export async function openTestProvider(
         client_id: test.clientId,
         client_secret: test.clientSecret,
         redirect_uris: [...redirectUris],
-        token_endpoint_auth_method: authMethod as 'client_secret_basic', // the library knows this name
+        token_endpoint_auth_method: authMethod as 'client_secret_basic', // the cast is sound, because the library supports each method that a test names
       },
     ],
-    clientAuthMethods: [authMethod as 'client_secret_basic'], // the library knows this name
+    clientAuthMethods: [authMethod as 'client_secret_basic'], // the cast is sound, because the library supports each method that a test names
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }] },
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     cookies: { keys: [randomBytes(16).toString('hex')] },
@@ -135,7 +135,7 @@ function hold(response: ServerResponse, change: (text: string) => { status: numb
     if (status !== undefined) response.statusCode = status;
     response.setHeader('Content-Length', Buffer.byteLength(body));
     return end(body);
-  }) as typeof response.end; // the provider uses only this overload
+  }) as typeof response.end; // the cast is sound, because the provider calls `end` only in this form
 }
 
 export interface Page {

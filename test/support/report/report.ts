@@ -22,7 +22,7 @@ export const EVERYTHING = {
 };
 type Grants = typeof EVERYTHING;
 
-/** A store with seed data whose clock the test sets, and functions that run the report on this store. */
+/** A store with seed data, and functions that run the report on this store. The test sets the clock of the store. */
 export interface Reports {
   readonly db: Database;
   readonly tenant: string;
@@ -91,6 +91,6 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
   const writes = { write: undefined, perform: undefined };
   const body = await tool.handle({ input: tool.input.parse(input), authority, read, gateway, ...writes });
   expect(caller.proved).toBe(true);
-  const { data } = tool.output.parse(body) as { data: Report }; // the schema has just accepted this value
+  const { data } = tool.output.parse(body) as { data: Report }; // the cast is sound, because the schema has accepted this value
   return data;
 }

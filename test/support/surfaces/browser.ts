@@ -4,7 +4,7 @@ import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 
 /**
- * The tests remove these default switches of the browser package. The switches make the browser less strict than a
+ * The default switches of the browser package that the tests remove. The switches make the browser less strict than a
  * reader's browser, or put all pages into one process.
  */
 const UNWANTED = ['--disable-web-security', '--allow-running-insecure-content', '--single-process', '--no-zygote'];

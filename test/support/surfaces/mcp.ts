@@ -52,7 +52,7 @@ export async function post(
     'content-type': 'application/json',
     authorization: token === undefined ? undefined : `Bearer ${token}`,
     'mcp-protocol-version': version ?? undefined,
-    // By default, node:http sends the length of a body that it gets as a whole.
+    // By default, node:http sends the length of a body that it gets in one piece. For chunks, set Transfer-Encoding.
     ...(chunked && { 'transfer-encoding': 'chunked' }),
     ...(!chunked && body !== undefined && { 'content-length': String(Buffer.byteLength(body)) }),
     ...options.headers,

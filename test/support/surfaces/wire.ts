@@ -6,7 +6,8 @@ import type { AskOptions, TestGateway } from '../gateway.ts';
 export const WEB = 'web_1_1';
 
 /**
- * Everything that a server sent on one connection, until it closed the connection or `patience` milliseconds passed.
+ * Everything that a server sent on one connection, until the server closed the connection or `patience` milliseconds
+ * passed.
  */
 export interface Exchange {
   readonly text: string;
@@ -50,7 +51,7 @@ export function raw(
   });
 }
 
-/** Parses the single HTTP answer in a text. Throws when the text has no answer, or several. */
+/** Parses the single HTTP answer in a text. Throws when the text has no answer, or several answers. */
 export function parse(text: string): { status: number; headers: Map<string, string>; body: string } {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');
