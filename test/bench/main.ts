@@ -57,8 +57,8 @@ const print = (line: string): void => {
 let turn = 0;
 
 /**
- * One kind of request. A target with a `body` is a POST to the MCP endpoint. A target with `writes` sends these writes
- * one after the other, each with a new key.
+ * One kind of request. With a `body`, the request is a POST to the MCP endpoint. With `writes`, the bench sends these
+ * writes one after the other, each with a new idempotency key.
  */
 interface Target {
   readonly port: number;
@@ -94,8 +94,8 @@ async function shoot(
     ...(writes && {
       requests: [
         {
-          // Choose a website at random for each write, as real callers do. If the connections went through the websites
-          // in the same order, all would write on one website at a time.
+          // Choose a website at random for each write, as real callers do. If all connections went through the websites
+          // in the same order, they would all write on the same website at the same time.
           setupRequest: (request) => ({
             ...request,
             path: writes[randomInt(writes.length)] ?? path,

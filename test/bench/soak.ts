@@ -29,9 +29,9 @@ const SOCKETS = 10;
 /** Each installation may start 100 tasks in 15 minutes, so 400 installations are enough for a long run. */
 const INSTALLATIONS = 400;
 /**
- * Seconds at full speed. WARM_UP comes before the measurement, because the memory of the gateway grows for two minutes.
- * CAPACITY is the time in which the highest rate is measured. CAPACITY must be long, because the memory of this machine
- * is a quarter slower in some seconds.
+ * Both times are seconds at full speed. WARM_UP comes before the measurement, because the gateway's use of memory grows
+ * for two minutes. CAPACITY is the time in which the highest rate is measured. CAPACITY must be long, because the
+ * memory of this machine is a quarter slower during some seconds.
  */
 const WARM_UP = 90;
 const CAPACITY = 30;

@@ -143,8 +143,8 @@ async function heldApart(): Promise<void> {
 const ours = (file: string): void => expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
 
 /**
- * Some commands need two functions around them. The first does what the document only says in words. The second checks
- * the result of the command.
+ * Each entry is a command of the documents with a function before it and a function after it. The first function does
+ * what the document only says in words. The second function checks the result of the command.
  */
 const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, after: () => Promise<void>])[] = [
   [/^set -a/, async () => writeFileSync(join(folder, 'gateway.env'), fileOf(settings())), nothing],

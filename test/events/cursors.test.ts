@@ -81,7 +81,8 @@ describe('cursors', () => {
       spellings.map((one) => Buffer.from(one.split('.')[1] ?? '', 'base64url').equals(Buffer.from(mac, 'base64url'))),
     ).toEqual([true, true, true]);
     mutations.push(...spellings, cursor.replaceAll('-', '+').replaceAll('_', '/').replace(/^/, ' '));
-    // Keys that the gateway does not have sign these cursors. One of the foreign keys has the key id of a real key.
+    // These cursors are signed with keys that the gateway does not have. One of these foreign keys has the key id of a
+    // real key.
     for (const kid of ['test', 'other'])
       mutations.push(writeCursor(new Keyring([{ kid, secret: randomBytes(32) }]), usual));
     const distinct = mutations.filter((one) => one !== cursor);

@@ -118,8 +118,8 @@ describe('two replicas', () => {
   const RACES = times(60, 200);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
-    // How many milliseconds a task usually takes on this machine. The test cancels a task earlier than that, while the
-    // task runs.
+    // The time in milliseconds that a task usually takes on this machine. The test cancels each task before this time
+    // is over, so that the task is still running.
     let usual = 8;
     for (let race = 0; race < RACES; race++) {
       if (race % 50 === 0) sender = await issue(database.sql, 1);

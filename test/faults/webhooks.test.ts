@@ -360,8 +360,8 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
     console.info(
       `F-11: a good receiver's p50 ${percentile(alone, 0.5)} ms and p95 ${p95} ms alone, ${percentile(beside, 0.5)} ms and ${besideP95} ms beside nine bad ones; memory ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
     );
-    // The gateway waits ten seconds for a receiver that hangs, and a good receiver must not wait with it. A smaller
-    // delay of the good receiver is only printed, because a busy machine causes such a delay too.
+    // The gateway waits ten seconds for a receiver that hangs. A good receiver must not wait these ten seconds. The
+    // test only prints a smaller delay of the good receiver, because a busy machine can also cause such a delay.
     expect(besideP95).toBeLessThan(1_000);
     expect(after).toBeLessThan(before + 100);
     expect(honeypot.connections()).toBe(0);

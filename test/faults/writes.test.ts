@@ -9,9 +9,9 @@ import { generator, pickFrom } from '../support/random.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * Tests the four writes under faults. However a process dies, a key has at most one effect, and an acknowledged write
- * is stored. All answers to a key are equal. At the end, the totals of the ledger of writes agree. The long form in
- * writes-long.ts injects faults at every point.
+ * Tests the four writes under faults. A key has at most one effect, in whatever way a process dies. The store keeps
+ * every acknowledged write. All answers to a key are equal. At the end, the totals of the ledger of writes agree. The
+ * long form in writes-long.ts injects faults at every point.
  */
 const MINUTES = Number(process.env['WRITES_MINUTES'] ?? 0);
 const SEED = Number(process.env['WRITES_SEED'] ?? 1);
@@ -35,8 +35,8 @@ const pick = <T>(list: readonly T[]): T => pickFrom(list, random);
 const tool = (): WriteName => pick(WRITES);
 const site = (): 1 | 2 => (random() < 0.5 ? 1 : 2);
 /**
- * The points at which the test injects a fault. The short form leaves out the point after each message except the last
- * one, because it equals the point before the next message.
+ * The points at which the test injects a fault. The point after a message is the same as the point before the next
+ * message. The short form therefore leaves out all points after a message, except for the last message.
  */
 const points = (messages: Messages): Cut[] =>
   everyPoint(messages).filter(({ side, at, when }) => LONG || when === 'before' || at === messages[side].length);
@@ -156,7 +156,7 @@ describe('F-03 the connection is lost, the server lives', () => {
     timeout: LIMIT,
   }, async () => {
     const began = performance.now();
-    // With only one connection, a statement that runs again is already prepared.
+    // The replica has only one connection, so a statement that runs again is already prepared.
     const env = { GATEWAY_DB_CONNECTIONS: '1' };
     const replica = await startReplica({ databaseUrl: world.proxy.url(DATABASE), env });
     const from = (): string[] => [replica.url];

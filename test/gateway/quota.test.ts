@@ -429,7 +429,8 @@ describe('RL-05 a store that does not answer', () => {
     try {
       for (const path of [...paths, ...paths]) {
         const answer = await gateway.ask(path, { token });
-        // A gateway that can prove the authority can still spend a unit that it leased earlier.
+        // When only the statement for the quota fails, a call can still succeed with a unit that the gateway leased
+        // earlier.
         if (what.source === 'take_quota' && answer.status === 200) continue;
         expect([answer.status, answer.headers.get('retry-after')], path).toEqual([503, '1']);
         expect(answer.body.code).toMatch(/^(service|authority)_unavailable$/);

@@ -298,8 +298,7 @@ describe('subscriptions', () => {
 describe('limits and races', () => {
   it('twenty for an installation, however many ask at once on two gateways', async () => {
     const { token, installation } = await gateway.issue();
-    // The slow trigger delays every commit. Many requests have then counted the subscriptions before the first of them
-    // commits.
+    // The slow trigger delays every commit, so many requests count the subscriptions before the first request commits.
     await gateway.database.sql.unsafe(`
       CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END';
       CREATE TRIGGER slow BEFORE INSERT ON gateway.subscription FOR EACH ROW EXECUTE FUNCTION public.slow()`);

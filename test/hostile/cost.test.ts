@@ -45,7 +45,6 @@ describe('RL-01 the bytes of a body', () => {
     const { authority, left } = await call(corridor, app);
     await corridor.payFor(authority, bytes);
     expect(corridor.quotaOf(authority)?.remaining).toBe(left - units);
-    // The units that a process has leased go back to the bucket, so a call in another process sees them.
     expect((await call(corridor, app)).left).toBe(left - units - 1);
   });
 

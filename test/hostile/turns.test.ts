@@ -153,8 +153,8 @@ it('one app with many websites leaves a slot of the writers, and its turn, to ot
   await pause(50);
   const before = order.length;
   await add('victim', 1);
-  // If apps took no turns, about thirty items of the greedy app would run first. Two rounds of items are allowed,
-  // because a busy machine can start a second round.
+  // If apps took no turns, about thirty items of the greedy app would run first. The limit is two rounds of items,
+  // because a second round can start on a busy machine.
   expect(order.length - before).toBeLessThanOrEqual(2 * SLOTS);
   await Promise.all(all);
   expect(most).toBe(SLOTS - 1);

@@ -322,7 +322,8 @@ it('TN-01 every surface under every variant of authority answers as the tables s
       surfaces.set(surface, (surfaces.get(surface) ?? 0) + mine.length);
     }
   }
-  // Compare with the lists of the contract. This proves that the test covers every surface and every variant.
+  // The cases of this test must name every operation and every tool of the registry. They must also use every surface
+  // and every variant.
   const { operations, tools } = gateway.corridor.registry;
   expect(REST.map(({ name }) => name).sort()).toEqual(operations.map(({ name }) => name).sort());
   expect(TOOLS.map(({ name }) => name).sort()).toEqual(tools.map(({ name }) => name).sort());

@@ -250,7 +250,7 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
         for (const n of [0, 1]) await probe(n, one, holder, WHOLE);
         felt++;
       }
-      // Only writes use these grants, so their loss changes no read.
+      // Only writes use these grants. The loss of such a grant therefore changes no read.
       if (!['scope config_plan', 'scope visitor_notes_write', 'scope conversation_update'].includes(name))
         expect(concerned.length, name).toBeGreaterThan(0);
     }

@@ -389,7 +389,7 @@ describe('what a write shows', () => {
     await addDispositions(sql);
     const { token } = await other.issue({ authors: ['opr_1_1_1'], channels: [], teams: [] });
     const { token: whole } = await other.issue({ websites: [WEB], authors: ['opr_1_1_1'] });
-    /** All writes on records that exist or could exist, under keys that other callers have used. */
+    /** Two callers send the same writes under the same idempotency keys. Some of the records do not exist. */
     const transcript = async (round: number): Promise<string[]> => {
       const said: string[] = [];
       for (const bearer of [token, whole]) {

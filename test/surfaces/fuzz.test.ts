@@ -157,8 +157,8 @@ const sessions = new Map<string, string>();
 let lastTask = TASK;
 
 /**
- * Remembers a created realtime session. Plants the caller's subscription again after a request has deleted or replaced
- * it, because later requests need it.
+ * Remembers a created realtime session. When a request has deleted or replaced the caller's subscription, the function
+ * plants the subscription again, because later requests need it.
  */
 async function keep({ name }: Operation, surface: Surface, answer: Answer, asker: Holder | undefined): Promise<void> {
   if (!asker || !did(surface, answer)) return;
@@ -261,8 +261,8 @@ function conforms(method: string, path: string, answer: Answer): void {
 }
 
 /**
- * The status of an answer. A tool's result, a failed task or a JSON-RPC error can contain a status of its own. Then
- * returns the contained status.
+ * Returns the status of an answer. A tool's result, a failed task or a JSON-RPC error can contain a status of its own.
+ * Such a contained status is returned instead.
  */
 function toldBy({ status, body }: Answer): number {
   const { error, result } = Object(body);
@@ -348,8 +348,8 @@ type Named = readonly { readonly parameter?: string; readonly pointer?: string }
 const namesOf = (errors: Named | undefined): string[] =>
   (errors ?? []).map(({ parameter, pointer }) => parameter ?? pointer ?? '');
 /**
- * A refusal names missing members and not the object that lacks them. Names inside the expected name are therefore
- * right too.
+ * When a member is missing, the refusal names the member and not the object that lacks it. A name inside the expected
+ * name is therefore also correct.
  */
 const tells =
   (names: string) =>
@@ -722,8 +722,8 @@ it('whatever is asked, over every surface: documented answers, no 5xx, no leak, 
 });
 
 /**
- * Each surface gets its own planted defects, to prove that the test finds defects on every surface. The tool is the
- * same on all three.
+ * Each surface gets its own planted defects, to prove that the test finds defects on every surface. The defects are in
+ * the same tool on all three surfaces.
  */
 const PLANTED_IN = [
   ['REST', 'REST contact_get'],

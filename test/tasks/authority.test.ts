@@ -102,7 +102,7 @@ describe('A2-08 in the midst of a task', () => {
     const seen = { completed: 0, failed: 0, later: 0 };
     // The usual duration of a task on this machine in milliseconds. The test changes the authority while a task runs.
     let usual = 8;
-    // Each of the two outcomes must occur often enough. If one is too rare, run more rounds.
+    // Enough tasks must complete, and enough tasks must fail. If one outcome is too rare, run more rounds.
     for (let round = 0; round < 60 || (Math.min(seen.completed, seen.failed) <= 5 && round < 400); round++) {
       const [, change = ''] = CHANGES[round % CHANGES.length] ?? [];
       const sender = await world.issue();

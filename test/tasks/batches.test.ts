@@ -99,7 +99,7 @@ async function known(grant: Parameters<World['issue']>[0] = {}): Promise<Issued>
   return sender;
 }
 
-/** Thrown to roll back the transaction that holds a lock while `meanwhile` runs. */
+/** This error rolls back the transaction that holds a lock while `meanwhile` runs. */
 const UNDONE = new Error('undone');
 async function holding(text: string, meanwhile: () => Promise<unknown>): Promise<void> {
   await world.database.sql

@@ -533,7 +533,8 @@ describe('followed with the demo’s data', () => {
         { dataAccess: ['message_content', 'pii'] },
       ),
     ).toBe('not_permitted');
-    // The contacts guide says: without the flag for personal data, a search is refused and not empty.
+    // The contacts guide says: without the flag for personal data, the gateway refuses a search. The gateway does not
+    // answer with an empty list.
     expect(await tell('contacts_list', { website_id, query: 'A' }, { scopes, dataAccess: [] })).toBe('not_permitted');
     // The overview guide says: a guide outside the grants does not exist. The configuration guide says: a restricted
     // credential can search.

@@ -117,7 +117,8 @@ const HOSTS = [
 ];
 
 /**
- * URLs that the gateway refuses whatever their host is: because of the scheme, the port, the user name or the spelling.
+ * The gateway refuses these URLs for any host. The reason is the scheme, the port, the user name or the spelling of the
+ * URL.
  */
 const OTHERS = [
   'http://receiver.example/',

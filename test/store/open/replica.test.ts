@@ -34,8 +34,8 @@ let serving: Database;
 let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
 /**
- * The replica could not be reached at the start. This list holds whether the replica counted as current then, and the
- * log lines up to its arrival.
+ * The replica cannot be reached at the start. The first element of this list tells whether the replica counted as
+ * current at that time. The other elements are the log lines until the replica is reached.
  */
 const arrival: unknown[] = [];
 let corridor: Corridor;
@@ -61,8 +61,8 @@ beforeAll(async () => {
   [caller, other] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
   replica = await primary.replica();
   store = await open(replica.url('gateway'));
-  // The store checks its replica only every 10 s, which is too slow for the other tests. They use a second object,
-  // which checks the replica every 300 ms.
+  // The store checks its replica only every 10 s, which is too slow for the other tests. The other tests use
+  // `follower`, which checks the replica every 300 ms.
   await until(() => store.replica?.current() === true);
   target = { host: '127.0.0.1', port: 1 };
   proxy = await openProxy(target);

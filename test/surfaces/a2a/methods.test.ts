@@ -128,8 +128,8 @@ describe('SendMessage', () => {
     const first = (await send(params)).body.result.task;
     const again = (await send(params)).body.result.task;
     expect(again).toEqual(first);
-    // A message with a known id is a repetition when it describes the same work. The order of members is not important,
-    // and neither are members outside the work.
+    // A message with a known id is a repetition when it describes the same work. The order of the members is not
+    // important. Members that do not describe the work are not important.
     const { message } = params as { message: { messageId: string } };
     const reordered = {
       message: {

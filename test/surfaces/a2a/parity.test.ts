@@ -194,7 +194,7 @@ describe('artifacts', () => {
     let compared = 0;
     for (const grant of grants) {
       const { token } = await gateway.issue(grant);
-      // Use only some of the cases. The others are about dates and pages, which do not depend on the caller.
+      // Use only some of the cases. The other cases are about dates and pages, which do not depend on the caller.
       for (const twin of twins().filter((_, i) => [0, 4, 5, 11, 15, 18, 23].includes(i))) {
         ends.add(`${twin.skill} ${await compare(twin, token)}`);
         compared++;

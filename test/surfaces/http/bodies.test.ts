@@ -63,7 +63,7 @@ async function refused(write: Write, sending: Sending, code: string, named: read
   expect(places, where).toEqual(named);
   expect(answer.text, where).not.toContain(SENT);
   expect(answer.headers['x-gateway-operation-id'], where).toBeUndefined();
-  // This header is present because the refused request costs units like any other.
+  // A refused request costs units like any other request, so the answer has this header.
   expect(answer.headers['ratelimit'], where).toBeDefined();
   expect(await tracesOf(gateway.database.sql), where).toBe(before);
   await works(write, key, where);
@@ -327,8 +327,8 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
         body: got,
         text: said,
       } = await gateway.ask(write.url, { token, body, headers: { 'idempotency-key': freshKey() } });
-      // The length of the text is allowed. A disposition is refused for another reason, because no disposition has this
-      // value.
+      // The length of this text is allowed. A disposition with this text is still refused, because no disposition has
+      // this value.
       expect(status, said).toBe(name === 'conversation_disposition_set' ? 409 : 200);
       if (name === 'visitor_note_add') expect(got.data.note.text).toBe(text);
     }

@@ -291,8 +291,8 @@ describe('the SDK’s own client', () => {
             return text;
           };
           let answer = await once();
-          // Twenty writes and a hundred reads share two database connections. A write fails when it gets no connection
-          // within a second. Then send it again.
+          // Twenty writes and a hundred reads share two database connections. When a write gets no connection within a
+          // second, the write fails and the test sends it again.
           for (let more = 0; more < 10 && answer.includes('service_unavailable'); more++) {
             await pause(1_000);
             answer = await once();

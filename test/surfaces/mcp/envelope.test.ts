@@ -66,8 +66,8 @@ describe('MC-08 the size of a body', () => {
   });
 
   /**
-   * A client that sends "Expect: 100-continue" and waits for permission to send its body. It gives up when the final
-   * answer comes first.
+   * A client that sends "Expect: 100-continue" and waits for permission to send its body. The client gives up when the
+   * final answer comes first.
    */
   const hesitant = (
     body: string,
@@ -294,7 +294,7 @@ describe('MC-09 the envelope', () => {
       '{"jsonrpc":"2.0","method":"notifications/nothing"}',
       '{"jsonrpc":"2.0","method":"constructor"}',
       // A message without an id is a notification, even when its method is that of a request. The gateway neither runs
-      // nor answers it.
+      // nor answers a notification.
       '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"nothing"}}',
       '{"jsonrpc":"2.0","id":1,"result":{}}',
       '{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"x"}}',

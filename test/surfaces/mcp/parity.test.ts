@@ -251,8 +251,8 @@ describe('MC-12 one body on both surfaces', () => {
       const { token, credential } = await hold(grants, restricted);
       for (const _ of [1, 2]) await small.ask('/api/v1/context', { token });
       const judged = async (operation: Operation, command?: Command) => {
-        // Some parameters of a tool need more scopes than the tool. The list shows the tool without these scopes, so
-        // only the call can be refused.
+        // Some parameters of a tool need more scopes than the tool itself. A caller without these scopes still sees the
+        // tool in the list, so only the call can be refused.
         const listed = refusalOf(bare(operation), grants, restricted)?.code !== 'not_permitted';
         const url = pathOf(operation, webId(1, 1), receiptId(credential));
         const where = `${nameOf(operation)} ${name}`;
@@ -870,7 +870,7 @@ describe('MC-12 what people wrote is data', () => {
         }
         const found = await readAll(own, injection);
         for (const [tool, { outsiders }] of Object.entries(CONTRACT)) {
-          // A preview does not repeat the text word for word, so skip it here.
+          // A preview does not repeat the text word for word, so skip previews here.
           for (const pointer of outsiders.filter((one) => !/topics|\/content$|\/preview\//.test(one))) {
             expect(found.get(tool)?.get(pointer), `${tool} ${pointer}`).toContain(injection);
           }

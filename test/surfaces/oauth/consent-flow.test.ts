@@ -195,8 +195,8 @@ describe('CP-01: forms that are not the page’s own', () => {
       const [answer] = await Promise.all([context.waitForEvent('response', isConsent), trap.click('button')]);
       expect(answer.status(), target).toBe(400);
       const sent = await answer.request().allHeaders();
-      // For a form on the gateway's own site, the browser sends the session cookie. For a form on another site, it does
-      // not.
+      // The browser sends the session cookie with a form on the gateway's own site. The browser sends no session cookie
+      // with a form on another site.
       expect(sent['cookie'] === undefined, target).toBe(origin === STRANGERS[0]);
       expect(sent['sec-fetch-site'], target).toBe(origin === STRANGERS[0] ? 'cross-site' : 'same-site');
       await trap.close();
