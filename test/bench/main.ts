@@ -23,12 +23,13 @@ import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
 
 /**
- * `npm run bench` compares the gateway with hand-written peers. One run alternates between the two and prints medians
- * and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other machines too. `--
- * --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a million tombstones),
- * `pulls`, `journal`, `realtime` and `webhooks` add comparisons that do not run by default. `-- --scale` runs all of
- * these, and compares reads of 40 thousand messages with reads of 4 million. `-- --table` also prints the rows of the
- * table in docs/benchmarks.md. Every run writes a page with plots to dist/bench/report.html.
+ * `npm run bench` compares the gateway with hand-written peers. One run alternates between the gateway and a peer, and
+ * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
+ * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
+ * million tombstones), `pulls`, `journal`, `realtime` and `webhooks` add comparisons that do not run by default. `--
+ * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
+ * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
+ * dist/bench/report.html.
  */
 const ROUNDS = 5;
 const SECONDS = 2;

@@ -70,7 +70,7 @@ async function toldByEach(url: string): Promise<(number | undefined)[]> {
 
 /**
  * Checks the metrics while one of the two workers is missing. The series of the living worker must stay unchanged. No
- * series may replace those of the missing worker.
+ * other series may replace the series of the missing worker.
  */
 async function toldByTheRest(url: string, counts: readonly (number | undefined)[]): Promise<void> {
   await vi.waitFor(

@@ -32,7 +32,7 @@ const full: CursorState = {
     Array.from({ length: 50 }, (_, i) => [`web_${'9'.repeat(20)}_${'9'.repeat(17)}${i + 10}`, Number.MAX_SAFE_INTEGER]),
   ),
 };
-/** A cursor with few positions, so that it takes little time to try all its bits. */
+/** A cursor with few positions. A test of all bits of such a short cursor takes little time. */
 const usual: CursorState = { ...full, positions: new Map([...full.positions].slice(0, 8)) };
 
 describe('cursors', () => {
@@ -194,7 +194,7 @@ describe('cursors on the wire', () => {
     expect(bodies.size).toBe(1);
     expect([...bodies][0]).toContain('"errors":[{"parameter":"after","code":"invalid_cursor"}]');
     // This cursor has a valid signature and belongs to this reader, but names an older revision of the subscription.
-    // The refusal must say so.
+    // The refusal must name this reason.
     const older = await pull(gateway, token, mine.id, forged({ revision: 7 }));
     expect([older.status, older.body.code]).toEqual([409, 'revision_changed']);
     // Another credential of the same installation can read the subscription, but cannot use this credential's cursors.

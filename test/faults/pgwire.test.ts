@@ -27,7 +27,10 @@ let database: TestDatabase;
 let proxy: WireProxy;
 let db: Database;
 let key = 0;
-/** A pool cannot close while its connection does not answer. Therefore these pools are closed after the proxy. */
+/**
+ * A pool cannot close while its connection does not answer. Therefore the test closes the proxy first, and then these
+ * pools.
+ */
 const closing: Promise<void>[] = [];
 
 const INSERT = /INSERT INTO public\.scratch/;

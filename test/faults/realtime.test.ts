@@ -37,7 +37,7 @@ afterAll(async () => {
 const sql = (): postgres.Sql => gateway.database.sql;
 const KEYS = { GATEWAY_KEYS: `k:${Buffer.alloc(32, 7).toString('base64')}` };
 
-/** The database address for a replica. The host is a folder with a socket, so it must be encoded. */
+/** The database address for a replica. The host is the path of a folder with a socket, so the host must be encoded. */
 const address = (): string => {
   const { host, port, name } = gateway.database;
   return `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
@@ -229,7 +229,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
   const loud = await latencies(60);
   await pause(times(3_000, 8_000));
   const late = memory(replica);
-  // The clients go on until the gateway has cut more than ten of them. A slow machine needs up to a minute.
+  // The clients go on until the gateway has cut more than ten clients. A slow machine needs up to a minute.
   for (const end = performance.now() + 60_000; cut <= 10 && performance.now() < end; ) await pause(100);
   storms = false;
   await storming;

@@ -161,8 +161,8 @@ describe('F-12 a replica dies with five tasks WORKING and three in the line', ()
       return sent;
     });
     const began = performance.now();
-    // Send one more task to the living replica. All slots are in use, so it starts only when the gateway has ended the
-    // tasks of the killed replica.
+    // Send one more task to the living replica. All slots are in use. The task therefore starts only when the gateway
+    // has ended the tasks of the killed replica.
     const seventh = send(other, newMessage(), true);
     const replacement = start();
     for (const { id } of tasks) {

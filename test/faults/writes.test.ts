@@ -168,8 +168,8 @@ describe('F-03 the connection is lost, the server lives', () => {
     ];
     for (const name of WRITES) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        // There are several ways to lose the connection. The short form tries each way with one of the four writes, the
-        // long form with all four.
+        // There are several ways to lose the connection. The short form tries each way with one of the four writes. The
+        // long form tries each way with all four writes.
         if (!LONG && i % 4 !== WRITES.indexOf(name)) continue;
         for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);
@@ -247,8 +247,8 @@ describe('F-08 a replica that is stopped in the middle', () => {
 });
 
 /**
- * Clients send writes without a pause until `harm` has ended. Each client repeats a write until it has an answer.
- * `harm` gets the list of all writes.
+ * Clients send writes without a pause until `harm` has ended. Each client repeats a write until the client has an
+ * answer. `harm` gets the list of all writes.
  */
 async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 10, every = 120): Promise<Trial[]> {
   const made: Trial[] = [];

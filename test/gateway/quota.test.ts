@@ -40,8 +40,8 @@ interface Asking {
 }
 
 /**
- * Starts a gateway that has leased no units yet, as after a restart. It has no OpenAPI oracle, because checking the
- * answers would take most of the time.
+ * Starts a gateway that has leased no units yet, as after a restart. The gateway has no OpenAPI oracle, because
+ * checking the answers would take most of the time.
  */
 async function fresh(db: Database = database.db): Promise<Asking> {
   const corridor = await openGateway({
@@ -169,8 +169,8 @@ describe('RL-01 N and no more', () => {
     let accepted = 0;
     for (let restart = 0; restart < 8; restart++) accepted += (await flood([await fresh()], token, 5)).accepted;
     expect(accepted).toBeLessThanOrEqual(20);
-    // A gateway that stops loses the units that it holds, at most an eighth of the bucket. A restart must not create
-    // additional units.
+    // A gateway that stops loses the units that it holds. These are at most an eighth of the bucket. A restart must not
+    // create additional units.
     expect(accepted).toBeGreaterThanOrEqual(12);
   });
 });

@@ -246,7 +246,7 @@ describe('RL-02 tokens that a client mints', () => {
     const [one, two] = [await consent(), await consent()];
     let { refresh_token: refresh, access_token: access } = one.body;
     let used = '';
-    // A consent may make sixty requests a minute. The exchange of the code was the first of them.
+    // A consent may make sixty requests a minute. The exchange of the code was the first of these requests.
     for (let at = 1; at < RATE; at++) {
       used = refresh;
       const answer = await token(gateways[at % 2] ?? first(), client, refreshing(refresh));

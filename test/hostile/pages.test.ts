@@ -4,7 +4,7 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
  * The size of a page is limited in bytes, and a search reads only a limited number of rows for each page. When a client
- * follows the cursors, it must get every row exactly once.
+ * follows the cursors, the client must get every row exactly once.
  */
 let gateway: TestGateway;
 let token: string;

@@ -64,7 +64,7 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     expect((await signIn(email, PASSWORD, '127.0.0.10')).status).toBe(303);
     for (let at = 0; at < 5; at++) expect((await signIn(email, WRONG, '127.0.0.10')).status).toBe(403);
     expect((await signIn(email, PASSWORD, '127.0.0.10')).status).toBe(429);
-    // The address that was refused for this account can still sign in to other accounts.
+    // This address was refused for one account. The address can still sign in to other accounts.
     const other = await newPerson(gateway);
     expect((await signIn(other.email, PASSWORD, '127.0.0.12')).status).toBe(303);
     // Five more attempts have failed after the planted failures. Make all failures so old that they no longer count.

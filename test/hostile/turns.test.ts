@@ -218,8 +218,7 @@ it('an app has half of the places for tasks, whatever was dropped of what runs, 
   const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
   const half = RUNNING_HERE / 2;
   expect(slotsFor('a', [], [])).toBe(half);
-  // The app has sixteen slots. They are all in use by canceled tasks that still run, or by tasks that are being
-  // accepted.
+  // The app has sixteen slots. Canceled tasks that still run and tasks that are being accepted use all slots.
   expect(slotsFor('a', many(half, held('a', 'running')), [])).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting')))).toBe(half);

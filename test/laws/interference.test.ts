@@ -10,8 +10,8 @@ import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
 import { argumentsOf, rpc as mcp } from '../support/surfaces/mcp.ts';
 
 /**
- * Check TN-04: a credential gets byte for byte the same answers after data is added that it cannot see. The test sends
- * every request, adds data of other tenants, and sends every request again.
+ * Check TN-04: data that a credential cannot see does not change its answers by a single byte. The test sends every
+ * request, adds data of other tenants, and sends every request again.
  */
 let gateway: TestGateway;
 let world: World;

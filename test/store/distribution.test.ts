@@ -128,8 +128,8 @@ it('no function of the store touches a website’s table without tenant and site
   let touched = 0;
   for (const { name, source } of functions) {
     const { uses, without } = lacking(source, (table) => (table === 'organization' ? ['tenant'] : ['tenant', 'site']));
-    // gateway.truncate_captured is an exception. It appends receipts for a TRUNCATE, which affects every website, and
-    // the gateway never sends a TRUNCATE.
+    // gateway.truncate_captured is an exception. This function appends receipts for a TRUNCATE, which affects every
+    // website. The gateway never sends a TRUNCATE.
     if (name !== 'gateway.truncate_captured') expect(without, name).toEqual([]);
     touched += uses;
   }

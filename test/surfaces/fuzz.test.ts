@@ -125,8 +125,8 @@ function readLog(): void {
 }
 
 /**
- * One generated request. `names` is the parameter or member that the refusal must name. It is empty when the refusal
- * need not name any.
+ * One generated request. `names` is the parameter or member that the refusal must name. `names` is empty when the
+ * refusal need not name any place.
  */
 interface Shot {
   readonly who: Who;

@@ -149,7 +149,7 @@ describe('A2-06', () => {
 });
 
 describe('A2-07', () => {
-  /** Starts `n` tasks on the two replicas in turn. They do not end until the test releases them. */
+  /** Starts `n` tasks on the two replicas in turn. The tasks do not end until the test releases them. */
   async function fill({ skill }: Probe, sender: Issued, n: number): Promise<Task[]> {
     const tasks: Task[] = [];
     for (let i = 0; i < n; i++) {
@@ -341,7 +341,7 @@ describe('A2-07', () => {
       expect(await world.get(world.b, sender.token, id)).toMatchObject({ failure: 'interrupted', artifact: undefined });
     }
     expect(await waiting).toMatchObject({ state: 'completed' });
-    // The process wakes up after it has lost its leases. It must publish nothing.
+    // The process wakes up after it has lost its leases. The process must publish nothing.
     slow.release();
     await pause(200);
     expect(await states(tasks)).toBe('fffffff');

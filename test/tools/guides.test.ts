@@ -433,7 +433,7 @@ describe('followed with the demo’s data', () => {
     return outcome.body;
   };
 
-  /** Plants the subscription of the examples, and replaces the cursor in their values with a real cursor. */
+  /** Plants the subscription of the examples. Replaces the cursor in the values of the examples with a real cursor. */
   async function prepared(name: string, values: Record<string, unknown>): Promise<Record<string, unknown>> {
     const subscription = values['subscription_id'];
     if (typeof subscription !== 'string') return values;

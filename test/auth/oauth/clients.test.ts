@@ -95,7 +95,7 @@ async function visit(address: URL, choice: Choice = {}): Promise<URL> {
 }
 
 describe('oauth4webapi', () => {
-  // The loopback server has no TLS, so the test permits plain HTTP. All other settings of the library are its defaults.
+  // The loopback server has no TLS, so the test permits plain HTTP. The test changes no other setting of the library.
   const http = { [oauth.allowInsecureRequests]: true } as const;
 
   it('OU-05 discovers, has a token of its own, one by consent, refreshes it, revokes it', async () => {

@@ -31,7 +31,7 @@ import {
 } from '../../support/oauth/oauth.ts';
 
 /**
- * Two gateways that both keep the authority in memory. After the end of a token, both must refuse the very next
+ * Two gateways that both keep the authority in memory. After the end of a token, each gateway must refuse the very next
  * request.
  */
 let pair: Pair;

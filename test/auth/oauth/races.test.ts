@@ -42,7 +42,9 @@ import type { Replica } from '../../support/replica.ts';
 
 let database: TestDatabase;
 let proxy: WireProxy;
-/** A gateway in this process. Its only connection to the store goes through a proxy that can inject faults. */
+/**
+ * A gateway in this process. The gateway's only connection to the store goes through a proxy that can inject faults.
+ */
 let gateway: TestGateway;
 let direct: Database;
 

@@ -209,7 +209,8 @@ describe('bounds', () => {
     expect(await replay(id, { since, until: null })).toMatchObject({ refused: null });
     const before = await queued(database);
     expect(before).toBeGreaterThan(1_200);
-    // The replay has already queued some of the receipts. The queue must skip these and then queue the new receipts.
+    // The replay has already queued some of the receipts. The queue must skip these receipts and then queue the new
+    // receipts.
     await tell(database, 5, 'conversation.changed');
     for (let n = 0; n < 12; n++) await claim(1);
     expect(await queued(database)).toBe(before + 5);

@@ -21,7 +21,10 @@ import { type LedgerWorld, openWorld } from '../../support/ledger/world.ts';
 let world: LedgerWorld;
 let writer: Issued;
 let authority: Authority;
-/** A second gateway on the same store. `sent` lists the number of commands in each of its statements. */
+/**
+ * A second gateway on the same store. `sent` has one number for each statement: how many commands the statement
+ * contained.
+ */
 let watched: TestGateway;
 const sent: number[] = [];
 let db: Database;

@@ -116,8 +116,8 @@ it('a server without a connection to spare is asked seldom, and those that are t
   const failed = (error: unknown): void => void log.push(sqlState(error instanceof Error ? error.cause : error));
   for (let round = 0; round < 5; round++)
     await Promise.all(Array.from({ length: 12 }, () => db.read(sleep(0.02)).catch(failed)));
-  // The pool cannot open a second connection, because the server refuses it. The pool then sends the read again on its
-  // existing connection.
+  // The pool cannot open a second connection, because the server refuses new connections. The pool then sends the read
+  // again on its existing connection.
   expect(log).toEqual([]);
   expect(await backends()).toHaveLength(2);
 });

@@ -9,8 +9,8 @@ import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 
 /**
- * The garbage collector must be able to free the rows of a statement while they are young. Old rows stay until a major
- * collection, which delays all requests.
+ * The garbage collector must be able to free the rows of a statement while the rows are young. Old rows stay until a
+ * major collection, which delays all requests.
  */
 let database: TestDatabase;
 beforeAll(async () => {

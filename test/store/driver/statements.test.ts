@@ -56,8 +56,8 @@ afterAll(async () => {
 });
 
 /**
- * Each of the 20 websites gets 10,000 messages. It also gets 1,000 rows of each other kind: conversations, contacts,
- * visitors, files, notes and results.
+ * Each of the 20 websites gets 10,000 messages. Each website also gets 1,000 rows of each other kind: conversations,
+ * contacts, visitors, files, notes and results.
  */
 async function fill(sql: postgres.Sql): Promise<void> {
   const sites = sql`generate_series(1, ${SITES}::bigint) AS site`;
@@ -244,8 +244,8 @@ describe('TN-06 every write', () => {
       const { own } = await written(write, token);
       const [{ text, values } = expect.fail('no statement')] = own;
       const costs: number[] = [];
-      // Each run has a new operation id, because a repeated id would be a replay. The first runs cost more, because
-      // they also read the system catalogue.
+      // Each run has a new operation id, because a repeated id would be a replay. The first runs cost more, because the
+      // first runs also read the system catalogue.
       for (const digit of ['0', '1', '2', '3', '4', '5']) {
         const other = values.map((value) =>
           /^op_[a-f0-9]{64}$/.test(String(value)) ? [`op_${digit.repeat(64)}`] : value,

@@ -141,7 +141,7 @@ async function shrink(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Makes the proxy connect to the server at this port, and moves the open connections too. */
+/** Makes the proxy connect to the server at this port. Also moves the open connections to this server. */
 async function lead(port: number): Promise<void> {
   const before = target.port;
   target.port = port;
@@ -205,8 +205,8 @@ it('says when, by the primary’s clock, of what it holds', async () => {
   const data = await ask(caller.token, { range: 'today', start: undefined, end: undefined });
   if (typeof data === 'string') return expect.fail(data);
   const lag = Number(now?.now) - Date.parse(data.meta.generated_at);
-  // `generated_at` is the time when the replica was last compared with the primary, by the clock of the primary. It is
-  // not the time of the read.
+  // `generated_at` is the time of the last comparison between the replica and the primary, by the clock of the primary.
+  // `generated_at` is not the time of the read.
   expect(lag).toBeGreaterThanOrEqual(0);
   expect(lag).toBeLessThan(2_500 + Date.now() - before);
   expect(data.meta.end).toBe(data.meta.generated_at.slice(0, 10));
@@ -271,7 +271,7 @@ it('one that fails twice in a row is left alone for a while, and says so', async
   }
   expect(cuts.hits()).toBe(2);
   await usable();
-  // Three failures without a success between them count as a loss. Two have happened already.
+  // Three failures without a success between them count as a loss. Two failures have happened already.
   expect(await report(caller.token)).toBe(before);
   expect([follower.current(), cuts.hits()]).toEqual([false, 3]);
   proxy.disarm();

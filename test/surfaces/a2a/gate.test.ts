@@ -191,7 +191,7 @@ describe('OU-03 tokens are bound to one interface', () => {
     expect([rest.status, rest.body.code]).toEqual([401, 'wrong_resource']);
     const mcp = await mcpRpc(gateway.port, secret, 'tools/call', { name: 'websites_list' });
     expect([mcp.status, mcp.body.code]).toEqual([401, 'wrong_resource']);
-    // The token works on A2A. The other interfaces therefore refused it only because of its audience.
+    // The token works on A2A. The other interfaces therefore refused the token only because of its audience.
     expect((await post(gateway.port, secret, LIST)).status).toBe(200);
   });
 

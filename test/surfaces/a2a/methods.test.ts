@@ -215,8 +215,8 @@ describe('SendMessage', () => {
     const restricted = await send(inspect(), narrow.token);
     expect([restricted.status, restricted.body.code]).toEqual([404, 'not_permitted']);
     expect(restricted.body.required).toEqual({ scopes: [], data_access: [], unrestricted: true });
-    // When a caller may not use a skill, the gateway says so before it looks at the arguments. A skill that does not
-    // exist is unknown for every caller.
+    // When a caller may not use a skill, the gateway refuses the call before it looks at the arguments. A skill that
+    // does not exist is unknown for every caller.
     const blind = await send(work('conversation_evidence', { nothing: 1 }), poor.token);
     expect(blind.status).toBe(404);
     for (const by of [poor.token, narrow.token])

@@ -43,7 +43,10 @@ const WEB = webId(1, 1);
 const FEATURE = 'aif_1_1_1';
 const TEXT = 'Wo bleibt meine Bestellung? Ich warte schon seit zwei Wochen darauf.';
 
-/** The input of a skill, and the REST request that must give the same result. Both are written by hand. */
+/**
+ * The input of a skill, and the REST request that must give the same result. The input and the request are written by
+ * hand.
+ */
 interface Twin {
   readonly skill: string;
   readonly input: Readonly<Record<string, unknown>>;

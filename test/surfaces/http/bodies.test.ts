@@ -7,7 +7,7 @@ import { type Example, examples, freshKey, raw, writer } from '../../support/sur
 
 /**
  * Checks HT-06, HT-08, HT-10 to HT-12, ID-01 and ID-06 with bodies of writes. An answer names the place of the fault
- * but never repeats the value. A faulty body has no effect, and its idempotency key stays unused.
+ * but never repeats the value. A faulty body has no effect, and the idempotency key of the request stays unused.
  */
 let gateway: TestGateway;
 let token: string;
@@ -273,8 +273,8 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
         '"x":"\\udc00"',
       ])
         await refused(write, { raw: withMember(write, member) }, 'invalid_json', []);
-      // These bodies are just within the limits for depth and for the number of members. They are refused only because
-      // the members are unknown.
+      // These bodies are just within the limits for depth and for the number of members. The gateway refuses these
+      // bodies only because the members are unknown.
       for (const member of [deep(31), many(1_000 - own)]) {
         const named = member.startsWith('"m0"') ? Array.from({ length: 20 }, (_, i) => `/m${i}`) : [`/${SENT}x`];
         const key = freshKey();

@@ -460,7 +460,7 @@ const NOT_OURS = [
   ...['resources-read-text', 'resources-read-binary', 'resources-templates-read'],
   ...['simple', 'with-args', 'embedded-resource', 'with-image'].map((name) => `prompts-get-${name}`),
 ];
-// This scenario needs an MCP session, which the gateway does not have. The suite warns, and it does not count the
+// This scenario needs an MCP session, which the gateway does not have. The suite gives a warning and does not count the
 // scenario as passed.
 const SESSION = 'server-sse-multiple-streams';
 const OURS = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'prompts-list', 'dns-rebinding-protection'];

@@ -799,7 +799,7 @@ describe('prompts', () => {
       const tool = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect([tool.error?.code, tool.error?.data.code], where).toEqual([-32602, 'invalid_parameter']);
     }
-    // The value is no text. The gateway refuses it before the prompt gets it.
+    // The value is no text. The gateway refuses the value before the prompt runs.
     const { error } = await ask(token, 'prompts/get', {
       name: 'performance_summary',
       arguments: { ...good, range: 7 },

@@ -46,7 +46,10 @@ const AUTHOR = 'opr_1_1_1';
 type Input = Readonly<Record<string, unknown>>;
 type Outcome = 'success' | 'failure' | 'protocol';
 
-/** The content of a write. Over REST it is a body and the Idempotency-Key header. Over MCP both are arguments. */
+/**
+ * The content of a write. Over REST, the content is a body and the Idempotency-Key header. Over MCP, the members of the
+ * body and the key are arguments.
+ */
 interface Command {
   readonly body: Input;
   readonly key?: string | undefined;
@@ -152,7 +155,7 @@ const askMcp = (gateway: TestGateway, token: string, tool: Tool, url: string, co
 interface Asked {
   readonly listed?: boolean;
   readonly about?: string;
-  /** The content of a write. Both surfaces send it under one key, so the second answer is a replay. */
+  /** The content of a write. Both surfaces send this content under one key, so the second answer is a replay. */
   readonly command?: Command | undefined;
 }
 

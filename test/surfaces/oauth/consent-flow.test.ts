@@ -29,8 +29,8 @@ import {
 import { DESKTOP, openBrowser, PHONE, violations } from '../../support/surfaces/browser.ts';
 
 /**
- * The origins of two foreign pages. The first is on another site. The second is on the gateway's own site, so browsers
- * send SameSite=Lax cookies with its forms.
+ * The origins of two foreign pages. The first page is on another site. The second page is on the gateway's own site, so
+ * browsers send SameSite=Lax cookies with the forms of this page.
  */
 const STRANGERS = ['http://stranger.example', 'http://127.0.0.1:8790'] as const;
 
@@ -40,8 +40,8 @@ let browser: Browser;
 let proxy: Server;
 let strange = '';
 /**
- * The hosts to which the browser wanted to connect through the proxy. The app's callback is one of them, and it needs
- * no answer.
+ * The hosts to which the browser wanted to connect through the proxy. One of these hosts is the app's callback, which
+ * needs no answer.
  */
 const tunnels: string[] = [];
 
@@ -64,8 +64,8 @@ afterAll(async () => {
 });
 
 /**
- * The proxy of the browser. It forwards requests for the gateway's address to the gateway. All other requests get a
- * stranger's page.
+ * The proxy of the browser. The proxy forwards requests for the gateway's address to the gateway. All other requests
+ * get a stranger's page.
  */
 function forward(from: IncomingMessage, to: ServerResponse): void {
   const url = new URL(from.url ?? '');

@@ -70,8 +70,8 @@ const SUBSCRIPTION_WRITES: Readonly<
 };
 
 /**
- * Written by hand from the contract: the realtime operations. They take no idempotency key. The socket succeeds with
- * status 101.
+ * Written by hand from the contract: the realtime operations. These operations take no idempotency key. The socket
+ * succeeds with status 101.
  */
 const REALTIME: Readonly<
   Record<string, { readonly method: string; readonly status: string; readonly body?: readonly string[] }>
