@@ -87,7 +87,8 @@ async function world(store: EmbeddedStore, receipts: number) {
   };
   const { subscription, cursor } = await call('subscription_create', definition);
   const { subscription_id } = subscription;
-  // Create a cursor at the end of the journal directly. To pull up to the end would take a hundred thousand pages.
+  // Create a cursor at the end of the journal directly, because pulls up to the end would take a hundred thousand
+  // pages.
   await sql`UPDATE gateway.journal_head SET trimmed = position`;
   const late = await call('subscription_create', { ...definition, start: 'retained' });
   await sql`UPDATE gateway.journal_head SET trimmed = 0`;

@@ -84,8 +84,8 @@ it('webhooks go on, however often it was said before they could move', async () 
   };
   try {
     await until(delivered(id));
-    // The credential of the second endpoint was expired during all three runs. Its deliveries start only when the
-    // credential is renewed.
+    // The credential of the second endpoint was expired during all three runs. The deliveries to this endpoint start
+    // only when the credential is renewed.
     await sql`UPDATE gateway.credential SET expires_at = now() + interval '1 day' WHERE id = ${lapsed.credential}`;
     await until(delivered(late.id));
   } finally {

@@ -234,7 +234,8 @@ describe('pulling', () => {
     const first = (await pull(gateway, token, id, cursor, 4)).body;
     await sql()`DELETE FROM gateway.journal WHERE tenant = 1 AND site = 7 AND position <= 4`;
     await sql()`UPDATE gateway.journal_head SET trimmed = 4 WHERE tenant = 1 AND site = 7`;
-    // This reader has already read position 4, so it loses nothing when the journal is trimmed up to position 4.
+    // This reader has already read position 4. The reader therefore loses nothing when the journal is trimmed up to
+    // position 4.
     const second = await pull(gateway, token, id, first.next_cursor, 100);
     expect(second.body.events.map((one: Receipt) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
     expect(second.body.retention).toEqual([{ website_id: website, retained_from: 5, accepted_cursor: 4 }]);

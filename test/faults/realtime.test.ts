@@ -213,7 +213,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
     while (storms) {
       const one = new Client(door.port, { ...session, ticket });
       await one.next('ready');
-      // 1,200 streams start at the same time, and this attach request can wait behind them.
+      // 1,200 streams start at the same time. This attach request may have to wait for them.
       one.send({ type: 'attach', id: 'a', subscription_id: ids[0] ?? '' });
       await one.next('attached', 20_000);
       await append(sql(), websites[0] ?? '', many(5));

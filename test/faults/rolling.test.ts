@@ -13,7 +13,10 @@ import { type Replica, startReplica } from '../support/replica.ts';
  */
 const RESTARTS = times(2, 10);
 const CLIENTS = 8;
-/** Milliseconds between two requests of a client. Short enough that requests are running whenever a replica stops. */
+/**
+ * Milliseconds between two requests of a client. The pause is so short that requests are running whenever a replica
+ * stops.
+ */
 const BREATH = times(50, 6);
 
 let database: TestDatabase;

@@ -134,7 +134,7 @@ async function drain({
   const ledger = new Ledger(secret);
   receiver.reply(ledger.reply);
   await defect?.(sql);
-  // A start of Node takes 1.2 s of a core. Therefore keep one spare replica running.
+  // A start of Node takes 1.2 s of a core, so the test keeps one spare replica running.
   const spares = await pool(kills > 0 ? 1 : 0, {
     databaseUrl: address(database),
     env: settings([receiver.origin], '0,1,1,1,1'),

@@ -50,8 +50,8 @@ async function kill(slot: 0 | 1): Promise<void> {
 }
 
 /**
- * Starts a new replica. A start can fail because the server crashes at the same time. Then starts the replica again, as
- * a supervisor does.
+ * Starts a new replica. A start can fail because the server crashes at the same time. After a failed start, starts the
+ * replica again, as a supervisor does.
  */
 async function replacement(): Promise<Replica> {
   for (let attempt = 1; ; attempt++) {
@@ -102,7 +102,7 @@ describe('F-01 kill -9 at every message of each write', () => {
   it('then the other replica ends what was begun, once', { timeout: LIMIT }, async () => {
     const began = performance.now();
     let struck = 0;
-    // Each kill costs a start of Node. The short form therefore uses only every third point and the last one.
+    // Each kill costs a start of Node. The short form therefore uses only every third point and the last point.
     const striking = points(FIRST).filter((_, i, all) => LONG || i % 3 === 0 || i === all.length - 1);
     for (const at of striking) {
       // One kill interrupts all four writes, each on its own connection. The writes change different rows, so no write

@@ -316,7 +316,7 @@ describe('the headers', () => {
 describe('leases', () => {
   /**
    * Takes units in the same way as a replica. A window lasts a tenth of a second, so lost units expire within two
-   * tenths.
+   * tenths of a second.
    */
   const take = async (app: string, want: number, given: { held: number; unspent: number; in: string }) => {
     const { held, unspent, in: heldIn } = given;

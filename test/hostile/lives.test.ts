@@ -72,7 +72,7 @@ const ENDS: readonly ((token: string) => string)[] = [
     ),
   (token) => http('POST /mcp', [bearer(token), JSON_TYPE, 'Content-Length: 900', 'Accept: */*']),
   () => 'GET /api/v1/websites HTTP/1.1\r\nHost: a\r\n',
-  // The gateway answers this request as soon as it has the head. The body that follows is malformed.
+  // The gateway answers this request as soon as it has the head of the request. The body that follows is malformed.
   () => `${http('POST /nothing', ['Transfer-Encoding: chunked'])}5\r\nhello\r\nZZ\r\n`,
 ];
 

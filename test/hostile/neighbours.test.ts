@@ -118,8 +118,8 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
     await Promise.all([theirs.stop(), roots.stop()]);
     const alone = await bench.open(dataDir);
     expect(await others(dataDir)).toEqual(REFUSED);
-    // The second gateway runs as the user of the server, and the server must accept it. From then on, the server also
-    // accepts other processes of this user.
+    // The second gateway runs as the user of the server, so the server must accept this gateway. From then on, the
+    // server also accepts other processes of this user.
     const later = await bench.start(dataDir, { user: nobody });
     expect(later.said).toMatchObject({ adopted: true });
     expect(await Promise.all([own(dataDir), others(dataDir)])).toEqual([LET_IN, LET_IN]);

@@ -20,8 +20,8 @@ import {
 } from '../support/oauth/oauth.ts';
 
 /**
- * Two attacks on the sign-in. In the first, many addresses guess the password of one account. In the second, one
- * address sends so many requests that nobody else is served.
+ * Two attacks on the sign-in. In the first attack, many addresses guess the password of one account. In the second
+ * attack, one address sends so many requests that nobody else is served.
  */
 const ACCOUNT = 50;
 const WRONG = 'incorrect horse battery staple';
@@ -53,8 +53,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     expect((await signIn(email, WRONG, '127.0.0.11')).status).toBe(403);
     const refused = await signIn(email, PASSWORD, '127.0.0.12');
     expect(refused.status).toBe(429);
-    // A failed sign-in counts for fifteen minutes. The oldest one is almost ten minutes old, so the wait is about five
-    // minutes.
+    // A failed sign-in counts for fifteen minutes. The oldest failed sign-in is almost ten minutes old, so the wait is
+    // about five minutes.
     const wait = Number(refused.headers['retry-after']);
     expect(wait).toBeGreaterThan(270);
     expect(wait).toBeLessThanOrEqual(301);

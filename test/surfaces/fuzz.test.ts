@@ -424,8 +424,8 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
         else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
         return;
       }
-      // The website is checked before the key. Therefore a caller without the website gets a refusal that does not name
-      // the key.
+      // The gateway checks the website before the key. A caller without the website therefore gets a refusal that does
+      // not name the key.
       const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
       hold('mismatches', right || refused, where);
       if (result.isError) hold('undocumented', operation.statuses.has(toldBy(answer)), where);
@@ -434,7 +434,7 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
   };
 }
 
-/** Gives a body with a valid idempotency key a new key, except when the length of the key is a multiple of 8. */
+/** Replaces a valid idempotency key in a body by a new key. Keys whose length is a multiple of 8 stay as they are. */
 const keyed = (body: unknown): unknown => {
   const { idempotency_key: key, ...rest } = Object(body);
   return typeof key === 'string' && key.length % 8 !== 0 && /^[!-~]{1,128}$/.test(key)
@@ -666,7 +666,7 @@ async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIEN
 const NEVER: readonly string[] = ['A2A CancelTask', 'REST realtime_socket'];
 const idle = (tally: Tally): Target[] => targets.filter(({ name }) => (tally.done.get(name)?.all ?? 0) === 0);
 
-/** Some targets seldom succeed at random. Sends them more requests, until one succeeds. */
+/** Random requests to some targets seldom succeed. Sends more requests to such a target, until one request succeeds. */
 async function insist(target: Target, tally: Tally): Promise<void> {
   const shots = fc.sample(
     target.shots.filter((shot) => shot.who === 'full'),

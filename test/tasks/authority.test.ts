@@ -77,7 +77,7 @@ describe('A2-08 in the midst of a task', () => {
     await until(() => held() === 1);
     await world.database.sql.begin(async (transaction) => {
       await transaction`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${sender.credential}`;
-      // The revocation is not committed yet, so it does not refuse the read.
+      // A revocation that is not committed yet does not refuse the read.
       release();
       await pause(300);
       expect(await world.count('completed', sender.installation)).toBe(0);

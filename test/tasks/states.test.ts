@@ -331,7 +331,7 @@ describe('A2-07', () => {
     await until(() => slow.held() === 5);
     const waiting = world.send(world.a, sender.token);
     await until(async () => (await world.count('submitted', sender.installation)) === 3);
-    // Repeat this step, because the process is not really stopped and can renew its leases in between.
+    // Repeat this step, because the process still runs and can renew its leases at any time.
     await until(async () => {
       await lapse(tasks);
       await sweep(world.b.db);

@@ -348,8 +348,8 @@ describe('together', () => {
   it('show a call of every tool that is served, but for three', () => {
     const shown = new Set([...texts.values()].flatMap((text) => examples(text).map(({ name }) => name)));
     const silent = registry.tools.map(({ name }) => name).filter((name) => !shown.has(name));
-    // channels and operators take the same arguments as teams, which has an example. operation_get takes an id that
-    // only the answer to a write contains.
+    // The tools channels and operators have no example, because teams has an example with the same arguments.
+    // operation_get takes an id that only the answer to a write contains.
     expect(silent.sort(), 'a guide shows a call of each other tool').toEqual([
       'channels',
       'operation_get',

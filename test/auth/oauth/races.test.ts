@@ -245,9 +245,7 @@ const ISSUING: readonly Issuing[] = [
   },
 ];
 
-/**
- * A way to end tokens that uses a statement of the product. `run` returns the client secret that is valid afterwards.
- */
+/** One way to end tokens, by a statement of the product. `run` returns the client secret that is valid afterwards. */
 interface End {
   readonly name: string;
   readonly of: 'credential' | 'person' | 'consent' | 'session';

@@ -557,7 +557,7 @@ describe('secrets', () => {
   it('TK-01 a mistyped secret, code, refresh token, token to revoke or session costs no query', async () => {
     const { exchange, code } = await consent(client, RENEWABLE);
     const { access_token, refresh_token } = (await token(gateway, client, exchange)).body;
-    // Take the least of three counts, because the gateway sometimes sends background statements.
+    // Take the smallest of three counts, because a background statement of the gateway can make a count too high.
     const cost = async (run: () => Promise<Answer>): Promise<number> => {
       const costs: number[] = [];
       for (let n = 0; n < 3; n++) {

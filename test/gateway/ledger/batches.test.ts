@@ -185,8 +185,8 @@ describe('one batch', () => {
     await holding(async () => {
       entries = enter(db, KIND, batch);
       await pause(300);
-      // Delete the author's mapping without a receipt, because a receipt would wait for the locked journal. All
-      // statements of one script run in one transaction.
+      // Delete the author's mapping without a receipt, because a receipt would wait for the locked journal. Both
+      // statements run in one transaction, so the setting applies to the deletion.
       await sql.unsafe(`SELECT set_config('gateway.capture', 'off', true);
         DELETE FROM gateway.native_author WHERE credential_id = '${other.credential}'`);
     });

@@ -20,8 +20,8 @@ import { openProxy, type WireProxy } from '../../support/pgwire.ts';
 import { DEMO_NOW } from '../../support/postgres.ts';
 
 /**
- * Tests with two real servers. The second is a streaming replica of the first. The gateway uses the replica only for
- * reports.
+ * Tests with two real servers. The second server is a streaming replica of the first server. The gateway uses the
+ * replica only for reports.
  */
 let primary: Cluster;
 let replica: Cluster;
@@ -323,8 +323,8 @@ if (LONG) {
     await locker.begin(async (own) => {
       await own`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
       await own`SELECT pg_current_xact_id()`;
-      // PostgreSQL has written the lock to its log. It sends this part of the log to the replica only with the next
-      // commit, so commit something.
+      // PostgreSQL has written the lock to its log. PostgreSQL sends this part of the log to the replica only with the
+      // next commit, so commit something.
       await sql`CREATE TABLE IF NOT EXISTS public.flushed ()`;
       await until(async () => {
         const held = await replica.sql('gateway')`SELECT FROM pg_locks
@@ -428,8 +428,8 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   expect(promoted.replica?.current()).toBe(false);
   await promoted.close();
   await replica.sql('gateway')`CREATE TABLE public.diverged AS SELECT generate_series(1, 10000)`;
-  // The replica has data that only the former primary can confirm. The promoted server cannot confirm it, so the report
-  // must come from the former primary.
+  // The replica has data that only the former primary can confirm. The promoted server cannot confirm this data, so the
+  // report must come from the former primary.
   const before = Number(await report(caller.token));
   expect(await shrink()).toBe(before - 1);
   reading = async <Row extends object>(statement: (standing: Standing) => Fragment) => {

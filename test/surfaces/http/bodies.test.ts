@@ -433,7 +433,7 @@ describe('HT-12 numbers and members', () => {
     for (const text of ['01', '+1', '0x1', '.5', '1.', '1e', 'Infinity', '1_0', '1e999'])
       await refused(write, { raw: saying(text) }, 'invalid_json', []);
     // In JSON, 1.0 and 1e0 are the integer 1 (JSON Schema, 6.1.1; RFC 8785). These bodies are therefore equal, and the
-    // second one is a replay.
+    // second request is a replay.
     const key = freshKey();
     for (const [i, text] of [`${version}`, `${version}.0`, `${version}e0`, `${version * 10}e-1`].entries()) {
       const headers = { 'content-type': JSON_TYPE, 'idempotency-key': key };

@@ -448,7 +448,7 @@ describe('the MCP inspector’s command line', () => {
 
 /**
  * Scenarios of the conformance suite that must fail here, because the gateway does not have the tested feature. The
- * suite reports an error when one of them passes, or when any other scenario fails.
+ * suite reports an error when one of these scenarios passes, or when any other scenario fails.
  */
 const NOT_OURS = [
   ...['logging-set-level', 'completion-complete', 'resources-subscribe', 'resources-unsubscribe'],
@@ -467,8 +467,8 @@ const OURS = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'prom
 
 describe('the public conformance suite', () => {
   it('passes every server scenario that needs no fixtures', async () => {
-    // The suite cannot send an Authorization header, so a proxy adds it. The gateway's base URL is the origin of the
-    // proxy.
+    // The suite cannot send an Authorization header, so a proxy adds this header. The gateway's base URL is the origin
+    // of the proxy.
     let target = 0;
     const proxy = createServer((incoming, outgoing) => {
       const { method, url, headers } = incoming;

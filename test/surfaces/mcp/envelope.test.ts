@@ -186,8 +186,8 @@ describe('MC-08 the JSON of a body', () => {
       call(many(1_001)),
     ])
       expectError(await send(body), -32700, null, body.slice(0, 120));
-    // These bodies are just within the limits of the parser, so the parser accepts them and a later check refuses them.
-    // The arguments of a call are at depth 3.
+    // These bodies are just within the limits of the parser. The parser accepts these bodies, and a later check refuses
+    // them. The arguments of a call are at depth 3.
     expectError(await send(nested(32)), -32600, null, 'depth 32');
     expect((await send(call(`{"limit":${nested(29)}}`))).body.error.code).toBe(-32602);
     expect((await send(call(many(994)))).body.error.code).toBe(-32602);

@@ -370,7 +370,8 @@ describe('descriptors', () => {
         expect(Object.keys(outputSchema?.properties ?? {}).sort(), where).toEqual(
           version === '2025-03-26' ? [] : ['data', 'error', ...(isWrite(name) ? ['operation_id'] : [])],
         );
-        // In strict mode, Ajv refuses unknown keywords and formats. A client would silently ignore them.
+        // In strict mode, Ajv refuses unknown keywords and formats. A client would silently ignore unknown keywords and
+        // formats.
         const strict = new Ajv2020({ strict: true, strictTypes: false });
         addFormats.default(strict);
         const admits = strict.compile(inputSchema);
