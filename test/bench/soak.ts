@@ -31,7 +31,7 @@ const INSTALLATIONS = 400;
 /**
  * Both times are seconds at full speed. WARM_UP comes before the measurement, because the gateway's use of memory grows
  * for two minutes. CAPACITY is the time in which the highest rate is measured. CAPACITY must be long, because the
- * memory of this machine is a quarter slower during some seconds.
+ * memory of this machine is sometimes a quarter slower for some seconds.
  */
 const WARM_UP = 90;
 const CAPACITY = 30;

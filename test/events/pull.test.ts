@@ -382,8 +382,8 @@ describe('pulling', () => {
       const rows = await stored(website);
       journal += rows.length;
       gaps += rows.filter(({ position }, n) => position !== n + 1).length;
-      // The stored rows have each position once and in rising order. Each reader must get exactly the rows that the
-      // reader wants, in this order.
+      // The stored rows have each position once and in rising order. Each reader must get exactly its wanted rows, in
+      // this order.
       expect(told(all as Receipt[], website)).toEqual(rows);
       expect(told((singles[i] ?? []) as Receipt[], website)).toEqual(rows);
       const wanted = rows.filter(

@@ -351,8 +351,8 @@ describe('locks', () => {
 
   it('a replay looks for its receipt before it holds the endpoint', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url, { site: '2' });
-    // PostgreSQL can read the whole journal, for example when it takes the journal for small. This journal starts with
-    // receipts of another website. The replay must still compute event ids only for its own website.
+    // PostgreSQL can choose to read the whole journal, for example when the journal looks small. This journal starts
+    // with receipts of another website. The replay must still compute event ids only for its own website.
     await tell(database, 500);
     await tell(database, 10, 'visitor.changed', '2');
     await database.sql`ALTER FUNCTION gateway.replay_webhooks SET enable_indexscan = off SET enable_bitmapscan = off`;

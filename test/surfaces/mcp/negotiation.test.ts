@@ -120,7 +120,7 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       expect(performance.now() - began).toBeLessThan(1_000);
     }
     // The request has no Content-Encoding header, so the gateway cannot know that the body is compressed. The gateway
-    // takes the body for malformed JSON.
+    // therefore treats the body as malformed JSON.
     expect((await post(gateway.port, token, gzipSync(PING))).body.error.code).toBe(-32700);
   });
 
