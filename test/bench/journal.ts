@@ -13,10 +13,10 @@ const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /**
- * Measures how many committed changes per second 16 writers reach, on one website and on eight websites. Each
- * measurement alternates between a store with receipts and the same store without triggers. The function also measures
- * the cost of a receipt inside the server. It measures the bare commits of the server too, because no change can be
- * faster.
+ * Measures how many changes per second 16 writers commit, on one website and on eight websites. Each measurement
+ * alternates between a store with receipts and the same store without triggers. The function also measures the cost of
+ * a receipt inside the server. Another figure is the speed of commits alone, because no change can be faster than a
+ * commit.
  */
 export async function journal(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };

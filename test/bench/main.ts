@@ -23,12 +23,13 @@ import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
 
 /**
- * `npm run bench` compares the gateway with hand-written peers. One run alternates between the two and prints medians
- * and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other machines too. `--
- * --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a million tombstones),
- * `pulls`, `journal`, `realtime` and `webhooks` add comparisons that do not run by default. `-- --scale` runs all of
- * these, and compares reads of 40 thousand messages with reads of 4 million. `-- --table` also prints the rows of the
- * table in docs/benchmarks.md. Every run writes a page with plots to dist/bench/report.html.
+ * `npm run bench` compares the gateway with hand-written peers. One run alternates between the gateway and a peer, and
+ * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
+ * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
+ * million tombstones), `pulls`, `journal`, `realtime` and `webhooks` add comparisons that do not run by default. `--
+ * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
+ * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
+ * dist/bench/report.html.
  */
 const ROUNDS = 5;
 const SECONDS = 2;
@@ -57,8 +58,8 @@ const print = (line: string): void => {
 let turn = 0;
 
 /**
- * One kind of request. A target with a `body` is a POST to the MCP endpoint. A target with `writes` sends these writes
- * one after the other, each with a new key.
+ * One kind of request. With a `body`, the request is a POST to the MCP endpoint. With `writes`, the bench sends these
+ * writes one after the other, each with a new idempotency key.
  */
 interface Target {
   readonly port: number;
@@ -94,8 +95,8 @@ async function shoot(
     ...(writes && {
       requests: [
         {
-          // Choose a website at random for each write, as real callers do. If the connections went through the websites
-          // in the same order, all would write on one website at a time.
+          // Choose a website at random for each write, as real callers do. If all connections went through the websites
+          // in the same order, they would all write on the same website at the same time.
           setupRequest: (request) => ({
             ...request,
             path: writes[randomInt(writes.length)] ?? path,

@@ -2,7 +2,7 @@ import type postgres from 'postgres';
 
 const SITES = 8;
 const VISITORS = 25;
-/** Websites of the bench start at this number. The demo's own websites have lower numbers. */
+/** The website numbers of the bench start here. The demo's own websites have lower numbers. */
 const FIRST = 101;
 
 /** Returns the public ids of the visitors, one list for each website. */

@@ -10,8 +10,9 @@ const CALLS = 1_000;
 const WEBSITES = 50;
 
 /**
- * Measures the latency of pulls over fifty websites, in two comparisons. The first compares a pull at the end of the
- * journal with the read of a contact. The second compares a journal of 50 thousand receipts with one of ten million.
+ * Measures the latency of pulls over fifty websites, in two comparisons. The first comparison is between a pull at the
+ * end of the journal and the read of a contact. The second comparison is between a journal of 50 thousand receipts and
+ * a journal of ten million receipts.
  */
 export async function pulls(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const sizes = [50_000, 10_000_000];
@@ -86,7 +87,8 @@ async function world(store: EmbeddedStore, receipts: number) {
   };
   const { subscription, cursor } = await call('subscription_create', definition);
   const { subscription_id } = subscription;
-  // Create a cursor at the end of the journal directly. To pull up to the end would take a hundred thousand pages.
+  // Create a cursor at the end of the journal directly, because pulls up to the end would take a hundred thousand
+  // pages.
   await sql`UPDATE gateway.journal_head SET trimmed = position`;
   const late = await call('subscription_create', { ...definition, start: 'retained' });
   await sql`UPDATE gateway.journal_head SET trimmed = 0`;

@@ -50,7 +50,7 @@ export async function scale(store: EmbeddedStore, print: (line: string) => void)
     const times = worlds.map((): number[] => []);
     for (let i = 0; i < CALLS; i++) {
       for (const [w, one] of worlds.entries()) {
-        // Use only ids that exist on both websites, so that the reads of both walk the same number of rows.
+        // Use only ids that exist on both websites, so that the reads of both websites visit the same number of rows.
         const { tool, input } = request(() => 1 + Math.floor(((i * 7919) % 997) * 1.9));
         const began = performance.now();
         const outcome = await one.call(tool, input);

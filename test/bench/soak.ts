@@ -16,10 +16,10 @@ import { start } from './processes.ts';
 
 /**
  * `npm run build && node dist/test/bench/soak.js --minutes 2 --share 0.7` runs mixed operations against one gateway.
- * The program first measures the highest rate that the gateway reaches on this machine. It then sends `--share` of this
- * rate for `--minutes` minutes. Requests start by the clock, even when earlier requests are late. The latency of a
- * request counts from the moment when the request was due. The program prints one summary line at the end. The exit
- * code is 1 when the gateway exceeds a limit.
+ * The program first measures the highest rate that the gateway reaches on this machine. The program then sends
+ * `--share` of this rate for `--minutes` minutes. Requests start by the clock, even when earlier requests are late. The
+ * latency of a request counts from the moment when the request was due. The program prints one summary line at the end.
+ * The exit code is 1 when the gateway exceeds a limit.
  */
 const BOUNDS = { errors: 0, readsP99: 100, writesP99: 250, slope: 1, descriptors: 16 };
 const PORT = 8794;
@@ -29,9 +29,9 @@ const SOCKETS = 10;
 /** Each installation may start 100 tasks in 15 minutes, so 400 installations are enough for a long run. */
 const INSTALLATIONS = 400;
 /**
- * Seconds at full speed. WARM_UP comes before the measurement, because the memory of the gateway grows for two minutes.
- * CAPACITY is the time in which the highest rate is measured. CAPACITY must be long, because the memory of this machine
- * is a quarter slower in some seconds.
+ * Both times are seconds at full speed. WARM_UP comes before the measurement, because the gateway's use of memory grows
+ * for two minutes. CAPACITY is the time in which the highest rate is measured. CAPACITY must be long, because the
+ * memory of this machine is sometimes a quarter slower for some seconds.
  */
 const WARM_UP = 90;
 const CAPACITY = 30;
@@ -184,8 +184,8 @@ const quantile = (all: readonly number[], share: number): number => {
 };
 
 /**
- * The slope of y over x. It is the median slope of all pairs of points (Theil and Sen), so a single spike does not
- * change it.
+ * The slope of y over x, computed as the median slope of all pairs of points (Theil and Sen). A single spike does not
+ * change the median.
  */
 function slope(points: readonly (readonly [number, number])[]): number {
   const all = points.flatMap(([x, y], i) => points.slice(i + 1).map(([x2, y2]) => (y2 - y) / (x2 - x)));
@@ -207,8 +207,8 @@ class Ledger {
 }
 
 /**
- * Returns the steps per second at full speed. Each connection starts its next step as soon as the last step has its
- * answer.
+ * Returns the steps per second at full speed. Each connection starts its next step as soon as it has the answer to its
+ * last step.
  */
 async function flatOut(mix: readonly Step[], seconds: number, ledger: Ledger): Promise<number> {
   const until = performance.now() + seconds * 1_000;

@@ -6,7 +6,7 @@ import type { TestDatabase } from '../support/database.ts';
 import { openTestGateway } from '../support/gateway.ts';
 import { examples, requestOf, writer } from '../support/surfaces/wire.ts';
 
-// Each database has one planted defect. Exactly one check of the doctor must report it.
+// Each database has one planted defect. Exactly one check of the doctor must report this defect.
 let database: TestDatabase;
 let full: string;
 let restricted: string;

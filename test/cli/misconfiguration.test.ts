@@ -12,8 +12,9 @@ import { LONG } from '../support/form.ts';
 import { startReplica } from '../support/replica.ts';
 
 /**
- * Gives each setting a wrong value through the real command line. Expects one sentence and exit code 1. Before it
- * refuses, the gateway must not open a port, create a data folder, start PostgreSQL or connect to DATABASE_URL.
+ * Gives each setting a wrong value through the real command line. The gateway must refuse the value with one sentence
+ * and exit code 1. Before the refusal, the gateway must not open a port, create a data folder, start PostgreSQL or
+ * connect to DATABASE_URL.
  */
 const base = mkdtempSync(join(tmpdir(), 'gateway-settings-'));
 const text = join(base, 'text.pem');
@@ -21,7 +22,7 @@ writeFileSync(text, 'no certificate');
 const dataDir = join(base, 'data');
 const nowhere = join(base, 'nowhere.pem');
 
-/** The server at DATABASE_URL. It only counts its connections, and no case may connect. */
+/** A server that only counts its connections. DATABASE_URL names this server, and no case may connect. */
 let server: Server;
 let visits = 0;
 let database = '';
@@ -64,7 +65,8 @@ const ADDRESSES = [
   'postgres://db:x/gateway',
   'postgres://%zz@db/gateway',
   'postgres://gateway:100%@db/gateway',
-  // Passwords that start with digits, like a port, and then contain a character that would end a port in an address.
+  // Each password contains digits that look like a port. After the digits comes a character that would end a port in an
+  // address.
   'postgres://gateway:12/3@db/gateway',
   'postgres://gateway:12#3@db/gateway',
   'postgres://gateway:12?3@db/gateway',
@@ -215,8 +217,8 @@ describe('a setting that cannot be used', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  // Each case starts a process, which is slow. The long form therefore tries one case for each setting, and the short
-  // form tries only a port in use.
+  // Each case starts a process, which is slow. The long form therefore tries only one case for each setting. The short
+  // form tries a single case: a port in use.
   it('ends the process that was started with it', async () => {
     const every = Object.values(CASES()).map((cases) => cases.at(-1));
     const short = [CASES()['PORT']?.at(-1)];

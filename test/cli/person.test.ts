@@ -39,7 +39,7 @@ async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> 
   return gateway(...argv);
 }
 
-/** A list of answers can contain this value. The terminal then closes in place of an answer. */
+/** This value in a list of answers closes the terminal. The test then types no answer. */
 const GONE = 'gone';
 
 async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran & { raw: boolean[] }> {

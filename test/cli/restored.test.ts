@@ -84,8 +84,8 @@ it('webhooks go on, however often it was said before they could move', async () 
   };
   try {
     await until(delivered(id));
-    // The credential of the second endpoint was expired during all three runs. Its deliveries start only when the
-    // credential is renewed.
+    // The credential of the second endpoint was expired during all three runs. The deliveries to this endpoint start
+    // only when the credential is renewed.
     await sql`UPDATE gateway.credential SET expires_at = now() + interval '1 day' WHERE id = ${lapsed.credential}`;
     await until(delivered(late.id));
   } finally {
@@ -252,8 +252,8 @@ it('a store from before 0.1.0 is refused with a sentence, by each command and by
   const before = await recorded();
   const expected = before[2]?.name;
   expect(expected).toMatch(/^0003_/);
-  // A store from before 0.1.0 has 23 recorded migrations. Its third migration has another name, and this gateway does
-  // not know its last migration.
+  // A store from before version 0.1.0 has 23 recorded migrations. The third migration has another name than in this
+  // gateway. The last migration does not exist in this gateway.
   await sql`UPDATE public.gateway_migration SET name = '0003_gateway.sql' WHERE version = 3`;
   await sql`INSERT INTO public.gateway_migration (version, name) VALUES (23, '0023_passwords.sql')`;
   const old = await recorded();

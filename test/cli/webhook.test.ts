@@ -86,7 +86,7 @@ test('nothing is sealed with a key that the gateway of DATABASE_URL does not hav
   expect((await document('webhook', 'list'))['endpoints']).toHaveLength(1);
   writeFileSync(join(folder, 'keys'), `kept:${Buffer.alloc(32, 8).toString('base64')}\n`);
   await create();
-  // Any gateway that ran in the default folder can have left a key file there. The command must not use this key file.
+  // An earlier gateway in the default folder may have left a key file there. The command must not use this key file.
   vi.stubEnv('GATEWAY_DATA_DIR', '');
   const here = process.cwd();
   mkdirSync(join(folder, '.data'));

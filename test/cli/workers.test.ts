@@ -50,8 +50,8 @@ const served = (series: readonly Series[], worker?: string): number | undefined 
   sumOf(series, 'gateway_requests_total', { operation: 'gateway_context', ...(worker !== undefined && { worker }) });
 
 /**
- * After eight requests, each worker must report the metrics of both workers. Each worker has one series, and the store
- * has only one.
+ * After eight requests, each worker must report the metrics of both workers. Each worker has its own series. The store
+ * has a single series for all workers.
  */
 async function toldByEach(url: string): Promise<(number | undefined)[]> {
   let series = await scrape(url);
@@ -70,7 +70,7 @@ async function toldByEach(url: string): Promise<(number | undefined)[]> {
 
 /**
  * Checks the metrics while one of the two workers is missing. The series of the living worker must stay unchanged. No
- * series may replace those of the missing worker.
+ * other series may replace the series of the missing worker.
  */
 async function toldByTheRest(url: string, counts: readonly (number | undefined)[]): Promise<void> {
   await vi.waitFor(
@@ -112,8 +112,8 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   });
   const after = await scrape(replica.url);
   expect(new Set(placesOf(after, 'process_start_time_seconds'))).toEqual(new Set(['1', '2', 'supervisor']));
-  // A service manager sends SIGTERM to the supervisor and to its workers. The supervisor sends SIGTERM to its workers
-  // too, so they get it twice.
+  // A service manager sends SIGTERM to the supervisor and to its workers. The supervisor also sends SIGTERM to its
+  // workers, so the workers get SIGTERM twice.
   const answer = await underWay(replica.url, token);
   for (const pid of [...now, replica.pid]) process.kill(pid, 'SIGTERM');
   await vi.waitFor(() => expect(replica.stderr()).toContain('gateway stopping'));

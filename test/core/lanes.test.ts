@@ -39,7 +39,8 @@ it('answers each item once, from its own run and after it; a lane runs one at a 
             expect(items.every((item) => laneOf(item) === lane)).toBe(true);
             expect(under.map((other) => other.lane)).not.toContain(lane);
             expect(under.map((other) => other.slot)).not.toContain(slot);
-            // All lanes of equal parity belong to one group. A group may use at most half of the slots.
+            // Lanes with even numbers form one group, and lanes with odd numbers form a second group. A group may use
+            // at most half of the slots.
             const ofGroup = under.filter((other) => other.lane % 2 === lane % 2).length + 1;
             expect(ofGroup).toBeLessThanOrEqual(Math.max(1, Math.ceil(slots / 2)));
             under.push(run);

@@ -45,8 +45,8 @@ describe('Dockerfile', () => {
     expect(stepOf(image, 'USER')).toBe('node');
     expect(image?.from).toBe(build?.from);
     const { engines } = JSON.parse(fileOf('package.json'));
-    // package.json names the oldest Node release that works. The image may use a newer release, because the oldest one
-    // may not be maintained any more.
+    // package.json names the oldest Node release that works. The image may use a newer release, because the oldest
+    // release is perhaps no longer maintained.
     const [oldest] = /\d+/.exec(engines.node) ?? [];
     for (const from of [image?.from, packages?.from, build?.from, `${service('receiver').image} AS`])
       expect(Number(/^node:(\d+)-bookworm-slim\b/.exec(from ?? '')?.[1])).toBeGreaterThanOrEqual(Number(oldest));

@@ -35,9 +35,9 @@ import { freePort } from '../support/port.ts';
 /**
  * `npm run build && node dist/test/deploy/transcript.js` tests the deployment of compose.yaml without Docker. The
  * program runs the steps of the Dockerfile in plain folders. It then starts the processes of compose.yaml with the same
- * settings on loopback addresses: PostgreSQL, two gateways whose user may write nowhere, caddy and the receiver. The
- * program needs caddy on PATH and the package registry. `--app .` runs this checkout in place of the image. Exit code 0
- * means that every check has passed.
+ * settings on loopback addresses: PostgreSQL, two gateways, caddy and the receiver. The user of the gateways has no
+ * right to write files. The program needs caddy on PATH and the package registry. `--app .` runs this checkout in place
+ * of the image. Exit code 0 means that every check has passed.
  */
 const { values } = parseArgs({ options: { app: { type: 'string' } } });
 const root = fileURLToPath(packageRoot);

@@ -25,8 +25,8 @@ import { built } from '../support/replica.ts';
 /**
  * Runs every command of the documents in one shell: the fenced `sh` blocks, in the order of the text. The working
  * directory is like a checkout in which `npm start` has started a gateway. The documents of READ_FIRST come first, in
- * this order, because later commands use the output of earlier ones. The other files of docs/ follow. NOT_HERE lists
- * the commands that cannot run in a test, each with the reason.
+ * this order, because later commands use the output of earlier commands. The other files of docs/ follow. NOT_HERE
+ * lists the commands that cannot run in a test, each with the reason.
  */
 const READ_FIRST = ['README.md', 'docs/tour.md', 'docs/configuration.md', 'docs/operations.md', 'docs/security.md'];
 const DOCUMENTS = [
@@ -143,15 +143,15 @@ async function heldApart(): Promise<void> {
 const ours = (file: string): void => expect(statSync(join(folder, file)).mode & 0o077, file).toBe(0);
 
 /**
- * Some commands need two functions around them. The first does what the document only says in words. The second checks
- * the result of the command.
+ * Each entry is a command of the documents with a function before it and a function after it. The first function does
+ * what the document only says in words. The second function checks the result of the command.
  */
 const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, after: () => Promise<void>])[] = [
   [/^set -a/, async () => writeFileSync(join(folder, 'gateway.env'), fileOf(settings())), nothing],
   [/^createdb --owner gateway gateway$/, nothing, fillServer],
   [/tar -cf gateway-backup/, stop, async () => ours('gateway-backup.tar')],
   [/pg_dump .*--file=gateway\.dump/, nothing, async () => ours('gateway.dump')],
-  // `gateway restored` and the doctor run while the gateway is stopped. Start the gateway again after them.
+  // `gateway restored` and the doctor run while the gateway is stopped. Start the gateway again after these commands.
   [/^npm run --silent gateway -- doctor$/, nothing, async () => void (gateway ?? (await serve()))],
 ];
 

@@ -32,7 +32,7 @@ const full: CursorState = {
     Array.from({ length: 50 }, (_, i) => [`web_${'9'.repeat(20)}_${'9'.repeat(17)}${i + 10}`, Number.MAX_SAFE_INTEGER]),
   ),
 };
-/** A cursor with few positions, so that it takes little time to try all its bits. */
+/** A cursor with few positions. A test of all bits of such a short cursor takes little time. */
 const usual: CursorState = { ...full, positions: new Map([...full.positions].slice(0, 8)) };
 
 describe('cursors', () => {
@@ -81,7 +81,8 @@ describe('cursors', () => {
       spellings.map((one) => Buffer.from(one.split('.')[1] ?? '', 'base64url').equals(Buffer.from(mac, 'base64url'))),
     ).toEqual([true, true, true]);
     mutations.push(...spellings, cursor.replaceAll('-', '+').replaceAll('_', '/').replace(/^/, ' '));
-    // Keys that the gateway does not have sign these cursors. One of the foreign keys has the key id of a real key.
+    // These cursors are signed with keys that the gateway does not have. One of these foreign keys has the key id of a
+    // real key.
     for (const kid of ['test', 'other'])
       mutations.push(writeCursor(new Keyring([{ kid, secret: randomBytes(32) }]), usual));
     const distinct = mutations.filter((one) => one !== cursor);
@@ -193,7 +194,7 @@ describe('cursors on the wire', () => {
     expect(bodies.size).toBe(1);
     expect([...bodies][0]).toContain('"errors":[{"parameter":"after","code":"invalid_cursor"}]');
     // This cursor has a valid signature and belongs to this reader, but names an older revision of the subscription.
-    // The refusal must say so.
+    // The refusal must name this reason.
     const older = await pull(gateway, token, mine.id, forged({ revision: 7 }));
     expect([older.status, older.body.code]).toEqual([409, 'revision_changed']);
     // Another credential of the same installation can read the subscription, but cannot use this credential's cursors.

@@ -34,8 +34,8 @@ describe('merging', () => {
   const types = fc.subarray([...TYPES.slice(0, 6), 'conversation.*', 'visitor.*'], { minLength: 1 });
 
   /**
-   * The simplest model of the merge. It takes one receipt at a time. From the next wanted receipts of all websites, it
-   * takes the one that was recorded first.
+   * The simplest model of the merge. The model takes one receipt at a time. For each step, it compares the next wanted
+   * receipt of every website and takes the receipt that was recorded first.
    */
   function model(scanned: readonly Scanned<Mergeable>[], asked: readonly string[], limit: number) {
     const wanted = (type: string) => asked.includes(type) || asked.includes(`${type.split('.')[0]}.*`);
@@ -66,8 +66,8 @@ describe('merging', () => {
         const merged = merge(scanned, wanting(asked), limit);
         expect(merged).toEqual(model(scanned, asked, limit));
         delivered += merged.taken.length;
-        // For each website, the page must hold every wanted receipt up to the new position. It must hold no receipt
-        // behind this position.
+        // For each website, the page must hold every wanted receipt up to the new position, and no receipt after this
+        // position.
         for (const { website, rows: all } of scanned) {
           const upTo = merged.positions.get(website) ?? 0;
           const got = merged.taken.filter((one) => one.website === website).map(({ row }) => row.position);
@@ -234,7 +234,8 @@ describe('pulling', () => {
     const first = (await pull(gateway, token, id, cursor, 4)).body;
     await sql()`DELETE FROM gateway.journal WHERE tenant = 1 AND site = 7 AND position <= 4`;
     await sql()`UPDATE gateway.journal_head SET trimmed = 4 WHERE tenant = 1 AND site = 7`;
-    // This reader has already read position 4, so it loses nothing when the journal is trimmed up to position 4.
+    // This reader has already read position 4. The reader therefore loses nothing when the journal is trimmed up to
+    // position 4.
     const second = await pull(gateway, token, id, first.next_cursor, 100);
     expect(second.body.events.map((one: Receipt) => one.cursor)).toEqual([5, 6, 7, 8, 9, 10]);
     expect(second.body.retention).toEqual([{ website_id: website, retained_from: 5, accepted_cursor: 4 }]);
@@ -243,7 +244,8 @@ describe('pulling', () => {
     expect((await tool(gateway, token, 'events_pull', { subscription_id: id, after: cursor })).code).toBe(
       'replay_expired',
     );
-    // `beginning` means position 0, even when the receipts there are trimmed and the subscription is new.
+    // `beginning` always means position 0. This is also true for a new subscription whose journal has lost its first
+    // receipts to trimming.
     const late = await create(gateway, token, definition([website]));
     expect((await pull(gateway, token, late.id, late.cursor)).body.code).toBe('replay_expired');
     const replaced = await gateway.ask(`/api/v1/subscriptions/${id}`, {
@@ -380,7 +382,8 @@ describe('pulling', () => {
       const rows = await stored(website);
       journal += rows.length;
       gaps += rows.filter(({ position }, n) => position !== n + 1).length;
-      // This reader must get every position once and in rising order. The comparison of both lists proves all of this.
+      // The stored rows have each position once and in rising order. Each reader must get exactly its wanted rows, in
+      // this order.
       expect(told(all as Receipt[], website)).toEqual(rows);
       expect(told((singles[i] ?? []) as Receipt[], website)).toEqual(rows);
       const wanted = rows.filter(
@@ -419,7 +422,7 @@ describe('pulling', () => {
         })();
         const revocation = pause(randomInt(5, 60)).then(async () => {
           await end(one.credential);
-          // Read the time when the commit is done. This clock also gives receipts their time.
+          // Read the time only after the commit. Receipts get their time from the same clock.
           const [row] = await sql()<{ at: number }[]>`
             SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::float8 AS at`;
           revoked = row?.at ?? 0;

@@ -141,8 +141,8 @@ describe('F-19 a store that takes no writes', () => {
         }
       };
       let asked = 0;
-      // The loop lasts longer than a lease of quota. After the loop, no units are left that were leased while the store
-      // accepted writes.
+      // The loop lasts longer than a lease of quota. Every lease from the time when the store accepted writes therefore
+      // ends during the loop.
       while (performance.now() < until || asked < 50) {
         for (const replica of replicas) {
           for (const path of READS) expect((await read(replica, path)).status, `${name} ${path}`).toBe(200);
@@ -200,8 +200,8 @@ describe('F-19 a store that takes no writes', () => {
     );
     const seconds = (performance.now() - began) / 1000;
     await setReadOnly(false);
-    // Replicas cannot share a quota that they cannot store. Each replica grants the last known bucket, so two replicas
-    // together grant at most twice the quota.
+    // While the store accepts no writes, replicas cannot share a quota. Each replica grants the last known bucket, so
+    // two replicas together grant at most twice the quota.
     for (const n of accepted) {
       expect(n).toBeGreaterThanOrEqual(burst);
       expect(n).toBeLessThanOrEqual(burst + (seconds * perMinute) / 60 + 1);
@@ -237,8 +237,8 @@ describe('F-20 somebody holds a lock', () => {
       }
     };
     const asked = async (): Promise<void> => {
-      // In two rounds, send more requests than the pool has connections. Half of the reads do not need the locked
-      // table, but they wait in the same queue.
+      // Each of the two rounds sends more requests than the pool has connections. Half of the requests do not need the
+      // locked table, but all requests wait in the same queue.
       for (let round = 0; round < 2; round++) {
         const told = await many(40, (i) => read(replica, (i % 2 === 0 ? READS[1] : READS[3]) ?? ''));
         for (const [i, one] of told.entries()) {
@@ -265,8 +265,8 @@ describe('F-20 somebody holds a lock', () => {
     }
     console.info(`F-20 table: ${refused} refused, slowest ${slowest.toFixed(0)} ms, livez ${lives} times`);
     expect(refused).toBeGreaterThanOrEqual(20);
-    // A request sends two statements, one for the quota and one for the data. Each can take the statement timeout and a
-    // short time after it.
+    // A request sends two statements, one for the quota and one for the data. Each statement can take the statement
+    // timeout and a little longer.
     expect(slowest).toBeLessThan(6_500);
     expect(lives).toBeGreaterThan(20);
   }, 30_000);
@@ -279,7 +279,7 @@ describe('F-20 somebody holds a lock', () => {
     await locked(`SELECT * FROM gateway.quota WHERE app_id = '${starved.app}' FOR UPDATE`, async () => {
       const waiting = many(60, () => read(replica, '/conversations?website_id=web_1_1', starved.token));
       await pause(200);
-      // Send at most as many requests at once as connections are free. The driver would queue further requests behind
+      // Send only as many requests at once as there are free connections. The driver would queue more requests behind
       // the waiting statement.
       for (let round = 0; round < 5; round++) {
         const others = await many(4, () => read(replica, '/conversations?website_id=web_1_1'));

@@ -38,8 +38,8 @@ class Taken {
   readonly wrong = new Set<string>();
 
   /**
-   * `again` is true when the page may repeat receipts. This happens after a reconnect, because a socket starts behind
-   * its last acknowledgement.
+   * `again` is true when the page may repeat receipts. Receipts repeat after a reconnect, because a socket starts again
+   * after the last page that the client acknowledged.
    */
   page(events: readonly Receipt[], again = false): void {
     for (const { event_id, website_id, cursor } of events) {

@@ -136,8 +136,8 @@ async function until(met: () => Promise<boolean>): Promise<void> {
 }
 
 /**
- * A reader that always asks for the receipts after the last position it has seen. It would miss a receipt that appears
- * later at a lower position.
+ * This reader always asks for the receipts after the last position that it has seen. If a receipt appeared later at a
+ * lower position, the reader would miss this receipt.
  */
 function watch(sql: postgres.Sql) {
   const seen = new Map<string, number>();
@@ -236,7 +236,8 @@ it.each<[string, Plan, string]>([
     'deadlock',
   ],
 ])('F-09 has power: it finds %s', { meta: { shown: { planted: 1 } }, timeout: 60_000 }, async (_, plan, found) => {
-  // A defect shows itself by chance. On a busy machine two seconds are not always enough.
+  // A planted defect shows itself only by chance. On a busy machine, one run of two seconds does not always find the
+  // defect.
   const seen = new Set<string>();
   for (let round = 0; round < 5 && !seen.has(found); round++)
     for (const one of (await contest(plan)).wrong) seen.add(one);

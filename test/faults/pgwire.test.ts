@@ -19,15 +19,18 @@ import {
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * Tests the proxy that the fault tests use. For each message of an ordinary INSERT, one run injects a fault at this
- * message. Afterwards the table must have the number of rows that the protocol implies. The client must know the true
- * result, and its database object must work again at once.
+ * Tests the proxy that the fault tests use. Each run injects a fault at one message of an ordinary INSERT. Afterwards
+ * the table must have the number of rows that the protocol implies. The client must learn the true result. The client's
+ * database object must work again at once.
  */
 let database: TestDatabase;
 let proxy: WireProxy;
 let db: Database;
 let key = 0;
-/** A pool cannot close while its connection does not answer. Therefore these pools are closed after the proxy. */
+/**
+ * A pool cannot close while its connection does not answer. Therefore the test closes the proxy first, and then these
+ * pools.
+ */
 const closing: Promise<void>[] = [];
 
 const INSERT = /INSERT INTO public\.scratch/;
@@ -124,8 +127,8 @@ it('the wire is read whatever segments it comes in', async () => {
 });
 
 /**
- * The result of an INSERT after a fault at this point. The row exists when the Sync message has reached the server. The
- * server sends its messages from BindComplete on only after the Sync.
+ * The expected result of an INSERT after a fault at this point. The row exists when the server has received the Sync
+ * message. The server sends BindComplete and all later messages only after it has received the Sync.
  */
 const truth = ({ side, at, when }: MessagePoint, { frontend, backend }: Messages): { told: string; rows: number } => {
   const last = when === 'after' && at === (side === 'frontend' ? frontend : backend).length;

@@ -37,7 +37,7 @@ afterAll(async () => {
 const sql = (): postgres.Sql => gateway.database.sql;
 const KEYS = { GATEWAY_KEYS: `k:${Buffer.alloc(32, 7).toString('base64')}` };
 
-/** The database address for a replica. The host is a folder with a socket, so it must be encoded. */
+/** The database address for a replica. The host is the path of a folder with a socket, so the host must be encoded. */
 const address = (): string => {
   const { host, port, name } = gateway.database;
   return `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
@@ -213,7 +213,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
     while (storms) {
       const one = new Client(door.port, { ...session, ticket });
       await one.next('ready');
-      // 1,200 streams start at the same time, and this attach request can wait behind them.
+      // 1,200 streams start at the same time. This attach request may have to wait for them.
       one.send({ type: 'attach', id: 'a', subscription_id: ids[0] ?? '' });
       await one.next('attached', 20_000);
       await append(sql(), websites[0] ?? '', many(5));
@@ -229,7 +229,7 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
   const loud = await latencies(60);
   await pause(times(3_000, 8_000));
   const late = memory(replica);
-  // The clients go on until the gateway has cut more than ten of them. A slow machine needs up to a minute.
+  // The clients go on until the gateway has cut more than ten clients. A slow machine needs up to a minute.
   for (const end = performance.now() + 60_000; cut <= 10 && performance.now() < end; ) await pause(100);
   storms = false;
   await storming;
@@ -250,8 +250,8 @@ it('F-16 never-ack, never-read and ack storms: memory level, no descriptor left,
   expect(late).toBeLessThan(early + 40);
   expect(late).toBeLessThan(350);
   expect(files(replica)).toBeLessThanOrEqual(settled);
-  // The limit is high, because the figure depends on the machine. It only shows that a client that reads its pages does
-  // not wait for clients that do not.
+  // The limit is high, because the figure depends on the machine. The check proves one thing: slow readers do not delay
+  // a client that reads its pages.
   expect(Number(p(loud, 0.95))).toBeLessThan(2_000);
   client.end();
   await replica.kill9();

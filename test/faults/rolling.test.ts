@@ -13,7 +13,10 @@ import { type Replica, startReplica } from '../support/replica.ts';
  */
 const RESTARTS = times(2, 10);
 const CLIENTS = 8;
-/** Milliseconds between two requests of a client. Short enough that requests are running whenever a replica stops. */
+/**
+ * Milliseconds between two requests of a client. The pause is so short that requests are running whenever a replica
+ * stops.
+ */
 const BREATH = times(50, 6);
 
 let database: TestDatabase;
@@ -70,7 +73,10 @@ const KINDS: readonly ((n: number) => Ask)[] = [
     holds: 'TASK_STATE_COMPLETED',
   }),
 ];
-/** One in this many requests starts a task, because an installation may start only a hundred tasks in 15 minutes. */
+/**
+ * If this number is N, one of every N requests starts a task. Tasks must be rare, because an installation may start
+ * only a hundred tasks in 15 minutes.
+ */
 const TASKS = times(40, 100);
 
 const kindOf = (n: number): Ask => {
@@ -119,8 +125,8 @@ it(`F-18 ${RESTARTS} rolling restarts of two replicas under load: no request fai
   const served = [0, 0];
   let [asked, refused, running] = [0, 0, true];
   const client = async (which: number): Promise<void> => {
-    // Half of the clients keep one connection to each replica, as proxies do. The others open a new connection for each
-    // request.
+    // Half of the clients keep one connection to each replica, as proxies do. The other clients open a new connection
+    // for each request.
     const agent = which % 2 === 0 && new Agent({ keepAlive: true, maxSockets: 1 });
     while (running) {
       const n = asked++;
@@ -187,8 +193,8 @@ it('F-18 who asks while a replica starts is refused or answered, and never cut o
       seen.set(what, (seen.get(what) ?? 0) + 1);
     }
   };
-  // In an earlier version, the gateway opened its port shortly before it opened the store. One start of three then cut
-  // the connection of a client.
+  // In an earlier version, the gateway opened its port shortly before it opened the store. At one of three starts, a
+  // client then lost its connection.
   for (let round = 0; round < times(6, 12); round++) {
     starting = true;
     seen.delete(200);

@@ -118,8 +118,8 @@ describe('two replicas', () => {
   const RACES = times(60, 200);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
-    // How many milliseconds a task usually takes on this machine. The test cancels a task earlier than that, while the
-    // task runs.
+    // The time in milliseconds that a task usually takes on this machine. The test cancels each task before this time
+    // is over, so that the task is still running.
     let usual = 8;
     for (let race = 0; race < RACES; race++) {
       if (race % 50 === 0) sender = await issue(database.sql, 1);
@@ -161,8 +161,8 @@ describe('F-12 a replica dies with five tasks WORKING and three in the line', ()
       return sent;
     });
     const began = performance.now();
-    // Send one more task to the living replica. All slots are in use, so it starts only when the gateway has ended the
-    // tasks of the killed replica.
+    // Send one more task to the living replica. All slots are in use. The task therefore starts only when the gateway
+    // has ended the tasks of the killed replica.
     const seventh = send(other, newMessage(), true);
     const replacement = start();
     for (const { id } of tasks) {

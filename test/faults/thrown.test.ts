@@ -138,7 +138,8 @@ describe('F-23 a handler that throws', () => {
       const next = await a2a(gateway.port, holder.token, 'SendMessage', work(name, input));
       expect(next.body.result.task.status.state, name).toBe('TASK_STATE_COMPLETED');
     }
-    // Remove these expected DEFECT lines from the log, because a DEFECT line that is left at the end fails the file.
+    // The test expects these DEFECT lines, so remove them from the log. Any DEFECT line that is left at the end makes
+    // the test file fail.
     const told = gateway.log.filter((line) => line.startsWith('DEFECT tasks'));
     expect(told).toEqual(Object.keys(inputs).map(() => `DEFECT tasks Error: ${SECRET}`));
     for (const [i, line] of gateway.log.entries()) if (told.includes(line)) gateway.log[i] = '';

@@ -45,8 +45,8 @@ const address = (database: TestDatabase): string =>
   `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`;
 
 /**
- * Records the attempts at one webhook receiver. An attempt lasts from its first byte until one of the two sides ends
- * it.
+ * Records the attempts at one webhook receiver. An attempt lasts from its first byte until the sender or the receiver
+ * ends the attempt.
  */
 class Ledger {
   readonly attempts = new Map<string, number>();
@@ -61,7 +61,7 @@ class Ledger {
 
   constructor(readonly secret: string) {}
 
-  /** The receiver fails the first attempt of one delivery in ten. All other attempts succeed after up to 80 ms. */
+  /** The receiver fails the first attempt of every tenth delivery. All other attempts succeed after up to 80 ms. */
   readonly reply: Parameters<Receiver['reply']>[0] = (request, response, got) => {
     if (!verified(this.secret, got)) this.wrong.add('a delivery without its signature');
     this.attempts.set(got.id, (this.attempts.get(got.id) ?? 0) + 1);
@@ -134,7 +134,7 @@ async function drain({
   const ledger = new Ledger(secret);
   receiver.reply(ledger.reply);
   await defect?.(sql);
-  // A start of Node takes 1.2 s of a core. Therefore keep one spare replica running.
+  // A start of Node takes 1.2 s of a core, so the test keeps one spare replica running.
   const spares = await pool(kills > 0 ? 1 : 0, {
     databaseUrl: address(database),
     env: settings([receiver.origin], '0,1,1,1,1'),
@@ -326,7 +326,7 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
   const { credential } = await issue(database.sql, 1);
   const replica = await startReplica({
     databaseUrl: address(database),
-    // The settings permit the address of the honeypot too. The honeypot gets no request, because the gateway does not
+    // The settings also permit the address of the honeypot. The honeypot gets no request, because the gateway does not
     // follow redirects.
     env: settings([...bad.values(), good.origin, honeypot.origin], '0,2,2,2,2'),
   });
@@ -360,8 +360,8 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
     console.info(
       `F-11: a good receiver's p50 ${percentile(alone, 0.5)} ms and p95 ${p95} ms alone, ${percentile(beside, 0.5)} ms and ${besideP95} ms beside nine bad ones; memory ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
     );
-    // The gateway waits ten seconds for a receiver that hangs, and a good receiver must not wait with it. A smaller
-    // delay of the good receiver is only printed, because a busy machine causes such a delay too.
+    // The gateway waits ten seconds for a receiver that hangs. A good receiver must not wait these ten seconds. The
+    // test only prints a smaller delay of the good receiver, because a busy machine can also cause such a delay.
     expect(besideP95).toBeLessThan(1_000);
     expect(after).toBeLessThan(before + 100);
     expect(honeypot.connections()).toBe(0);
@@ -427,7 +427,8 @@ it('WH-11 neither the log nor a command shows a secret or an address’s query; 
     await tell(database, 5);
     await until(async () => secured.length === 5 && (await queued(database)) === 0, 30_000);
     expect(await doctor(database)).toEqual([]);
-    // Cause an error inside the gateway too: a renamed column breaks the statement that queues deliveries.
+    // Cause an error inside the gateway as well. For this, a renamed column breaks the statement that queues
+    // deliveries.
     await database.sql`ALTER TABLE gateway.webhook_delivery RENAME COLUMN due_at TO overdue_at`;
     await tell(database, 1);
     await until(() => told.includes('delivery of webhooks failed'));

@@ -5,10 +5,10 @@ import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/config/package.ts';
 
 /**
- * The long form of writes.test.ts. It injects a fault before and after every message, repeats every fault more often,
- * and ends with all faults at the same time. Run it with `npm run build && node dist/test/faults/writes-long.js --seed
- * 1 --minutes 10`. Each part prints one summary line. The last line has the totals. Exit code 0 means that no write was
- * lost or done twice, and that all totals of the ledger agree.
+ * The long form of writes.test.ts. The long form injects a fault before and after every message, repeats every fault
+ * more often, and ends with all faults at the same time. Run it with `npm run build && node
+ * dist/test/faults/writes-long.js --seed 1 --minutes 10`. Each part prints one summary line. The last line has the
+ * totals. Exit code 0 means that no write was lost or done twice, and that all totals of the ledger agree.
  */
 const { values } = parseArgs({
   options: { seed: { type: 'string', default: '1' }, minutes: { type: 'string', default: '10' } },

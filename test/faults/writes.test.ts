@@ -9,9 +9,9 @@ import { generator, pickFrom } from '../support/random.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * Tests the four writes under faults. However a process dies, a key has at most one effect, and an acknowledged write
- * is stored. All answers to a key are equal. At the end, the totals of the ledger of writes agree. The long form in
- * writes-long.ts injects faults at every point.
+ * Tests the four writes under faults. A key has at most one effect, in whatever way a process dies. The store keeps
+ * every acknowledged write. All answers to a key are equal. At the end, the totals of the ledger of writes agree. The
+ * long form in writes-long.ts injects faults at every point.
  */
 const MINUTES = Number(process.env['WRITES_MINUTES'] ?? 0);
 const SEED = Number(process.env['WRITES_SEED'] ?? 1);
@@ -35,8 +35,8 @@ const pick = <T>(list: readonly T[]): T => pickFrom(list, random);
 const tool = (): WriteName => pick(WRITES);
 const site = (): 1 | 2 => (random() < 0.5 ? 1 : 2);
 /**
- * The points at which the test injects a fault. The short form leaves out the point after each message except the last
- * one, because it equals the point before the next message.
+ * The points at which the test injects a fault. The point after a message is the same as the point before the next
+ * message. The short form therefore leaves out all points after a message, except for the last message.
  */
 const points = (messages: Messages): Cut[] =>
   everyPoint(messages).filter(({ side, at, when }) => LONG || when === 'before' || at === messages[side].length);
@@ -50,8 +50,8 @@ async function kill(slot: 0 | 1): Promise<void> {
 }
 
 /**
- * Starts a new replica. A start can fail because the server crashes at the same time. Then starts the replica again, as
- * a supervisor does.
+ * Starts a new replica. A start can fail because the server crashes at the same time. After a failed start, starts the
+ * replica again, as a supervisor does.
  */
 async function replacement(): Promise<Replica> {
   for (let attempt = 1; ; attempt++) {
@@ -102,7 +102,7 @@ describe('F-01 kill -9 at every message of each write', () => {
   it('then the other replica ends what was begun, once', { timeout: LIMIT }, async () => {
     const began = performance.now();
     let struck = 0;
-    // Each kill costs a start of Node. The short form therefore uses only every third point and the last one.
+    // Each kill costs a start of Node. The short form therefore uses only every third point and the last point.
     const striking = points(FIRST).filter((_, i, all) => LONG || i % 3 === 0 || i === all.length - 1);
     for (const at of striking) {
       // One kill interrupts all four writes, each on its own connection. The writes change different rows, so no write
@@ -156,7 +156,7 @@ describe('F-03 the connection is lost, the server lives', () => {
     timeout: LIMIT,
   }, async () => {
     const began = performance.now();
-    // With only one connection, a statement that runs again is already prepared.
+    // The replica has only one connection, so a statement that runs again is already prepared.
     const env = { GATEWAY_DB_CONNECTIONS: '1' };
     const replica = await startReplica({ databaseUrl: world.proxy.url(DATABASE), env });
     const from = (): string[] => [replica.url];
@@ -168,8 +168,8 @@ describe('F-03 the connection is lost, the server lives', () => {
     ];
     for (const name of WRITES) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        // There are several ways to lose the connection. The short form tries each way with one of the four writes, the
-        // long form with all four.
+        // There are several ways to lose the connection. The short form tries each way with one of the four writes. The
+        // long form tries each way with all four writes.
         if (!LONG && i % 4 !== WRITES.indexOf(name)) continue;
         for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);
@@ -247,8 +247,8 @@ describe('F-08 a replica that is stopped in the middle', () => {
 });
 
 /**
- * Clients send writes without a pause until `harm` has ended. Each client repeats a write until it has an answer.
- * `harm` gets the list of all writes.
+ * Clients send writes without a pause until `harm` has ended. Each client repeats a write until the client has an
+ * answer. `harm` gets the list of all writes.
  */
 async function under(harm: (made: readonly Trial[]) => Promise<void>, clients = 10, every = 120): Promise<Trial[]> {
   const made: Trial[] = [];

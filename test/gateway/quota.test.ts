@@ -40,8 +40,8 @@ interface Asking {
 }
 
 /**
- * Starts a gateway that has leased no units yet, as after a restart. It has no OpenAPI oracle, because checking the
- * answers would take most of the time.
+ * Starts a gateway that has leased no units yet, as after a restart. The gateway has no OpenAPI oracle, because
+ * checking the answers would take most of the time.
  */
 async function fresh(db: Database = database.db): Promise<Asking> {
   const corridor = await openGateway({
@@ -169,8 +169,8 @@ describe('RL-01 N and no more', () => {
     let accepted = 0;
     for (let restart = 0; restart < 8; restart++) accepted += (await flood([await fresh()], token, 5)).accepted;
     expect(accepted).toBeLessThanOrEqual(20);
-    // A gateway that stops loses the units that it holds, at most an eighth of the bucket. A restart must not create
-    // additional units.
+    // A gateway that stops loses the units that it holds. These are at most an eighth of the bucket. A restart must not
+    // create additional units.
     expect(accepted).toBeGreaterThanOrEqual(12);
   });
 });
@@ -316,7 +316,7 @@ describe('the headers', () => {
 describe('leases', () => {
   /**
    * Takes units in the same way as a replica. A window lasts a tenth of a second, so lost units expire within two
-   * tenths.
+   * tenths of a second.
    */
   const take = async (app: string, want: number, given: { held: number; unspent: number; in: string }) => {
     const { held, unspent, in: heldIn } = given;
@@ -429,7 +429,8 @@ describe('RL-05 a store that does not answer', () => {
     try {
       for (const path of [...paths, ...paths]) {
         const answer = await gateway.ask(path, { token });
-        // A gateway that can prove the authority can still spend a unit that it leased earlier.
+        // When only the statement for the quota fails, a call can still succeed with a unit that the gateway leased
+        // earlier.
         if (what.source === 'take_quota' && answer.status === 200) continue;
         expect([answer.status, answer.headers.get('retry-after')], path).toEqual([503, '1']);
         expect(answer.body.code).toMatch(/^(service|authority)_unavailable$/);

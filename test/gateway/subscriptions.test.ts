@@ -18,7 +18,7 @@ beforeAll(async () => {
   gateway = await openTestGateway('demo');
   const { database } = gateway;
   const target = { host: database.host, port: database.port, database: database.name, username: 'postgres' };
-  // The second gateway has its own connections, like another process.
+  // The second gateway has its own connections, as a gateway in another process has.
   own = openDatabase({ target, connections: 8, statementTimeout: 5_000, name: 'test-other' });
   other = await openTestGateway('demo', { ...database, db: own });
 });
@@ -298,8 +298,7 @@ describe('subscriptions', () => {
 describe('limits and races', () => {
   it('twenty for an installation, however many ask at once on two gateways', async () => {
     const { token, installation } = await gateway.issue();
-    // The slow trigger delays every commit. Many requests have then counted the subscriptions before the first of them
-    // commits.
+    // The slow trigger delays every commit, so many requests count the subscriptions before the first request commits.
     await gateway.database.sql.unsafe(`
       CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.02); RETURN NEW; END';
       CREATE TRIGGER slow BEFORE INSERT ON gateway.subscription FOR EACH ROW EXECUTE FUNCTION public.slow()`);
@@ -316,7 +315,8 @@ describe('limits and races', () => {
     );
     expect(await count(installation)).toBe(20);
     expect((await gateway.ask(SUBSCRIPTIONS, { token })).body.subscriptions).toHaveLength(20);
-    // A refused creation does not use up its key. When a deletion has made room, the creation succeeds with that key.
+    // A refused creation does not use up its idempotency key. When a deletion has made room, the creation succeeds with
+    // the same key.
     const key = randomUUID();
     const again = (): Promise<Answer> =>
       gateway.ask(SUBSCRIPTIONS, { token, body: definition([WEB]), headers: { 'idempotency-key': key } });
@@ -406,7 +406,7 @@ describe('keys', () => {
     const called = await tool(gateway, token, 'subscription_create', { ...definition([WEB]), idempotency_key: 'k' });
     expect([called.body, called.operation]).toEqual([first.body, operation]);
     expect(await count(installation)).toBe(1);
-    // operation_get shows only the four reviewed writes, so it does not show a change of a subscription.
+    // operation_get shows only the four reviewed writes, so operation_get does not show a change of a subscription.
     expect(said(await gateway.ask(`/api/v1/operations/${operation}?website_id=${WEB}`, { token }))).toEqual([
       404,
       'not_found',

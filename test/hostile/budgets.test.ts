@@ -25,8 +25,8 @@ const lines: Record<string, unknown>[] = [];
 beforeAll(async () => {
   gateway = await openTestGateway();
   caller = await gateway.issue({ authors: ['opr_1_1_3'] });
-  // A reply that is larger than the kernel's buffer, so a part of it stays in the gateway's memory. It counts for the
-  // caller's app.
+  // A reply that is larger than the kernel's buffer. A part of the reply stays in the gateway's memory and counts for
+  // the caller's app.
   const large: RequestHandler = (request, response, { record }) => {
     if (request.url !== '/large') return false;
     record.app = caller.app;

@@ -4,8 +4,8 @@ import { type Issued, issue } from '../support/credentials.ts';
 import { bearer, Client, http, mcp, note, type Served, serve } from '../support/hostile/served.ts';
 
 /**
- * Tests what the API contract does not describe: how long connections live, how much memory they use, and what the log
- * says. Every request goes to a real `gateway serve`.
+ * Tests what the API contract does not describe: how long connections live, how much memory connections use, and what
+ * the log says. Every request goes to a real `gateway serve`.
  */
 let served: Served;
 let attacker: Issued;

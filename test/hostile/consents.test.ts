@@ -30,7 +30,7 @@ type Interface = 'rest' | 'mcp';
 
 let gateway: TestGateway;
 let names: string[];
-/** Three channels with so few conversations that those of two channels fit on one page. */
+/** Three channels with few conversations. The conversations of any two of these channels fit on one page. */
 let channels: [one: string, two: string, three: string];
 
 beforeAll(async () => {

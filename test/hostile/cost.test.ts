@@ -45,7 +45,6 @@ describe('RL-01 the bytes of a body', () => {
     const { authority, left } = await call(corridor, app);
     await corridor.payFor(authority, bytes);
     expect(corridor.quotaOf(authority)?.remaining).toBe(left - units);
-    // The units that a process has leased go back to the bucket, so a call in another process sees them.
     expect((await call(corridor, app)).left).toBe(left - units - 1);
   });
 
@@ -55,8 +54,8 @@ describe('RL-01 the bytes of a body', () => {
     const { authority } = await call(one, app);
     await one.payFor(authority, 21 * 128 * KIB);
     expect(one.quotaOf(authority)?.remaining).toBe(0);
-    // The app owes sixteen units, and it gets one unit each second. The next call needs one more unit, so it waits up
-    // to seventeen seconds.
+    // The app owes sixteen units, and the app gets one unit each second. The next call needs one more unit, so the call
+    // waits up to seventeen seconds.
     const waits = [await call(one, app), await call(other, app)].map(codeOf);
     for (const wait of waits) {
       const [, seconds] = /^quota_exceeded (\d+)$/.exec(wait) ?? expect.fail(wait);
@@ -69,8 +68,8 @@ describe('RL-01 the bytes of a body', () => {
     const corridor = await open();
     const app = await issue(database.sql, 1, { perMinute: 600, burst: 2 });
     const { authority } = await call(corridor, app);
-    // The app gets ten units each second. A call costs one unit and its body two more, so about three calls succeed
-    // each second.
+    // The app gets ten units each second. A call costs one unit, and the body of the call costs two units. About three
+    // calls therefore succeed each second.
     const began = performance.now();
     await corridor.payFor(authority, 3 * 128 * KIB);
     let done = 0;

@@ -33,8 +33,8 @@ const KERNEL = 4.1 * 2 ** 20;
 const OURS = 0.5 * 2 ** 20;
 
 /**
- * True while the server still holds its end of this connection. The server runs in this process. For a connection in
- * use, the kernel's table of connections shows an inode.
+ * True while the server still holds its end of this connection. The test reads the kernel's table of connections,
+ * because the server runs in this process. A connection in use has an inode in this table.
  */
 function held(client: number): boolean {
   const end = (port: number): string => `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
@@ -51,8 +51,8 @@ it('WS-06 a client that closes its half and does not read is let go, also where 
   for (let i = 0; i < PAGES; i++) await append(gateway.database.sql, 'web_1_1', Array(100).fill('visitor.changed'));
   const subscriptions: string[] = [];
   for (let i = 0; i < 20; i++) subscriptions.push((await create(gateway, token, definition(['web_1_1']))).id);
-  // The client acknowledges pages without reading them, until some pages wait in the gateway. It gets the cursors from
-  // a second socket that receives the same pages.
+  // The client acknowledges pages without reading them, until some pages wait in the gateway. The client knows the
+  // cursors from a second socket that receives the same pages.
   raw.socket.pause();
   const say = (value: object): void => void raw.socket.write(frame(0x81, Buffer.from(JSON.stringify(value))));
   const twin = await connected(gateway, token);

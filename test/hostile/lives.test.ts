@@ -6,9 +6,9 @@ import { bearer, Client, http, mcp, note, type Served, serve } from '../support/
 import { generator } from '../support/random.ts';
 
 /**
- * Each life is one connection with a random sequence of requests: of every surface, pipelined, half-closed, reset,
- * slow, upgraded or incomplete. Afterwards the gateway must hold no memory for any request. The metrics, the log, the
- * audit and the clients must agree on what happened.
+ * Each life is one connection with a random sequence of requests. The requests use every surface. A request can be
+ * pipelined, half-closed, reset, slow, upgraded or incomplete. Afterwards the gateway must hold no memory for any
+ * request. The metrics, the log, the audit and the clients must agree on what happened.
  */
 const LIVES = times(10_000, 1_000_000);
 const AT_ONCE = 32;
@@ -72,7 +72,7 @@ const ENDS: readonly ((token: string) => string)[] = [
     ),
   (token) => http('POST /mcp', [bearer(token), JSON_TYPE, 'Content-Length: 900', 'Accept: */*']),
   () => 'GET /api/v1/websites HTTP/1.1\r\nHost: a\r\n',
-  // The gateway answers this request as soon as it has the head. The body that follows is malformed.
+  // The gateway answers this request as soon as it has the head of the request. The body that follows is malformed.
   () => `${http('POST /nothing', ['Transfer-Encoding: chunked'])}5\r\nhello\r\nZZ\r\n`,
 ];
 

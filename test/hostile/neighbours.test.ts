@@ -31,7 +31,7 @@ afterAll(() => bench.remove());
 
 /**
  * A program that connects to PostgreSQL with a role and prints the type of the server's first message. `R` means that
- * the server accepts the role. `E` means that it refuses.
+ * the server accepts the role. `E` means that the server refuses the role.
  */
 const GREETING = `
   const [path, role] = process.argv.slice(1);
@@ -48,8 +48,8 @@ const GREETING = `
   });`;
 
 /**
- * Returns the server's first message to a process of this user. The path leads through the working directory of
- * PostgreSQL, because the user may not enter the folder of the socket.
+ * Connects to the server as this user and returns the server's first message. The user may not enter the folder of the
+ * socket. The path therefore leads through the working directory of the PostgreSQL process.
  */
 async function greeted(dataDir: string, role: string, user: { uid?: number; gid?: number }): Promise<string> {
   const path = `/proc/${postmasterPid(dataDir)}/cwd/.s.PGSQL.5432`;
@@ -118,8 +118,8 @@ describe.runIf(isRoot)('the embedded PostgreSQL of root', () => {
     await Promise.all([theirs.stop(), roots.stop()]);
     const alone = await bench.open(dataDir);
     expect(await others(dataDir)).toEqual(REFUSED);
-    // The second gateway runs as the user of the server, and the server must accept it. From then on, the server also
-    // accepts other processes of this user.
+    // The second gateway runs as the user of the server, so the server must accept this gateway. From then on, the
+    // server also accepts other processes of this user.
     const later = await bench.start(dataDir, { user: nobody });
     expect(later.said).toMatchObject({ adopted: true });
     expect(await Promise.all([own(dataDir), others(dataDir)])).toEqual([LET_IN, LET_IN]);

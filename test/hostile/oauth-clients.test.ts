@@ -21,8 +21,8 @@ import {
 
 const CREDENTIALS = { grant_type: 'client_credentials', resource: RESOURCE.rest } as const;
 /**
- * Limits for requests that come at once. ADDRESS is the number of failed client look-ups for each network address.
- * PROCESS is the number of further look-ups for all addresses together.
+ * Limits for a burst of requests. ADDRESS is the number of failed client look-ups for each network address. PROCESS is
+ * the number of further look-ups for all addresses together.
  */
 const ADDRESS = 60;
 const PROCESS = 60;
@@ -225,8 +225,8 @@ describe('RL-02 tokens that a client mints', () => {
     );
     const given = all.filter(({ status }) => status === 200).length;
     expect(given).toBeGreaterThanOrEqual(RATE);
-    // The pools have eight connections, so eight requests can pass the check at once. At most eight tokens more than
-    // the limit are issued.
+    // The pools have eight connections, so eight requests can pass the check at the same time. The gateway may
+    // therefore issue up to eight tokens more than the limit.
     expect(given).toBeLessThanOrEqual(RATE + 8);
     expect(all.filter(({ status }) => status === 429)).toHaveLength(200 - given);
   }, 60_000);
@@ -246,7 +246,7 @@ describe('RL-02 tokens that a client mints', () => {
     const [one, two] = [await consent(), await consent()];
     let { refresh_token: refresh, access_token: access } = one.body;
     let used = '';
-    // A consent may make sixty requests a minute. The exchange of the code was the first of them.
+    // A consent may make sixty requests a minute. The exchange of the code was the first of these requests.
     for (let at = 1; at < RATE; at++) {
       used = refresh;
       const answer = await token(gateways[at % 2] ?? first(), client, refreshing(refresh));

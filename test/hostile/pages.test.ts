@@ -4,7 +4,7 @@ import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
  * The size of a page is limited in bytes, and a search reads only a limited number of rows for each page. When a client
- * follows the cursors, it must get every row exactly once.
+ * follows the cursors, the client must get every row exactly once.
  */
 let gateway: TestGateway;
 let token: string;
@@ -151,7 +151,7 @@ describe('subject search', () => {
     const path = '/api/v1/conversations?website_id=web_1_2&query=needle';
     const newest = await walk(path, 'conversations');
     // A search looks at 10,000 rows for each page. The second page therefore covers rows 10,000 to 20,000, counted from
-    // the newest, and has one match.
+    // the newest row. The second page has one match.
     expect(newest.pages).toEqual([idsOf(2, FOUND.slice(0, 2)), idsOf(2, FOUND.slice(2, 3)), idsOf(2, FOUND.slice(3))]);
     const oldest = await walk(`${path}&order=updated_asc`, 'conversations');
     expect(oldest.pages.flat()).toEqual(idsOf(2, [...FOUND].reverse()));

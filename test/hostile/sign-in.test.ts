@@ -20,8 +20,8 @@ import {
 } from '../support/oauth/oauth.ts';
 
 /**
- * Two attacks on the sign-in. In the first, many addresses guess the password of one account. In the second, one
- * address sends so many requests that nobody else is served.
+ * Two attacks on the sign-in. In the first attack, many addresses guess the password of one account. In the second
+ * attack, one address sends so many requests that nobody else is served.
  */
 const ACCOUNT = 50;
 const WRONG = 'incorrect horse battery staple';
@@ -53,8 +53,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     expect((await signIn(email, WRONG, '127.0.0.11')).status).toBe(403);
     const refused = await signIn(email, PASSWORD, '127.0.0.12');
     expect(refused.status).toBe(429);
-    // A failed sign-in counts for fifteen minutes. The oldest one is almost ten minutes old, so the wait is about five
-    // minutes.
+    // A failed sign-in counts for fifteen minutes. The oldest failed sign-in is almost ten minutes old, so the wait is
+    // about five minutes.
     const wait = Number(refused.headers['retry-after']);
     expect(wait).toBeGreaterThan(270);
     expect(wait).toBeLessThanOrEqual(301);
@@ -64,11 +64,10 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     expect((await signIn(email, PASSWORD, '127.0.0.10')).status).toBe(303);
     for (let at = 0; at < 5; at++) expect((await signIn(email, WRONG, '127.0.0.10')).status).toBe(403);
     expect((await signIn(email, PASSWORD, '127.0.0.10')).status).toBe(429);
-    // The address that was refused for this account can still sign in to other accounts.
+    // This address was refused for one account. The address can still sign in to other accounts.
     const other = await newPerson(gateway);
     expect((await signIn(other.email, PASSWORD, '127.0.0.12')).status).toBe(303);
-    // Five more attempts have failed after the planted ones. Move all failures so far into the past that none of them
-    // counts.
+    // Five more attempts have failed after the planted failures. Make all failures so old that they no longer count.
     await gateway.database.sql`UPDATE gateway.sign_in_failure SET at = at - make_interval(secs => ${wait + 6})`;
     expect((await signIn(email, PASSWORD, '127.0.0.12')).status).toBe(303);
   }, 60_000);
@@ -85,8 +84,8 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     const account = accountOf(email);
     await plant(email, ACCOUNT - 3);
     let others: ReturnType<typeof beginSignIn>[] = [];
-    // Attempts to sign in to one account run one after the other. An attempt must count the attempts before it, even
-    // when they commit while it waits.
+    // Attempts to sign in to one account run one after the other. A waiting attempt must also count the attempts that
+    // commit during its wait.
     await sql.begin(async (held) => {
       const [first] = await held`
         SELECT recorded FROM gateway.begin_sign_in('192.0.2.1', ${account}, interval '15 minutes', 5, 20)`;
@@ -130,7 +129,7 @@ describe('RL-03 passwords that wait to be checked', () => {
     const crowd = Promise.all(
       Array.from({ length: 20 }, (_, at) => signIn(`nobody-${at}@example.org`, WRONG, '127.0.0.20')),
     );
-    // The gateway works on two attempts of the address at a time. The others wait and are not refused.
+    // The gateway works on two attempts of the address at a time. The other attempts wait and are not refused.
     await expect
       .poll(async () => {
         const [row] = await gateway.database.sql`

@@ -125,8 +125,8 @@ it('every statement of a call is run for the app of its caller', async () => {
   await corridor.payFor(authority, 100 * 131_072);
   expect(calls).toBeGreaterThan(40);
   expect([...nobodys]).toEqual([]);
-  // An app's units are leased by a statement that waits in a queue of its own. Slow reads of the app therefore do not
-  // block its other calls.
+  // The statement that leases the units of an app has a queue of its own. Slow reads of the app therefore do not block
+  // the other calls of the app.
   expect([...apps].sort()).toEqual([app, `${app} quota`]);
   await gateway.close();
 });
@@ -153,8 +153,8 @@ it('one app with many websites leaves a slot of the writers, and its turn, to ot
   await pause(50);
   const before = order.length;
   await add('victim', 1);
-  // If apps took no turns, about thirty items of the greedy app would run first. Two rounds of items are allowed,
-  // because a busy machine can start a second round.
+  // If apps took no turns, about thirty items of the greedy app would run first. The limit is two rounds of items,
+  // because a second round can start on a busy machine.
   expect(order.length - before).toBeLessThanOrEqual(2 * SLOTS);
   await Promise.all(all);
   expect(most).toBe(SLOTS - 1);
@@ -177,8 +177,8 @@ it('a batch of one lane takes the apps in turn, and an app’s line is its own',
   const greedy = Array.from({ length: 12 }, (_, n) => add('greedy', `g${n}`).catch(() => 'full'));
   const [first, second] = await Promise.all([add('one', 'one'), add('two', 'two'), ...greedy]);
   expect([first, second]).toEqual(['one', 'two']);
-  // The first item runs alone, because nothing else waits yet. At most ten more items of this app may wait, and one
-  // more is refused.
+  // The first item runs alone, because nothing else waits yet. At most ten more items of this app may wait, and the
+  // next item is refused.
   expect(runs.slice(0, 2)).toEqual([['g0'], ['g1', 'one', 'two', 'g2']]);
   expect((await Promise.all(greedy)).filter((answer) => answer === 'full')).toHaveLength(1);
 });
@@ -218,8 +218,8 @@ it('an app has half of the places for tasks, whatever was dropped of what runs, 
   const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
   const half = RUNNING_HERE / 2;
   expect(slotsFor('a', [], [])).toBe(half);
-  // The app has sixteen slots. They are all in use by canceled tasks that still run, or by tasks that are being
-  // accepted.
+  // The app has sixteen slots, and all slots are in use. Some slots hold canceled tasks that still run, and some slots
+  // hold tasks that are being accepted.
   expect(slotsFor('a', many(half, held('a', 'running')), [])).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting', true)))).toBe(0);
   expect(slotsFor('a', [], many(half, held('a', 'accepting')))).toBe(half);

@@ -95,8 +95,8 @@ const powerSet = <T>(all: readonly T[]): T[][] =>
   Array.from({ length: 2 ** all.length }, (_, bits) => all.filter((_, i) => (bits >> i) % 2 === 1));
 
 /**
- * The subsets of the grants to try. Up to six grants: all subsets. More than six: all subsets with every required
- * grant, and the full set without one or two required grants.
+ * The subsets of the grants to try. With up to six grants, these are all subsets. With more grants, these are all
+ * subsets that have every required grant, and the full set without one or two required grants.
  */
 function subsets(operation: Operation): Need[][] {
   const { asked, shows } = relevant(operation);

@@ -271,7 +271,8 @@ const ASK: Readonly<Record<Resource, (one: Case, url: string, holder: Holder) =>
 const sorted = (one: Refusal['required']) => one && { ...one, scopes: [...one.scopes].sort() };
 
 /**
- * Texts that no caller of this test may see. They belong to another organization, or to websites that no caller holds.
+ * Texts that no caller of this test may see. The texts belong to another organization, or to websites that no caller
+ * holds.
  */
 let foreign: ReadonlySet<string>;
 
@@ -283,7 +284,7 @@ async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   const revised = 'if-match' in headers && holder.website !== WEB ? { ...headers, 'if-match': '1' } : headers;
   const said = await ASK[surface]({ ...one, headers: revised }, url, holder);
   const refusal = expected(one, holder);
-  // A refusal lists the required grants, except in an MCP result, which names them only in words.
+  // A refusal lists the required grants. Only an MCP result has no such list, and names the grants in words.
   if (refusal) {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([refusal.status, refusal.code]);
     expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));
@@ -322,7 +323,8 @@ it('TN-01 every surface under every variant of authority answers as the tables s
       surfaces.set(surface, (surfaces.get(surface) ?? 0) + mine.length);
     }
   }
-  // Compare with the lists of the contract. This proves that the test covers every surface and every variant.
+  // The cases of this test must name every operation and every tool of the registry. They must also use every surface
+  // and every variant.
   const { operations, tools } = gateway.corridor.registry;
   expect(REST.map(({ name }) => name).sort()).toEqual(operations.map(({ name }) => name).sort());
   expect(TOOLS.map(({ name }) => name).sort()).toEqual(tools.map(({ name }) => name).sort());

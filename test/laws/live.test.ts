@@ -22,7 +22,7 @@ import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
- * Check TN-05: a change of authority applies to the very next request. Both gateways keep the authority in memory and
+ * Check TN-05: a change of authority applies to the very next request. Both gateways keep the authority in memory but
  * must still notice the change.
  */
 let database: TestDatabase;
@@ -76,7 +76,7 @@ const q = `website_id=${WEB}`;
 const bytes = { accept: 'application/octet-stream' };
 /**
  * One request for every way in which a call can end. After the loss of authority, the gateway must refuse each request,
- * although it still remembers the authority.
+ * although the gateway still remembers the authority.
  */
 const ROADS: [name: string, path: string, status: number, headers?: Record<string, string>, method?: string][] = [
   ['data', `/api/v1/conversations?${q}`, 200],
@@ -250,7 +250,7 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
         for (const n of [0, 1]) await probe(n, one, holder, WHOLE);
         felt++;
       }
-      // Only writes use these grants, so their loss changes no read.
+      // Only writes use these grants. The loss of such a grant therefore changes no read.
       if (!['scope config_plan', 'scope visitor_notes_write', 'scope conversation_update'].includes(name))
         expect(concerned.length, name).toBeGreaterThan(0);
     }
@@ -284,7 +284,7 @@ describe('TN-05 a narrower or wider authority acts at the very next request', ()
         for (const n of [0, 1]) {
           const { status, body, text } = await write(n, one, key);
           expect([status, body.code], `${one.tool} ${name} on gateway ${n}: ${text}`).toEqual(expected(one, state));
-          // The gateway does not repeat a stored answer to a caller who has lost the authority for it (ID-08).
+          // A caller who has lost the authority for a stored answer does not get the answer again (ID-08).
           const replay = await write(n, one, `${key}-before-${n}`);
           expect(replay.status, `${one.tool} ${name}`).toBe(expected(one, state)[0]);
           expect(replay.headers['idempotency-replayed']).toBeUndefined();

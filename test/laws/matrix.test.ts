@@ -252,7 +252,7 @@ describe('TN-01 every read, by what a credential holds', () => {
         const listed: string[] = body.data.operations.map((one: { operation: string }) => one.operation);
         const answered = new Set<string>();
         const granted = new Set<string>();
-        // The list of capabilities ignores grants that only a parameter needs.
+        // The list of capabilities ignores grants that only a parameter of an operation needs.
         for (const operation of OPERATIONS.filter(({ given }) => given === undefined)) {
           const answer = await ask(operation, holder, website);
           expect([200, 404], `${where} ${nameOf(operation)}: ${answer.text}`).toContain(answer.status);

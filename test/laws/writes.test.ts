@@ -218,7 +218,8 @@ describe('TN-01 every write, by what a credential holds', () => {
       const where = `${write.tool} over ${surface}`;
       if (write.subject) said.add((await denied({ write, surface, holder, number: 77, where }, NOT_FOUND)).said.text);
       const elsewhere = { ...write, body: () => ({ ...write.body(webId(1, 2)) }) };
-      // The body names one website, but the item in the body belongs to another. The caller holds both websites.
+      // The body names one website, but the item in the body belongs to another website. The caller holds both
+      // websites.
       if (!write.subject)
         said.add((await denied({ write: elsewhere, surface, holder: both, where }, NOT_FOUND)).said.text);
       expect(said.size, where).toBe(1);
@@ -389,7 +390,7 @@ describe('what a write shows', () => {
     await addDispositions(sql);
     const { token } = await other.issue({ authors: ['opr_1_1_1'], channels: [], teams: [] });
     const { token: whole } = await other.issue({ websites: [WEB], authors: ['opr_1_1_1'] });
-    /** All writes on records that exist or could exist, under keys that other callers have used. */
+    /** Two callers send the same writes under the same idempotency keys. Some of the records do not exist. */
     const transcript = async (round: number): Promise<string[]> => {
       const said: string[] = [];
       for (const bearer of [token, whole]) {

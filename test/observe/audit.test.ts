@@ -398,7 +398,7 @@ describe('LG-02 consents and their end', () => {
     const late = await recordOf(idOf(await send('consent', choice, ours)));
     expect(late).toMatchObject({ audit: 'authentication', decision: 'refused', code: 'session_ended' });
     expect(late).toMatchObject({ operation: 'oauth_consent', credential: client.credential, source: '127.0.0.1' });
-    // Nobody is signed in any more, so the sign-out leaves no record. Showing a page leaves no record either.
+    // Nobody is signed in any more, so the sign-out leaves no record. The display of a page also leaves no record.
     await send('sign-out', '', ours);
     await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
     expect(audits()).toHaveLength(before + 2);

@@ -65,8 +65,8 @@ afterAll(async () => {
 });
 
 const scrape = async (url = replica.url): Promise<Series[]> => {
-  // node:cluster can give a connection to a worker that was just killed. Nothing answers such a connection, hence the
-  // timeout.
+  // node:cluster can give a connection to a worker that was just killed. Nothing answers on such a connection, so the
+  // request needs a timeout.
   const answer = await fetch(`${url}/metrics`, {
     headers: { connection: 'close' },
     signal: AbortSignal.timeout(2_500),

@@ -15,9 +15,9 @@ import { DEMO_NOW } from '../support/postgres.ts';
 
 /**
  * A sharded PostgreSQL must keep all rows of an organization in one place (docs/operations.md). Therefore every key,
- * reference and statement of a platform table or of the journal has the distribution column `tenant`. For rows of a
- * website they also have `site`. statements.test.ts checks this for reads (TN-06). This file checks it for the schema,
- * every SQL function, an import and an audit.
+ * reference and statement of a platform table or of the journal has the distribution column `tenant`. If the rows
+ * belong to a website, the column `site` is also present. statements.test.ts checks this for reads (TN-06). This file
+ * checks it for the schema, every SQL function, an import and an audit.
  */
 let database: TestDatabase;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Tables with rows of a website that are not in the schema `platform`. */
+/** Tables outside the schema `platform` that hold rows of a website. */
 const BESIDE = ['journal', 'journal_head', 'family_hold'];
 
 it('every key and every reference of a website’s tables carries the tenant', async () => {
@@ -48,7 +48,10 @@ it('every key and every reference of a website’s tables carries the tenant', a
   expect(references.length).toBeGreaterThan(20);
 });
 
-/** Splits a statement into its scopes. Each SELECT in parentheses is a separate scope, and so is the text around it. */
+/**
+ * Splits a statement into its scopes. Each SELECT in parentheses is a separate scope. The text around it is another
+ * scope.
+ */
 function scopesOf(statement: string): string[] {
   const open: string[] = [''];
   const scopes: string[] = [];
@@ -65,8 +68,8 @@ function scopesOf(statement: string): string[] {
 }
 
 /**
- * Finds every use of a platform table that has no condition on one of these columns. Also counts all uses. When a
- * SELECT reads several tables, a condition must name its table.
+ * Finds every use of a platform table without a condition on one of these columns. Also counts all uses. When a SELECT
+ * reads several tables, each condition must name the table to which it belongs.
  */
 function lacking(text: string, columns: (table: string) => readonly string[]): { uses: number; without: string[] } {
   const without: string[] = [];
@@ -125,8 +128,8 @@ it('no function of the store touches a website’s table without tenant and site
   let touched = 0;
   for (const { name, source } of functions) {
     const { uses, without } = lacking(source, (table) => (table === 'organization' ? ['tenant'] : ['tenant', 'site']));
-    // gateway.truncate_captured is an exception. It appends receipts for a TRUNCATE, which affects every website, and
-    // the gateway never sends a TRUNCATE.
+    // gateway.truncate_captured is an exception. This function appends receipts for a TRUNCATE, which affects every
+    // website. The gateway never sends a TRUNCATE.
     if (name !== 'gateway.truncate_captured') expect(without, name).toEqual([]);
     touched += uses;
   }
@@ -150,8 +153,8 @@ it('neither does an import, nor an audit of a website', async () => {
   for (const audit of [wrongTotals, wrongFiles, overtakenNumbers, unrecordedNotes]) await audit(db, site);
   let touched = 0;
   for (const text of texts) {
-    // An import looks up an organization by its name, before it knows the tenant. A sharded server can answer this on
-    // every shard, because each shard has a copy of the table of organizations.
+    // An import looks up an organization by its name, before it knows the tenant. A sharded server can answer this
+    // query on every shard, because each shard has a copy of the table of organizations.
     const { uses, without } = lacking(text, (table) => (table === 'organization' ? [] : ['tenant']));
     expect(without, text).toEqual([]);
     touched += uses;

@@ -125,8 +125,8 @@ function readLog(): void {
 }
 
 /**
- * One generated request. `names` is the parameter or member that the refusal must name. It is empty when the refusal
- * need not name any.
+ * One generated request. `names` is the parameter or member that the refusal must name. `names` is empty when the
+ * refusal need not name any place.
  */
 interface Shot {
   readonly who: Who;
@@ -157,8 +157,8 @@ const sessions = new Map<string, string>();
 let lastTask = TASK;
 
 /**
- * Remembers a created realtime session. Plants the caller's subscription again after a request has deleted or replaced
- * it, because later requests need it.
+ * Remembers a created realtime session. When a request has deleted or replaced the caller's subscription, the function
+ * plants the subscription again, because later requests need it.
  */
 async function keep({ name }: Operation, surface: Surface, answer: Answer, asker: Holder | undefined): Promise<void> {
   if (!asker || !did(surface, answer)) return;
@@ -261,8 +261,8 @@ function conforms(method: string, path: string, answer: Answer): void {
 }
 
 /**
- * The status of an answer. A tool's result, a failed task or a JSON-RPC error can contain a status of its own. Then
- * returns the contained status.
+ * Returns the status of an answer. A tool's result, a failed task or a JSON-RPC error can contain a status of its own.
+ * Such a contained status is returned instead.
  */
 function toldBy({ status, body }: Answer): number {
   const { error, result } = Object(body);
@@ -348,8 +348,8 @@ type Named = readonly { readonly parameter?: string; readonly pointer?: string }
 const namesOf = (errors: Named | undefined): string[] =>
   (errors ?? []).map(({ parameter, pointer }) => parameter ?? pointer ?? '');
 /**
- * A refusal names missing members and not the object that lacks them. Names inside the expected name are therefore
- * right too.
+ * When a member is missing, the refusal names the member and not the object that lacks it. A name inside the expected
+ * name is therefore also correct.
  */
 const tells =
   (names: string) =>
@@ -424,8 +424,8 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
         else hold('mismatches', namesOf(error.data.errors).some(tells(dotted(wrong))), where);
         return;
       }
-      // The website is checked before the key. Therefore a caller without the website gets a refusal that does not name
-      // the key.
+      // The gateway checks the website before the key. A caller without the website therefore gets a refusal that does
+      // not name the key.
       const refused = result.isError && (asker.name !== 'full' || wrong === '/idempotency_key');
       hold('mismatches', right || refused, where);
       if (result.isError) hold('undocumented', operation.statuses.has(toldBy(answer)), where);
@@ -434,7 +434,7 @@ function tool(operation: Operation, served: Schema, example: Example | undefined
   };
 }
 
-/** Gives a body with a valid idempotency key a new key, except when the length of the key is a multiple of 8. */
+/** Replaces a valid idempotency key in a body by a new key. Keys whose length is a multiple of 8 stay as they are. */
 const keyed = (body: unknown): unknown => {
   const { idempotency_key: key, ...rest } = Object(body);
   return typeof key === 'string' && key.length % 8 !== 0 && /^[!-~]{1,128}$/.test(key)
@@ -666,7 +666,7 @@ async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIEN
 const NEVER: readonly string[] = ['A2A CancelTask', 'REST realtime_socket'];
 const idle = (tally: Tally): Target[] => targets.filter(({ name }) => (tally.done.get(name)?.all ?? 0) === 0);
 
-/** Some targets seldom succeed at random. Sends them more requests, until one succeeds. */
+/** Random requests to some targets seldom succeed. Sends more requests to such a target, until one request succeeds. */
 async function insist(target: Target, tally: Tally): Promise<void> {
   const shots = fc.sample(
     target.shots.filter((shot) => shot.who === 'full'),
@@ -722,8 +722,8 @@ it('whatever is asked, over every surface: documented answers, no 5xx, no leak, 
 });
 
 /**
- * Each surface gets its own planted defects, to prove that the test finds defects on every surface. The tool is the
- * same on all three.
+ * Each surface gets its own planted defects, to prove that the test finds defects on every surface. The defects are in
+ * the same tool on all three surfaces.
  */
 const PLANTED_IN = [
   ['REST', 'REST contact_get'],

@@ -77,7 +77,7 @@ describe('A2-08 in the midst of a task', () => {
     await until(() => held() === 1);
     await world.database.sql.begin(async (transaction) => {
       await transaction`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${sender.credential}`;
-      // The revocation is not committed yet, so it does not refuse the read.
+      // A revocation that is not committed yet does not refuse the read.
       release();
       await pause(300);
       expect(await world.count('completed', sender.installation)).toBe(0);
@@ -102,7 +102,7 @@ describe('A2-08 in the midst of a task', () => {
     const seen = { completed: 0, failed: 0, later: 0 };
     // The usual duration of a task on this machine in milliseconds. The test changes the authority while a task runs.
     let usual = 8;
-    // Each of the two outcomes must occur often enough. If one is too rare, run more rounds.
+    // Enough tasks must complete, and enough tasks must fail. If one outcome is too rare, run more rounds.
     for (let round = 0; round < 60 || (Math.min(seen.completed, seen.failed) <= 5 && round < 400); round++) {
       const [, change = ''] = CHANGES[round % CHANGES.length] ?? [];
       const sender = await world.issue();

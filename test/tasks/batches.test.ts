@@ -99,7 +99,7 @@ async function known(grant: Parameters<World['issue']>[0] = {}): Promise<Issued>
   return sender;
 }
 
-/** Thrown to roll back the transaction that holds a lock while `meanwhile` runs. */
+/** This error rolls back the transaction that holds a lock while `meanwhile` runs. */
 const UNDONE = new Error('undone');
 async function holding(text: string, meanwhile: () => Promise<unknown>): Promise<void> {
   await world.database.sql
@@ -165,7 +165,8 @@ describe('tasks that are accepted together', () => {
     const all = await together('accept_tasks', () =>
       [fine, revoked, expired, changed].map(({ token }) => world.send(replica, token)),
     );
-    // The gateway accepts the changed sender under its present authority. Otherwise, it would not publish the result.
+    // The gateway accepts the changed sender under its present authority. Otherwise, the gateway would not publish the
+    // result.
     expect(await Promise.all(all.map(told))).toEqual(['completed', 'token_revoked', 'token_expired', 'completed']);
     expect(carried[1]).toBe(4);
     const rows =

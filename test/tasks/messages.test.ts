@@ -135,7 +135,7 @@ describe('RL-02 what a task costs', () => {
     expect(await spent()).toBe(4);
     await world.cancel(replica, poor.token, first.id);
     expect(await spent()).toBe(5);
-    // One unit is left. It pays for a request but not for a new task. The refused request must leave no trace.
+    // One unit is left. This unit pays for a request but not for a new task. The refused request must leave no trace.
     const before = await world.count('completed', poor.installation);
     const next = newMessage();
     await expect(world.send(replica, poor.token, { messageId: next })).rejects.toMatchObject({

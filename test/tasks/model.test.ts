@@ -181,7 +181,8 @@ async function check(sender: Issued, model: readonly Modelled[]): Promise<void> 
 }
 
 /**
- * Counts in one statement. With two statements, a task could change its state in between, and the sum would miss it.
+ * Counts in one statement. With two statements, a task could change its state in between, and the sum would miss the
+ * task.
  */
 async function open(sender: Issued): Promise<number> {
   const [row] = await world.database.sql<{ n: number }[]>`

@@ -149,7 +149,7 @@ describe('A2-06', () => {
 });
 
 describe('A2-07', () => {
-  /** Starts `n` tasks on the two replicas in turn. They do not end until the test releases them. */
+  /** Starts `n` tasks on the two replicas in turn. The tasks do not end until the test releases them. */
   async function fill({ skill }: Probe, sender: Issued, n: number): Promise<Task[]> {
     const tasks: Task[] = [];
     for (let i = 0; i < n; i++) {
@@ -331,7 +331,7 @@ describe('A2-07', () => {
     await until(() => slow.held() === 5);
     const waiting = world.send(world.a, sender.token);
     await until(async () => (await world.count('submitted', sender.installation)) === 3);
-    // Repeat this step, because the process is not really stopped and can renew its leases in between.
+    // Repeat this step, because the process still runs and can renew its leases at any time.
     await until(async () => {
       await lapse(tasks);
       await sweep(world.b.db);
@@ -341,7 +341,7 @@ describe('A2-07', () => {
       expect(await world.get(world.b, sender.token, id)).toMatchObject({ failure: 'interrupted', artifact: undefined });
     }
     expect(await waiting).toMatchObject({ state: 'completed' });
-    // The process wakes up after it has lost its leases. It must publish nothing.
+    // The process wakes up after it has lost its leases. The process must publish nothing.
     slow.release();
     await pause(200);
     expect(await states(tasks)).toBe('fffffff');

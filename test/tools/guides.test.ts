@@ -348,8 +348,8 @@ describe('together', () => {
   it('show a call of every tool that is served, but for three', () => {
     const shown = new Set([...texts.values()].flatMap((text) => examples(text).map(({ name }) => name)));
     const silent = registry.tools.map(({ name }) => name).filter((name) => !shown.has(name));
-    // channels and operators take the same arguments as teams, which has an example. operation_get takes an id that
-    // only the answer to a write contains.
+    // The tools channels and operators have no example, because teams has an example with the same arguments.
+    // operation_get takes an id that only the answer to a write contains.
     expect(silent.sort(), 'a guide shows a call of each other tool').toEqual([
       'channels',
       'operation_get',
@@ -433,7 +433,7 @@ describe('followed with the demo’s data', () => {
     return outcome.body;
   };
 
-  /** Plants the subscription of the examples, and replaces the cursor in their values with a real cursor. */
+  /** Plants the subscription of the examples. Replaces the cursor in the values of the examples with a real cursor. */
   async function prepared(name: string, values: Record<string, unknown>): Promise<Record<string, unknown>> {
     const subscription = values['subscription_id'];
     if (typeof subscription !== 'string') return values;
@@ -533,7 +533,8 @@ describe('followed with the demo’s data', () => {
         { dataAccess: ['message_content', 'pii'] },
       ),
     ).toBe('not_permitted');
-    // The contacts guide says: without the flag for personal data, a search is refused and not empty.
+    // The contacts guide says: without the flag for personal data, the gateway refuses a search. The gateway does not
+    // answer with an empty list.
     expect(await tell('contacts_list', { website_id, query: 'A' }, { scopes, dataAccess: [] })).toBe('not_permitted');
     // The overview guide says: a guide outside the grants does not exist. The configuration guide says: a restricted
     // credential can search.

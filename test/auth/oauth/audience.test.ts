@@ -38,8 +38,8 @@ async function consentTokens(resource: Resource): Promise<string[]> {
 }
 
 /**
- * For each interface, a function that sends every kind of call with a token. True when the interface accepts the token.
- * A refusal must be a complete 401.
+ * Each function belongs to one interface and sends every kind of call with a token. The function returns true when the
+ * interface accepts the token. A refusal must be a complete 401.
  */
 const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = {
   rest: async (bearer) => {
@@ -122,7 +122,9 @@ describe('OU-03 audience', () => {
   });
 });
 
-/** Sends these lines unchanged, because no HTTP client would send them. Returns the status line of the answer. */
+/**
+ * Sends the given lines unchanged, because no HTTP client would send such lines. Returns the status line of the answer.
+ */
 function raw(lines: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';

@@ -425,8 +425,8 @@ describe('the answer', () => {
     }
     expect(new Set(codes).size).toBe(CODES);
     for (const code of codes) expect(code).toMatch(/^igwc_[0-9A-Za-z]{49}$/);
-    // In a random sequence, about half of the codes are greater than the code before. For 1,000 codes, the expected
-    // number is 499.5 with a standard deviation of 9.1.
+    // In a random sequence, a code is greater than the code before it in about half of the cases. For 1,000 codes, the
+    // expected number is 499.5 with a standard deviation of 9.1.
     const rises = codes.filter((code, at) => at > 0 && code > (codes[at - 1] ?? '')).length;
     expect(Math.abs(rises - (CODES - 1) / 2)).toBeLessThan(6 * Math.sqrt((CODES + 1) / 12));
     const bodies = codes.map((code) => code.slice(5, 48));
@@ -707,7 +707,7 @@ describe('HT-02 broken in any way', () => {
       fc.asyncProperty(mutations(Object.keys(asked())), fc.constantFrom(...doors), async (broken, door) => {
         const pairs = mutated(asked(), broken);
         const query = rawOf(pairs);
-        // A longer query would not fit into a request line.
+        // Leave out a query that is too long for a request line.
         fc.pre(query.length < 15_000);
         const read = readPairs(pairs);
         const values = (name: string): string[] =>

@@ -95,7 +95,7 @@ async function visit(address: URL, choice: Choice = {}): Promise<URL> {
 }
 
 describe('oauth4webapi', () => {
-  // The loopback server has no TLS, so the test permits plain HTTP. All other settings of the library are its defaults.
+  // The loopback server has no TLS, so the test permits plain HTTP. The test changes no other setting of the library.
   const http = { [oauth.allowInsecureRequests]: true } as const;
 
   it('OU-05 discovers, has a token of its own, one by consent, refreshes it, revokes it', async () => {
@@ -237,7 +237,10 @@ describe('openid-client', () => {
   });
 });
 
-/** An app that an operator has registered. This object stores the app's state between two requests. */
+/**
+ * A registered app, in the form that the SDK's client needs. The object stores the tokens and the state of the app
+ * between two requests.
+ */
 class App implements OAuthClientProvider {
   sentTo: URL | undefined;
   kept: OAuthTokens | undefined;
@@ -334,7 +337,7 @@ describe('the MCP SDK’s client', () => {
 
   it('OU-05 a credential without every scope: the client asks for those it is configured with', async () => {
     const app = new App(await newOne(['website_read']));
-    // Without a configured scope, the SDK asks for every scope in the metadata. The gateway then names the scopes that
+    // When no scope is configured, the SDK asks for every scope in the metadata. The gateway then names the scopes that
     // the client cannot have.
     await auth(app, { serverUrl: mcp() });
     const query = app.sentTo?.search.slice(1) ?? '';

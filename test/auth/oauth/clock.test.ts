@@ -56,8 +56,8 @@ interface Clocked {
 }
 
 /**
- * Opens a store whose now() and clock_timestamp() read a table. The test's functions come before pg_catalog in the
- * search path. Only the test moves this clock, so a slow machine does not change the result.
+ * Opens a store whose clock is a row of a table. The search path names the test's now() and clock_timestamp() before
+ * those of pg_catalog. Only the test changes the row, so a slow machine does not change the result.
  */
 async function substitute(): Promise<Clocked> {
   const database = await freshDatabase('demo');
@@ -176,8 +176,8 @@ describe.each(CLOCKS)('F-15 ends in time, by $name', ({ open }) => {
       tokens.push({ resource, bearer: (await family(a, client, { resource })).access });
     }
     for (const { bearer, resource } of tokens) expect(await worth(gateways, bearer, resource)).toEqual([200]);
-    // libfaketime does not stop the clock, so the first tokens are already some seconds old. Advance 895 s instead of
-    // 899 s.
+    // The test advances the clock by 895 s and not by 899 s. The reason is that libfaketime does not stop the clock, so
+    // the first tokens are already some seconds old.
     await clock.advance(895);
     for (const { bearer, resource } of tokens) expect(await worth(gateways, bearer, resource)).toEqual([200]);
     await clock.advance(6);

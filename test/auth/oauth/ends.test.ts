@@ -31,7 +31,7 @@ import {
 } from '../../support/oauth/oauth.ts';
 
 /**
- * Two gateways that both keep the authority in memory. After the end of a token, both must refuse the very next
+ * Two gateways that both keep the authority in memory. After the end of a token, each gateway must refuse the very next
  * request.
  */
 let pair: Pair;
@@ -111,8 +111,8 @@ interface End {
   readonly name: string;
   run(subject: { client: TestClient; person: string; consents: readonly string[] }): Promise<unknown>;
   /**
-   * The tokens that the event ends. `consents`: the tokens of consents. `access`: these and the client's own access
-   * tokens. `everything`: all these and the installation token.
+   * The tokens that the event ends. `consents`: only the tokens from consents. `access`: the tokens from consents and
+   * the client's own access tokens. `everything`: all these tokens and the installation token.
    */
   readonly reach: 'consents' | 'access' | 'everything';
   /** The OAuth error that a refresh or a code exchange gets after the event. */
@@ -339,7 +339,10 @@ describe('OT-17 what is taken from the credential is taken from its tokens', () 
   });
 });
 
-/** Each entry takes one part from a credential while a token is in use. `status` is the status of the next request. */
+/**
+ * Each entry is a right that a credential loses while its access token is in use. The first entry is the credential
+ * itself, which is revoked. `status` is the status of the next request.
+ */
 const TAKEN: readonly [name: string, options: readonly string[], path: string, status: number][] = [
   ['credential', [], '/api/v1/websites', 401],
   ['scope', ['--scope', 'website_read'], '/api/v1/conversations?website_id=web_1_1', 404],

@@ -42,7 +42,9 @@ import type { Replica } from '../../support/replica.ts';
 
 let database: TestDatabase;
 let proxy: WireProxy;
-/** A gateway in this process. Its only connection to the store goes through a proxy that can inject faults. */
+/**
+ * A gateway in this process. The gateway's only connection to the store goes through a proxy that can inject faults.
+ */
 let gateway: TestGateway;
 let direct: Database;
 
@@ -243,9 +245,7 @@ const ISSUING: readonly Issuing[] = [
   },
 ];
 
-/**
- * A way to end tokens that uses a statement of the product. `run` returns the client secret that is valid afterwards.
- */
+/** One way to end tokens, by a statement of the product. `run` returns the client secret that is valid afterwards. */
 interface End {
   readonly name: string;
   readonly of: 'credential' | 'person' | 'consent' | 'session';
@@ -333,7 +333,7 @@ const over = (transaction: postgres.TransactionSql): Database => {
 };
 
 describe('an end, and what is given at the same moment', () => {
-  // A password change ends the sessions of a person, but not the consents from these sessions.
+  // A password change ends the sessions of a person. The consents that the person gave in these sessions stay valid.
   it.each(RACES.filter(([, { end }]) => end.of !== 'session'))(
     'what was given before the commit of the end is dead after it: %s',
     async (_title, { end, issuing }) => {
@@ -404,14 +404,16 @@ describe('F-22 a kill during a refresh', () => {
     const first = await family(gateway, client);
     expect((await tokenAt(replica.url, client, refreshing(first.refresh))).status).toBe(200);
     const statement = /gateway\.rotate_refresh/;
-    // The moment after one message is also the moment before the next message. Faults before messages therefore cover
-    // all moments.
+    // The moment after a message is the same as the moment before the next message. It is therefore enough to inject a
+    // fault before each message.
     const before = everyPoint(away.messagesOf(statement)).filter(({ when }) => when === 'before');
-    // Each kill needs a new Node process, which takes time. The short form tests only every fifth message, but always
-    // both sides of the commit.
+    // Each kill needs a new Node process, which takes time. The short form therefore injects a fault only at every
+    // fifth message. Both forms also inject a fault right after the commit is sent, and a fault after the server has
+    // answered.
     const struck = before.filter((_, at) => LONG || at % 5 === 0);
     const points = [...struck, 'sync-then-cut', 'after-sync'] as const;
-    // A failed check also kills the spare replica. The spare's failed start must not count as a second failure.
+    // When a check fails, the cleanup also kills the spare replica, which may still be starting. The failed start must
+    // not count as a second failure.
     const another = (): Promise<Replica> => {
       const starting = startProcess(options);
       starting.catch(() => undefined);

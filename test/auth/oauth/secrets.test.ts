@@ -29,8 +29,8 @@ const WRONG_PASSWORD = 'incorrect horse battery staple';
 const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
 /**
- * A secret that must not leak. `shown` lists the answers that may contain the secret. 'anywhere': every answer may
- * contain it.
+ * A secret that must not leak. `shown` lists the answers that may contain the secret. 'anywhere' means that every
+ * answer may contain the secret.
  */
 interface Secret {
   readonly kind: string;

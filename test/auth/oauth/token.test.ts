@@ -557,7 +557,7 @@ describe('secrets', () => {
   it('TK-01 a mistyped secret, code, refresh token, token to revoke or session costs no query', async () => {
     const { exchange, code } = await consent(client, RENEWABLE);
     const { access_token, refresh_token } = (await token(gateway, client, exchange)).body;
-    // Take the least of three counts, because the gateway sometimes sends background statements.
+    // Take the smallest of three counts, because a background statement of the gateway can make a count too high.
     const cost = async (run: () => Promise<Answer>): Promise<number> => {
       const costs: number[] = [];
       for (let n = 0; n < 3; n++) {
@@ -674,9 +674,9 @@ describe('secrets', () => {
     };
     const rounds = [await round(), await round(), await round()];
     console.info(`TK-03 against an unknown client, remembered and stored: ${JSON.stringify(rounds)}`);
-    // The times of two kinds of client differ by 0.1 to 0.8 %, because the compiler makes one code path some
-    // nanoseconds slower. This can raise t above 4.5. When the code did not compare the secrets, the times differed by
-    // 2 to 4 %.
+    // The times of a known and an unknown client differ by 0.1 to 0.8 %, because the compiler makes one code path some
+    // nanoseconds slower. This difference can raise t above 4.5. With the comparison of the secrets removed, the
+    // difference was 2 to 4 %.
     for (const kind of [0, 1]) {
       const even = rounds.some((all) => {
         const { t, longer } = all[kind] ?? { t: Number.POSITIVE_INFINITY, longer: 1 };
@@ -736,8 +736,8 @@ describe('RL-03 failed client authentication', () => {
           bad,
         );
       }
-      // The limit is 60 failures, and six more look-ups because several clients can share an address. The address gets
-      // one attempt back each second.
+      // An address may have 60 failures plus six more look-ups. The six look-ups exist because several clients can
+      // share an address. The address gets one attempt back each second.
       const back = Math.ceil((performance.now() - began) / 1_000);
       expect(failed).toBeGreaterThanOrEqual(66);
       expect(failed).toBeLessThanOrEqual(66 + back + Math.ceil(back / 10));
@@ -747,7 +747,8 @@ describe('RL-03 failed client authentication', () => {
       const wrong = { authorization: basic({ credential: late.credential, secret: newSecret('secret') }) };
       expectRefused(await post(here, '/oauth/token', CREDENTIALS, wrong), 'invalid_client', 'another client');
       expect((await token(here, late, CREDENTIALS)).status).toBe(200);
-      // A forged proxy header does not help an address at the limit. A different client id helps only a few times.
+      // At its limit, an address gains nothing from a forged proxy header. A different client id helps the address only
+      // a few times.
       for (let at = 0; at < 8; at++) await post(here, '/oauth/token', CREDENTIALS, wrong);
       for (const headers of [
         { 'x-forwarded-for': '203.0.113.9' },
@@ -762,7 +763,8 @@ describe('RL-03 failed client authentication', () => {
         await post(here, '/oauth/token', CREDENTIALS, bad);
         expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
       }
-      // A client that the gateway already knows gets in, even when the gateway must read its changed policy again.
+      // The gateway still accepts a client that it already knows. This is also true when the gateway must read the
+      // client's changed policy again.
       await throttled.database.sql`UPDATE gateway.credential SET revision = revision + 1 WHERE id = ${mine.credential}`;
       expect((await token(here, mine, CREDENTIALS)).status).toBe(200);
       expectRefused(await post(there, '/oauth/token', CREDENTIALS, bad), 'invalid_client', 'another address');

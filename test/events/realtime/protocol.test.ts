@@ -124,7 +124,8 @@ describe('WS-09', () => {
     await pause(500);
     const client = await connected(gateway, token);
     client.end();
-    // The longest wait is headersTimeout plus the interval at which Node checks it (src/surfaces/http/server.ts).
+    // The longest wait is headersTimeout plus the interval at which Node checks this timeout
+    // (src/surfaces/http/server.ts).
     await Promise.race([Promise.all(halves.map(({ ended }) => ended)), pause(16_000)]);
     expect(halves.filter(({ socket }) => !socket.destroyed)).toHaveLength(0);
     expect(gateway.realtime.size).toBe(0);

@@ -92,7 +92,7 @@ describe('sessions', () => {
       expect([missing.status, missing.body.code], `${method} ${path}`).toEqual([400, 'invalid_request']);
       const twice = await ask({ origin: [ORIGIN, ORIGIN] });
       expect([twice.status, twice.body.code], `${method} ${path}`).toEqual([400, 'invalid_request']);
-      if (method === 'GET') continue; // a GET without an upgrade has nothing to refuse
+      if (method === 'GET') continue; // a GET without an upgrade opens no socket, so skip the check of its origin
       for (const origin of ['https://evil.example', 'null', 'https://APP.example', `${ORIGIN}/`, `${ORIGIN}:443`, '']) {
         const answer = await ask({ origin });
         expect([answer.status, answer.body.code], `${method} ${path} ${origin}`).toEqual([404, 'not_permitted']);
@@ -193,8 +193,8 @@ describe('sessions', () => {
     const ids: string[] = [];
     for (let i = 0; i < 100; i++) ids.push((await openSession(gateway, busy)).session_id);
     const ask = () => gateway.ask('/api/v1/realtime/sessions', { token: busy, body: {}, headers: { origin: ORIGIN } });
-    // At the limit, the gateway may delete a session without a valid ticket, to make room. These sessions have valid
-    // tickets, so it must keep all of them.
+    // At the limit, the gateway may delete sessions that have no valid ticket. All sessions of this test have one, so
+    // the gateway must keep all of them.
     expect([(await ask()).status, (await ask()).body.code]).toEqual([409, 'inventory_limit']);
     const { sql } = gateway.database;
     await sql`UPDATE gateway.realtime_session SET ticket_digest = NULL, held_until = now() + interval '1 minute' WHERE credential_id = ${credential}`;
@@ -348,8 +348,8 @@ describe('the upgrade', () => {
     const { session_id } = await openSession(gateway, token);
     const h2c = new Raw(gateway.port);
     const path = `/api/v1/realtime/sessions/${session_id}/socket`;
-    // The gateway refuses another protocol than WebSocket before it looks up the session. The refusal therefore says
-    // nothing about the session.
+    // The gateway refuses every protocol other than WebSocket before it looks up the session. The refusal therefore
+    // says nothing about the session.
     expect(await h2c.upgrade(`GET ${path} HTTP/1.1\r\n${offer.replace('websocket', 'h2c')}\r\n`)).toBe(426);
     await h2c.ended;
   });

@@ -66,8 +66,8 @@ describe('a stream', () => {
     await append(sql(), website, many(250));
     const page = await client.next('page');
     const pulled = (await pull(gateway, token, id, cursor, 100)).body;
-    // All these receipts come from one commit, so the gateway cannot read only some of them. The page of the socket
-    // therefore equals the page of the pull.
+    // All these receipts come from one commit, so a read finds all of them or none. The socket and the pull must
+    // therefore return equal pages.
     expect(page).toEqual({ type: 'page', ...pulled });
     await expect(client.next('page', 500)).rejects.toThrow('no page');
     client.ack(page);
@@ -210,7 +210,8 @@ describe('WS-05', () => {
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         expect(await client.closed, wrong).toBe(1008);
       } else {
-        // The cursor at which a stream starts counts as acknowledged. The client may acknowledge it again.
+        // A stream starts at a cursor. The gateway counts this cursor as acknowledged, and the client may acknowledge
+        // it again.
         client.send({ type: 'ack', subscription_id: id, cursor: wrong });
         await client.next('acked');
         client.end();

@@ -52,8 +52,8 @@ describe('turns', () => {
     await Promise.all(all);
     expect(most).toBe(2);
     expect(done).toHaveLength(103);
-    // The turns let two reads run at a time. A few reads of the greedy credential may therefore end before the first
-    // read of another.
+    // Two reads can run at the same time. A few reads of the greedy credential may therefore end before the first read
+    // of another credential.
     expect(done.indexOf('one') - before).toBeLessThanOrEqual(5);
     expect(done.indexOf('two') - before).toBeLessThanOrEqual(6);
     expect(done.lastIndexOf('one') - before).toBeLessThanOrEqual(10);
@@ -115,8 +115,8 @@ describe('the quota', () => {
     await client.attach(id);
     const page = await client.next('page', 15_000);
     expect(page.events.map((one: { cursor: number }) => one.cursor)).toEqual([1_501]);
-    // The app gets one unit each second. The client must wait for some units, but not for all, because the bucket was
-    // not empty.
+    // The app gets one unit each second. The bucket was not empty, so the client must wait for some of the units but
+    // not for all of them.
     expect(performance.now() - began).toBeGreaterThan(1_500);
     client.end();
     await quick.realtime.stop();
@@ -159,7 +159,7 @@ describe('sockets that stream the same page', () => {
     const { id } = await create(gateway, rich.token, definition(['web_1_7']));
     const clients = await Promise.all(Array.from({ length: 20 }, () => connected(own, rich.token)));
     for (const client of clients) await client.attach(id);
-    await pause(300); // a page read that finds nothing gives its units back in this time
+    await pause(300); // wait until the page reads that found nothing have given their units back
     const before = await left(rich, own);
     const { pages, statements } = await told(clients, 'web_1_7');
     expect(new Set(pages).size).toBe(1);
@@ -217,8 +217,8 @@ describe('sockets that stream the same page', () => {
     const { authority } = await openAuthorities(db).resolve((await holder(gateway)).token, 'rest');
     const page = { subscription: `sub_${'0'.repeat(32)}`, after: 'none' };
     let joined: Promise<unknown> | undefined;
-    // Four reads run, and a fifth read waits. When its turn comes, its caller has lost interest. At this moment another
-    // caller asks for the same page.
+    // Four reads run, and a fifth read waits. At the turn of the fifth read, its caller does not want the page any
+    // more. At the same moment, another caller asks for this page.
     const before = Array.from({ length: 4 }, (_, i) => pages.read(authority, { ...page, after: `${i}` }, () => true));
     const dropped = pages.read(authority, page, () => {
       joined ??= Promise.resolve().then(() => pages.read(authority, page, () => true));

@@ -33,8 +33,8 @@ afterAll(async () => {
 });
 
 /**
- * Starts a separate server that also serves the gateway's sockets. It answers every other request with 200 and the
- * path, and it delays some of these answers.
+ * Starts a separate server that also serves the gateway's sockets. The server answers every other request with 200 and
+ * the path. The server delays some of these answers.
  */
 async function serverWith({ secure = false, realtime = gateway.realtime } = {}): Promise<RunningServer> {
   const server = await startServer({

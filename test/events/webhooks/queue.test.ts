@@ -209,7 +209,8 @@ describe('bounds', () => {
     expect(await replay(id, { since, until: null })).toMatchObject({ refused: null });
     const before = await queued(database);
     expect(before).toBeGreaterThan(1_200);
-    // The replay has already queued some of the receipts. The queue must skip these and then queue the new receipts.
+    // The replay has already queued some of the receipts. The queue must skip these receipts and then queue the new
+    // receipts.
     await tell(database, 5, 'conversation.changed');
     for (let n = 0; n < 12; n++) await claim(1);
     expect(await queued(database)).toBe(before + 5);
@@ -350,8 +351,8 @@ describe('locks', () => {
 
   it('a replay looks for its receipt before it holds the endpoint', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url, { site: '2' });
-    // PostgreSQL reads the whole journal when it believes that the journal is small. The replay must still compute
-    // event ids only for its own website. The receipts of another website come first in this journal.
+    // PostgreSQL can choose to read the whole journal, for example when the journal looks small. This journal starts
+    // with receipts of another website. The replay must still compute event ids only for its own website.
     await tell(database, 500);
     await tell(database, 10, 'visitor.changed', '2');
     await database.sql`ALTER FUNCTION gateway.replay_webhooks SET enable_indexscan = off SET enable_bitmapscan = off`;
@@ -545,8 +546,8 @@ describe('attempts', () => {
     await updateEndpoint(database.db, id, { enabled: true });
     expect(await replay(id, { event: under.receipt.event_id })).toMatchObject({ queued: 1 });
     expect(await claim()).toEqual([]);
-    // A replay counts its attempts from one again. The limit of attempts that was reached before the replay does not
-    // apply any more.
+    // After a replay, the attempts of a delivery count from one again. Attempts before the replay no longer count
+    // towards the limit.
     expect(await settle(outcome(under, {}))).toMatchObject({ taken: 1 });
     expect(await claimOne()).toMatchObject({ attempt: 2, number: 1 });
   });

@@ -117,7 +117,8 @@ const HOSTS = [
 ];
 
 /**
- * URLs that the gateway refuses whatever their host is: because of the scheme, the port, the user name or the spelling.
+ * The gateway refuses these URLs for any host. The reason is the scheme, the port, the user name or the spelling of the
+ * URL.
  */
 const OTHERS = [
   'http://receiver.example/',
@@ -185,7 +186,7 @@ describe('WH-09 receivers inside', () => {
     expect(connects).toBe(0);
   });
 
-  // The gateway refuses these URLs, although their names resolve to public addresses here.
+  // The gateway refuses these URLs as they are written, before it looks up a name.
   it.each(OTHERS.map((url) => [url.slice(0, 60), url] as const))('as it is written: %s', (_, url) => {
     expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
   });
@@ -194,7 +195,8 @@ describe('WH-09 receivers inside', () => {
     const url = `https://127.0.0.1:${PORT}`;
     expect(await sendTo(`${url}/`, answering(), new Set([url]))).toMatchObject({ error: expect.any(String) });
     expect(connects).toBe(1);
-    // Without the gateway's checks, the connection looks up the name again and reaches the honeypot.
+    // This request leaves out the gateway's checks. The connection therefore looks up the name again and reaches the
+    // honeypot.
     expect(
       await sendTo(
         `https://receiver.example:${PORT}/`,

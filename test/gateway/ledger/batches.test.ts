@@ -21,7 +21,10 @@ import { type LedgerWorld, openWorld } from '../../support/ledger/world.ts';
 let world: LedgerWorld;
 let writer: Issued;
 let authority: Authority;
-/** A second gateway on the same store. `sent` lists the number of commands in each of its statements. */
+/**
+ * A second gateway on the same store. `sent` has one number for each statement: how many commands the statement
+ * contained.
+ */
 let watched: TestGateway;
 const sent: number[] = [];
 let db: Database;
@@ -182,8 +185,8 @@ describe('one batch', () => {
     await holding(async () => {
       entries = enter(db, KIND, batch);
       await pause(300);
-      // Delete the author's mapping without a receipt, because a receipt would wait for the locked journal. All
-      // statements of one script run in one transaction.
+      // Delete the author's mapping without a receipt, because a receipt would wait for the locked journal. Both
+      // statements run in one transaction, so the setting applies to the deletion.
       await sql.unsafe(`SELECT set_config('gateway.capture', 'off', true);
         DELETE FROM gateway.native_author WHERE credential_id = '${other.credential}'`);
     });

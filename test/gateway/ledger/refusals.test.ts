@@ -4,7 +4,8 @@ import { type Command, CRM_CONVERSATION, detection, disposition, note, plan } fr
 import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/world.ts';
 
 /**
- * Tests what a failed write leaves behind. A refused write leaves nothing. A write that has started leaves its outcome.
+ * Tests what a failed write leaves behind. A refused write leaves nothing. A write that fails after its start leaves
+ * its outcome.
  */
 let world: LedgerWorld;
 let writer: Issued;

@@ -11,8 +11,8 @@ import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledge
 
 /**
  * Tests writers for other systems, with a helpdesk over HTTP as the example. The helpdesk's effect and the gateway's
- * receipt cannot commit together. An outcome is therefore `unknown` until the helpdesk reports it (F-08). The test
- * simulates two replicas on one store.
+ * receipt cannot commit together. An outcome is therefore `unknown` until the helpdesk reports the outcome (F-08). The
+ * test simulates two replicas on one store.
  */
 let database: TestDatabase;
 let helpdesk: Helpdesk;

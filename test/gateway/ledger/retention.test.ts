@@ -62,7 +62,7 @@ describe('ID-07 after 24 hours', () => {
     await forgotten(); // no round of upkeep has run yet
     expect(await sweep()).toBeGreaterThanOrEqual(1);
     await forgotten();
-    // The ledger has forgotten the first input, so another input gets the same answer.
+    // The ledger has forgotten the first input. Another input under the same key therefore gets the same answer.
     const other = await world.write('REST', sample(tool, ++count), { ...writer, key });
     expect([other.status, other.code]).toEqual([409, 'outcome_unknown']);
     await world.age(id, '400 days');

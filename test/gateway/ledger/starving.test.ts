@@ -53,7 +53,7 @@ const visitorOf = async (site: number): Promise<string> => {
 it('reads and the writes of others go on while the journal of a website is locked', async () => {
   const { sql } = database;
   const [locked, free] = [await visitorOf(1), await visitorOf(2)];
-  // Run every statement once, so that the driver has prepared all of them.
+  // Run every statement once, so that the driver has prepared all statements.
   for (const visitor of [locked, free]) expect((await note(visitor)).code).toBe('done');
   await call('visitor', { visitor_id: locked });
   const dispose = (n: number) =>

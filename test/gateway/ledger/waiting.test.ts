@@ -4,7 +4,8 @@ import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 /**
- * TN-05: a write that waits for a lock must have the authority at the moment when it ends, not only when it started.
+ * TN-05: a write may wait for a lock. The write must still have the authority when it ends, and not only when it
+ * starts.
  */
 let gateway: TestGateway;
 let writer: Issued;

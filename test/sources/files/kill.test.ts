@@ -71,8 +71,8 @@ const snapshots = ['conversation', 'operator', 'queue', 'visitor', 'website'].ma
 
 test('killed again and again, a resumed import ends like one that was never interrupted', async () => {
   const places: string[] = [];
-  // Each kill comes later than the one before. Some kills hit the reading of the file, some hit the import of the
-  // records.
+  // Each kill comes later than the kill before. Some kills interrupt the reading of the file, and some kills interrupt
+  // the import of the records.
   const kills = times(6, 12);
   for (let i = 1; i <= kills; i++) places.push(await killed((_, count) => count >= 1 + Math.floor((i * 4) / kills)));
   const result = await importFiles(store.db, { files: [path], resume: true });
@@ -86,8 +86,8 @@ test('killed at any moment, also in the middle of a statement', async () => {
   for (let i = 0; i < times(4, 8); i++) await killed(() => true, 1 + Math.random() * 250);
   await importFiles(store.db, { files: [path], resume: true });
   expect(await dump(store.sql)).toEqual(whole.content);
-  // A run can be killed after its end but before its last report. The next run then starts again, and still no event
-  // may come twice.
+  // A kill can come after the end of a run but before its last report. The next run then starts again. Even so, no
+  // event may come twice.
   expect(await events()).toEqual([...snapshots, ...snapshots]);
 }, 120_000);
 

@@ -79,7 +79,7 @@ it('who had no turn in time is told so, and was never begun', async () => {
   await pause(100);
   const results = await Promise.allSettled([0, 1, 2, 3].map((n) => db.query(note(n))));
   // PostgreSQL ends the first statement at its timeout. The second statement then gets the connection but has too
-  // little time left. The other two never get it.
+  // little time left. The last two statements never get the connection.
   expect(results.map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
   expect(results.map(causeOf)).toEqual(['', expect.stringMatching(/^(EBUSY)?$/), 'EBUSY', 'EBUSY']);
   await blocked;
@@ -116,8 +116,8 @@ it('a server without a connection to spare is asked seldom, and those that are t
   const failed = (error: unknown): void => void log.push(sqlState(error instanceof Error ? error.cause : error));
   for (let round = 0; round < 5; round++)
     await Promise.all(Array.from({ length: 12 }, () => db.read(sleep(0.02)).catch(failed)));
-  // The pool cannot open a second connection, because the server refuses it. The pool then sends the read again on its
-  // existing connection.
+  // The pool cannot open a second connection, because the server refuses new connections. The pool then sends the read
+  // again on its existing connection.
   expect(log).toEqual([]);
   expect(await backends()).toHaveLength(2);
 });
@@ -191,8 +191,8 @@ it(
         const results = await Promise.allSettled(mix.map((kind, n) => kinds[kind](n)));
         for (const [n, kind] of mix.entries()) {
           const result = results[n];
-          // A lost connection must not cost other statements their answers. They may fail only with EBUSY, after a long
-          // wait behind slow statements.
+          // When one connection is lost, statements on other connections must still get their answers. Such a statement
+          // may fail only with EBUSY, after a long wait behind slow statements.
           const answered = [...Array(kind === 'many' ? 200 : 1)].map(() => ({ n }));
           if (result?.status === 'fulfilled') expect([kind, result.value]).toEqual([kind, answered]);
           else if (kind === 'answer' || kind === 'many')

@@ -9,8 +9,8 @@ import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 
 /**
- * The garbage collector must be able to free the rows of a statement while they are young. Old rows stay until a major
- * collection, which delays all requests.
+ * The garbage collector must be able to free the rows of a statement while the rows are young. Old rows stay until a
+ * major collection, which delays all requests.
  */
 let database: TestDatabase;
 beforeAll(async () => {
@@ -36,8 +36,8 @@ const observer = new PerformanceObserver((list) => {
 observer.observe({ entryTypes: ['gc'] });
 
 /**
- * Measures how many MiB grow old during `n` runs of a statement. Starts again when a major collection happens, because
- * it falsifies the measurement.
+ * Measures how many MiB grow old during `n` runs of a statement. A major collection falsifies the measurement, so the
+ * function then measures again.
  */
 async function growth(n: number, each: number, statement: () => Fragment): Promise<number> {
   // Count the rows here. A call of `expect` for each result would keep the rows alive.
@@ -52,7 +52,7 @@ async function growth(n: number, each: number, statement: () => Fragment): Promi
   for (let tries = 0; tries < 5; tries++) {
     const told = majors;
     collect();
-    await expect.poll(() => majors).toBeGreaterThan(told); // the report of a collection comes later and must name its kind
+    await expect.poll(() => majors).toBeGreaterThan(told); // the report of a major collection comes some time after the collection
     const [before, seen] = [old(), majors];
     await many(n);
     const grown = (old() - before) / 2 ** 20;
@@ -62,8 +62,8 @@ async function growth(n: number, each: number, statement: () => Fragment): Promi
   throw new Error('a major collection each time');
 }
 
-// Measured here: 2 MiB of rows grow old, or 32 MiB with the result object of the driver. Measured in the next test: 1
-// MiB, or 15 MiB when every run has its own text.
+// Measured in this test: 2 MiB of rows grow old, but 32 MiB when the rows stay in the driver's result object. Measured
+// in the next test: 1 MiB grows old, but 15 MiB when each run has a different statement text.
 it('rows do not outlive their statement: 26 MB of them', async () => {
   const rows = () =>
     sql`SELECT i AS id, repeat('x', 200) || i AS body, now() AS at FROM generate_series(1, 50) AS i WHERE i > ${0}`;

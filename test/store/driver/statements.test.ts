@@ -56,8 +56,8 @@ afterAll(async () => {
 });
 
 /**
- * Each of the 20 websites gets 10,000 messages. It also gets 1,000 rows of each other kind: conversations, contacts,
- * visitors, files, notes and results.
+ * Each of the 20 websites gets 10,000 messages. Each website also gets 1,000 rows of each other kind: conversations,
+ * contacts, visitors, files, notes and results.
  */
 async function fill(sql: postgres.Sql): Promise<void> {
   const sites = sql`generate_series(1, ${SITES}::bigint) AS site`;
@@ -167,8 +167,8 @@ function predicated(text: string, name: string): number {
       expect(found, `${name}: ${use} has no predicate on ${column} in\n${text}`).toBeGreaterThanOrEqual(times);
     }
   }
-  // At least one condition compares with a parameter of the statement. The conditions of the other tables follow from
-  // it, because these tables are joined.
+  // At least one condition must compare with a parameter of the statement. The other tables are joined with the table
+  // of this condition, so they have the same tenant and site.
   if (tables.length > 0 && !text.includes('FROM gateway.token t\n')) {
     expect(text, name).toMatch(/\.tenant = \$\d+/);
     expect(text, name).toMatch(/\.site = (\$\d+|ANY\(\$\d+)/);
@@ -244,8 +244,8 @@ describe('TN-06 every write', () => {
       const { own } = await written(write, token);
       const [{ text, values } = expect.fail('no statement')] = own;
       const costs: number[] = [];
-      // Each run has a new operation id, because a repeated id would be a replay. The first runs cost more, because
-      // they also read the system catalogue.
+      // Each run has a new operation id, because a repeated id would be a replay. The first runs cost more, because the
+      // first runs also read the system catalogue.
       for (const digit of ['0', '1', '2', '3', '4', '5']) {
         const other = values.map((value) =>
           /^op_[a-f0-9]{64}$/.test(String(value)) ? [`op_${digit.repeat(64)}`] : value,
@@ -308,7 +308,8 @@ describe('TN-06 every statement', () => {
       SELECT c.installation_id FROM gateway.credential c JOIN gateway.operation o ON o.credential_id = c.id)`;
     const stale = await statementsOf(`/api/v1${conversations}`, token);
     expect([stale.status, stale.own.length]).toEqual([200, 3]);
-    // A call with an invalid token costs at most one statement. When the format of the token is wrong, it costs none.
+    // A call with an invalid token costs at most one statement. A call whose token has a wrong format costs no
+    // statement.
     expect((await statementsOf(`/api/v1${conversations}`, `${token.slice(0, -1)}!`)).own).toEqual([]);
     await plantReceipt(database.sql, receipt);
   });
@@ -346,8 +347,8 @@ function literal(value: Value): string {
 }
 
 /**
- * Returns the plan of a statement that is prepared as the driver does it. In mode `custom`, PostgreSQL plans for these
- * values. In mode `generic`, it plans for any values.
+ * Prepares a statement in the same way as the driver, and returns the plan. In mode `custom`, PostgreSQL plans for the
+ * given values. In mode `generic`, PostgreSQL makes one plan for all values.
  */
 async function planOf(sql: postgres.Sql, { text, values }: Sent, mode: 'custom' | 'generic'): Promise<Plan> {
   const connection = await sql.reserve();

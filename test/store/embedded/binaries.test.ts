@@ -16,7 +16,7 @@ afterEach(() => bench.clean());
 
 afterAll(() => bench.remove());
 
-/** The major version of the PostgreSQL on PATH. 0 when there is none. */
+/** The major version of the PostgreSQL on PATH. 0 when PATH has no PostgreSQL. */
 function pathMajor(): number {
   try {
     return Number(/\d+/.exec(execFileSync('postgres', ['--version'], { encoding: 'utf8' }))?.[0]);

@@ -94,8 +94,8 @@ describe('one process', () => {
     const dataDir = bench.dataDir();
     await (await bench.open(dataDir)).stop();
     const pidFile = join(dataDir, 'postgres/postmaster.pid');
-    // None of these processes is the server of this database. PostgreSQL itself would take the first one for the
-    // server, because it runs as PostgreSQL's user. The last process id is not in use.
+    // None of these processes is the server of this database. The first process runs as the user of PostgreSQL, so
+    // PostgreSQL itself would mistake this process for the server. The last process id is not in use.
     const sleeper = bench.sleeper(lstatSync(join(dataDir, 'postgres')).uid);
     for (const pid of [sleeper, 1, process.pid, 2 ** 22 - 1]) {
       writeFileSync(pidFile, `${pid}\n/elsewhere\n1\n5432\n.\n\n 1 1\nready   \n`);

@@ -20,8 +20,8 @@ import { openProxy, type WireProxy } from '../../support/pgwire.ts';
 import { DEMO_NOW } from '../../support/postgres.ts';
 
 /**
- * Tests with two real servers. The second is a streaming replica of the first. The gateway uses the replica only for
- * reports.
+ * Tests with two real servers. The second server is a streaming replica of the first server. The gateway uses the
+ * replica only for reports.
  */
 let primary: Cluster;
 let replica: Cluster;
@@ -34,8 +34,8 @@ let serving: Database;
 let reading: Replica['read'] = (statement) => follower.read(statement);
 let said: string[] = [];
 /**
- * The replica could not be reached at the start. This list holds whether the replica counted as current then, and the
- * log lines up to its arrival.
+ * The replica cannot be reached at the start. The first element of this list tells whether the replica counted as
+ * current at that time. The other elements are the log lines until the replica is reached.
  */
 const arrival: unknown[] = [];
 let corridor: Corridor;
@@ -61,8 +61,8 @@ beforeAll(async () => {
   [caller, other] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
   replica = await primary.replica();
   store = await open(replica.url('gateway'));
-  // The store checks its replica only every 10 s, which is too slow for the other tests. They use a second object,
-  // which checks the replica every 300 ms.
+  // The store checks its replica only every 10 s, which is too slow for the other tests. The other tests use
+  // `follower`, which checks the replica every 300 ms.
   await until(() => store.replica?.current() === true);
   target = { host: '127.0.0.1', port: 1 };
   proxy = await openProxy(target);
@@ -141,7 +141,7 @@ async function shrink(): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Makes the proxy connect to the server at this port, and moves the open connections too. */
+/** Makes the proxy connect to the server at this port. Also moves the open connections to this server. */
 async function lead(port: number): Promise<void> {
   const before = target.port;
   target.port = port;
@@ -205,8 +205,8 @@ it('says when, by the primary’s clock, of what it holds', async () => {
   const data = await ask(caller.token, { range: 'today', start: undefined, end: undefined });
   if (typeof data === 'string') return expect.fail(data);
   const lag = Number(now?.now) - Date.parse(data.meta.generated_at);
-  // `generated_at` is the time when the replica was last compared with the primary, by the clock of the primary. It is
-  // not the time of the read.
+  // `generated_at` is the time of the last comparison between the replica and the primary, by the clock of the primary.
+  // `generated_at` is not the time of the read.
   expect(lag).toBeGreaterThanOrEqual(0);
   expect(lag).toBeLessThan(2_500 + Date.now() - before);
   expect(data.meta.end).toBe(data.meta.generated_at.slice(0, 10));
@@ -271,7 +271,7 @@ it('one that fails twice in a row is left alone for a while, and says so', async
   }
   expect(cuts.hits()).toBe(2);
   await usable();
-  // Three failures without a success between them count as a loss. Two have happened already.
+  // Three failures without a success between them count as a loss. Two failures have happened already.
   expect(await report(caller.token)).toBe(before);
   expect([follower.current(), cuts.hits()]).toEqual([false, 3]);
   proxy.disarm();
@@ -323,8 +323,8 @@ if (LONG) {
     await locker.begin(async (own) => {
       await own`LOCK TABLE platform.conversation IN ACCESS EXCLUSIVE MODE`;
       await own`SELECT pg_current_xact_id()`;
-      // PostgreSQL has written the lock to its log. It sends this part of the log to the replica only with the next
-      // commit, so commit something.
+      // PostgreSQL has written the lock to its log. PostgreSQL sends this part of the log to the replica only with the
+      // next commit, so commit something.
       await sql`CREATE TABLE IF NOT EXISTS public.flushed ()`;
       await until(async () => {
         const held = await replica.sql('gateway')`SELECT FROM pg_locks
@@ -428,8 +428,8 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   expect(promoted.replica?.current()).toBe(false);
   await promoted.close();
   await replica.sql('gateway')`CREATE TABLE public.diverged AS SELECT generate_series(1, 10000)`;
-  // The replica has data that only the former primary can confirm. The promoted server cannot confirm it, so the report
-  // must come from the former primary.
+  // The replica has data that only the former primary can confirm. The promoted server cannot confirm this data, so the
+  // report must come from the former primary.
   const before = Number(await report(caller.token));
   expect(await shrink()).toBe(before - 1);
   reading = async <Row extends object>(statement: (standing: Standing) => Fragment) => {

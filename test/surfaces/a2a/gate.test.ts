@@ -191,7 +191,7 @@ describe('OU-03 tokens are bound to one interface', () => {
     expect([rest.status, rest.body.code]).toEqual([401, 'wrong_resource']);
     const mcp = await mcpRpc(gateway.port, secret, 'tools/call', { name: 'websites_list' });
     expect([mcp.status, mcp.body.code]).toEqual([401, 'wrong_resource']);
-    // The token works on A2A. The other interfaces therefore refused it only because of its audience.
+    // The token works on A2A. The other interfaces therefore refused the token only because of its audience.
     expect((await post(gateway.port, secret, LIST)).status).toBe(200);
   });
 
@@ -340,7 +340,7 @@ describe('the HTTP gate', () => {
     }
     for (const path of ['/a2a?A2A-Version=0.3', '/a2a?A2A-Version=', '/a2a?A2A-Version=1.0%00'])
       expectRpcError(await ask(null, path), -32_009, path);
-    // The body is not a JSON-RPC message. This error comes first, although the version is wrong too.
+    // The body is not a JSON-RPC message, and the version is wrong. The gateway reports only the error of the body.
     expectRpcError(await post(gateway.port, token, '[]', { version: '0.3' }), -32_600, 'a batch', null);
   });
 
@@ -405,8 +405,8 @@ describe('the HTTP gate', () => {
       expect(answer.text).not.toMatch(/relation|gateway\.|task_|\bat .*:\d+/);
     }
     await other.database.sql.unsafe('ALTER TABLE gateway.away RENAME TO task');
-    // The gateway also looks for tasks in the background, and this can fail while the table is away. Remove such lines
-    // from the log.
+    // The gateway also looks for tasks in the background. Such a look-up can fail while the table has another name.
+    // Remove the lines of these failures from the log.
     for (const [i, line] of other.log.entries())
       if (/^DEFECT tasks .*("gateway\.task"|a batch of tasks failed)/.test(line)) other.log[i] = '';
     await other.close();

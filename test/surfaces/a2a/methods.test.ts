@@ -128,8 +128,8 @@ describe('SendMessage', () => {
     const first = (await send(params)).body.result.task;
     const again = (await send(params)).body.result.task;
     expect(again).toEqual(first);
-    // A message with a known id is a repetition when it describes the same work. The order of members is not important,
-    // and neither are members outside the work.
+    // A message with a known id is a repetition when it describes the same work. The order of the members is not
+    // important. Members that do not describe the work are not important.
     const { message } = params as { message: { messageId: string } };
     const reordered = {
       message: {
@@ -215,8 +215,8 @@ describe('SendMessage', () => {
     const restricted = await send(inspect(), narrow.token);
     expect([restricted.status, restricted.body.code]).toEqual([404, 'not_permitted']);
     expect(restricted.body.required).toEqual({ scopes: [], data_access: [], unrestricted: true });
-    // When a caller may not use a skill, the gateway says so before it looks at the arguments. A skill that does not
-    // exist is unknown for every caller.
+    // When a caller may not use a skill, the gateway refuses the call before it looks at the arguments. A skill that
+    // does not exist is unknown for every caller.
     const blind = await send(work('conversation_evidence', { nothing: 1 }), poor.token);
     expect(blind.status).toBe(404);
     for (const by of [poor.token, narrow.token])

@@ -43,7 +43,10 @@ const WEB = webId(1, 1);
 const FEATURE = 'aif_1_1_1';
 const TEXT = 'Wo bleibt meine Bestellung? Ich warte schon seit zwei Wochen darauf.';
 
-/** The input of a skill, and the REST request that must give the same result. Both are written by hand. */
+/**
+ * The input of a skill, and the REST request that must give the same result. The input and the request are written by
+ * hand.
+ */
 interface Twin {
   readonly skill: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -194,7 +197,7 @@ describe('artifacts', () => {
     let compared = 0;
     for (const grant of grants) {
       const { token } = await gateway.issue(grant);
-      // Use only some of the cases. The others are about dates and pages, which do not depend on the caller.
+      // Use only some of the cases. The other cases are about dates and pages, which do not depend on the caller.
       for (const twin of twins().filter((_, i) => [0, 4, 5, 11, 15, 18, 23].includes(i))) {
         ends.add(`${twin.skill} ${await compare(twin, token)}`);
         compared++;

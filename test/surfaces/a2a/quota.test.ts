@@ -73,7 +73,7 @@ describe('RL quota', () => {
     expectPaid(await rpc(gateway.port, token, 'SendMessage', report), 2, 'a report');
     const missing = work('contact_inspection', { contact_id: 'ctc_1_1_999999' });
     expectPaid(await rpc(gateway.port, token, 'SendMessage', missing), 2, 'not found');
-    // A request that is refused before its token is checked is free. The agent card is free too.
+    // A request that is refused before its token is checked is free. The agent card is also free.
     for (const options of [{ verb: 'GET' }, { path: '/a2a?' }])
       expect((await post(gateway.port, token, message('ListTasks'), options)).headers['ratelimit']).toBeUndefined();
     await gateway.ask('/.well-known/agent-card.json', { token, unchecked: true });

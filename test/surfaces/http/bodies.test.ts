@@ -7,7 +7,7 @@ import { type Example, examples, freshKey, raw, writer } from '../../support/sur
 
 /**
  * Checks HT-06, HT-08, HT-10 to HT-12, ID-01 and ID-06 with bodies of writes. An answer names the place of the fault
- * but never repeats the value. A faulty body has no effect, and its idempotency key stays unused.
+ * but never repeats the value. A faulty body has no effect, and the idempotency key of the request stays unused.
  */
 let gateway: TestGateway;
 let token: string;
@@ -63,7 +63,7 @@ async function refused(write: Write, sending: Sending, code: string, named: read
   expect(places, where).toEqual(named);
   expect(answer.text, where).not.toContain(SENT);
   expect(answer.headers['x-gateway-operation-id'], where).toBeUndefined();
-  // This header is present because the refused request costs units like any other.
+  // A refused request costs units like any other request, so the answer has this header.
   expect(answer.headers['ratelimit'], where).toBeDefined();
   expect(await tracesOf(gateway.database.sql), where).toBe(before);
   await works(write, key, where);
@@ -273,8 +273,8 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
         '"x":"\\udc00"',
       ])
         await refused(write, { raw: withMember(write, member) }, 'invalid_json', []);
-      // These bodies are just within the limits for depth and for the number of members. They are refused only because
-      // the members are unknown.
+      // These bodies are just within the limits for depth and for the number of members. The gateway refuses these
+      // bodies only because the members are unknown.
       for (const member of [deep(31), many(1_000 - own)]) {
         const named = member.startsWith('"m0"') ? Array.from({ length: 20 }, (_, i) => `/m${i}`) : [`/${SENT}x`];
         const key = freshKey();
@@ -327,8 +327,8 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
         body: got,
         text: said,
       } = await gateway.ask(write.url, { token, body, headers: { 'idempotency-key': freshKey() } });
-      // The length of the text is allowed. A disposition is refused for another reason, because no disposition has this
-      // value.
+      // The length of this text is allowed. A disposition with this text is still refused, because no disposition has
+      // this value.
       expect(status, said).toBe(name === 'conversation_disposition_set' ? 409 : 200);
       if (name === 'visitor_note_add') expect(got.data.note.text).toBe(text);
     }
@@ -433,7 +433,7 @@ describe('HT-12 numbers and members', () => {
     for (const text of ['01', '+1', '0x1', '.5', '1.', '1e', 'Infinity', '1_0', '1e999'])
       await refused(write, { raw: saying(text) }, 'invalid_json', []);
     // In JSON, 1.0 and 1e0 are the integer 1 (JSON Schema, 6.1.1; RFC 8785). These bodies are therefore equal, and the
-    // second one is a replay.
+    // second request is a replay.
     const key = freshKey();
     for (const [i, text] of [`${version}`, `${version}.0`, `${version}e0`, `${version * 10}e-1`].entries()) {
       const headers = { 'content-type': JSON_TYPE, 'idempotency-key': key };

@@ -217,7 +217,7 @@ describe('HT-03 paths', () => {
       for (const variant of variants) {
         for (const auth of [{ token }, {}]) {
           const answer = await gateway.ask(tail === '' ? variant : `${variant}?${tail}`, requestOf(call, auth));
-          // In capital letters, an id has the wrong format, but the path is right. The answer is 400, or 401 without a
+          // An id in capital letters has the wrong format, but the path is right. The answer is 400, or 401 without a
           // token, and never 404.
           const segment =
             /\{\w+\}$/.test(tool.path) && /^[A-Za-z0-9_-]+$/.test(variant.slice(variant.lastIndexOf('/') + 1));

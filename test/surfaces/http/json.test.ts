@@ -243,7 +243,7 @@ describe('HT-11 JSON bodies', () => {
     run(fc.tuple(tree(leaf), change), ([node, { at, character, remove }]) => {
       const text = write(node, '');
       const place = at % (text.length + 1);
-      // Half of a surrogate pair has no encoding in UTF-8. It would arrive as U+FFFD.
+      // Half of a surrogate pair has no encoding in UTF-8, so the gateway would receive U+FFFD in its place.
       const changed = (text.slice(0, place) + character + text.slice(place + remove)).toWellFormed();
       const parsed = read(changed);
       if (!parsed) return;

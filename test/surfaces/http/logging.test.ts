@@ -108,8 +108,8 @@ function entries(): Entry[] {
 }
 
 /**
- * Waits for the log entries of exactly these requests. An entry is written when the connection closes, which can be
- * after the answer.
+ * Waits for the log entries of exactly these requests. The gateway writes an entry when the connection closes. This can
+ * be after the answer.
  */
 async function entriesOf(count: number): Promise<Entry[]> {
   for (let i = 0; i < 100 && lines.length < count; i++) await sleep(10);
@@ -177,8 +177,8 @@ describe('LG-01 what the log holds', () => {
     expect(all.match(/127\.0\.0\.1/g)).toHaveLength(named.length);
     for (const secret of [token, token.slice(9), MARK, 'Bearer', 'website_id', '/api/v1', 'example.com'])
       expect(all.includes(secret), secret).toBe(false);
-    // No text of an answer may be in the log. Only single words such as status names, dates and request ids may be in
-    // both.
+    // No text of an answer may be in the log. Only single words such as status names, dates and request ids may be both
+    // in an answer and in the log.
     const stored = [...new Set(texts)].filter((text) => !/^([a-z_]+|[0-9-]{10}|req_[a-f0-9]+)$/.test(text));
     expect(stored.length).toBeGreaterThan(300);
     expect(stored.filter((text) => all.includes(text))).toEqual([]);

@@ -291,8 +291,8 @@ describe('the SDK’s own client', () => {
             return text;
           };
           let answer = await once();
-          // Twenty writes and a hundred reads share two database connections. A write fails when it gets no connection
-          // within a second. Then send it again.
+          // Twenty writes and a hundred reads share two database connections. When a write gets no connection within a
+          // second, the write fails and the test sends it again.
           for (let more = 0; more < 10 && answer.includes('service_unavailable'); more++) {
             await pause(1_000);
             answer = await once();
@@ -448,7 +448,7 @@ describe('the MCP inspector’s command line', () => {
 
 /**
  * Scenarios of the conformance suite that must fail here, because the gateway does not have the tested feature. The
- * suite reports an error when one of them passes, or when any other scenario fails.
+ * suite reports an error when one of these scenarios passes, or when any other scenario fails.
  */
 const NOT_OURS = [
   ...['logging-set-level', 'completion-complete', 'resources-subscribe', 'resources-unsubscribe'],
@@ -460,15 +460,15 @@ const NOT_OURS = [
   ...['resources-read-text', 'resources-read-binary', 'resources-templates-read'],
   ...['simple', 'with-args', 'embedded-resource', 'with-image'].map((name) => `prompts-get-${name}`),
 ];
-// This scenario needs an MCP session, which the gateway does not have. The suite warns, and it does not count the
+// This scenario needs an MCP session, which the gateway does not have. The suite gives a warning and does not count the
 // scenario as passed.
 const SESSION = 'server-sse-multiple-streams';
 const OURS = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'prompts-list', 'dns-rebinding-protection'];
 
 describe('the public conformance suite', () => {
   it('passes every server scenario that needs no fixtures', async () => {
-    // The suite cannot send an Authorization header, so a proxy adds it. The gateway's base URL is the origin of the
-    // proxy.
+    // The suite cannot send an Authorization header, so a proxy adds this header. The gateway's base URL is the origin
+    // of the proxy.
     let target = 0;
     const proxy = createServer((incoming, outgoing) => {
       const { method, url, headers } = incoming;

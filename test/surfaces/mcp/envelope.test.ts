@@ -66,8 +66,8 @@ describe('MC-08 the size of a body', () => {
   });
 
   /**
-   * A client that sends "Expect: 100-continue" and waits for permission to send its body. It gives up when the final
-   * answer comes first.
+   * A client that sends "Expect: 100-continue" and waits for permission to send its body. The client gives up when the
+   * final answer comes first.
    */
   const hesitant = (
     body: string,
@@ -186,8 +186,8 @@ describe('MC-08 the JSON of a body', () => {
       call(many(1_001)),
     ])
       expectError(await send(body), -32700, null, body.slice(0, 120));
-    // These bodies are just within the limits of the parser, so the parser accepts them and a later check refuses them.
-    // The arguments of a call are at depth 3.
+    // These bodies are just within the limits of the parser. The parser accepts these bodies, and a later check refuses
+    // them. The arguments of a call are at depth 3.
     expectError(await send(nested(32)), -32600, null, 'depth 32');
     expect((await send(call(`{"limit":${nested(29)}}`))).body.error.code).toBe(-32602);
     expect((await send(call(many(994)))).body.error.code).toBe(-32602);
@@ -294,7 +294,7 @@ describe('MC-09 the envelope', () => {
       '{"jsonrpc":"2.0","method":"notifications/nothing"}',
       '{"jsonrpc":"2.0","method":"constructor"}',
       // A message without an id is a notification, even when its method is that of a request. The gateway neither runs
-      // nor answers it.
+      // nor answers a notification.
       '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"nothing"}}',
       '{"jsonrpc":"2.0","id":1,"result":{}}',
       '{"jsonrpc":"2.0","id":"x","error":{"code":-32000,"message":"x"}}',

@@ -93,7 +93,8 @@ describe('MC-01 no message without a token that is valid now', () => {
     ['another format', 'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.'],
   ];
 
-  // MC-02 is covered here for tokens with a wrong format. The OAuth tests cover it for tokens with another audience.
+  // This test covers MC-02 for tokens with a wrong format. The OAuth tests cover MC-02 for tokens with another
+  // audience.
   it.each(BAD)('MC-01 MC-02 token: %s -> 401 for every method and body', async (_, authorization) => {
     for (const [what, body] of BODIES) {
       const answer = await post(gateway.port, undefined, body, { headers: { authorization } });

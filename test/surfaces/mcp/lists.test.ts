@@ -312,8 +312,8 @@ function* placesOf(schema: Schema, at: string): Generator<[at: string, schema: S
 }
 
 describe('descriptors', () => {
-  // WRITE is for tools with an idempotency key that only add data. They are idempotent, because a repeated call has no
-  // second effect, and they destroy nothing.
+  // WRITE is for tools with an idempotency key that only add data. Such a tool is idempotent, because a repeated call
+  // has no second effect. Such a tool destroys nothing.
   const READ = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
   const WRITE = { ...READ, readOnlyHint: false };
   /**
@@ -357,7 +357,8 @@ describe('descriptors', () => {
         expect([...(inputSchema.required ?? [])].sort(), where).toEqual(required.sort());
         for (const [at, schema] of placesOf(inputSchema, '')) {
           expect(schema.description?.length ?? 0, `${where} ${at}`).toBeGreaterThan(8);
-          // One sentence, without the form of an id: the API reference has the rest.
+          // A description is one sentence. It does not explain the form of an id, because the API reference has these
+          // details.
           expect(schema.description, `${where} ${at}`).not.toMatch(/\. \S|, in the form/);
           if (schema.type === 'object') {
             expect(schema.additionalProperties, `${where} ${at}`).toBe(false);
@@ -369,7 +370,8 @@ describe('descriptors', () => {
         expect(Object.keys(outputSchema?.properties ?? {}).sort(), where).toEqual(
           version === '2025-03-26' ? [] : ['data', 'error', ...(isWrite(name) ? ['operation_id'] : [])],
         );
-        // In strict mode, Ajv refuses unknown keywords and formats. A client would silently ignore them.
+        // In strict mode, Ajv refuses unknown keywords and formats. A client would silently ignore unknown keywords and
+        // formats.
         const strict = new Ajv2020({ strict: true, strictTypes: false });
         addFormats.default(strict);
         const admits = strict.compile(inputSchema);
@@ -798,7 +800,7 @@ describe('prompts', () => {
       const tool = await ask(token, 'tools/call', { name: 'ai_conversation_summary', arguments: values });
       expect([tool.error?.code, tool.error?.data.code], where).toEqual([-32602, 'invalid_parameter']);
     }
-    // The value is no text. The gateway refuses it before the prompt gets it.
+    // The value is no text. The gateway refuses the value before the prompt runs.
     const { error } = await ask(token, 'prompts/get', {
       name: 'performance_summary',
       arguments: { ...good, range: 7 },

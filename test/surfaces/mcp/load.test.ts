@@ -116,8 +116,8 @@ describe('MC-13 requests of different clients', () => {
     await locked(async (waiting) => {
       running = rpc(gateway.port, token, 'tools/call', list(3), { id: 7 });
       await until(async () => (await waiting()) === 1);
-      // The request could be known under several ids: the id that its client sent, and small numbers. Try to cancel it
-      // with each of them.
+      // The request could be known under several ids: the id that its client sent, and small numbers. Try to cancel the
+      // request with each of these ids.
       const guesses = ['7', 7, ...Array.from({ length: 100 }, (_, i) => i)];
       for (const bearer of [other.token, token]) {
         for (const requestId of guesses) {
@@ -238,7 +238,8 @@ describe('RL-05 the store has gone', () => {
     const asked: Promise<Answer>[] = [];
     await locked(async (waiting) => {
       for (let i = 0; i < 12; i++) asked.push(rpc(gateway.port, token, 'tools/call', list(1)));
-      // There are four connections, and one app gets at most half of them. Its other calls wait.
+      // The pool has four connections, and one app gets at most half of these connections. The other calls of the app
+      // wait.
       await until(async () => (await waiting()) === 2);
       await wire.cut();
     });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const MARK = 'zqx7canary';
-/** Words from the code of libraries. No answer may contain them. */
+/** Words from the code of libraries. No answer may contain these words. */
 const INSIDE = /MCP error|zod|invalid_type|Invalid input|expected|received|unrecognized|stack|\.ts|\.js/i;
 
 function expectRefusal(answer: Answer, code: number, where: string): void {

@@ -119,8 +119,8 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       expectProblem(answer, 415, 'unsupported_media_type', 'gzip');
       expect(performance.now() - began).toBeLessThan(1_000);
     }
-    // Without a Content-Encoding header, the gateway cannot know that the body is compressed, so it takes the body for
-    // malformed JSON.
+    // The request has no Content-Encoding header, so the gateway cannot know that the body is compressed. The gateway
+    // therefore treats the body as malformed JSON.
     expect((await post(gateway.port, token, gzipSync(PING))).body.error.code).toBe(-32700);
   });
 

@@ -29,8 +29,8 @@ import {
 import { DESKTOP, openBrowser, PHONE, violations } from '../../support/surfaces/browser.ts';
 
 /**
- * The origins of two foreign pages. The first is on another site. The second is on the gateway's own site, so browsers
- * send SameSite=Lax cookies with its forms.
+ * The origins of two foreign pages. The first page is on another site. The second page is on the gateway's own site, so
+ * browsers send SameSite=Lax cookies with the forms of this page.
  */
 const STRANGERS = ['http://stranger.example', 'http://127.0.0.1:8790'] as const;
 
@@ -40,8 +40,8 @@ let browser: Browser;
 let proxy: Server;
 let strange = '';
 /**
- * The hosts to which the browser wanted to connect through the proxy. The app's callback is one of them, and it needs
- * no answer.
+ * The hosts to which the browser wanted to connect through the proxy. One of these hosts is the app's callback, which
+ * needs no answer.
  */
 const tunnels: string[] = [];
 
@@ -64,8 +64,8 @@ afterAll(async () => {
 });
 
 /**
- * The proxy of the browser. It forwards requests for the gateway's address to the gateway. All other requests get a
- * stranger's page.
+ * The proxy of the browser. The proxy forwards requests for the gateway's address to the gateway. All other requests
+ * get a stranger's page.
  */
 function forward(from: IncomingMessage, to: ServerResponse): void {
   const url = new URL(from.url ?? '');
@@ -195,8 +195,8 @@ describe('CP-01: forms that are not the page’s own', () => {
       const [answer] = await Promise.all([context.waitForEvent('response', isConsent), trap.click('button')]);
       expect(answer.status(), target).toBe(400);
       const sent = await answer.request().allHeaders();
-      // For a form on the gateway's own site, the browser sends the session cookie. For a form on another site, it does
-      // not.
+      // The browser sends the session cookie with a form on the gateway's own site. The browser sends no session cookie
+      // with a form on another site.
       expect(sent['cookie'] === undefined, target).toBe(origin === STRANGERS[0]);
       expect(sent['sec-fetch-site'], target).toBe(origin === STRANGERS[0] ? 'cross-site' : 'same-site');
       await trap.close();

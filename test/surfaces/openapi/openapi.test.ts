@@ -70,8 +70,8 @@ const SUBSCRIPTION_WRITES: Readonly<
 };
 
 /**
- * Written by hand from the contract: the realtime operations. They take no idempotency key. The socket succeeds with
- * status 101.
+ * Written by hand from the contract: the realtime operations. These operations take no idempotency key. The socket
+ * succeeds with status 101.
  */
 const REALTIME: Readonly<
   Record<string, { readonly method: string; readonly status: string; readonly body?: readonly string[] }>
@@ -225,7 +225,8 @@ describe('the served OpenAPI document', () => {
         '503',
         ...(tool?.errors ?? []).map(statusOf),
       ];
-      // gateway_context needs no scope and names no object. It is therefore the only operation that never answers 404.
+      // gateway_context needs no scope and names no object. This operation is therefore the only one that never answers
+      // 404.
       if (operation.operationId !== 'gateway_context') wanted.push('404');
       if (tool?.bytes) wanted.push('206', '412', '416');
       if (operation.operationId in WRITES) wanted.push('409', '415');

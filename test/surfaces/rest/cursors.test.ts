@@ -111,7 +111,7 @@ describe('CU-03 what is no cursor of the list', () => {
       const answer = await ask(`${path}&cursor=${encodeURIComponent(text)}`);
       expect([answer.status, answer.body.code], text).toEqual([400, 'invalid_cursor']);
     }
-    // A position may have any time that the format allows, even the most distant one.
+    // A position may have any time that the format allows, even the most distant time.
     for (const moment of ['9'.repeat(17), `-${'9'.repeat(17)}`, '0']) {
       expect((await ask(`${path}&cursor=${encode(`${WEB}_${moment}_1`)}`)).status, moment).toBe(200);
     }
