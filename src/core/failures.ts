@@ -11,12 +11,12 @@ const TABLE = {
   ],
   invalid_parameter: [
     400,
-    'A parameter is missing or has a wrong value. Correct each parameter that is listed in the member errors.',
+    'A parameter is missing or has a wrong value. Correct each parameter that is listed in errors[].',
   ],
   duplicate_parameter: [400, 'A parameter, header or JSON member appears more than once. Send each name only once.'],
   unsupported_parameter: [
     400,
-    'The operation does not know one of the parameters. Remove each parameter that is listed in the member errors.',
+    'The operation does not know one of the parameters. Remove each parameter that is listed in errors[].',
   ],
   invalid_cursor: [
     400,

@@ -138,7 +138,7 @@ export const MessageView = f.defineView({
     attachment_count: f.count('m.attachment_count', 'Number of files that are attached to the message.'),
     redacted: f.column(
       'm.redacted',
-      z.boolean().describe('True if the text of the message was removed. The member text is then null.'),
+      z.boolean().describe('True if the text of the message was removed. In this case, `text` is null.'),
     ),
   },
 });

@@ -37,11 +37,7 @@ export const NoteView = f.defineView({
   fields: {
     id: f.derived(NoteId, ['n.id'], ([id]) => String(id)),
     note_id: f.derived(
-      z
-        .int()
-        .min(1)
-        .max(2_147_483_647)
-        .describe('Id of the note, as a number. The number equals the string in the member id.'),
+      z.int().min(1).max(2_147_483_647).describe('Id of the note, as a number. The number equals the string in `id`.'),
       ['n.id'],
       ([id]) => Number(id),
     ),
@@ -69,7 +65,7 @@ export const NoteAddedSchema = z.strictObject({
     .int()
     .min(1)
     .max(2_147_483_647)
-    .describe('Id of the note, as a number. The number equals the string in the member id.'),
+    .describe('Id of the note, as a number. The number equals the string in `id`.'),
   text: writtenBy('outsiders', z.string().max(4000)).describe(
     'Text of the note, exactly as the request sent the text.',
   ),

@@ -20,7 +20,7 @@ export default defineTool({
   input: { path: { guide: GuideName } },
   output: z.strictObject({
     guide: GuideName,
-    mime_type: z.literal('text/markdown').describe('Media type of the member content.'),
+    mime_type: z.literal('text/markdown').describe('Media type of `content`.'),
     content: ServiceText.max(65_536).describe('Text of the guide, in Markdown (CommonMark).'),
     coverage: z
       .literal('current_installation_guidance')

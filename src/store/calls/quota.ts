@@ -12,9 +12,8 @@ export interface Grant {
 }
 
 /**
- * Quota statements of an app wait for connections under this name. Under the app's own name, quota statements would
- * wait behind the app's slow reads. Meanwhile, all other calls of the app would be refused. Each app has at most one
- * lease statement at a time.
+ * The name of the queue in which the quota statements of an app wait for a connection. In the app's own queue, a quota
+ * statement would wait behind slow reads, and until then all other calls of the app would be refused.
  */
 const turnOf = (app: string): string => `${app} quota`;
 

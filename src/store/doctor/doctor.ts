@@ -61,8 +61,8 @@ export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<numbe
   );
 
 /**
- * Counts messages with a wrong attachment count, and wrong files. A file is wrong when its message belongs to another
- * conversation, or when content is missing.
+ * Counts two things: messages whose number of attachments is wrong, and wrong files. A file is wrong when its message
+ * belongs to another conversation, or when content is missing.
  */
 export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number> =>
   counted(

@@ -22,8 +22,8 @@ export interface Outcome {
 }
 
 /**
- * Runs a program until it ends, as `account` if given. In the program, the file descriptors of `inherit` have the
- * numbers 3, 4 and so on.
+ * Runs a program and waits until the program ends. If `account` is given, the program runs as this user. In the
+ * program, the file descriptors of `inherit` have the numbers 3, 4 and so on.
  */
 export function run(
   program: string,

@@ -6,8 +6,8 @@ import { Server as NetServer } from 'node:net';
  */
 const QUIET_TURN = 0.1;
 /**
- * Milliseconds after which even a busy server stops listening. A shutdown waits for this function at most LEAVE_TIMEOUT
- * milliseconds (server.ts), so this number must be smaller.
+ * Milliseconds after which even a busy server stops listening. The number must be smaller than LEAVE_TIMEOUT
+ * (server.ts), because a shutdown waits no longer than that.
  */
 const LONGEST_WAIT = 900;
 

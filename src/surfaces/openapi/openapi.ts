@@ -98,9 +98,8 @@ function describe(tool: Tool): string {
   if (scopes.length > 0) lines.push(`Required scopes: ${scopes.join(', ')}.`);
   if (dataAccess.length > 0) lines.push(`Required data access: ${dataAccess.join(', ')}.`);
   for (const { given, is, scopes: more, dataAccess: flags } of tool.when) {
-    lines.push(
-      `The parameter ${given}${is === undefined ? '' : `=${is}`} also requires: ${[...more, ...flags].join(', ')}.`,
-    );
+    const needed = [...more.map((one) => `the scope ${one}`), ...flags.map((one) => `the data access ${one}`)];
+    lines.push(`With ${given}${is === undefined ? '' : `=${is}`}, a call also needs ${needed.join(' and ')}.`);
   }
   if (tool.restrictions === 'refused')
     lines.push('Credentials with channel, team or subsite restrictions cannot call this operation.');
