@@ -129,7 +129,7 @@ const summary = z.strictObject({
       platform: ranked('Number of conversations on each platform.'),
       topics: content('Number of AI results with each topic.'),
       language: granted(
-        'Number of conversations in each language. A label is a BCP 47 tag. Null if personal data is not granted.',
+        'Number of conversations in each language. A label is a BCP 47 tag. The series is null if personal data is not granted.',
         'service',
       ),
       sentiment: content(
@@ -138,7 +138,7 @@ const summary = z.strictObject({
       ),
       resolution: content('Number of AI results with each resolution.'),
       operators: granted(
-        'Number of conversations of each operator. A label is the name of an operator. Null if the directory or personal data is not granted.',
+        'Number of conversations of each operator. A label is the name of an operator. The series is null if the directory or personal data is not granted.',
         'outsiders',
       ),
     })

@@ -157,7 +157,7 @@ interface Example {
 }
 
 function examples(text: string): Example[] {
-  // A member that an example lacks is undefined. Every expectation below names the member that it reads.
+  // If an example does not have a member, the value is undefined. Every expectation below names the member that it reads.
   return tokens(text).flatMap((token) =>
     token.type === 'code' && token['lang'] === 'json' ? [JSON.parse(String(token['text'])) as Example] : [],
   );

@@ -209,7 +209,8 @@ BEGIN
                      AS u (id, digest, revision, installation, credential, message, fingerprint, grants, context, skill,
                            website, lost_as, start, n)
              WHERE u.installation = ANY (free) AND array_position(p_messages, u.message) = u.n) g
-     -- Without IS TRUE, a plan that was made for an empty table scanned all unexpired tasks.
+     -- PostgreSQL can make the plan while the table is empty. Without IS TRUE, such a plan later scanned all unexpired
+     -- tasks.
      CROSS JOIN LATERAL (
        SELECT count(*) AS held,
               count(*) FILTER (WHERE o.state = 'working' OR o.state = 'submitted' AND o.lease_until > moment) AS ahead
