@@ -97,7 +97,7 @@ const next = (files: readonly string[]): string => `Wrote ${files.join(', ')}.
 Next:
   1. Replace each FILL_IN. docs/adding-an-operation.md has the steps with an example.
   2. npm run generate
-  3. npx vitest run ${files[1]} test/laws
+  3. npx vitest run ${files[1]} test/laws/registry.test.ts
 `;
 
 function main([kind, argument, ...more]: readonly string[]): number {

@@ -161,7 +161,7 @@ describe('files', () => {
   it('hold no FILL_IN of a skeleton', async () => {
     const left: string[] = [];
     let read = 0;
-    for (const folder of ['tools', 'test/tools', 'test/auth']) {
+    for (const folder of ['tools', 'test/tools', 'test/support/authority']) {
       const names = await readdir(new URL(`${folder}/`, packageRoot), { recursive: true });
       for (const name of names.filter((one) => one.endsWith('.ts'))) {
         const lines = (await readFile(new URL(`${folder}/${name}`, packageRoot), 'utf8')).split('\n');
