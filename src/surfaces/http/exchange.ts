@@ -35,12 +35,19 @@ interface Cut {
  */
 const SMALL = 16 * 1024;
 
-const exchanges = new WeakMap<IncomingMessage, Exchange>();
+const EXCHANGE = Symbol('exchange');
 
-export const exchangeOf = (request: IncomingMessage): Exchange | undefined => exchanges.get(request);
+/**
+ * A request with its exchange. A WeakMap in place of the member makes reads of a contact a tenth slower (3,001 and 2,793
+ * against 3,279 and 3,144 a second, interleaved, 22 November 2026).
+ */
+interface Exchanged extends IncomingMessage {
+  [EXCHANGE]?: Exchange;
+}
 
-export const contextOf = (request: IncomingMessage): RequestContext =>
-  exchanges.get(request) ?? { requestId: '', record: {} };
+export const exchangeOf = (request: Exchanged): Exchange | undefined => request[EXCHANGE];
+
+export const contextOf = (request: Exchanged): RequestContext => request[EXCHANGE] ?? { requestId: '', record: {} };
 
 /**
  * One request and its reply. When the exchange ends, the exchange frees everything that it holds. At its end, the
@@ -70,13 +77,13 @@ export class Exchange implements RequestContext, Source {
   #work: boolean | Promise<void> = false;
   #over = false;
 
-  constructor(serving: Serving, request: IncomingMessage, response: ServerResponse) {
+  constructor(serving: Serving, request: Exchanged, response: ServerResponse) {
     this.#serving = serving;
     this.request = request;
     this.response = response;
     this.#from = serving.from(request);
     this.#trace = serving.trace(request);
-    exchanges.set(request, this);
+    request[EXCHANGE] = this;
     for (const [name, value] of Object.entries(serving.headers)) response.setHeader(name, value ?? '');
     response.setHeader('X-Request-Id', this.requestId);
   }
