@@ -12,8 +12,9 @@ export interface Grant {
 }
 
 /**
- * The name of the queue in which the quota statements of an app wait for a connection. In the app's own queue, a quota
- * statement would wait behind slow reads, and until then all other calls of the app would be refused.
+ * The name of the queue in which the lease statement of an app waits for a connection. In the app's own queue, the lease
+ * would wait behind slow reads, and until then all other calls of the app would be refused. Only the lease has this
+ * queue, because a process runs at most one lease statement of an app at a time.
  */
 const turnOf = (app: string): string => `${app} quota`;
 
@@ -35,9 +36,7 @@ export async function takeQuota(
  * app.
  */
 export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
-  await db.query(
-    runFor(turnOf(app), sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`),
-  );
+  await db.query(runFor(app, sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`));
 }
 
 /** True when the store answers but cannot write, because it is read-only or its disk is full. */
@@ -53,6 +52,6 @@ export async function seeQuota(
            least(a.burst, coalesce(q.tokens + extract(epoch FROM clock_timestamp() - q.at) * a.quota_per_minute / 60.0,
                                    a.burst))::float8 AS remaining
       FROM gateway.app a LEFT JOIN gateway.quota q ON q.app_id = a.id WHERE a.id = ${app}`;
-  const [bucket] = await db.read<Pick<Grant, 'remaining' | 'per_minute' | 'burst'>>(runFor(turnOf(app), statement));
+  const [bucket] = await db.read<Pick<Grant, 'remaining' | 'per_minute' | 'burst'>>(runFor(app, statement));
   return bucket ?? null;
 }
