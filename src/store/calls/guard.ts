@@ -1,6 +1,7 @@
 import type { Authority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
 import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
+import { changesOf } from '../driver/connections.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
@@ -82,7 +83,7 @@ async function changed<R extends object>(db: Database, statement: Fragment): Pro
  * Throws StaleAuthority when the authority does not hold. An authority that was loaded earlier may be outdated. So each
  * statement proves the authority again with two primary-key look-ups (0.02 ms), in the same round trip as the data. The
  * guard also names the app whose share of connections the statement uses. If the statement changes data, `how` must be
- * `query`.
+ * `query`. The statement then waits in the queue of the app's changes, so it must be short.
  */
 export async function guarded<R extends object>(
   { authority, db }: Access,
@@ -92,7 +93,7 @@ export async function guarded<R extends object>(
 ): Promise<Guarded<R>> {
   const { appId, digest, revision } = authority;
   const statement = runFor(
-    appId,
+    how === 'read' ? appId : changesOf(appId),
     sql`SELECT guard.ok, ${columns}
       FROM (SELECT coalesce(${holds(digest, revision)}, false) AS ok OFFSET 0) guard ${joins}`,
   );

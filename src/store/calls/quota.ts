@@ -1,4 +1,5 @@
 import { runFor, sql } from '../../core/sql.ts';
+import { changesOf } from '../driver/connections.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
@@ -11,13 +12,6 @@ export interface Grant {
   readonly burst: number;
 }
 
-/**
- * The name of the queue in which the lease statement of an app waits for a connection. In the app's own queue, the lease
- * would wait behind slow reads, and until then all other calls of the app would be refused. Only the lease has this
- * queue, because a process runs at most one lease statement of an app at a time.
- */
-const turnOf = (app: string): string => `${app} quota`;
-
 /** Takes units from the bucket of an app (gateway.take_quota). Returns `null` when the app does not exist. */
 export async function takeQuota(
   db: Database,
@@ -27,7 +21,7 @@ export async function takeQuota(
   const statement = sql`
     SELECT * FROM gateway.take_quota(${app}, ${ask.need}, ${ask.want}, ${ask.held}, ${ask.unspent},
                                      ${ask.heldIn}, ${ask.windowSeconds}::float8 * interval '1 second')`;
-  const [grant] = await db.query<Grant>(runFor(turnOf(app), statement));
+  const [grant] = await db.query<Grant>(runFor(changesOf(app), statement));
   return grant ?? null;
 }
 
@@ -36,7 +30,8 @@ export async function takeQuota(
  * app.
  */
 export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
-  await db.query(runFor(app, sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`));
+  const statement = sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`;
+  await db.query(runFor(changesOf(app), statement));
 }
 
 /** True when the store answers but cannot write, because it is read-only or its disk is full. */

@@ -35,6 +35,15 @@ const WAITING = 128;
 /** The app name for the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
 export const OWN = '';
 
+const CHANGES = ' changes';
+
+/**
+ * The queue for an app's changes to the gateway's own tables, such as its quota and its tasks. In the queue of the app's
+ * reads, a change would wait for slow reads, and the app's calls would be refused until then. An app holds at most one
+ * connection for changes, and each change is short.
+ */
+export const changesOf = (app: string): string => app + CHANGES;
+
 /**
  * The connections of a pool to PostgreSQL. Each connection is a driver pool of size one and runs one statement at a
  * time. The driver's own pool is not used, for three reasons:
@@ -46,7 +55,7 @@ export const OWN = '';
  * - The driver's pool gives the state of a lost connection to the next connection.
  *
  * Apps share the connections. The waiting apps take turns, and the next app gets the next idle connection. An app holds
- * at most half of the connections, rounded up. The gateway's own statements take turns like an app, but they can hold
+ * at most half of the connections, rounded up, and one more for its changes. The gateway's own statements take turns like an app, but they can hold
  * all connections, because each is a look-up by key. The pool of the command line serves no apps.
  */
 export class Connections {
@@ -192,7 +201,7 @@ export class Connections {
     if (app === OWN) return true;
     let held = 0;
     for (const connection of this.#living.values()) if (connection.app === app) held++;
-    return held < Math.ceil(this.#size / 2);
+    return held < (app.endsWith(CHANGES) ? 1 : Math.ceil(this.#size / 2));
   }
 
   #next(): void {

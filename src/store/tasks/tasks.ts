@@ -1,6 +1,7 @@
 import type { Authority } from '../../core/authority.ts';
 import { empty, type Fragment, join, raw, runFor, sql } from '../../core/sql.ts';
 import { type Access, type Guarded, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
+import { changesOf } from '../driver/connections.ts';
 import { mayRepeat } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
@@ -120,7 +121,7 @@ export async function endTask(
   const statement = sql`
     SELECT ${columns('e')} FROM gateway.end_task(
       ${id}, ${authority.digest}, ${authority.revision}, ${artifact}::text::json, ${failure}) e WHERE e.id IS NOT NULL`;
-  const [row] = await repeated(() => db.query<TaskRow>(runFor(authority.appId, statement)));
+  const [row] = await repeated(() => db.query<TaskRow>(runFor(changesOf(authority.appId), statement)));
   return row;
 }
 
