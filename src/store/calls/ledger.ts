@@ -1,8 +1,9 @@
 import type { Within } from '../../core/reads.ts';
 import { sql } from '../../core/sql.ts';
 import type { Command, Ending } from '../../core/writes.ts';
-import { isUnavailable, mayRepeat, sqlState } from '../driver/errors.ts';
+import { isUnavailable } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
+import { repeated } from '../driver/repeated.ts';
 import { guardedBatch, hex, type Proved, StaleAuthority } from './guard.ts';
 import type { Reader } from './projection.ts';
 import { nativeId, visible } from './read.ts';
@@ -56,28 +57,6 @@ interface Undecided {
  * lease. After the lease, another replica can take over the command.
  */
 export const LEASE = 10_000;
-
-/**
- * SQLSTATEs of a deadlock and a serialization failure. In both cases PostgreSQL has undone the whole statement (check
- * F-21).
- */
-const UNDONE = /^(40P01|40001)$/;
-const ATTEMPTS = 3;
-
-/**
- * Repeats a statement after a lost reply, and after PostgreSQL has undone the whole statement. The statement must not
- * be able to take effect twice.
- */
-async function repeated<T>(run: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await run();
-    } catch (error) {
-      const may = mayRepeat(error) || UNDONE.test(sqlState(error));
-      if (!may || attempt === ATTEMPTS) throw error;
-    }
-  }
-}
 
 /**
  * Enters commands of one kind on one website in the ledger of writes. The callers of these commands may see the same

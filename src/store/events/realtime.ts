@@ -1,8 +1,8 @@
 import { Failure, type FailureCode } from '../../core/failures.ts';
 import { type Fragment, runFor, sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
-import { mayRepeat } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
+import { repeated } from '../driver/repeated.ts';
 
 /** Realtime sessions, their tickets and their acknowledged cursors (0013_realtime.sql). */
 
@@ -14,18 +14,14 @@ type Answer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
  */
 async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>> {
   const columns = sql`CASE WHEN guard.ok THEN ${call} END AS answer`;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const { proof, rows } = await guarded<{ answer: Answer<Done> | null }>(access, columns, undefined, 'query');
-      const answer = rows[0]?.answer;
-      if (!answer) throw new StaleAuthority();
-      return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
-    } catch (error) {
-      // If the reply of the first attempt was lost, a session or a ticket that nobody uses can remain in the store. The
-      // next attempt replaces such a ticket.
-      if (attempt > 1 || !mayRepeat(error)) throw error;
-    }
-  }
+  // If the reply of an attempt was lost, a session or a ticket that nobody uses can remain in the store. The next attempt
+  // replaces such a ticket.
+  return repeated(async () => {
+    const { proof, rows } = await guarded<{ answer: Answer<Done> | null }>(access, columns, undefined, 'query');
+    const answer = rows[0]?.answer;
+    if (!answer) throw new StaleAuthority();
+    return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
+  });
 }
 
 export interface NewSession {

@@ -5,7 +5,7 @@ import { Failure } from '../../core/failures.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Ending } from '../../core/writes.ts';
 import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
-import { mayRepeat, sqlState } from '../driver/errors.ts';
+import { repeated } from '../driver/repeated.ts';
 
 /**
  * The result of gateway.subscription_state. `positions` are the start positions of the websites, in the order of
@@ -87,9 +87,6 @@ export type SubscriptionEntry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'conflict' | 'forgotten' };
 
-const UNDONE = /^(40P01|40001)$/;
-const ATTEMPTS = 3;
-
 /**
  * Performs a write of a subscription. After a lost reply, the write is repeated if it cannot take effect twice. Two
  * kinds of write cannot take effect twice: a write with an idempotency key, and a creation, because this call has
@@ -107,16 +104,11 @@ export async function writeSubscription(
       ${installationId}, ${tenant}, ${sitesOf(access.authority)}::bigint[], ${command.operation},
       ${operation?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb) END AS entry`;
   const repeatable = operation !== undefined || command.operation === 'subscription_create';
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(access, columns, undefined, 'query');
-      const entry = rows[0]?.entry;
-      if (!entry) throw new StaleAuthority();
-      // If a repeated attempt finds the effect of its own call, the answer is `new`, because the call is not a replay.
-      return { proof, answer: attempt > 1 && entry.state === 'settled' ? { ...entry, state: 'new' } : entry };
-    } catch (error) {
-      const may = (repeatable && mayRepeat(error)) || UNDONE.test(sqlState(error));
-      if (!may || attempt === ATTEMPTS) throw error;
-    }
-  }
+  return repeated(async (attempt) => {
+    const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(access, columns, undefined, 'query');
+    const entry = rows[0]?.entry;
+    if (!entry) throw new StaleAuthority();
+    // If a repeated attempt finds the effect of its own call, the answer is `new`, because the call is not a replay.
+    return { proof, answer: attempt > 1 && entry.state === 'settled' ? { ...entry, state: 'new' } : entry };
+  }, repeatable);
 }

@@ -2,8 +2,8 @@ import type { Authority } from '../../core/authority.ts';
 import { empty, type Fragment, join, raw, runFor, sql } from '../../core/sql.ts';
 import { type Access, type Guarded, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
 import { changesOf } from '../driver/connections.ts';
-import { mayRepeat } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
+import { repeated } from '../driver/repeated.ts';
 
 export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
 
@@ -55,7 +55,6 @@ export const TASK_LEASE = 10_000;
 export const UNEXPIRED = 100;
 export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
-const ATTEMPTS = 3;
 /**
  * The artifacts of one page in a task list. The page ends with the artifact that reaches this number of bytes (as JSON
  * text).
@@ -136,8 +135,8 @@ export async function cancelTask(
   const answered = sql`c.proved, c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}`;
   const joins = sql`CROSS JOIN LATERAL gateway.cancel_task(${id}, ${credentialId}, ${digest}, ${revision}) c`;
   let attempts = 0;
-  const { proof, rows } = await repeated(() => {
-    attempts++;
+  const { proof, rows } = await repeated((attempt) => {
+    attempts = attempt;
     return guarded<TaskRow & { proved: boolean; canceled: boolean }>(access, answered, joins, 'query');
   });
   const [row] = rows;
@@ -278,14 +277,4 @@ export async function sweepTasks(db: Database, n: number): Promise<{ interrupted
   const [row] = await db.query<{ interrupted: number; deleted: number }>(sql`
     SELECT gateway.interrupt_tasks(${n}) AS interrupted, gateway.delete_tasks(${n}) AS deleted`);
   return row ?? { interrupted: 0, deleted: 0 };
-}
-
-async function repeated<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let n = 1; ; n++) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (!mayRepeat(error) || n === ATTEMPTS) throw error;
-    }
-  }
 }

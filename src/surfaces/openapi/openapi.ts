@@ -269,7 +269,9 @@ function failure(codes: readonly FailureCode[]): object {
         'X-Gateway-Operation-Id': { $ref: '#/components/headers/X-Gateway-Operation-Id' },
         'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' },
       }),
-      ...((status === 429 || status === 503) && { 'Retry-After': { $ref: '#/components/headers/Retry-After' } }),
+      ...((status === 429 || status === 503 || codes.includes('operation_in_progress')) && {
+        'Retry-After': { $ref: '#/components/headers/Retry-After' },
+      }),
     },
     content: {
       'application/problem+json': {

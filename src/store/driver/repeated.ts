@@ -1,0 +1,20 @@
+import { mayRepeat, sqlState } from './errors.ts';
+
+/** SQLSTATEs of a deadlock and a serialization failure. PostgreSQL has then undone the whole statement (check F-21). */
+const UNDONE = /^(40P01|40001)$/;
+const ATTEMPTS = 3;
+
+/**
+ * Repeats a statement that PostgreSQL has undone. Also repeats a statement whose reply was lost. If `lost` is false, a
+ * second attempt could take effect twice, so a lost reply is an error.
+ */
+export async function repeated<T>(run: (attempt: number) => Promise<T>, lost = true): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run(attempt);
+    } catch (error) {
+      const may = (lost && mayRepeat(error)) || UNDONE.test(sqlState(error));
+      if (!may || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
