@@ -140,7 +140,7 @@ export class Corridor {
         authority = caller.authority;
         return this.#attempt(call, caller, charge);
       });
-      return authority ? Object.assign(ran, { authority, quota: this.quotaOf(authority) }) : ran;
+      return authority ? { ...ran, authority, quota: this.quotaOf(authority) } : ran;
     } catch (error) {
       const failure = asFailure(error);
       if (failure.status === 401) return { failure };
@@ -217,20 +217,16 @@ export class Corridor {
         operation = entered;
       };
       const { ledger, subscriptions, realtime } = this.#options;
-      // Object.assign takes 0.5 µs here, and an object spread takes 8 µs (measured). The spread also leaves garbage in
-      // the old generation of V8's heap.
       const context: CallContext<unknown> = {
         input,
         authority,
-        read: Object.assign(
-          openReads(caller, access, this.#options.slow, this.#options.replica),
-          subscriptions.reads(caller, access),
-        ),
+        read: {
+          ...openReads(caller, access, this.#options.slow, this.#options.replica),
+          ...subscriptions.reads(caller, access),
+        },
         gateway: this.facts(authority),
         write:
-          tool.effect === 'write'
-            ? Object.assign(subscriptions.writes(write, report), realtime.writes(write))
-            : undefined,
+          tool.effect === 'write' ? { ...subscriptions.writes(write, report), ...realtime.writes(write) } : undefined,
         perform: performs && ((command) => ledger.perform(write, performs, command, report)),
       };
       if (call.bytes && tool.bytes) return { bytes: await tool.bytes(context, call.bytes) };

@@ -94,7 +94,7 @@ export const teller = (log: Logger) => {
       ...audit,
       ...audited,
     };
-    (audited ? audits : log)[level](Object.assign({}, entry, who, level !== 'info' && { err: cause }), what);
+    (audited ? audits : log)[level]({ ...entry, ...who, ...(level !== 'info' && { err: cause }) }, what);
   };
 };
 
