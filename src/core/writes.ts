@@ -17,7 +17,10 @@ export interface Write<C extends Members = Members, R = unknown> {
   readonly about: readonly [member: string, view: View];
   readonly command: z.ZodType<C>;
   readonly result: z.ZodType<R>;
-  /** Name of the SQL function that makes the change. gateway.write_batch calls this function. */
+  /**
+   * Name of the SQL function that makes the change. gateway.write_batch calls this function. All these functions have
+   * the same parameters.
+   */
   readonly writer: `platform.${string}`;
 }
 

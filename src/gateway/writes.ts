@@ -61,11 +61,12 @@ export class Ledger {
 
   async perform<C extends Readonly<Record<string, unknown>>, R>(
     call: WriteCall,
-    { name, about, command: schema, result }: Write<C, R>,
+    write: Write<C, R>,
     given: C,
     state: (operation: OperationState) => void,
   ): Promise<R> {
     const { caller, access, tool, key } = call;
+    const { name, about, command: schema, result } = write;
     if (key === undefined) throw new Error(`${tool.name} writes to the ledger, so it must require an Idempotency-Key`);
     const { operationId, fingerprint } = operationOf(await this.#secret(), call, key);
     // A command without an author only computes a result, so it never goes to another system.
@@ -76,7 +77,7 @@ export class Ledger {
     const id = String(members[member]);
     const command = { ...members, operation: name, [member]: native(id) };
     const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id } };
-    const kind = { operation: name, authored: tool.author, receipts: tool.emits, remote: remote !== undefined };
+    const kind = { write, authored: tool.author, receipts: tool.emits, remote: remote !== undefined };
     // All commands of a batch share one check of what their callers can see. So each restricted credential has a
     // separate lane.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';

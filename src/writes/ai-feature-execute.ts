@@ -13,7 +13,7 @@ export const RunDetection = defineWrite({
     language: LanguageCode.nullable(),
   }),
   result: z.object({ version: z.int(), language: z.string().nullable() }),
-  writer: 'platform.run_detection',
+  writer: 'platform.run_detections',
 });
 
 /** Returns the language of a text as an ISO 639-1 code. `null` means that the language is unknown. */

@@ -8,5 +8,5 @@ export const SetDisposition = defineWrite({
   about: ['conversation', ConversationView],
   command: z.strictObject({ conversation: ConversationId.schema, disposition: z.string() }),
   result: z.object({}),
-  writer: 'platform.set_disposition',
+  writer: 'platform.set_dispositions',
 });

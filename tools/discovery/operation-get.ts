@@ -2,10 +2,7 @@ import { z } from 'zod';
 import { Failure } from '../../src/core/failures.ts';
 import { OperationId, WebsiteId } from '../../src/core/ids.ts';
 import { coverage, data, defineTool } from '../../src/core/tool.ts';
-import { RunDetection } from '../../src/writes/ai-feature-execute.ts';
-import { PlanChange } from '../../src/writes/config-plan.ts';
-import { SetDisposition } from '../../src/writes/conversation-disposition-set.ts';
-import { AddNote } from '../../src/writes/visitor-note-add.ts';
+import { WRITES } from '../../src/writes/all.ts';
 
 export default defineTool({
   name: 'operation_get',
@@ -23,9 +20,7 @@ export default defineTool({
   output: data({
     operation_id: OperationId,
     website_id: WebsiteId,
-    operation: z
-      .enum([AddNote.name, SetDisposition.name, RunDetection.name, PlanChange.name])
-      .describe('Name of the write operation.'),
+    operation: z.enum(WRITES.map(({ name }) => name)).describe('Name of the write operation.'),
     status: z
       .enum(['pending', 'acknowledged', 'outcome_unknown'])
       .describe(

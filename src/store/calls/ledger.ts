@@ -1,6 +1,6 @@
 import type { Within } from '../../core/reads.ts';
 import { sql } from '../../core/sql.ts';
-import type { Command, Ending } from '../../core/writes.ts';
+import type { Command, Ending, Write } from '../../core/writes.ts';
 import { isUnavailable } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
@@ -28,7 +28,7 @@ export interface Keyed {
  * the same data.
  */
 export interface Kind {
-  readonly operation: string;
+  readonly write: Pick<Write, 'name' | 'writer'>;
   /** True when the command is performed in the name of an operator. */
   readonly authored: boolean;
   readonly receipts: readonly string[];
@@ -72,14 +72,14 @@ export const LEASE = 10_000;
 export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Proved<Entry> | Error)[]> {
   const [first] = batch;
   if (!first) return [];
-  const { operation, authored, receipts, remote } = kind;
+  const { write, authored, receipts, remote } = kind;
   const { website } = first.by;
   const authorities = batch.map(({ by }) => by.authority);
   const { view } = first.about;
   const columns = sql`
-           gateway.write_batch(${website.tenant}, ${website.site}, ${operation}, ${authored}, ${receipts}::text[],
-             ${remote ? LEASE : null}::integer * interval '1 millisecond',
-             b.ids, b.attempts, b.credentials, guard.digests, guard.revisions, b.fingerprints, s.seen, b.commands) AS entries`;
+           gateway.write_batch(${website.tenant}, ${website.site}, ${write.name}, ${write.writer}, ${authored},
+             ${receipts}::text[], ${remote ? LEASE : null}::integer * interval '1 millisecond', b.ids, b.attempts, b.credentials,
+             guard.digests, guard.revisions, b.fingerprints, s.seen, b.commands) AS entries`;
   const joins = sql`
      CROSS JOIN (SELECT ${batch.map((one) => one.operationId)}::text[] AS ids,
                    ${batch.map((one) => one.attempt)}::uuid[] AS attempts,

@@ -37,16 +37,16 @@ CREATE TABLE gateway.operation (
 CREATE INDEX operation_kept ON gateway.operation (created_at) WHERE fingerprint IS NOT NULL;
 CREATE INDEX operation_unsettled ON gateway.operation (lease_until) WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL;
 
--- The functions that make the changes of reviewed writes. Each returns {"done": …}, {"rejected": code} or {"refused":
--- code}. gateway.write_batch calls these functions, so that effect, journal entry and outcome commit together.
+-- The writers: the functions that make the changes of reviewed writes. gateway.write_batch calls a writer by its name, so
+-- that effect, journal entry and outcome commit together. All writers have the same parameters: the website, and three
+-- lists with one element for each command. p_ids holds the ids of the commands. p_authors holds the operators in whose
+-- name the commands write. An operator is null if the credential has no author, or if the write needs no author.
 --
--- The functions switch the capture of changes off while they change data, because gateway.write_batch appends the
--- receipts itself. The functions call set_config, because the SET clause of CREATE FUNCTION accepts an unknown setting
--- only from a superuser.
+-- A writer returns one answer for each command, in the order of p_commands. The answer is {"done": …}, {"rejected":
+-- code} or {"refused": code}.
 
--- Writes the notes of the commands whose numbers are in p_todo. Returns the answers in the order of p_todo.
 CREATE FUNCTION platform.add_notes(
-  p_tenant bigint, p_site bigint, p_todo integer[], p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+  p_tenant bigint, p_site bigint, p_ids text[], p_authors platform.operator[], p_commands jsonb[]
 ) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
   moment timestamptz := date_trunc('milliseconds', now());
@@ -55,95 +55,109 @@ DECLARE
   able integer[] := '{}';
   note_id bigint;
   answers text[] := '{}';
-  i integer;
-  capture text := coalesce(current_setting('gateway.capture', true), '');
 BEGIN
   -- Each command has a separate look-up. When the look-up was a condition of the INSERT, PostgreSQL joined all
   -- conversations of the website.
   known := ARRAY(SELECT (SELECT true FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site
-                            AND c.visitor_id = (p_commands[t.i] ->> 'visitor')::bigint LIMIT 1)
-                   FROM unnest(p_todo) WITH ORDINALITY AS t (i, n) ORDER BY t.n);
-  FOR n IN 1 .. cardinality(p_todo) LOOP
-    IF known[n] AND (p_authors[p_todo[n]]).id IS NOT NULL THEN able := able || p_todo[n]; END IF;
+                            AND c.visitor_id = (t.command ->> 'visitor')::bigint LIMIT 1)
+                   FROM unnest(p_commands) WITH ORDINALITY AS t (command, n) ORDER BY t.n);
+  FOR n IN 1 .. cardinality(p_commands) LOOP
+    IF known[n] AND (p_authors[n]).id IS NOT NULL THEN able := able || n; END IF;
   END LOOP;
   IF cardinality(able) > 0 THEN
     note_id := platform.reserve_ids(p_tenant, p_site, 'note', cardinality(able));
-    PERFORM set_config('gateway.capture', 'off', true);
     INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, operator_id, text, created_at)
     SELECT p_tenant, p_site, note_id + a.n, p_ids[a.i], (p_commands[a.i] ->> 'visitor')::bigint, (p_authors[a.i]).id,
            p_commands[a.i] ->> 'text', moment
       FROM unnest(able) WITH ORDINALITY AS a (i, n);
-    PERFORM set_config('gateway.capture', capture, true);
   END IF;
-  FOR n IN 1 .. cardinality(p_todo) LOOP
-    i := p_todo[n];
+  FOR n IN 1 .. cardinality(p_commands) LOOP
     IF known[n] IS NULL THEN
       answers := answers || '{"refused": "not_found"}'::text;
-    ELSIF (p_authors[i]).id IS NULL THEN
+    ELSIF (p_authors[n]).id IS NULL THEN
       answers := answers || '{"refused": "enrollment_unavailable"}'::text;
     ELSE
       note_id := note_id + 1;
       answers := answers || json_build_object('done', json_build_object(
-        'note_id', note_id, 'author', (p_authors[i]).name, 'created_at', moment::text))::text;
+        'note_id', note_id, 'author', (p_authors[n]).name, 'created_at', moment::text))::text;
     END IF;
   END LOOP;
   RETURN answers;
 END $$;
 
-CREATE FUNCTION platform.set_disposition(p_tenant bigint, p_site bigint, p_author platform.operator, p_command jsonb)
-RETURNS json LANGUAGE plpgsql AS $$
+CREATE FUNCTION platform.set_dispositions(
+  p_tenant bigint, p_site bigint, p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
-  capture text := coalesce(current_setting('gateway.capture', true), '');
-  done boolean;
+  command jsonb;
+  n integer;
+  answers text[] := '{}';
 BEGIN
-  IF p_author.id IS NULL THEN RETURN '{"refused": "enrollment_unavailable"}'; END IF;
-  IF EXISTS (SELECT 1 FROM platform.website w WHERE w.tenant = p_tenant AND w.site = p_site AND w.crm_integrated)
-     OR NOT EXISTS (SELECT 1 FROM platform.disposition d WHERE d.tenant = p_tenant AND d.site = p_site
-                     AND d.value = p_command ->> 'disposition' AND d.enabled) THEN
-    RETURN '{"rejected": "operation_conflict"}';
-  END IF;
-  PERFORM set_config('gateway.capture', 'off', true);
-  UPDATE platform.conversation c
-     SET disposition = p_command ->> 'disposition', updated_at = greatest(c.updated_at, date_trunc('milliseconds', now()))
-   WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = (p_command ->> 'conversation')::bigint;
-  done := FOUND;
-  PERFORM set_config('gateway.capture', capture, true);
-  IF NOT done THEN RETURN '{"refused": "not_found"}'; END IF;
-  RETURN '{"done": {}}';
+  -- The commands run in the order of their conversation ids, so that two batches do not deadlock.
+  FOR command, n IN
+    SELECT t.command, t.n FROM unnest(p_commands) WITH ORDINALITY AS t (command, n)
+     ORDER BY (t.command ->> 'conversation')::bigint, t.n
+  LOOP
+    IF (p_authors[n]).id IS NULL THEN
+      answers[n] := '{"refused": "enrollment_unavailable"}';
+    ELSIF EXISTS (SELECT 1 FROM platform.website w WHERE w.tenant = p_tenant AND w.site = p_site AND w.crm_integrated)
+       OR NOT EXISTS (SELECT 1 FROM platform.disposition d WHERE d.tenant = p_tenant AND d.site = p_site
+                       AND d.value = command ->> 'disposition' AND d.enabled) THEN
+      answers[n] := '{"rejected": "operation_conflict"}';
+    ELSE
+      UPDATE platform.conversation c
+         SET disposition = command ->> 'disposition', updated_at = greatest(c.updated_at, date_trunc('milliseconds', now()))
+       WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = (command ->> 'conversation')::bigint;
+      answers[n] := CASE WHEN FOUND THEN '{"done": {}}' ELSE '{"refused": "not_found"}' END;
+    END IF;
+  END LOOP;
+  RETURN answers;
 END $$;
 
-CREATE FUNCTION platform.run_detection(p_tenant bigint, p_site bigint, p_command jsonb) RETURNS json
-LANGUAGE plpgsql AS $$
+CREATE FUNCTION platform.run_detections(
+  p_tenant bigint, p_site bigint, p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
+  command jsonb;
   a platform.ai_feature;
+  answers text[] := '{}';
 BEGIN
-  SELECT * INTO a FROM platform.ai_feature f
-   WHERE f.tenant = p_tenant AND f.site = p_site AND f.id = (p_command ->> 'feature')::bigint;
-  IF a.active_version IS NULL THEN RETURN '{"refused": "not_found"}'; END IF;
-  IF a.type <> 'language_detection' THEN RETURN '{"refused": "adapter_not_available"}'; END IF;
-  IF NOT a.enabled OR a.active_version <> (p_command ->> 'expected_version')::integer THEN
-    RETURN '{"rejected": "operation_conflict"}';
-  END IF;
-  RETURN json_build_object('done', json_build_object('version', a.active_version, 'language', p_command ->> 'language'));
+  FOREACH command IN ARRAY p_commands LOOP
+    SELECT * INTO a FROM platform.ai_feature f
+     WHERE f.tenant = p_tenant AND f.site = p_site AND f.id = (command ->> 'feature')::bigint;
+    answers := answers || CASE
+      WHEN a.active_version IS NULL THEN '{"refused": "not_found"}'
+      WHEN a.type <> 'language_detection' THEN '{"refused": "adapter_not_available"}'
+      WHEN NOT a.enabled OR a.active_version <> (command ->> 'expected_version')::integer
+        THEN '{"rejected": "operation_conflict"}'
+      ELSE json_build_object('done', json_build_object(
+        'version', a.active_version, 'language', command ->> 'language'))::text END;
+  END LOOP;
+  RETURN answers;
 END $$;
 
--- Returns the effect that a change of an AI feature would have. Leaves out members that would keep their value.
-CREATE FUNCTION platform.plan_changes(p_tenant bigint, p_site bigint, p_command jsonb) RETURNS json
-LANGUAGE plpgsql AS $$
+-- Returns the effect that each change of an AI feature would have. Leaves out members that would keep their value.
+CREATE FUNCTION platform.plan_changes(
+  p_tenant bigint, p_site bigint, p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+) RETURNS text[] LANGUAGE plpgsql AS $$
 DECLARE
+  command jsonb;
   a platform.ai_feature;
-  changes jsonb := p_command -> 'changes';
+  answers text[] := '{}';
 BEGIN
-  SELECT * INTO a FROM platform.ai_feature f
-   WHERE f.tenant = p_tenant AND f.site = p_site AND f.id = (p_command ->> 'feature')::bigint;
-  IF a.active_version IS NULL THEN RETURN '{"refused": "not_found"}'; END IF;
-  IF a.active_version <> (p_command ->> 'expected_version')::integer THEN
-    RETURN '{"rejected": "operation_conflict"}';
-  END IF;
-  RETURN json_build_object('done', json_build_object('version', a.active_version, 'changes', (
-    SELECT coalesce(json_agg(json_build_object('field', f.field, 'from', f.before, 'to', changes -> f.field) ORDER BY f.n), '[]')
-      FROM (VALUES (1, 'name', to_jsonb(a.name)), (2, 'enabled', to_jsonb(a.enabled))) AS f (n, field, before)
-     WHERE changes ? f.field AND changes -> f.field <> f.before)));
+  FOREACH command IN ARRAY p_commands LOOP
+    SELECT * INTO a FROM platform.ai_feature f
+     WHERE f.tenant = p_tenant AND f.site = p_site AND f.id = (command ->> 'feature')::bigint;
+    answers := answers || CASE
+      WHEN a.active_version IS NULL THEN '{"refused": "not_found"}'
+      WHEN a.active_version <> (command ->> 'expected_version')::integer THEN '{"rejected": "operation_conflict"}'
+      ELSE json_build_object('done', json_build_object('version', a.active_version, 'changes', (
+        SELECT coalesce(json_agg(json_build_object(
+                 'field', f.field, 'from', f.before, 'to', command -> 'changes' -> f.field) ORDER BY f.n), '[]')
+          FROM (VALUES (1, 'name', to_jsonb(a.name)), (2, 'enabled', to_jsonb(a.enabled))) AS f (n, field, before)
+         WHERE command -> 'changes' -> f.field <> f.before)))::text END;
+  END LOOP;
+  RETURN answers;
 END $$;
 
 -- Returns two lists with one element for each command. `holds` says whether the caller's authority still exists at this
@@ -169,6 +183,8 @@ END $$;
 -- Performs several commands of one operation on one website (group commit). Each command runs once and has a separate
 -- outcome. The batch has one statement, one transaction, one flush of the WAL and one lock of the journal.
 --
+-- p_writer is the writer of the operation. The type regproc accepts only the name of an existing function.
+--
 -- If p_lease is null, effects, journal entries and outcomes commit together. A crash leaves all of them or none. If
 -- p_lease is given, another system performs the commands. Then the function only reserves the commands, and the caller
 -- must store each outcome later.
@@ -186,18 +202,23 @@ END $$;
 -- - again: an earlier command of the batch has the same key.
 -- Raises GW401 if an authority ended while the batch waited for the journal. Then the whole batch is rolled back.
 CREATE FUNCTION gateway.write_batch(
-  p_tenant bigint, p_site bigint, p_operation text, p_authored boolean, p_receipts text[], p_lease interval,
-  p_ids text[], p_attempts uuid[], p_credentials text[], p_digests bytea[], p_revisions integer[],
+  p_tenant bigint, p_site bigint, p_operation text, p_writer regproc, p_authored boolean, p_receipts text[],
+  p_lease interval, p_ids text[], p_attempts uuid[], p_credentials text[], p_digests bytea[], p_revisions integer[],
   p_fingerprints bytea[], p_seen boolean[], p_commands jsonb[]
 ) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   entries text[];
   standing record;
   later record;
-  answers text[] := '{}';
+  answers text[];
+  -- The numbers of the commands that the writer must perform, and the lists for the writer.
   todo integer[];
+  ids text[] := '{}';
+  authors platform.operator[] := '{}';
+  commands jsonb[] := '{}';
   made integer[] := '{}';
   receipts text[] := '{}';
+  capture text := coalesce(current_setting('gateway.capture', true), '');
   i integer;
   n integer;
 BEGIN
@@ -247,20 +268,19 @@ BEGIN
     RETURN ('[' || array_to_string(entries, ',') || ']')::json;
   END IF;
 
-  IF p_operation = 'visitor_note_add' THEN
-    answers := platform.add_notes(p_tenant, p_site, todo, p_ids, standing.authors, p_commands);
-  ELSE
-    -- The commands run in the order of their conversation ids, so that two batches do not deadlock.
-    IF p_operation = 'conversation_disposition_set' THEN
-      todo := ARRAY(SELECT t.i FROM unnest(todo) AS t (i) ORDER BY (p_commands[t.i] ->> 'conversation')::bigint, t.i);
-    END IF;
-    FOREACH i IN ARRAY todo LOOP
-      answers := answers || CASE p_operation
-        WHEN 'conversation_disposition_set' THEN platform.set_disposition(p_tenant, p_site, standing.authors[i], p_commands[i])
-        WHEN 'ai_feature_execute' THEN platform.run_detection(p_tenant, p_site, p_commands[i])
-        WHEN 'config_plan' THEN platform.plan_changes(p_tenant, p_site, p_commands[i])
-      END::text;
-    END LOOP;
+  FOREACH i IN ARRAY todo LOOP
+    ids := ids || p_ids[i];
+    authors := authors || standing.authors[i];
+    commands := commands || p_commands[i];
+  END LOOP;
+  -- This function appends the receipts itself, so the triggers must not capture the changes of the writer.
+  PERFORM set_config('gateway.capture', 'off', true);
+  EXECUTE format('SELECT %s($1, $2, $3, $4, $5)', p_writer) INTO answers
+    USING p_tenant, p_site, ids, authors, commands;
+  PERFORM set_config('gateway.capture', capture, true);
+  -- Without an answer, the effect of a command would stay without its outcome.
+  IF cardinality(array_remove(answers, NULL)) IS DISTINCT FROM cardinality(todo) THEN
+    RAISE EXCEPTION '% must return one answer for each command', p_writer;
   END IF;
   FOR n IN 1 .. cardinality(todo) LOOP
     entries[todo[n]] := '{"state": "new", "outcome": ' || answers[n] || '}';

@@ -9,6 +9,7 @@ import { enter, type Keyed, type Kind, settle } from '../../../src/store/calls/l
 import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import { VisitorView } from '../../../src/views/visitor.ts';
+import { AddNote } from '../../../src/writes/visitor-note-add.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { note } from '../../support/ledger/commands.ts';
@@ -65,7 +66,7 @@ beforeEach(async () => {
 const authorityOf = async (one: Issued): Promise<Authority> =>
   (await openAuthorities(world.gateway.database.db).fresh(one.token, 'rest')).authority;
 
-const KIND: Kind = { operation: 'visitor_note_add', authored: true, receipts: ['visitor.changed'], remote: false };
+const KIND: Kind = { write: AddNote, authored: true, receipts: ['visitor.changed'], remote: false };
 
 function keyed(text: string, options: { by?: Authority; like?: Keyed; visitor?: string } = {}): Keyed {
   const { by = authority, like, visitor = '4' } = options;
