@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import { type Key, parseKeys } from '../auth/keys.ts';
+import { ConfigError } from './error.ts';
 import {
   areProxies,
   isBaseUrl,
@@ -195,10 +196,6 @@ export interface Config {
   /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
-}
-
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
 }
 
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
