@@ -7,6 +7,8 @@ import { Argument, type Command } from 'commander';
 interface Place {
   readonly path: string;
   readonly commands: readonly Described[];
+  /** The known values of the arguments. */
+  readonly values: readonly string[];
   readonly options: readonly (Described & { readonly takesValue: boolean; readonly values: readonly string[] })[];
 }
 
@@ -34,6 +36,7 @@ function placesOf(command: Command, path = ''): Place[] {
   const place = {
     path,
     commands: subcommands.map((one) => ({ word: one.name(), description: one.description() })),
+    values: command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices),
     options: help
       .visibleOptions(command)
       .flatMap(({ long, description, required, optional, argChoices = [] }) =>
@@ -44,7 +47,8 @@ function placesOf(command: Command, path = ''): Place[] {
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
-const wordsOf = ({ commands, options }: Place): string => [...commands, ...options].map(({ word }) => word).join(' ');
+const wordsOf = ({ commands, values, options }: Place): string =>
+  [...commands.map(({ word }) => word), ...values, ...options.map(({ word }) => word)].join(' ');
 
 /** The `case` patterns that bash and zsh share. Each pattern is a path followed by one more word. */
 function patterns(places: readonly Place[]): { paths: string; values: [pattern: string, values: string][] } {
@@ -107,9 +111,10 @@ if [ "$funcstack[1]" = _gateway ]; then _gateway "$@"; else compdef _gateway gat
 
 function fish(places: readonly Place[]): string {
   const all = places.flatMap(({ path, commands }) => commands.map(({ word }) => quoted(`${path} ${word}`.trim())));
-  const lines = places.flatMap(({ path, commands, options }) => {
+  const lines = places.flatMap(({ path, commands, values: known, options }) => {
     const at = `complete -c gateway -n ${quoted(`__gateway_at ${path}`.trim())}`;
     return [
+      ...(known.length > 0 ? [`${at} -f -a ${quoted(known.join(' '))}`] : []),
       ...commands.map(({ word, description }) => `${at} -f -a ${word} -d ${quoted(description)}`),
       ...options.map(({ word, description, takesValue, values }) =>
         [

@@ -39,8 +39,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   restored: async () => (await import('./restored.ts')).restoredCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
 };
-/** Commands that this file declares itself. */
-const OWN = ['serve', 'generate'];
+/** Words that need none of these files. */
+const OWN = ['serve', 'generate', '--version', '-V'];
 
 /**
  * Builds the command line. `first` is the first word that the operator typed. If this word names a command, the program
