@@ -138,9 +138,21 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
       return opened;
     },
   };
+  const close = async (): Promise<void> => (await opened?.catch(() => undefined))?.close();
+  let interrupted: Promise<void> | undefined;
+  const interrupt = (signal: NodeJS.Signals): void => {
+    // Some commands handle signals themselves, for example serve and import.
+    if (process.listenerCount(signal) > 0) return;
+    interrupted = close().then(() => void process.kill(process.pid, signal));
+  };
+  for (const signal of SIGNALS) process.once(signal, interrupt);
   try {
     await action(context);
   } finally {
-    await (await opened?.catch(() => undefined))?.close();
+    for (const signal of SIGNALS) process.off(signal, interrupt);
+    await (interrupted ?? close());
   }
 }
+
+/** A command that one of these signals ends must close the store. Otherwise the embedded PostgreSQL would run on. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
