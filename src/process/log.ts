@@ -22,8 +22,11 @@ export function openLog({ level, format, fd = 1 }: LogOptions): { log: Logger; f
     maxLength: 8 * 1024 * 1024,
     periodicFlush: 500,
   });
-  // A closed terminal takes no more lines. The gateway must still end in order, so the error ends nothing.
-  destination.on('error', () => destination.destroy());
+  // A closed terminal takes no more lines. The gateway must still end in order.
+  let lost = false;
+  destination.on('error', () => {
+    lost = true;
+  });
   const colours = isatty(fd) && process.stdout.hasColors?.() === true;
   const log = pino(
     logSettings(level),
@@ -37,7 +40,7 @@ export function openLog({ level, format, fd = 1 }: LogOptions): { log: Logger; f
     dropped = 0;
     log.warn({ lines }, 'log lines dropped');
   });
-  return { log, flush: () => destination.flushSync() };
+  return { log, flush: () => lost || destination.flushSync() };
 }
 
 export const logSettings = (level: string): LoggerOptions => ({

@@ -24,7 +24,7 @@ export function prettyLine(json: string, colours: boolean): string {
   const { level, time, msg, err, method, path, operation, status, ms, request_id: id } = entry;
   const isRequest = msg === 'request' && status !== undefined;
   const said = isRequest
-    ? [status, method, path, operation].filter((one) => one !== undefined && one !== '').join(' ')
+    ? [status, method, path, operation].filter((one) => one !== undefined && one !== 'none').join(' ')
     : text(msg);
   const colour = COLOURS[text(level)] ?? (isRequest && Number(status) >= 400 ? 'yellow' : undefined);
   const rest = Object.entries(entry)

@@ -73,7 +73,8 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const tracing = supervises ? undefined : await openTracing(config, log);
   const stop = stopSignal(config.npm);
   surviveTerminal();
-  const opening = limitOpening(stop);
+  let opened = false;
+  stop.addEventListener('abort', () => setTimeout(() => opened || process.exit(1), OPENING).unref(), { once: true });
   const store = await openStore({
     databaseUrl: config.databaseUrl,
     directUrl: config.directUrl,
@@ -83,7 +84,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     onStatement: tracing?.onStatement,
     ...told,
   });
-  opening.done();
+  opened = true;
   try {
     if (stop.aborted) return;
     const demo = options.demo && store.embedded && !worker ? await prepareDemo(store, config.dataDir) : undefined;
@@ -99,7 +100,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     flush();
     const [, sent] = await Promise.all([store.close(), tracing?.stop()]);
     flush();
-    leave();
+    leave(stop);
     // An unfinished export of traces has timers and a socket, which would keep the process alive for several seconds.
     if (sent === false) setImmediate(() => process.exit());
   }
@@ -112,17 +113,6 @@ function surviveTerminal(): void {
 
 /** Milliseconds that the store may still take to open after a signal. Then the process ends without the store. */
 const OPENING = 8_000;
-
-function limitOpening(stop: AbortSignal): { done: () => void } {
-  const limit = (): void => void setTimeout(() => stop.aborted && !opened && process.exit(1), OPENING).unref();
-  let opened = false;
-  stop.addEventListener('abort', limit, { once: true });
-  return {
-    done: () => {
-      opened = true;
-    },
-  };
-}
 
 interface Serving {
   readonly config: Config;

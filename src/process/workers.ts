@@ -24,11 +24,14 @@ const REPEATED = 1_000;
  */
 export function stopSignal(npm: boolean): AbortSignal {
   const stop = new AbortController();
-  let since = 0;
+  let since = Number.POSITIVE_INFINITY;
+  const begin = (signal?: NodeJS.Signals): void => {
+    since = Math.min(since, performance.now());
+    stop.abort(signal);
+  };
   const end = (signal: NodeJS.Signals): void => {
     if (!stop.signal.aborted) {
-      since = performance.now();
-      stop.abort();
+      begin(signal);
       return;
     }
     // A worker receives a signal twice: from the service manager or the terminal, which signals every process of the
@@ -39,8 +42,8 @@ export function stopSignal(npm: boolean): AbortSignal {
     process.kill(process.pid, signal);
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
-  if (cluster.isWorker) process.once('disconnect', () => stop.abort());
-  else watchParents(npm, () => stop.abort());
+  if (cluster.isWorker) process.once('disconnect', () => begin());
+  else watchParents(npm, begin);
   return stop.signal;
 }
 
@@ -48,9 +51,15 @@ export const aborted = async (signal: AbortSignal): Promise<void> => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 
-/** Closes the channel from the worker to its supervisor, because an open channel would keep the process alive. */
-export function leave(): void {
+/**
+ * Closes the channel from the worker to its supervisor, because an open channel would keep the process alive. After
+ * SIGHUP, ends the process by this signal. A normal exit of Node 20 aborts when the terminal has closed.
+ */
+export function leave(stop: AbortSignal): void {
   if (cluster.isWorker && process.connected) process.disconnect();
+  if (stop.reason !== 'SIGHUP') return;
+  process.removeAllListeners('SIGHUP');
+  process.kill(process.pid, 'SIGHUP');
 }
 
 export interface Supervision {
