@@ -110,7 +110,7 @@ if [ "$funcstack[1]" = _gateway ]; then _gateway "$@"; else compdef _gateway gat
 }
 
 function fish(places: readonly Place[]): string {
-  const all = places.flatMap(({ path, commands }) => commands.map(({ word }) => quoted(`${path} ${word}`.trim())));
+  const all = places.flatMap(({ path, commands }) => commands.map(({ word }) => quoted(`${path} ${word}`)));
   const lines = places.flatMap(({ path, commands, values: known, options }) => {
     const at = `complete -c gateway -n ${quoted(`__gateway_at ${path}`.trim())}`;
     return [
@@ -130,7 +130,7 @@ function fish(places: readonly Place[]): string {
 function __gateway_at
   set -l place
   for word in (commandline -opc)[2..-1]
-    if contains -- "$place $word" ${all.map((path) => (path.includes(' ') ? path : path.replace("'", "' "))).join(' ')}
+    if contains -- "$place $word" ${all.join(' ')}
       set place (string trim -- "$place $word")
     end
   end

@@ -29,7 +29,14 @@ import { Refused } from './output.ts';
 import { website } from './references.ts';
 import { plain } from './text.ts';
 import { testEndpoint } from './webhook-test.ts';
-import { deliveryDocument, deliveryTable, endpointDocument, endpointTable, endpointText } from './webhook-view.ts';
+import {
+  deliveryDocument,
+  deliveryTable,
+  endpointDocument,
+  endpointTable,
+  endpointText,
+  shown,
+} from './webhook-view.ts';
 
 export function webhookCommands(program: Command, register: Run): void {
   const group = program
@@ -308,7 +315,7 @@ function deleteCommand(group: Command, register: Run): void {
   register(command, async ({ out, store }) => {
     const { db } = await store();
     const { id, url } = await endpoint(db, command.args[0] ?? '');
-    await confirm(command, `Delete ${id} for ${plain(url)}? Its queue and its log are lost.`);
+    await confirm(command, `Delete ${id} for ${plain(shown(url))}? Its queue and its log are lost.`);
     if (!(await deleteEndpoint(db, id))) throw unknown(id);
     out.result({ endpoint_id: id, deleted: true }, `Webhook ${id} is deleted.`);
   });
