@@ -7,6 +7,7 @@ import {
   createSession,
   endSession,
   forgetAttempt,
+  forgetFailures,
   rememberSignIn,
   type SignInLimits,
 } from '../store/sign-in/sessions.ts';
@@ -97,6 +98,10 @@ export async function signInWith(
   const session = person === undefined ? undefined : await openSession(db, person);
   return session ?? { refused: 'credentials' };
 }
+
+/** Lets a person sign in again before the limit of failed sign-ins ends. Returns the number of forgotten failures. */
+export const unlock = (db: Database, { tenant, email }: { tenant: string; email: string }): Promise<number> =>
+  forgetFailures(db, accountOf(tenant, email));
 
 export const signOut = (db: Database, session: string): Promise<string | undefined> =>
   endSession(db, digestOf(session));

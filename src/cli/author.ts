@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Scope } from '../core/scopes.ts';
 import { mapAuthor, readAuthors, unmapAuthor } from '../store/administration/authors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Run } from './context.ts';
@@ -23,6 +24,9 @@ interface MapOptions {
   readonly operator: string;
 }
 
+/** The scopes of the operations that write in the name of an operator. */
+const WRITTEN_AS_OPERATOR: readonly Scope[] = ['visitor_notes_write', 'conversation_update'];
+
 const target = (command: Command): Command =>
   command
     .requiredOption('--credential <CRD>', 'id of the credential')
@@ -35,7 +39,7 @@ function mapCommand(group: Command, register: Run): void {
   register(command, async ({ out, store }) => {
     const given = command.opts<MapOptions>();
     const { db } = await store();
-    const { id, tenant, sites, state } = await credential(db, given.credential);
+    const { id, tenant, sites, state, scopes } = await credential(db, given.credential);
     if (state === 'revoked') throw new Refused(`Credential ${id} is revoked. Name a credential that is not revoked.`);
     const site = await website(db, given.website, tenant);
     if (!sites.includes(site.site))
@@ -45,6 +49,10 @@ function mapCommand(group: Command, register: Run): void {
     const operator = await operatorOn(db, given.operator, site);
     const mapped = await mapAuthor(db, { credential: id, operator: operator.id });
     if (!mapped) throw new Refused(`Operator ${operator.id} is disabled. Name an enabled operator.`);
+    if (!scopes.some((one) => WRITTEN_AS_OPERATOR.includes(one)))
+      out.note(
+        `Credential ${id} cannot write yet. Grant ${WRITTEN_AS_OPERATOR.join(' or ')} with credential update, which replaces the whole list of scopes.`,
+      );
     out.result(
       { credential_id: id, website_id: site.id, operator_id: operator.id, operator_name: mapped.operator_name },
       `Credential ${id} writes on ${site.id} as ${plain(mapped.operator_name)} (${operator.id}).`,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type ConsentRecord, listConsents, revokeConsent } from '../store/administration/consents.ts';
+import { confirm, irreversible } from './confirm.ts';
 import type { Run } from './context.ts';
 import { credential } from './credential.ts';
 import { restrictionsOf } from './credential-view.ts';
@@ -37,12 +38,15 @@ function listCommand(group: Command, register: Run): void {
 }
 
 function revokeCommand(group: Command, register: Run): void {
-  const command = group
-    .command('revoke <CNS>')
-    .description('revoke a consent and all its tokens, immediately and permanently; safe to repeat');
+  const command = irreversible(
+    group
+      .command('revoke <CNS>')
+      .description('revoke a consent and all its tokens, immediately and permanently; safe to repeat'),
+  );
   register(command, async ({ out, store }) => {
     const id = command.args[0] ?? '';
     const { db } = await store();
+    await confirm(command, `Revoke ${plain(id)}? The tokens of the consent end at once and for ever.`);
     const revoked = await revokeConsent(db, id);
     if (!revoked) throw new Refused(`There is no consent ${JSON.stringify(plain(id))}.`);
     out.result(document(revoked), `Consent ${revoked.id} is revoked.`);

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../core/scopes.ts';
 import type { PolicyChanges } from '../store/administration/credentials.ts';
 import type { BelongingKind } from '../store/administration/references.ts';
@@ -19,12 +19,29 @@ export interface PolicyOptions {
   readonly expires?: number;
 }
 
-export const policyOptions = (command: Command): Command =>
+/** Adds the options of a policy. A credential that is issued needs a website and at least one scope. */
+export const policyOptions = (command: Command, { issue = false } = {}): Command =>
   command
-    .option('--website <WEB>', 'granted website, by id or external_id (repeatable)', collect)
-    .option('--scope <SCOPE>', 'granted scope (repeatable)', scope)
-    .option('--scopes <SET>', 'set of scopes: all, or read (every scope that does not write)', scopeSet)
-    .option('--data-access <FLAG>', `data-access flag: ${DATA_ACCESS.join(', ')} (repeatable)`, dataAccess)
+    .addOption(
+      new Option('--website <WEB>', 'granted website, by id or external_id (repeatable)')
+        .argParser(collect)
+        .makeOptionMandatory(issue),
+    )
+    .addOption(
+      new Option('--scope <SCOPE>', `granted scope (repeatable)${issue ? '; --scope or --scopes is required' : ''}`)
+        .choices(SCOPES)
+        .argParser(scope),
+    )
+    .addOption(
+      new Option('--scopes <SET>', 'set of scopes: read has every scope that does not write')
+        .choices(['all', 'read'])
+        .argParser(scopeSet),
+    )
+    .addOption(
+      new Option('--data-access <FLAG>', 'data that the credential may see besides its scopes (repeatable)')
+        .choices(DATA_ACCESS)
+        .argParser(dataAccess),
+    )
     .option('--channel <C>', 'restrict to conversations of this channel, by id or external_id (repeatable)', collect)
     .option('--team <T>', 'restrict to conversations of this team, by id or external_id (repeatable)', collect)
     .option('--subsite <S>', 'restrict to conversations of this subsite, by id or external_id (repeatable)', collect)

@@ -9,6 +9,7 @@ import {
   updateCredential,
 } from '../store/administration/credentials.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { confirm, irreversible } from './confirm.ts';
 import type { Run } from './context.ts';
 import {
   type Clearable,
@@ -31,6 +32,7 @@ import {
 import { DAY, duration } from './options.ts';
 import { Refused } from './output.ts';
 import { app, installation, organization } from './references.ts';
+import { plain } from './text.ts';
 
 export function credentialCommands(program: Command, register: Run): void {
   const group = program.command('credential').description('manage the grants, secrets and tokens of installations');
@@ -58,10 +60,10 @@ function issueCommand(group: Command, register: Run): void {
       .addOption(
         new Option('--environment <ENV>', 'environment of the tokens').choices(['live', 'test']).makeOptionMandatory(),
       ),
+    { issue: true },
   );
   register(command, async ({ out, store }) => {
     const options = command.opts<IssueOptions>();
-    if (!options.website) command.error("error: required option '--website <WEB>' not specified");
     if (!scopesOf(options)) command.error("error: one of '--scope <SCOPE>' and '--scopes <SET>' is required");
     const { db } = await store();
     const target = await installation(db, options.installation);
@@ -175,14 +177,14 @@ function rotateCommand(group: Command, register: Run): void {
 }
 
 function revokeCommand(group: Command, register: Run): void {
-  const command = argument(
-    group,
-    'revoke',
-    'revoke a credential, its secret and its tokens, immediately and permanently',
+  const command = irreversible(
+    argument(group, 'revoke', 'revoke a credential, its secret and its tokens, immediately and permanently'),
   );
   register(command, async ({ out, store }) => {
     const { db } = await store();
-    const { id } = await credential(db, command.args[0]);
+    const { id, app_name: app, state } = await credential(db, command.args[0]);
+    if (state !== 'revoked')
+      await confirm(command, `Revoke ${id} of ${plain(app)}? Its secret and tokens end at once and for ever.`);
     const revoked = await revokeCredential(db, id);
     if (!revoked) throw new Refused(`Credential ${id} has just been removed.`);
     out.result(credentialDocument(revoked), `Credential ${id} is revoked.`);

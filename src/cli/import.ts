@@ -1,9 +1,17 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../sources/files/records.ts';
-import { ImportBusy, type ImportOptions, ImportRefused, type ImportResult, importFiles } from '../sources/import.ts';
+import {
+  ImportBusy,
+  type ImportOptions,
+  ImportRefused,
+  type ImportResult,
+  importFiles,
+  type Reject,
+} from '../sources/import.ts';
 import type { CommandContext, Run } from './context.ts';
 import { Refused, table } from './output.ts';
 import { openProgress } from './progress.ts';
+import { plain } from './text.ts';
 
 interface Given {
   readonly dryRun?: boolean;
@@ -59,10 +67,14 @@ async function load({ out, store }: CommandContext, files: readonly string[], gi
   };
   process.once('SIGINT', interrupt).once('SIGTERM', interrupt);
   const progress = openProgress();
+  const shown: Reject[] = [];
   const options: ImportOptions = {
     files,
     signal: stop.signal,
     onProgress: (step) => progress.show(step),
+    onReject: (reject) => {
+      if (shown.length < REASONS_SHOWN) shown.push(reject);
+    },
     ...(given.dryRun === true && { dryRun: true }),
     ...(given.resume === true && { resume: true }),
     ...(given.rejects !== undefined && { rejects: given.rejects }),
@@ -74,13 +86,13 @@ async function load({ out, store }: CommandContext, files: readonly string[], gi
   } catch (error) {
     progress.end();
     if (stop.signal.aborted) throw new Refused(interrupted(files, given));
-    if (error instanceof ImportRefused || error instanceof ImportBusy) throw new Refused(sentence(error.message));
+    if (error instanceof ImportRefused || error instanceof ImportBusy) throw new Refused(error.message);
     throw error;
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }
   progress.end();
-  finish(out, result, given);
+  finish(out, result, shown, given);
 }
 
 function interrupted(files: readonly string[], given: Given): string {
@@ -91,23 +103,31 @@ function interrupted(files: readonly string[], given: Given): string {
 }
 
 const shell = (word: string): string => (/^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 
-/** The exit code of an import is 1 only if every line was rejected. */
-function finish(out: CommandContext['out'], result: ImportResult, given: Given): void {
-  out.result({ ...result, dry_run: given.dryRun === true }, summary(result, given));
-  if (result.rejected > 0) {
-    const where =
-      given.rejects === undefined ? 'Use --rejects FILE to see why.' : `See ${given.rejects} for the reasons.`;
-    out.note(`${result.rejected} of ${result.read} lines were rejected. ${where}`);
-  }
-  if (result.read > 0 && result.rejected === result.read) process.exitCode = 1;
+/** Reasons of rejected lines that are printed. The file of `--rejects` has all reasons. */
+const REASONS_SHOWN = 5;
+
+/** The exit code is 1 if a line was rejected, because a script must not take such an import for a complete import. */
+function finish(
+  out: CommandContext['out'],
+  result: ImportResult,
+  reasons: readonly Reject[],
+  { dryRun = false, rejects }: Given,
+): void {
+  out.result({ ...result, dry_run: dryRun }, summary(result, dryRun));
+  if (result.rejected === 0) return;
+  const where = rejects === undefined ? 'Write all reasons with --rejects FILE.' : `All reasons are in ${rejects}.`;
+  out.note(`${result.rejected} of ${result.read} lines were rejected. The first reasons:`);
+  for (const { file, line, pointer, code } of reasons)
+    out.note(`  ${plain(file)}:${line}  ${pointer === '' ? '(the whole line)' : plain(pointer)}  ${code}`);
+  out.note(`${where} The format: gateway import --schema`);
+  process.exitCode = 1;
 }
 
-function summary(result: ImportResult, given: Given): string {
+function summary(result: ImportResult, dryRun: boolean): string {
   const row = (name: string, c: Omit<ImportResult, 'types'>): string[] =>
     [name, c.read, c.written, c.unchanged, c.removed, c.rejected].map(String);
   const types = Object.entries(result.types).map(([type, counts]) => row(type === '' ? '(no type)' : type, counts));
   const all = table(['TYPE', 'READ', 'WRITTEN', 'UNCHANGED', 'REMOVED', 'REJECTED'], [...types, row('total', result)]);
-  return given.dryRun ? `${all}\nNothing was changed: this was a dry run.` : all;
+  return dryRun ? `${all}\nNothing was changed: this was a dry run.` : all;
 }

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
-import { emailOf } from '../auth/sign-in.ts';
+import { emailOf, unlock } from '../auth/sign-in.ts';
 import { listConsents } from '../store/administration/consents.ts';
 import {
   disablePerson,
@@ -14,6 +14,7 @@ import {
   setRole,
 } from '../store/administration/people.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { confirm, irreversible } from './confirm.ts';
 import type { Run } from './context.ts';
 import { Refused, table } from './output.ts';
 import { type PasswordSource, pipedPassword, typedPassword } from './password.ts';
@@ -32,8 +33,10 @@ export function personCommands(program: Command, register: Run): void {
     'disable',
     'disable a person: sessions and consents end, and the person can no longer sign in',
     disablePerson,
+    'Disable this person? The consents of the person end for ever.',
   );
   changeCommand(group, register, 'enable', 'let a disabled person sign in again', enablePerson);
+  unlockCommand(group, register);
   roleCommand(group, register);
   passwordCommand(group, register);
 }
@@ -125,13 +128,36 @@ function changeCommand(
   name: string,
   description: string,
   change: (db: Database, id: string) => Promise<PersonRecord | undefined>,
+  question?: string,
 ): void {
   const command = named(group, name, description);
+  if (question !== undefined) irreversible(command);
   register(command, async ({ out, store }) => {
     requirePerson(command);
     const { db } = await store();
-    const changed = present(await change(db, await target(db, command)));
+    const id = await target(db, command);
+    if (question !== undefined) await confirm(command, question);
+    const changed = present(await change(db, id));
     out.result(document(changed), personText(changed));
+  });
+}
+
+function unlockCommand(group: Command, register: Run): void {
+  const command = named(
+    group,
+    'unlock',
+    'forget failed sign-ins of a person, so that the person can try again at once',
+  );
+  register(command, async ({ out, store }) => {
+    requirePerson(command);
+    const { db } = await store();
+    const [found] = await readPeople(db, { id: await target(db, command) });
+    const record = present(found);
+    const forgotten = await unlock(db, record);
+    out.result(
+      { ...document(record), failures_forgotten: forgotten },
+      `${forgotten === 0 ? 'No failed sign-in was recorded' : `${forgotten} failed sign-ins are forgotten`}. ${plain(record.email)} can sign in${record.state === 'disabled' ? ' only after person enable' : ''}.`,
+    );
   });
 }
 

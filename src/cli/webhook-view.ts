@@ -3,7 +3,7 @@ import { table } from './output.ts';
 import { facts, plain, time } from './text.ts';
 
 /** Returns the URL without its query, because the query often contains a secret of the receiver (WH-11). */
-function shown(address: string): string {
+export function shown(address: string): string {
   const url = new URL(address);
   return url.search === '' ? url.href : `${url.origin}${url.pathname}?…`;
 }

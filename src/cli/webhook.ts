@@ -21,6 +21,7 @@ import {
 } from '../store/administration/endpoints.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { confirm, irreversible } from './confirm.ts';
 import type { CommandContext, Run } from './context.ts';
 import { credential } from './credential.ts';
 import { DAY, duration, moment } from './options.ts';
@@ -28,7 +29,14 @@ import { Refused } from './output.ts';
 import { website } from './references.ts';
 import { plain } from './text.ts';
 import { testEndpoint } from './webhook-test.ts';
-import { deliveryDocument, deliveryTable, endpointDocument, endpointTable, endpointText } from './webhook-view.ts';
+import {
+  deliveryDocument,
+  deliveryTable,
+  endpointDocument,
+  endpointTable,
+  endpointText,
+  shown,
+} from './webhook-view.ts';
 
 export function webhookCommands(program: Command, register: Run): void {
   const group = program
@@ -126,17 +134,25 @@ async function usable(db: Database, ref: string): Promise<CredentialRecord> {
 
 async function receiver({ out, config }: CommandContext, text: string): Promise<string> {
   const checked = receiverOf(text, config.webhooks.allowed);
-  if ('refused' in checked) throw new Refused(checked.refused);
+  if ('refused' in checked) throw new Refused(checked.refused + allowing(checked.origin));
   const { url, exempt } = checked;
   try {
     await checkedAddresses(url, exempt, resolveName);
   } catch (error) {
     if (error instanceof AddressRefused)
-      throw new Refused('The host name of the receiver resolves to an address that is not public.');
+      throw new Refused(
+        `The host name of the receiver resolves to an address that is not public.${allowing(url.origin)}`,
+      );
     out.note('The host name of the receiver does not resolve now. Deliveries wait until the name resolves.');
   }
   return url.href;
 }
+
+/** Names the setting with which an operator can allow a receiver that is not https and public. */
+const allowing = (origin: string | undefined): string =>
+  origin === undefined
+    ? ''
+    : ` To allow this receiver, set GATEWAY_WEBHOOK_ALLOW=${origin} for the running gateway and for this command.`;
 
 function listCommand(group: Command, register: Run): void {
   const command = group
@@ -293,10 +309,13 @@ function deliveriesCommand(group: Command, register: Run): void {
 }
 
 function deleteCommand(group: Command, register: Run): void {
-  const command = group.command('delete <WHK>').description('delete a webhook with its queue and its log');
+  const command = irreversible(
+    group.command('delete <WHK>').description('delete a webhook with its queue and its log'),
+  );
   register(command, async ({ out, store }) => {
     const { db } = await store();
-    const id = command.args[0] ?? '';
+    const { id, url } = await endpoint(db, command.args[0] ?? '');
+    await confirm(command, `Delete ${id} for ${plain(shown(url))}? Its queue and its log are lost.`);
     if (!(await deleteEndpoint(db, id))) throw unknown(id);
     out.result({ endpoint_id: id, deleted: true }, `Webhook ${id} is deleted.`);
   });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { z } from 'zod';
 import { type Key, parseKeys } from '../auth/keys.ts';
+import { ConfigError } from './error.ts';
 import {
   areProxies,
   isBaseUrl,
@@ -68,6 +69,7 @@ const Environment = z
       .string()
       .regex(/^\d{1,6}(,\d{1,6}){0,4}$/)
       .default('0,5,300,1800,7200'),
+    LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   })
   .refine((all) => (all.GATEWAY_TLS_CERT === undefined) === (all.GATEWAY_TLS_KEY === undefined), {
@@ -158,6 +160,7 @@ export const EXPECTED: Readonly<Record<string, string>> = {
   OTEL_SERVICE_NAME: 'a name of at most 200 characters',
   GATEWAY_WEBHOOK_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
   GATEWAY_WEBHOOK_SCHEDULE: 'seconds before each attempt: one to five numbers up to 999999, separated by commas',
+  LOG_FORMAT: 'json or pretty',
   LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
 };
 
@@ -195,10 +198,10 @@ export interface Config {
   /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
-}
-
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
+  /** The format of the log. `undefined` means `pretty` on a terminal, and `json` elsewhere. */
+  readonly logFormat: 'json' | 'pretty' | undefined;
+  /** True when npm, or a tool with npm's variables, has started this process. */
+  readonly npm: boolean;
 }
 
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
@@ -251,6 +254,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     },
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
+    logFormat: data.LOG_FORMAT,
+    npm: given['npm_execpath'] !== undefined,
   };
 }
 

@@ -4,7 +4,8 @@ import { link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Keyring, parseKeys } from '../auth/keys.ts';
 import { closeToOthers, makeFolder, type Told } from '../store/embedded/data-folder.ts';
-import { type Config, ConfigError } from './config.ts';
+import type { Config } from './config.ts';
+import { ConfigError } from './error.ts';
 
 const FILE = 'keys';
 

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { z } from 'zod';
 
 /**
  * The folder with the package.json of this package, as a file: URL. The folder is the same when the code runs from src/
@@ -7,11 +6,15 @@ import { z } from 'zod';
  */
 export const packageRoot: URL = find(new URL('.', import.meta.url));
 
-export const packageVersion: string = z
-  .object({ version: z.string() })
-  .parse(JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8'))).version;
+export const packageVersion: string = versionOf(JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')));
 
 function find(folder: URL): URL {
   if (existsSync(new URL('package.json', folder))) return folder;
   return find(new URL('..', folder));
+}
+
+function versionOf(described: unknown): string {
+  const version: unknown = Object(described).version;
+  if (typeof version !== 'string') throw new Error('package.json has no version');
+  return version;
 }

@@ -1,18 +1,37 @@
+import { isatty } from 'node:tty';
 import pino, { type Logger, type LoggerOptions } from 'pino';
+import { prettyLine } from './pretty.ts';
+
+interface LogOptions {
+  readonly level: string;
+  /** Default: `pretty` on a terminal, `json` elsewhere. */
+  readonly format?: 'json' | 'pretty' | undefined;
+  readonly fd?: number;
+}
 
 /**
- * Opens a log that writes one JSON line for each event to standard output. Lines are buffered. If nobody reads the
- * pipe, the buffer grows to 8 MiB and later lines are dropped. So a blocked log never stops a request.
+ * Opens a log that writes one line for each event to standard output. Lines are buffered. If nobody reads the pipe, the
+ * buffer grows to 8 MiB and later lines are dropped. So a blocked log never stops a request.
  */
-export function openLog(level: string, fd = 1): { log: Logger; flush: () => void } {
+export function openLog({ level, format, fd = 1 }: LogOptions): { log: Logger; flush: () => void } {
+  const pretty = (format ?? (isatty(fd) ? 'pretty' : 'json')) === 'pretty';
   const destination = pino.destination({
     dest: fd,
     sync: false,
-    minLength: 4096,
+    minLength: pretty ? 0 : 4096,
     maxLength: 8 * 1024 * 1024,
     periodicFlush: 500,
   });
-  const log = pino(logSettings(level), destination);
+  // A closed terminal takes no more lines. The gateway must still end in order.
+  let lost = false;
+  destination.on('error', () => {
+    lost = true;
+  });
+  const colours = isatty(fd) && process.stdout.hasColors?.() === true;
+  const log = pino(
+    logSettings(level),
+    pretty ? { write: (line: string) => void destination.write(`${prettyLine(line, colours)}\n`) } : destination,
+  );
   let dropped = 0;
   destination.on('drop', () => dropped++);
   destination.on('drain', () => {
@@ -21,7 +40,7 @@ export function openLog(level: string, fd = 1): { log: Logger; flush: () => void
     dropped = 0;
     log.warn({ lines }, 'log lines dropped');
   });
-  return { log, flush: () => destination.flushSync() };
+  return { log, flush: () => lost || destination.flushSync() };
 }
 
 export const logSettings = (level: string): LoggerOptions => ({

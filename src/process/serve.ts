@@ -61,7 +61,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   if (!process.execArgv.some((flag) => flag.startsWith('--heap-growing-percent'))) setFlagsFromString(HEAP_GROWTH);
   const { config, out } = context;
   const worker = isWorker();
-  const { log, flush } = openLog(config.logLevel);
+  const { log, flush } = openLog({ level: config.logLevel, format: config.logFormat });
   const supervises = options.workers > 1 && !worker;
   // Refuse a wrong address before the store is opened.
   if (!worker) await checkAddress(config);
@@ -71,6 +71,10 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   };
   const keys = await openKeys(config, told);
   const tracing = supervises ? undefined : await openTracing(config, log);
+  const stop = stopSignal(config.npm);
+  surviveTerminal();
+  let opened = false;
+  stop.addEventListener('abort', () => setTimeout(() => opened || process.exit(1), OPENING).unref(), { once: true });
   const store = await openStore({
     databaseUrl: config.databaseUrl,
     directUrl: config.directUrl,
@@ -80,8 +84,9 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     onStatement: tracing?.onStatement,
     ...told,
   });
-  const stop = stopSignal();
+  opened = true;
   try {
+    if (stop.aborted) return;
     const demo = options.demo && store.embedded && !worker ? await prepareDemo(store, config.dataDir) : undefined;
     const ready = (baseUrl: string): void => {
       if (worker) return;
@@ -95,11 +100,19 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     flush();
     const [, sent] = await Promise.all([store.close(), tracing?.stop()]);
     flush();
-    leave();
+    leave(stop);
     // An unfinished export of traces has timers and a socket, which would keep the process alive for several seconds.
     if (sent === false) setImmediate(() => process.exit());
   }
 }
+
+/** Keeps the process alive when its terminal has closed. Each later write to the terminal fails with EIO. */
+function surviveTerminal(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => stream.destroy());
+}
+
+/** Milliseconds that the store may still take to open after a signal. Then the process ends without the store. */
+const OPENING = 8_000;
 
 interface Serving {
   readonly config: Config;

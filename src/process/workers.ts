@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Refused } from '../cli/output.ts';
+import { watchParents } from './parent.ts';
 
 /**
  * Milliseconds before a worker that ended unexpectedly is replaced. Without this pause, a worker that always fails
@@ -12,23 +13,37 @@ const BEFORE_ANOTHER = 1_000;
 
 export const isWorker = (): boolean => cluster.isWorker;
 
+/** Milliseconds in which npm can repeat a signal that the terminal has already sent. */
+const REPEATED = 1_000;
+
 /**
- * Returns a signal that SIGTERM and SIGINT abort. In a worker, the signal is also aborted when the supervisor
- * disappears.
+ * Returns a signal that SIGTERM, SIGINT and SIGHUP abort. A closed terminal sends SIGHUP. In a worker, the signal is
+ * also aborted when the supervisor disappears. In any other process, the end of a waiting parent aborts the signal too.
  *
- * A second SIGINT ends the process at once. A worker ignores a second SIGTERM. Any other process ends at once when it
- * gets a second SIGTERM.
+ * A second signal ends the process at once. A worker ignores a second SIGTERM or SIGHUP.
  */
-export function stopSignal(): AbortSignal {
+export function stopSignal(npm: boolean): AbortSignal {
   const stop = new AbortController();
-  const end = (): void => stop.abort();
-  process.once('SIGINT', end);
-  if (cluster.isWorker) {
-    // A worker receives SIGTERM twice: from the service manager, which signals every process of the group, and from the
-    // supervisor.
-    process.on('SIGTERM', end);
-    process.once('disconnect', end);
-  } else process.once('SIGTERM', end);
+  let since = Number.POSITIVE_INFINITY;
+  const begin = (signal?: NodeJS.Signals): void => {
+    since = Math.min(since, performance.now());
+    stop.abort(signal);
+  };
+  const end = (signal: NodeJS.Signals): void => {
+    if (!stop.signal.aborted) {
+      begin(signal);
+      return;
+    }
+    // A worker receives a signal twice: from the service manager or the terminal, which signals every process of the
+    // group, and from the supervisor.
+    if (cluster.isWorker && signal !== 'SIGINT') return;
+    if (npm && performance.now() - since < REPEATED) return;
+    process.off(signal, end);
+    process.kill(process.pid, signal);
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, end);
+  if (cluster.isWorker) process.once('disconnect', () => begin());
+  else watchParents(npm, begin);
   return stop.signal;
 }
 
@@ -36,9 +51,15 @@ export const aborted = async (signal: AbortSignal): Promise<void> => {
   if (!signal.aborted) await once(signal, 'abort');
 };
 
-/** Closes the channel from the worker to its supervisor, because an open channel would keep the process alive. */
-export function leave(): void {
+/**
+ * Closes the channel from the worker to its supervisor, because an open channel would keep the process alive. After
+ * SIGHUP, ends the process by this signal. A normal exit of Node 20 aborts when the terminal has closed.
+ */
+export function leave(stop: AbortSignal): void {
   if (cluster.isWorker && process.connected) process.disconnect();
+  if (stop.reason !== 'SIGHUP') return;
+  process.removeAllListeners('SIGHUP');
+  process.kill(process.pid, 'SIGHUP');
 }
 
 export interface Supervision {

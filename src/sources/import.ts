@@ -6,6 +6,7 @@ import { sql } from '../core/sql.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { apply, rehearsal } from './apply.ts';
 import { blocksOf } from './files/lines.ts';
+import { unreadable, unwritableFile } from './files/paths.ts';
 import type { RecordType } from './files/records.ts';
 import { type Reject, type StoredReject, storedRejects, toReject } from './files/rejects.ts';
 import { type Run, type RunState, type Source, takeRun } from './files/run.ts';
@@ -14,7 +15,10 @@ import { Stage } from './stage.ts';
 export type { Reject } from './files/rejects.ts';
 export { ImportBusy } from './files/run.ts';
 
-/** Nothing was imported, for example because a file cannot be read or the organization does not exist. */
+/**
+ * Nothing was imported, for example because a file cannot be read or the organization does not exist. The message is a
+ * whole sentence for the operator.
+ */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused';
 }
@@ -74,8 +78,10 @@ const BLOCK = 65_536;
 /** An import can be repeated, interrupted or killed safely. Only one import runs at a time. */
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
+  const unwritable = options.rejects === undefined ? undefined : await unwritableFile(options.rejects);
+  if (unwritable !== undefined) throw new ImportRefused(unwritable);
   if (options.files.filter((file) => file === '-').length > 1)
-    throw new ImportRefused('standard input can be read only once: give `-` only once');
+    throw new ImportRefused('Standard input can be read only once. Give `-` only once.');
   return inRun(db, options, sources, options.resume === true, async (stage, state) => {
     for (const [file, path] of options.files.entries()) {
       if (file < state.file) continue;
@@ -220,7 +226,7 @@ async function checkOrganization(db: Database, organization: string | undefined)
   const found = await db.query(
     sql`SELECT 1 FROM platform.organization WHERE ${organization} IN (public_id, external_id)`,
   );
-  if (found.length === 0) throw new ImportRefused('the organization does not exist');
+  if (found.length === 0) throw new ImportRefused('The organization does not exist.');
 }
 
 async function describe(path: string): Promise<Source> {
@@ -236,7 +242,7 @@ async function describe(path: string): Promise<Source> {
       await file.close();
     }
   } catch (error) {
-    throw new ImportRefused(`${path} cannot be read`, { cause: error });
+    throw new ImportRefused(unreadable(path, error), { cause: error });
   }
 }
 

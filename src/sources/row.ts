@@ -112,7 +112,7 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
           rating_label: rating?.label,
           rating_score: rating?.score,
           created_at: record.created_at,
-          updated_at: record.updated_at,
+          updated_at: record.updated_at ?? record.created_at,
           first_response_at: record.first_response_at,
           closed_at: record.closed_at,
         },

@@ -53,16 +53,18 @@ test('counts, again without effect, and takes several files', async () => {
   expect(stderr).toMatch(/^read: \d+ of \d+ \(100%\)\n/m);
 });
 
-test('rejected lines are reported and are no failure; where nothing is taken, it is one', async () => {
+test('rejected lines are reported with line, pointer and code, and the exit code is 1', async () => {
   const mixed = ndjson('mixed.ndjson', [
     ...base,
     'not json',
     { type: 'contact', external_id: 'x', website: 'nowhere', created_at: '2026-01-01T00:00:00Z' },
   ]);
   const { code, stdout, stderr } = await gateway('import', mixed, '--rejects', file('rejects.ndjson'), '--json');
-  expect(code).toBe(0);
+  expect(code).toBe(1);
   expect(parse(stdout)).toMatchObject({ read: 4, written: 2, rejected: 2 });
-  expect(stderr).toContain('2 of 4 lines were rejected.');
+  expect(stderr).toContain(
+    `2 of 4 lines were rejected. The first reasons:\n  ${mixed}:3  (the whole line)  invalid_json\n  ${mixed}:4  /website  unknown_reference\nAll reasons are in ${file('rejects.ndjson')}.`,
+  );
   const rejects = readFileSync(file('rejects.ndjson'), 'utf8').trim().split('\n').map(parse);
   expect(rejects).toMatchObject([
     { file: mixed, line: 3, pointer: '' },
@@ -72,6 +74,50 @@ test('rejected lines are reported and are no failure; where nothing is taken, it
   expect(bad.code).toBe(1);
   expect(parse(bad.stdout)).toMatchObject({ read: 2, rejected: 2 });
   expect(await document('import', ndjson('none.ndjson', []))).toMatchObject({ read: 0 });
+});
+
+test('of many rejected lines the first five reasons are printed', async () => {
+  const many = ndjson('many.ndjson', [...base, ...Array.from({ length: 8 }, () => 'not json')]);
+  const { code, stderr } = await gateway('import', many);
+  expect(code).toBe(1);
+  expect(stderr.match(/ndjson:\d+/g)).toEqual([3, 4, 5, 6, 7].map((line) => `ndjson:${line}`));
+  expect(stderr).toContain('Write all reasons with --rejects FILE.');
+});
+
+test('a conversation without updated_at was last changed when it was created', async () => {
+  const at = '2026-01-02T03:04:05Z';
+  const visitor = { type: 'visitor', external_id: 'v', website: 'shop', created_at: at };
+  const conversation = { type: 'conversation', website: 'shop', visitor: 'v', status: 'closed', platform: 'chat' };
+  await document(
+    'import',
+    ndjson('times.ndjson', [
+      ...base,
+      visitor,
+      { ...conversation, external_id: 'a', created_at: at },
+      { ...conversation, external_id: 'b', created_at: at, updated_at: '2026-02-02T00:00:00Z' },
+    ]),
+  );
+  expect(
+    await database.sql`SELECT external_id, updated_at FROM platform.conversation ORDER BY external_id`,
+  ).toMatchObject([
+    { external_id: 'a', updated_at: new Date(at) },
+    { external_id: 'b', updated_at: new Date('2026-02-02T00:00:00Z') },
+  ]);
+});
+
+test('a place where the rejects cannot be written is refused before the import', async () => {
+  const files = ndjson('a.ndjson', base);
+  const missing = join(folder, 'missing');
+  expect(await gateway('import', files, '--rejects', join(missing, 'rejects.ndjson'))).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `gateway: There is no folder ${JSON.stringify(missing)}. Make the folder, or name another file.\n`,
+  });
+  expect(await gateway('import', files, '--rejects', folder)).toMatchObject({
+    code: 1,
+    stderr: `gateway: ${JSON.stringify(folder)} is a folder. Name a file.\n`,
+  });
+  expect(await database.sql`SELECT FROM platform.organization`).toHaveLength(0);
 });
 
 test('--dry-run changes nothing', async () => {

@@ -157,6 +157,7 @@ const CASES = (): Record<string, Case[]> => ({
   OTEL_TRACES_EXPORTER: each('OTEL_TRACES_EXPORTER', ['console', 'otlp,none']),
   OTEL_SDK_DISABLED: each('OTEL_SDK_DISABLED', ['yes', '1']),
   OTEL_SERVICE_NAME: each('OTEL_SERVICE_NAME', ['a'.repeat(201)]),
+  LOG_FORMAT: each('LOG_FORMAT', ['JSON', 'text', ' ']),
   LOG_LEVEL: each('LOG_LEVEL', ['verbose', 'INFO', ' ']),
 });
 

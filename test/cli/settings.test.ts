@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/error.ts';
 
 /**
  * Returns the message with which the gateway refuses this environment. Undefined when the gateway accepts the

@@ -111,7 +111,9 @@ describe('refused: exit code 1, one sentence, nothing on standard output', () =>
     [['credential', 'revoke', 'crd_none'], 'There is no credential "crd_none".'],
     [['credential', 'list', '--installation', 'nobody'], 'There is no installation "nobody".'],
     [['author', 'list', '--website', 'nobody'], 'There is no website "nobody".'],
-    [['import', '/nowhere/at/all.ndjson'], '/nowhere/at/all.ndjson cannot be read.'],
+    [['import', 'nofile'], 'There is no file "nofile".'],
+    [['import', '/'], 'The file "/" cannot be read (EISDIR).'],
+    [['website', 'list', '--organization', 'nobody'], 'There is no organization "nobody".'],
     [['demo'], 'The store is not empty. The demo loads only into an empty store.'],
   ])('%j', async (argv, sentence) => {
     for (const flags of [[], ['--json']]) {

@@ -122,6 +122,11 @@ describe('create is refused', () => {
     const ran = await gateway(...createArguments('--url', url));
     expect(ran).toMatchObject({ code: 1, stdout: '' });
     expect(ran.stderr).toContain(why);
+    // The setting cannot help against a password in the address.
+    const helps = !url.includes('secret');
+    expect(ran.stderr.includes(`To allow this receiver, set GATEWAY_WEBHOOK_ALLOW=${new URL(url).origin} `)).toBe(
+      helps,
+    );
   });
 
   test('for a credential that may not pull events either', async () => {

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { purgeOAuth } from '../../src/store/sign-in/oauth.ts';
 import { beginSignIn } from '../../src/store/sign-in/sessions.ts';
 import type { Answer } from '../support/answer.ts';
+import { command } from '../support/command.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   cookieOf,
@@ -71,6 +72,19 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
     await gateway.database.sql`UPDATE gateway.sign_in_failure SET at = at - make_interval(secs => ${wait + 6})`;
     expect((await signIn(email, PASSWORD, '127.0.0.12')).status).toBe(303);
   }, 60_000);
+
+  it('RL-03 the operator unlocks the account, and nobody waits', async () => {
+    const { email } = await newPerson(gateway);
+    const other = await newPerson(gateway);
+    for (const name of [email, other.email])
+      for (let at = 0; at < 5; at++) expect((await signIn(name, WRONG, '127.0.0.30')).status).toBe(403);
+    expect((await signIn(email, PASSWORD, '127.0.0.30')).status).toBe(429);
+    const { code, stdout, stderr } = await command(gateway.database, ['person', 'unlock', email]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toBe(`5 failed sign-ins are forgotten. ${email} can sign in.\n`);
+    expect((await signIn(email, PASSWORD, '127.0.0.30')).status).toBe(303);
+    expect((await signIn(other.email, PASSWORD, '127.0.0.30')).status).toBe(429);
+  });
 
   it('RL-03 an account that nobody has is refused alike', async () => {
     await plant('nobody@example.org', ACCOUNT);

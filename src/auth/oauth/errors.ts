@@ -24,7 +24,7 @@ const TABLE = {
   ],
   invalid_target: [
     400,
-    'The resource is missing or wrong. Send the address of this gateway, of its MCP endpoint or of its A2A endpoint.',
+    'The resource is missing or wrong. Name the interface that the token is for. A refresh names the interface of its authorization again.',
   ],
   unsupported_grant_type: [
     400,
@@ -53,8 +53,8 @@ const TABLE = {
 export type OAuthCode = keyof typeof TABLE;
 
 /**
- * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `ended` is a consent that
- * this refusal has ended. Only the log shows `ended`.
+ * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
+ * that the gateway accepts. `ended` is a consent that this refusal has ended. Only the log shows `ended`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -63,6 +63,7 @@ export class OAuthError extends Error {
     readonly code: OAuthCode,
     readonly details: {
       readonly about?: string;
+      readonly expected?: readonly string[];
       readonly retryAfter?: number;
       readonly cause?: unknown;
       readonly ended?: EndedConsent | undefined;
@@ -77,7 +78,8 @@ export class OAuthError extends Error {
 
   /** RFC 6749 permits in `error_description` only printable ASCII without double quotes and backslashes. */
   get description(): string {
-    const { about } = this.details;
-    return about === undefined ? this.message : `${about}: ${this.message}`;
+    const { about, expected } = this.details;
+    const text = about === undefined ? this.message : `${about}: ${this.message}`;
+    return expected === undefined ? text : `${text} Send one of: ${expected.join(', ')}.`;
   }
 }

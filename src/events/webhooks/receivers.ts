@@ -11,7 +11,11 @@ export type Receiver =
       /** True when GATEWAY_WEBHOOK_ALLOW lists the origin. Any scheme, port and address are then allowed. */
       readonly exempt: boolean;
     }
-  | { readonly refused: string };
+  | {
+      readonly refused: string;
+      /** The origin that GATEWAY_WEBHOOK_ALLOW would have to list. Absent when the setting would not help. */
+      readonly origin?: string;
+    };
 
 const URL_MAX = 2048;
 const PORTS: readonly string[] = ['', '443', '8443'];
@@ -35,14 +39,16 @@ export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver
   }
   if (url.hash !== '' || text.includes('#')) return { refused: 'The address of a receiver must not have a fragment.' };
   if (allowed.has(url.origin)) return { url, exempt: true };
-  if (url.protocol !== 'https:') return { refused: 'The address of a receiver must be an https URL in ASCII.' };
-  if (!PORTS.includes(url.port)) return { refused: 'A receiver must listen on port 443 or 8443.' };
+  const { origin } = url;
+  if (url.protocol === 'http:') return { refused: 'The address of a receiver must be an https URL.', origin };
+  if (url.protocol !== 'https:') return { refused: 'The address of a receiver must be an https URL.' };
+  if (!PORTS.includes(url.port)) return { refused: 'A receiver must listen on port 443 or 8443.', origin };
   const host = hostOf(url);
   if (isIP(host) !== 0) {
-    return isPublic(host) ? { url, exempt: false } : { refused: 'A receiver must have a public address.' };
+    return isPublic(host) ? { url, exempt: false } : { refused: 'A receiver must have a public address.', origin };
   }
   if (!host.includes('.') || host.endsWith('.') || PRIVATE_NAME.test(host)) {
-    return { refused: 'A receiver must have a public host name.' };
+    return { refused: 'A receiver must have a public host name.', origin };
   }
   return { url, exempt: false };
 }

@@ -202,7 +202,7 @@ export const recordSchemas = {
       .optional()
       .describe('Rating by the visitor'),
     created_at: time('Creation'),
-    updated_at: time('Last change'),
+    updated_at: optionalTime('Last change; default: created_at'),
     first_response_at: optionalTime('First reply of an operator or bot'),
     closed_at: optionalTime('Time of closing'),
   }),

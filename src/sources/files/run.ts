@@ -86,7 +86,7 @@ async function take(db: Database, signal: AbortSignal | undefined): Promise<numb
   for (;;) {
     const [row] = await db.query<{ epoch: string | null }>(sql`SELECT gateway.import_take() AS epoch`);
     if (row?.epoch != null) return Number(row.epoch);
-    if (performance.now() > limit) throw new ImportBusy('another import is running: wait until it has finished');
+    if (performance.now() > limit) throw new ImportBusy('Another import is running. Wait until it has finished.');
     await sleep(POLL, undefined, signal === undefined ? {} : { signal });
   }
 }
@@ -104,6 +104,6 @@ async function readState(db: Database): Promise<RunState> {
 
 /** Turns the error of a lost lease into ImportBusy. Throws every other error unchanged. */
 export function explainFence(error: unknown): never {
-  if (sqlState(error) === 'GW001') throw new ImportBusy('another import has taken over this one', { cause: error });
+  if (sqlState(error) === 'GW001') throw new ImportBusy('Another import has taken over this import.', { cause: error });
   throw error;
 }

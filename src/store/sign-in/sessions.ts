@@ -102,6 +102,12 @@ export async function forgetAttempt(db: Database, { source, account, recorded }:
      WHERE source = ${source} AND account = ${account} AND at = ${recorded}::text::timestamptz`);
 }
 
+/** Forgets all failed sign-ins of an account. Returns their number, which includes failures that no longer count. */
+export async function forgetFailures(db: Database, account: Uint8Array): Promise<number> {
+  const gone = await db.query(sql`DELETE FROM gateway.sign_in_failure WHERE account = ${account} RETURNING 1 AS one`);
+  return gone.length;
+}
+
 /**
  * Records a successful sign-in. Forgets this account's failed attempts from this source, and remembers that the account
  * has signed in from this source.

@@ -76,17 +76,32 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
     app.get('/metrics', async (request, response) => {
       send(request, response, 200, metrics.type, await metrics.text());
     });
-  for (const [path, one] of texts) app.get(path, (request, response) => sendDocument(request, response, one));
+  for (const [path, one] of texts)
+    app.get(path, (request, response) => {
+      noteDocument(contextOf(request).record, path);
+      sendDocument(request, response, one);
+    });
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
   });
   app.get('/', (request, response) => {
     refuseAmbiguous(request);
+    noteDocument(contextOf(request).record, '/');
     send(request, response, 302, 'text/plain; charset=utf-8', 'The documentation is at /docs.\n', {
       Location: '/docs',
     });
   });
-  if (docs) app.use(docs);
+  if (docs)
+    app.use((request, response, next) => {
+      const { record } = contextOf(request);
+      noteDocument(record, (request.url ?? '').split('?', 1)[0] ?? '');
+      docs(request, response, () => {
+        // No document has this path. A path that the client has made up must not reach the log.
+        delete record.operation;
+        delete record.path;
+        next();
+      });
+    });
   app.use(() => {
     throw new Failure('not_found');
   });
@@ -102,6 +117,11 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
   };
   app.use(refuse);
   return app;
+}
+
+function noteDocument(record: RequestRecord, path: string): void {
+  record.operation = 'docs';
+  record.path = path;
 }
 
 const statusOf = (error: unknown): unknown => (error instanceof Error && 'status' in error ? error.status : undefined);

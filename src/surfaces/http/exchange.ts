@@ -157,6 +157,7 @@ export class Exchange implements RequestContext, Source {
         request_id: requestId,
         method: request.method,
         operation: record.operation ?? 'none',
+        ...(record.path !== undefined && { path: record.path }),
         status: cut?.status ?? response.statusCode,
         ms,
         ...(reason !== undefined && { reason }),

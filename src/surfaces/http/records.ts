@@ -7,10 +7,12 @@ import type { Failure } from '../../core/failures.ts';
 import { type AuditKind, auditLog, auditOf, doesOf } from '../../gateway/audit.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 
-/** The log record of a request. It never contains a path, a query or a value from the client. */
+/** The log record of a request. It never contains a query or a value from the client. */
 export interface RequestRecord {
   surface?: Surface;
   operation?: string;
+  /** The path of a document, which the gateway itself has chosen. Absent for every other request. */
+  path?: string;
   code?: string;
   /** Id of the app for which the bytes of the reply count as unread. Not logged. */
   app?: string;

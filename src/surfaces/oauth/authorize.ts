@@ -94,7 +94,7 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
     if (done.refused === 'throttled') {
       const minutes = Math.ceil(done.retryAfter / 60);
       const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-      const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again.`;
+      const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again. The operator of this gateway can unlock you at once.`;
       showSignIn(visit, context, 429, { email, problem }, { 'Retry-After': String(done.retryAfter) });
     } else {
       const problem =

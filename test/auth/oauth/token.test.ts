@@ -412,7 +412,9 @@ describe('the code', () => {
     const { code_verifier: _, ...without } = exchange;
     expectRefused(await token(gateway, client, without), 'invalid_request', 'missing');
     const { resource: _target, ...untargeted } = exchange;
-    expectRefused(await token(gateway, client, untargeted), 'invalid_target', 'no resource');
+    const refused = await token(gateway, client, untargeted);
+    expectRefused(refused, 'invalid_target', 'no resource');
+    expect(refused.body.error_description).toContain(`Send one of: ${BASE_URL}, ${BASE_URL}/mcp, ${BASE_URL}/a2a.`);
     // The gateway refused these requests before it looked up the authorization code, so the code is still valid.
     expect((await token(gateway, client, exchange)).status).toBe(200);
     const wrong = [pkce().verifier, 'a'.repeat(43), 'a'.repeat(128), proof.challenge];

@@ -353,7 +353,7 @@ describe('F-25 a log that nobody reads', () => {
     expect(spawnSync('/usr/bin/mkfifo', [pipe]).status).toBe(0);
     const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const writer = openSync(pipe, constants.O_WRONLY);
-    const { log } = openLog('info', writer);
+    const { log } = openLog({ level: 'info', fd: writer });
     const text = 'x'.repeat(1_000);
     const written = 20_000;
     for (let i = 0; i < written; i++) log.info({ i, text }, 'filler');

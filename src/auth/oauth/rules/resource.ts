@@ -7,6 +7,9 @@ import { resourceUri } from '../metadata.ts';
 export const resource: Rule = (context) => {
   const uri = context.request.parameters?.get('resource')?.[0];
   const found = RESOURCES.find((one) => resourceUri(context.services.baseUrl, one) === uri);
-  if (!found) throw new OAuthError('invalid_target');
+  if (!found) {
+    const expected = RESOURCES.map((one) => resourceUri(context.services.baseUrl, one));
+    throw new OAuthError('invalid_target', { about: 'resource', expected });
+  }
   context.learn('resource', found);
 };

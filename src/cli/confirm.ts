@@ -1,0 +1,28 @@
+import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
+import { Refused } from './output.ts';
+
+/** Adds the option `--yes` to a command whose effect nobody can undo. */
+export const irreversible = (command: Command): Command =>
+  command.option('--yes', 'do not ask for confirmation (only a terminal is asked)');
+
+/**
+ * Asks the operator before a command changes something that nobody can undo. Asks only on a terminal, because a script
+ * cannot answer. Throws Refused unless the answer is yes.
+ */
+export async function confirm(command: Command, question: string): Promise<void> {
+  const { yes } = command.opts<{ yes?: true }>();
+  if (yes === true || process.stdin.isTTY !== true) return;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  const stopped = new AbortController();
+  lines.once('close', () => stopped.abort());
+  try {
+    const answer = await lines.question(`${question} [y/N] `, { signal: stopped.signal });
+    if (!/^y(es)?$/i.test(answer.trim())) throw new Refused('Nothing was changed.');
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    throw new Refused('Nothing was changed.', { cause: error }); // Ctrl-C, Ctrl-D or a closed terminal
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,35 @@
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+export interface OrganizationRecord {
+  readonly id: string;
+  readonly external_id: string;
+  readonly name: string;
+  readonly websites: number;
+  readonly apps: number;
+  readonly people: number;
+}
+
+export const readOrganizations = (db: Database): Promise<OrganizationRecord[]> =>
+  db.query<OrganizationRecord>(sql`
+    SELECT o.public_id AS id, o.external_id, o.name,
+           (SELECT count(*)::integer FROM platform.website w WHERE w.tenant = o.tenant) AS websites,
+           (SELECT count(*)::integer FROM gateway.app a WHERE a.tenant = o.tenant) AS apps,
+           (SELECT count(*)::integer FROM gateway.person p WHERE p.tenant = o.tenant) AS people
+      FROM platform.organization o ORDER BY o.tenant`);
+
+export interface WebsiteRecord {
+  readonly id: string;
+  readonly external_id: string;
+  readonly name: string;
+  readonly time_zone: string;
+  readonly organization_id: string;
+  readonly organization_external_id: string;
+}
+
+export const readWebsites = (db: Database, { tenant = null }: { tenant?: string | null }): Promise<WebsiteRecord[]> =>
+  db.query<WebsiteRecord>(sql`
+    SELECT 'web_' || w.tenant || '_' || w.site AS id, w.external_id, w.name, w.time_zone,
+           o.public_id AS organization_id, o.external_id AS organization_external_id
+      FROM platform.website w JOIN platform.organization o ON o.tenant = w.tenant
+     WHERE ${tenant}::bigint IS NULL OR w.tenant = ${tenant} ORDER BY w.tenant, w.site`);

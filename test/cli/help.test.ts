@@ -1,0 +1,175 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { EXAMPLES } from '../../src/cli/examples.ts';
+import { buildProgram } from '../../src/cli/program.ts';
+import { DATA_ACCESS, SCOPES } from '../../src/core/scopes.ts';
+import { parse, text } from '../support/cli.ts';
+import { checkout, command, main, shellEnvironment, urlOf } from '../support/command.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { built } from '../support/replica.ts';
+
+let database: TestDatabase;
+let folder: string;
+beforeAll(async () => {
+  [database] = await Promise.all([freshDatabase('demo'), built()]);
+  folder = mkdtempSync(join(tmpdir(), 'gateway-help-'));
+});
+afterAll(async () => {
+  await database.close();
+  rmSync(folder, { recursive: true });
+});
+
+const never = (): Promise<never> => Promise.reject(new Error('the test runs no command'));
+/** The program whose commands do nothing: only their options and arguments are parsed. */
+const idle = (): Promise<Command> =>
+  buildProgram((one) => void one.option('--json').action(() => undefined), { serve: never, generate: never });
+
+function leaves(of: Command, path = ''): [path: string, command: Command][] {
+  const below = of.createHelp().visibleCommands(of);
+  const rest = below.filter((one) => one.name() !== 'help');
+  if (rest.length === 0) return [[path, of]];
+  return rest.flatMap((one) => leaves(one, `${path} ${one.name()}`.trim()));
+}
+
+describe('the help', () => {
+  test('every command has an example, every example parses, and no example is for another command', async () => {
+    const names = leaves(await idle()).map(([path]) => path);
+    expect(Object.keys(EXAMPLES).toSorted()).toEqual(names.toSorted());
+    expect(names.length).toBeGreaterThan(35);
+    for (const [path, lines] of Object.entries(EXAMPLES)) {
+      for (const line of lines) {
+        expect(line.startsWith(path)).toBe(true);
+        if (path === 'completion') continue; // prints the script
+        const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
+        await expect((await idle()).parseAsync(words, { from: 'user' }), line).resolves.toBeDefined();
+      }
+    }
+  });
+
+  test('marks required options, and lists scopes and flags of data access', async () => {
+    const { stdout } = await command(database, ['credential', 'issue', '--help']);
+    const help = stdout.replaceAll(/\s+/g, ' ');
+    expect(help).toMatch(
+      /--installation <INS> [^-]*\(required\) --environment <ENV> [^-]*\(one of: live, test\) \(required\)/,
+    );
+    expect(help).toContain(`(one of: ${SCOPES.join(', ')})`);
+    expect(help).toContain(`(one of: ${DATA_ACCESS.join(', ')})`);
+    expect(help).toContain('Examples: gateway credential issue --installation');
+    expect((await command(database, ['credential', 'update', '--help'])).stdout).not.toContain('(required)');
+  });
+});
+
+test('a command loads only what it needs', () => {
+  const coverage = join(folder, 'coverage');
+  const { status } = spawnSync(process.execPath, [main, 'app', 'list'], {
+    env: shellEnvironment({ DATABASE_URL: urlOf(database), NODE_V8_COVERAGE: coverage }),
+  });
+  expect(status).toBe(0);
+  const [file = ''] = readdirSync(coverage);
+  const loaded = [...readFileSync(join(coverage, file), 'utf8').matchAll(/"url":"file:[^"]*"/g)].map(String);
+  expect(loaded.filter((url) => url.includes('/dist/src/cli/app.js'))).toHaveLength(1);
+  expect(loaded.length).toBeLessThan(170);
+  expect(
+    loaded.filter((url) => /html-to-text|libphonenumber|express|pino|\/(sources|surfaces|events)\//.test(url)),
+  ).toEqual([]);
+});
+
+describe('completion', () => {
+  const bash = (...words: string[]): string[] => {
+    const script = spawnSync(process.execPath, [main, 'completion', 'bash'], {
+      encoding: 'utf8',
+      env: shellEnvironment(),
+    });
+    expect({ status: script.status, stderr: script.stderr }).toEqual({ status: 0, stderr: '' });
+    writeFileSync(join(folder, 'gateway.bash'), script.stdout);
+    const typed = words.map((word) => `'${word}'`).join(' ');
+    const { stdout, stderr } = spawnSync(
+      'bash',
+      [
+        '--norc',
+        '-c',
+        `set -eu; source gateway.bash; complete -p gateway >/dev/null; COMP_WORDS=(gateway ${typed}); COMP_CWORD=${words.length}; _gateway; printf '%s\\n' "\${COMPREPLY[@]-}"`,
+      ],
+      { cwd: folder, encoding: 'utf8' },
+    );
+    expect(stderr).toBe('');
+    return stdout.split('\n').filter((word) => word !== '');
+  };
+
+  test.each([
+    [['cre'], ['credential']],
+    [['credential', 're'], ['revoke']],
+    [['credential', 'issue', '--env'], ['--environment']],
+    [
+      ['credential', 'issue', '--environment', ''],
+      ['live', 'test'],
+    ],
+    [
+      ['credential', 'issue', '--json', '--scope', 'conversation_'],
+      ['conversation_read', 'conversation_update'],
+    ],
+    [['person', 'role', 'ada@example.com', '--role', 'a'], ['admin']],
+    [
+      ['completion', ''],
+      ['bash', 'zsh', 'fish', '--help'],
+    ],
+    // No word fits, so bash completes the name of a file.
+    [['import', 'my-'], []],
+    [['import', '--rejects', ''], []],
+  ])('bash: gateway %j', (words, expected) => {
+    expect(bash(...words)).toEqual(expected);
+  });
+
+  test('the scripts for zsh and fish name every command and option', async () => {
+    const options = leaves(await idle()).flatMap(([, one]) => one.options.map(({ long }) => long ?? ''));
+    for (const shell of ['zsh', 'fish']) {
+      const { stdout } = spawnSync(process.execPath, [main, 'completion', shell], { cwd: checkout, encoding: 'utf8' });
+      for (const option of options)
+        expect(stdout, `${shell} ${option}`).toContain(shell === 'zsh' ? option : `-l ${option.slice(2)}`);
+      for (const path of Object.keys(EXAMPLES))
+        expect(stdout).toContain(path.includes(' ') ? `'${path}'` : `' ${path}'`);
+    }
+  });
+});
+
+describe('a command whose effect nobody can undo', () => {
+  const state = async (id: string) =>
+    (await database.sql`SELECT revoked_at IS NOT NULL AS revoked FROM gateway.credential WHERE id = ${id}`)[0]?.[
+      'revoked'
+    ];
+
+  test('asks on a terminal, where only yes goes on; --yes and a pipe are not asked', async () => {
+    await command(database, ['app', 'create', '--organization', 'larkspur', '--name', 'Test agent']);
+    const options = [
+      '--installation',
+      'Test agent',
+      '--environment',
+      'test',
+      '--website',
+      'web_1_1',
+      '--scopes',
+      'read',
+    ];
+    const issue = async (): Promise<string> =>
+      text(parse((await command(database, ['credential', 'issue', ...options, '--json'])).stdout), 'credential_id');
+    const [first, second] = [await issue(), await issue()];
+    const asked = await command(database, ['credential', 'revoke', first], '\n');
+    expect(asked.code).toBe(1);
+    expect(asked.stdout).toContain(
+      `Revoke ${first} of Test agent? Its secret and tokens end at once and for ever. [y/N] `,
+    );
+    expect(asked.stdout).toContain('gateway: Nothing was changed.');
+    expect(await state(first)).toBe(false);
+    expect(await command(database, ['credential', 'revoke', first], 'y\n')).toMatchObject({ code: 0 });
+    expect(await state(first)).toBe(true);
+    const piped = await command(database, ['credential', 'revoke', second]);
+    expect(piped).toEqual({ code: 0, stdout: `Credential ${second} is revoked.\n`, stderr: '' });
+    const yes = await command(database, ['credential', 'revoke', second, '--yes'], '');
+    expect(yes.stdout).not.toContain('[y/N]');
+    expect(yes.code).toBe(0);
+  });
+});
