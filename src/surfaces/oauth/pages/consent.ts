@@ -50,7 +50,7 @@ export function consentPage(view: ConsentView): string {
 ${problem(view)}
 ${facts(view)}
 ${jumps(view)}
-<form class="consent" method="post" action="${view.action}" autocomplete="off">
+<form class="consent" id="consent" method="post" action="${view.action}" autocomplete="off">
   ${NO_DEFAULT}
   <input type="hidden" name="csrf" value="${view.csrf}">
   <section id="permissions" aria-labelledby="permissions-title">
@@ -62,7 +62,8 @@ ${jumps(view)}
   ${websites(view)}
   ${duration(view)}
   ${decision(view)}
-</form>`;
+</form>
+${BAR}`;
   return shell({
     title: view.problem === undefined ? 'Approve access' : 'Problem: Approve access',
     kind: 'wide',
@@ -233,11 +234,13 @@ const decision = (view: ConsentView): Html => html`
     <code>gateway consent revoke</code>, and the app can give the access back. The access also ends when the app’s
     credential ends, and when you stop being an owner or admin.</li>
   </ul>
-</section>
-<div class="decide" role="group" aria-label="Your decision">
+</section>`;
+
+/** The bar stands outside the form, because a bar inside the form would be out of sight above the form. */
+const BAR = html`<div class="decide" role="group" aria-label="Your decision">
   <p class="chosen"></p>
   <p class="buttons">
-    <button class="main" type="submit" name="decision" value="approve">Approve</button>
-    <button type="submit" name="decision" value="deny">Deny</button>
+    <button class="main" type="submit" form="consent" name="decision" value="approve">Approve</button>
+    <button type="submit" form="consent" name="decision" value="deny">Deny</button>
   </p>
 </div>`;
