@@ -2,8 +2,10 @@
 import { Refused } from './cli/output.ts';
 import { run } from './cli/program.ts';
 
+// `npx installation-gateway` without a command serves.
+const given = process.argv.slice(2);
 // Load the surfaces only for commands that need them, because loading them takes 0.6 s.
-process.exitCode = await run(process.argv.slice(2), {
+process.exitCode = await run(given.length === 0 ? ['serve'] : given, {
   serve: async (context, options) => (await import('./process/serve.ts')).serve(context, options),
   generate: async ({ out }, { check }) => {
     const [{ generate }, { loadTools }] = await Promise.all([

@@ -12,11 +12,13 @@ import { z } from 'zod';
 import { EXPECTED, readConfig } from '../../src/config/config.ts';
 import { packageRoot } from '../../src/config/package.ts';
 import {
+  argumentsOf,
   databaseStatements,
   environmentOf,
   exec,
   fileOf,
   gatewaysOf,
+  labelsOf,
   readCompose,
   readDockerfile,
   type Service,
@@ -39,17 +41,32 @@ const caddyfile = fileOf('resources/compose/Caddyfile');
 describe('Dockerfile', () => {
   it('ships neither what builds it nor what tests it, and runs as nobody of importance', () => {
     expect(readDockerfile()).toHaveLength(3);
-    expect(stepOf(packages, 'RUN')).toMatch(/^npm ci --omit=dev --omit=optional /);
+    expect(packages?.steps.find(([name]) => name === 'RUN')?.[1]).toMatch(/^npm ci --omit=dev \$EMBEDDED /);
     expect(image?.steps).toContainEqual(['COPY', `--from=${packages?.name} /app/node_modules node_modules`]);
     expect(image?.steps).toContainEqual(['COPY', `--from=${build?.name} /image ./`]);
-    expect(stepOf(image, 'USER')).toBe('node');
+    expect(packages && argumentsOf(packages)).toEqual({ EMBEDDED: '--omit=optional' });
+    // The number of the user `node`. Kubernetes cannot see that a name is not root.
+    expect(stepOf(image, 'USER')).toBe('1000:1000');
     expect(image?.from).toBe(build?.from);
     const { engines } = JSON.parse(fileOf('package.json'));
     // package.json names the oldest Node release that works. The image may use a newer release, because the oldest
     // release is perhaps no longer maintained.
+    // Node 24 is the reference.
+    expect(image?.from).toMatch(/^node:24-/);
     const [oldest] = /\d+/.exec(engines.node) ?? [];
     for (const from of [image?.from, packages?.from, build?.from, `${service('receiver').image} AS`])
       expect(Number(/^node:(\d+)-bookworm-slim\b/.exec(from ?? '')?.[1])).toBeGreaterThanOrEqual(Number(oldest));
+  });
+
+  it('has the labels of OCI, with the version of the package', () => {
+    const { version, description, license } = JSON.parse(fileOf('package.json'));
+    expect(labelsOf(image)).toEqual({
+      'org.opencontainers.image.title': 'Installation Gateway',
+      'org.opencontainers.image.description': description,
+      'org.opencontainers.image.version': version,
+      'org.opencontainers.image.licenses': license,
+      'org.opencontainers.image.base.name': `docker.io/library/${image?.from}`,
+    });
   });
 
   it('runs what package.json calls the gateway, with settings that exist', () => {
@@ -102,8 +119,10 @@ describe('Dockerfile', () => {
       .flatMap(([, rest]) => rest.split(' ').slice(0, -1));
     expect(copied.filter((path) => path !== '.' && !kept.includes(path))).toEqual([]);
     // The build context must contain the files that npm packs, except dist/, which the build creates.
-    const { files } = JSON.parse(fileOf('package.json'));
-    const missing = files.filter((path: string) => path !== 'dist' && !kept.some((one) => path.startsWith(one)));
+    const { files }: { files: string[] } = JSON.parse(fileOf('package.json'));
+    const needed = files.filter((path) => !/^!?dist\//.test(path));
+    expect(needed.length).toBeGreaterThan(5);
+    const missing = needed.filter((path) => !kept.some((one) => path.startsWith(one)));
     expect(missing).toEqual([]);
     // The build context must also contain the sources that the compiler reads, but no tests.
     const { include } = JSON.parse(fileOf('tsconfig.json'));
@@ -118,6 +137,38 @@ describe('Dockerfile', () => {
 });
 
 describe('compose.yaml', () => {
+  const trial = readCompose({}, 'compose.yaml');
+  const [[, only] = expect.fail('no gateway'), ...more] = gatewaysOf(trial.services);
+
+  it('needs no settings, and starts one gateway with the embedded PostgreSQL and its demo', () => {
+    expect(more).toEqual([]);
+    expect(Object.keys(trial.services)).toEqual(['gateway']);
+    expect(only.build?.args).toEqual({ EMBEDDED: '--include=optional' });
+    expect(packages && Object.keys(argumentsOf(packages))).toEqual(Object.keys(only.build?.args ?? {}));
+    expect(Object.keys(only.environment).filter((name) => !(name in EXPECTED))).toEqual([]);
+    const { NODE_ENV: _, ...shipped } = environmentOf(image);
+    const config = readConfig({ ...shipped, ...only.environment });
+    expect([config.databaseUrl, config.dataDir]).toEqual([undefined, '/data']);
+    const { port } = new URL(config.baseUrl ?? '');
+    expect(only.ports).toEqual([`127.0.0.1:${port}:${stepOf(image, 'EXPOSE')}`]);
+    expect(only.command).toBeUndefined();
+  });
+
+  it('is locked down, and writes only to memory that its user owns', () => {
+    const [user] = stepOf(image, 'USER').split(':');
+    expect(only).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      cap_add: [],
+      security_opt: ['no-new-privileges:true'],
+      volumes: [],
+      tmpfs: [`/data:uid=${user},gid=${user},mode=0700`],
+      init: true,
+    });
+  });
+});
+
+describe('resources/compose/production.yaml', () => {
   it('asks for its secrets', () => {
     expect(() => readCompose({})).toThrow(/: see docs\/operations.md$/);
     for (const name of Object.keys(GIVEN))
@@ -148,7 +199,7 @@ describe('compose.yaml', () => {
       rest,
     }));
     expect([first?.built, second?.built]).toEqual([
-      ['.', undefined],
+      [{ context: '.', args: { NODE: image?.from } }, undefined],
       [undefined, 'never'],
     ]);
     expect(second?.rest).toEqual(first?.rest);

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -21,6 +22,7 @@ import { parseArgs } from 'node:util';
 import { packageRoot } from '../../src/config/package.ts';
 import { closeClusters, openCluster } from '../support/cluster.ts';
 import {
+  argumentsOf,
   databaseStatements,
   environmentOf,
   exec,
@@ -33,18 +35,19 @@ import {
 import { freePort } from '../support/port.ts';
 
 /**
- * `npm run build && node dist/test/deploy/transcript.js` tests the deployment of compose.yaml without Docker. The
- * program runs the steps of the Dockerfile in plain folders. It then starts the processes of compose.yaml with the same
- * settings on loopback addresses: PostgreSQL, two gateways, caddy and the receiver. The user of the gateways has no
- * right to write files. The program needs caddy on PATH and the package registry. `--app .` runs this checkout in place
+ * `npm run build && node dist/test/deploy/transcript.js` tests the deployment of production.yaml without Docker. The
+ * program runs the steps of the Dockerfile in plain folders. It then starts the processes of production.yaml with the
+ * same settings on loopback addresses: PostgreSQL, two gateways, caddy and the receiver. The user of the gateways has
+ * no right to write files. At the end the program does the same with compose.yaml. The program needs caddy on PATH and
+ * the package registry. `--trial` runs only compose.yaml, which needs no caddy. `--app .` runs this checkout in place
  * of the image. Exit code 0 means that every check has passed.
  */
-const { values } = parseArgs({ options: { app: { type: 'string' } } });
+const { values } = parseArgs({ options: { app: { type: 'string' }, trial: { type: 'boolean', default: false } } });
 const root = fileURLToPath(packageRoot);
 const base = mkdtempSync(join(tmpdir(), 'gateway-transcript-'));
 chmodSync(base, 0o755);
 const children = new Set<ChildProcess>();
-const NOBODY = process.geteuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+const NOBODY: { uid?: number; gid?: number } = process.geteuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 const began = performance.now();
 const tell = (line: string): void =>
   console.info(`${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s  ${line}`);
@@ -53,11 +56,11 @@ function must(holds: boolean, what: string): void {
   tell(`ok: ${what}`);
 }
 
-function buildImage(): string {
+function buildImage(given: Readonly<Record<string, string>> = {}): string {
   const roots = new Map<string, string>();
   let workdir = '';
   for (const [n, stage] of readDockerfile().entries()) {
-    const own = join(base, `stage-${n}`);
+    const own = join(base, `stage-${n}${Object.values(given).join('')}`);
     roots.set(stage.name ?? `${n}`, own);
     for (const [instruction, rest] of stage.steps) {
       if (instruction === 'WORKDIR') {
@@ -67,7 +70,8 @@ function buildImage(): string {
       if (instruction === 'COPY') copy(rest.split(' '), roots, workdir);
       if (instruction !== 'RUN') continue;
       tell(`RUN ${rest}`);
-      const { status, stderr } = spawnSync('sh', ['-c', rest], { cwd: workdir, encoding: 'utf8' });
+      const env = { ...process.env, ...argumentsOf(stage, given) };
+      const { status, stderr } = spawnSync('sh', ['-c', rest], { cwd: workdir, encoding: 'utf8', env });
       if (status !== 0) throw new Error(`RUN ${rest}: ${stderr}`);
     }
   }
@@ -148,7 +152,7 @@ async function main(): Promise<void> {
   const url = `https://localhost:${proxyPort}`;
   const names = gatewaysOf(services).map(([name]) => name);
   /**
-   * Returns the settings of one gateway from compose.yaml and from the image. Addresses of the Docker network are
+   * Returns the settings of one gateway from production.yaml and from the image. Addresses of the Docker network are
    * replaced by loopback addresses.
    */
   const settings = (i: number): Record<string, string> => {
@@ -309,9 +313,39 @@ async function main(): Promise<void> {
   await Promise.all([...gateways, receiver].map((one) => one.end()));
 }
 
+/** Runs compose.yaml: its image, its settings, an empty data folder, and its user with no right to write elsewhere. */
+async function trial(): Promise<void> {
+  const [[, service] = []] = gatewaysOf(readCompose({}, 'compose.yaml').services);
+  const app = values.app === undefined ? buildImage(service?.build?.args) : resolve(values.app);
+  const image = readDockerfile().at(-1);
+  const data = join(base, 'data');
+  mkdirSync(data, { mode: 0o700 });
+  if (NOBODY.uid !== undefined) chownSync(data, NOBODY.uid, NOBODY.uid);
+  const port = await freePort();
+  const url = `http://localhost:${port}`;
+  const [node = '', ...entry] = exec(stepOf(image, 'ENTRYPOINT'));
+  const gateway = start(node, [...entry, ...exec(stepOf(image, 'CMD'))], {
+    cwd: app,
+    env: {
+      ...environmentOf(image),
+      ...service?.environment,
+      GATEWAY_BASE_URL: url,
+      GATEWAY_DATA_DIR: data,
+      PORT: `${port}`,
+    },
+    as: NOBODY,
+  });
+  await until(() => /igw_test_\w+[\s\S]*Documentation: /.test(gateway.said()), `a token: ${gateway.said()}`);
+  const [token = ''] = /igw_test_\w+/.exec(gateway.said()) ?? [];
+  const { status } = await fetch(`${url}/api/v1/context`, { headers: { authorization: `Bearer ${token}` } });
+  must(status === 200, 'docker compose up prints a token, and the token reads');
+  must((await gateway.end()) === 0, 'the trial ends with 0');
+}
+
 try {
-  await main();
-  tell('compose.yaml without Docker: all as it should');
+  if (!values.trial) await main();
+  await trial();
+  tell(`${values.trial ? '' : 'production.yaml and '}compose.yaml without Docker: all as it should`);
 } catch (error) {
   console.error(error);
   process.exitCode = 1;

@@ -61,7 +61,8 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
     'fetches a package; its command line runs in test/surfaces/mcp/clients.test.ts',
   ],
   [/^claude mcp add /, 'another program; its arguments are held by test/surfaces/welcome.test.ts'],
-  [/^docker compose /, 'needs a Docker engine: test/deploy holds what compose.yaml names'],
+  [/^docker (compose|buildx) /, 'needs a Docker engine: test/deploy holds what the compose files name'],
+  [/^kubectl apply /, 'needs a cluster: test/deploy/manifests.test.ts compares the files with the gateway'],
   [/^node dist\/test\/deploy\//, 'needs caddy, and takes minutes'],
   [
     /^psql /,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { type Binaries, findBinaries } from '../../src/store/embedded/binaries.ts';
+import { linux } from '../../src/store/embedded/platform.ts';
 import { freePort } from './port.ts';
 import { scratch } from './scratch.ts';
 
@@ -50,6 +51,7 @@ export async function openCluster(): Promise<Cluster> {
     dataDir: folder,
     account,
     want: process.env['TEST_POSTGRES'] === 'path' ? 'path' : undefined,
+    oldestMajor: linux.oldestMajor,
     log: () => undefined,
   });
   const data = join(folder, 'data');

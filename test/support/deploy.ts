@@ -11,7 +11,11 @@ export interface Stage {
   readonly steps: readonly (readonly [instruction: string, rest: string])[];
 }
 
+/**
+ * Reads the stages of the Dockerfile. The variables in FROM lines get their defaults, which stand before the first FROM.
+ */
 export function readDockerfile(): Stage[] {
+  const defaults = new Map<string, string>();
   const lines = fileOf('Dockerfile')
     .replace(/^#.*\n/gm, '')
     .replace(/\\\n\s*/g, '')
@@ -21,11 +25,36 @@ export function readDockerfile(): Stage[] {
   for (const line of lines) {
     const [, instruction = '', rest = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
     const [, from = '', name] = /^(\S+)(?: AS (\S+))?$/.exec(rest) ?? [];
-    if (instruction === 'FROM') stages.push({ from, name, steps: [] });
-    else stages.at(-1)?.steps.push([instruction, rest]);
+    if (instruction === 'ARG' && stages.length === 0) defaults.set(...argumentOf(rest));
+    else if (instruction === 'FROM') {
+      const image = from.replace(/^\$\{(\w+)\}$/, (_, variable: string) => defaults.get(variable) ?? '');
+      stages.push({ from: image, name, steps: [] });
+    } else stages.at(-1)?.steps.push([instruction, rest]);
   }
   return stages;
 }
+
+const argumentOf = (rest: string): [name: string, value: string] => [
+  rest.replace(/=.*/, ''),
+  rest.replace(/^[^=]*=?/, ''),
+];
+
+/** The arguments of a stage with their defaults. `given` replaces the defaults, like --build-arg. */
+export const argumentsOf = (stage: Stage, given: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(
+    stage.steps
+      .filter(([name]) => name === 'ARG')
+      .map(([, rest]) => argumentOf(rest))
+      .map(([name, value]) => [name, given[name] ?? value]),
+  );
+
+export const labelsOf = (stage: Stage | undefined): Record<string, string> =>
+  Object.fromEntries(
+    (stage?.steps ?? [])
+      .filter(([name]) => name === 'LABEL')
+      .map(([, rest]) => argumentOf(rest))
+      .map(([name, value]) => [name, z.string().parse(JSON.parse(value))]),
+  );
 
 export const stepOf = (stage: Stage | undefined, instruction: string): string =>
   stage?.steps.findLast(([name]) => name === instruction)?.[1] ?? '';
@@ -42,7 +71,7 @@ export const environmentOf = (stage: Stage | undefined): Record<string, string> 
 const Strings = z.record(z.string(), z.coerce.string());
 const Service = z.strictObject({
   image: z.string(),
-  build: z.literal('.').optional(),
+  build: z.strictObject({ context: z.literal('.'), args: Strings }).optional(),
   pull_policy: z.literal('never').optional(),
   command: z.array(z.string()).optional(),
   environment: Strings.default({}),
@@ -53,7 +82,9 @@ const Service = z.strictObject({
     .strictObject({ test: z.array(z.string()), interval: z.string(), timeout: z.string(), retries: z.number() })
     .optional(),
   user: z.string().optional(),
-  networks: z.union([z.array(z.string()), z.record(z.string(), z.strictObject({ ipv4_address: z.ipv4() }))]),
+  networks: z
+    .union([z.array(z.string()), z.record(z.string(), z.strictObject({ ipv4_address: z.ipv4() }))])
+    .default([]),
   tmpfs: z.array(z.string()).default([]),
   cap_add: z.array(z.string()).default([]),
   init: z.boolean().default(false),
@@ -62,6 +93,7 @@ const Service = z.strictObject({
   security_opt: z.array(z.string()).default([]),
   stop_grace_period: z.string().optional(),
   restart: z.string().optional(),
+  shm_size: z.string().optional(),
 });
 const Network = z.strictObject({
   internal: z.boolean().optional(),
@@ -69,26 +101,26 @@ const Network = z.strictObject({
 });
 const Compose = z.object({
   services: z.record(z.string(), Service),
-  networks: z.record(z.string(), Network.nullable()),
-  volumes: z.record(z.string(), z.null()),
+  networks: z.record(z.string(), Network.nullable()).default({}),
+  volumes: z.record(z.string(), z.null()).default({}),
 });
 export type Service = z.infer<typeof Service>;
 
-/** Reads compose.yaml with these values in place of its variables. Throws when a required variable has no value. */
-export function readCompose(given: Readonly<Record<string, string>>): z.infer<typeof Compose> {
-  const text = fileOf('compose.yaml').replace(
-    /\$\{(\w+):([?-])([^}]*)\}/g,
-    (_, name: string, kind: string, rest: string) => {
-      const value = given[name] ?? (kind === '-' ? rest : undefined);
-      if (value === undefined) throw new Error(`${name}: ${rest}`);
-      return value;
-    },
-  );
+/** Reads a compose file with these values in place of its variables. Throws when a required variable has no value. */
+export function readCompose(
+  given: Readonly<Record<string, string>>,
+  path = 'resources/compose/production.yaml',
+): z.infer<typeof Compose> {
+  const text = fileOf(path).replace(/\$\{(\w+):([?-])([^}]*)\}/g, (_, name: string, kind: string, rest: string) => {
+    const value = given[name] ?? (kind === '-' ? rest : undefined);
+    if (value === undefined) throw new Error(`${name}: ${rest}`);
+    return value;
+  });
   return Compose.parse(parse(text, { merge: true }));
 }
 
 export const gatewaysOf = (services: Readonly<Record<string, Service>>): [name: string, Service][] => {
-  const built = Object.values(services).find(({ build }) => build === '.')?.image;
+  const built = Object.values(services).find(({ build }) => build !== undefined)?.image;
   return Object.entries(services).filter(([, { image }]) => image === built);
 };
 

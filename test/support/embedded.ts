@@ -34,6 +34,9 @@ export interface Said {
   readonly origin?: string;
   readonly version?: string;
   readonly refused?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly password?: string;
 }
 
 export interface Child {
@@ -104,9 +107,9 @@ export class Bench {
   /** Starts a Node process that opens the store. The process has its own process group. */
   spawn(
     dataDir: string,
-    { built = join(this.base, 'built'), user = {}, binaries = 'embedded' }: ChildOptions = {},
+    { built = join(this.base, 'built'), user = {}, binaries = 'embedded', ways = 'linux' }: ChildOptions = {},
   ): ChildProcess {
-    const child = spawn(process.execPath, [join(built, 'child.mjs'), dataDir, binaries], {
+    const child = spawn(process.execPath, [join(built, 'child.mjs'), dataDir, binaries, ways], {
       env: { ...process.env, TMPDIR: this.temporary() },
       cwd: '/',
       detached: true,
@@ -171,6 +174,8 @@ interface ChildOptions {
   built?: string;
   binaries?: 'embedded' | 'any';
   user?: { uid?: number; gid?: number };
+  /** The ways of which platform the child uses. Only the kernel locks are those of Linux. */
+  ways?: 'linux' | 'darwin' | 'windows';
 }
 
 // Node 20 cannot run TypeScript, so children use a compiled copy. TypeScript 7 compiles it in 0.4 s.
@@ -195,10 +200,16 @@ function compile(built: string, modules: string): void {
   if (modules === ownModules) symlinkSync(ownModules, join(built, 'node_modules'));
   writeFileSync(
     join(built, 'child.mjs'),
-    `import { openEmbedded } from './src/store/embedded/embedded.js';
+    `import { spawnSync } from 'node:child_process';
+    import { openEmbedded } from './src/store/embedded/embedded.js';
+    import { darwin, linux, markOf, windows } from './src/store/embedded/platform.js';
+    const { lock } = linux;
+    const held = (cluster) => spawnSync('flock', ['--shared', '-n', markOf(cluster), 'true']).status !== 0;
+    const platforms = { linux, darwin: { ...darwin, lock, lives: (_, cluster) => held(cluster) }, windows: { ...windows, lock } };
     try {
-      const [, , dataDir, binaries] = process.argv;
-      const { stop, ...said } = await openEmbedded({ dataDir, log() {}, ...(binaries !== 'any' && { binaries }) });
+      const [, , dataDir, binaries, ways] = process.argv;
+      const options = { dataDir, log() {}, platform: platforms[ways], ...(binaries !== 'any' && { binaries }) };
+      const { stop, ...said } = await openEmbedded(options);
       console.log(JSON.stringify(said));
       for await (const chunk of process.stdin) if (String(chunk) === 'stop\\n') { await stop(); process.exit(0); }
     } catch (error) {
@@ -207,9 +218,12 @@ function compile(built: string, modules: string): void {
   );
 }
 
-export async function query(store: EmbeddedStore, text: string): Promise<Record<string, unknown>[]> {
-  const { host, port, database, username } = store;
-  const sql = postgres({ host, port, database, username, max: 1, onnotice: () => undefined });
+export async function query(
+  store: Pick<EmbeddedStore, 'host' | 'port'> & { password?: string | undefined },
+  text: string,
+): Promise<Record<string, unknown>[]> {
+  const { host, port, password = '' } = store;
+  const sql = postgres({ host, port, password, database: 'gateway', username: 'gateway', max: 1, onnotice() {} });
   try {
     return [...(await sql.unsafe(text))];
   } finally {

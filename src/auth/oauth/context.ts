@@ -81,6 +81,8 @@ export interface Facts {
   /** The revision that the credential had when the consent page was shown. */
   readonly shown: number;
   readonly choice: Choice;
+  /** What the person pressed. After `tick`, the page is shown again with more or fewer ticks. */
+  readonly pressed: 'approve' | 'tick';
   readonly consent: string;
 }
 

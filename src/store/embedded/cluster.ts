@@ -14,6 +14,8 @@ import { join } from 'node:path';
 
 import type { Binaries } from './binaries.ts';
 import { type Account, hand } from './identity.ts';
+import { withPassword } from './loopback.ts';
+import type { Platform } from './platform.ts';
 import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
@@ -22,12 +24,6 @@ import { errorCode, StoreUnavailable } from './unavailable.ts';
  * rights.
  */
 export const superuser = 'postgres';
-
-/**
- * The path of the data folder inside every PostgreSQL process, where file descriptor 4 is the open data folder. So
- * PostgreSQL needs no right to enter the parents of the data folder.
- */
-export const inheritedFolder = '/proc/self/fd/4';
 
 const unfinished = 'postgres.init-';
 
@@ -68,7 +64,12 @@ export function clusterExists(cluster: string, { major, version }: Binaries): bo
  */
 export async function makeCluster(
   cluster: string,
-  { binaries, account, guard }: { binaries: Binaries; account: Account | undefined; guard: number },
+  {
+    platform,
+    binaries,
+    account,
+    guard,
+  }: { platform: Platform; binaries: Binaries; account: Account | undefined; guard: number },
 ): Promise<void> {
   const parent = join(cluster, '..');
   for (const name of readdirSync(parent)) {
@@ -77,16 +78,18 @@ export async function makeCluster(
   const fresh = join(parent, unfinished + randomBytes(6).toString('hex'));
   mkdirSync(fresh, { mode: 0o700 });
   if (account) hand(fresh, account);
-  const folder = openSync(fresh, 'r');
+  const folder = platform.open(fresh);
+  const auth = platform.transport === 'socket' ? ['--auth=reject'] : withPassword(parent);
   try {
     const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : [];
     const { status, stderr } = await run(
       join(binaries.bin, 'initdb'),
-      ['-D', inheritedFolder, '-U', superuser, '--auth=reject', '--data-checksums', '--no-instructions'].concat(
-        ['--encoding=UTF8', '--locale=C.UTF-8'],
+      ['-D', folder.path, '-U', superuser, '--data-checksums', '--no-instructions'].concat(
+        ['--encoding=UTF8', `--locale=${platform.locale}`],
         locale,
+        auth,
       ),
-      { account, inherit: [guard, folder] },
+      { account, inherit: [guard, ...folder.inherit] },
     );
     if (status !== 0) {
       throw new StoreUnavailable(
@@ -99,8 +102,9 @@ export async function makeCluster(
     rmSync(fresh, { recursive: true, force: true });
     throw error;
   } finally {
-    closeSync(folder);
+    folder.close();
   }
+  if (process.platform === 'win32') return; // Windows cannot flush a folder
   const above = openSync(parent, 'r');
   fsyncSync(above);
   closeSync(above);

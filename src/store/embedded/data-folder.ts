@@ -46,15 +46,17 @@ export function makeFolder(folder: string): void {
 }
 
 const MADE =
-  /^(postgres|postgres\.(lock|holders|running|log|log\.1|init-[0-9a-f]{12})|postgres-[a-z0-9]+-\d[\w.-]*|keys(\.[0-9a-f]{12})?|demo-token\.json)$/;
+  /^(postgres|postgres\.(lock|holders|running|password|log|log\.1|init-[0-9a-f]{12})|postgres-[a-z0-9]+-\d[\w.-]*|keys(\.[0-9a-f]{12})?|demo-token\.json)$/;
 /** Files that no other user may read. */
-const SECRET = ['keys', 'demo-token.json', 'postgres.log', 'postgres.log.1'];
+const SECRET = ['keys', 'demo-token.json', 'postgres.password', 'postgres.log', 'postgres.log.1'];
 
 /**
  * Closes the data folder and its secret files to other users, and logs the change. A folder with foreign files stays
  * open, because other users may need these files. `mode`: the permission bits that the folder may keep.
  */
 export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700): void {
+  // Windows has no permission bits. A folder there has the access list of the folder above.
+  if (process.platform === 'win32') return;
   const folder = realpathSync(dataDir);
   const { mode: found, uid } = statSync(folder);
   if ((found & 0o777 & ~mode) !== 0) {

@@ -1,4 +1,4 @@
-import { closeSync, openSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import postgres from 'postgres';
@@ -7,25 +7,32 @@ import { admit, ourName } from './admission.ts';
 import { findBinaries } from './binaries.ts';
 import { clusterExists, makeCluster, superuser } from './cluster.ts';
 import { closeToOthers, prepareDataDir, type Told } from './data-folder.ts';
-import { type Account, accountFor, hand, ownerOf } from './identity.ts';
-import { type Lock, lock } from './locks.ts';
-import { livingPostmaster, port, reload, startOrAdopt, stopPostmaster } from './postmaster.ts';
+import { type Account, hand, ownerOf } from './identity.ts';
+import type { Lock } from './locks.ts';
+import { passwordOf } from './loopback.ts';
+import { type Platform, platformHere, type Reached } from './platform.ts';
+import { livingPostmaster, reload, type Site, socketName, startOrAdopt, stopPostmaster } from './postmaster.ts';
 import { StoreUnavailable } from './unavailable.ts';
 import { watch } from './watch.ts';
 
 export { StoreUnavailable } from './unavailable.ts';
 
-/** A PostgreSQL that the gateway runs itself. The gateway reaches it over a socket in the data folder. */
+/**
+ * A PostgreSQL that the gateway runs itself. The gateway reaches it over a socket in the data folder, or on Windows over
+ * 127.0.0.1.
+ */
 export interface EmbeddedStore {
   /**
-   * The path of the folder that holds the socket. Only this process can use the path, because a long path is replaced
-   * by a path through a file descriptor of this process.
+   * The path of the folder that holds the socket, or 127.0.0.1. Only this process can use the path, because a long path
+   * is replaced by a short path of this process.
    */
   readonly host: string;
   readonly port: number;
   readonly database: 'gateway';
   /** The role that owns the database. It is not a superuser. */
   readonly username: string;
+  /** The password of the role. Undefined for a socket, because the kernel names the user of the client. */
+  readonly password?: string;
   readonly version: string;
   readonly origin: 'embedded' | 'path';
   readonly adopted: boolean;
@@ -36,12 +43,11 @@ export interface EmbeddedStore {
 export interface EmbeddedOptions extends Told {
   readonly dataDir: string;
   readonly binaries?: 'embedded' | 'path';
+  /** Default: the platform of this process. Tests run the ways of another platform here. */
+  readonly platform?: Platform;
 }
 
 const database = 'gateway';
-
-/** The largest length of a socket's path in bytes, without the final zero. */
-const socketPathLimit = 107;
 
 /** Seconds that a process waits while another process runs initdb, or starts or stops the server. */
 const patience = 150;
@@ -51,50 +57,54 @@ const patience = 150;
  * otherwise a server is started. Any number of processes can do this at the same time. Throws StoreUnavailable.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
-  if (process.platform !== 'linux') {
-    throw new StoreUnavailable('The embedded store runs on Linux only: set DATABASE_URL to a PostgreSQL server.');
-  }
+  const platform = options.platform ?? platformHere();
   prepareDataDir(resolve(options.dataDir));
   const dataDir = realpathSync(options.dataDir);
-  return alone(dataDir, (guard) => open(dataDir, guard, options));
+  return alone(platform, dataDir, (guard) => open(platform, dataDir, guard, options));
 }
 
 async function open(
+  platform: Platform,
   dataDir: string,
   guard: Lock,
   { log, warn, binaries: want }: EmbeddedOptions,
 ): Promise<EmbeddedStore> {
   const cluster = join(dataDir, 'postgres');
-  const account = accountFor(cluster);
-  const binaries = await findBinaries({ dataDir, account, want, log });
+  const account = platform.accountFor(cluster);
+  const binaries = await findBinaries({ dataDir, account, want, oldestMajor: platform.oldestMajor, log });
   // If the PostgreSQL programs were copied to the data folder, the server's user must be able to enter the folder.
   closeToOthers(dataDir, { log, warn }, binaries.bin.startsWith(`${dataDir}/`) ? 0o711 : 0o700);
   warnOfSharedUser(cluster, account, warn);
   if (!clusterExists(cluster, binaries)) {
     log(`creating a database in ${cluster} with PostgreSQL ${binaries.version}`);
-    await makeCluster(cluster, { binaries, account, guard: guard.fd });
+    await makeCluster(cluster, { platform, binaries, account, guard: guard.fd });
   } else if (account && ownerOf(cluster) === 0) {
     hand(cluster, account, { deep: true });
   }
-  const changed = admit(cluster, { binaries, account, keep: livingPostmaster(cluster) !== undefined });
-  const { adopted } = await startOrAdopt(cluster, { binaries, account, log });
-  if (adopted && changed) reload(cluster);
-  const holder = await hold(dataDir);
-  const socket = socketFolder(cluster);
+  const site: Site = { cluster, platform, binaries, account, log };
+  const { transport } = platform;
+  const changed = admit(cluster, { transport, binaries, account, keep: livingPostmaster(site) !== undefined });
+  const { adopted, port } = await startOrAdopt(site);
+  if (adopted && changed) await reload(site);
+  const holder = await hold(platform, dataDir);
+  let reached: Reached | undefined;
   try {
-    const version = await ensureDatabase(socket.host);
+    reached = platform.reach(cluster, socketName);
+    const { host, close } = reached;
+    const password = transport === 'loopback' ? { password: passwordOf(dataDir) } : {};
+    const version = await ensureDatabase({ host, port, ...password });
     const unwatch = watch({
-      lives: () => livingPostmaster(cluster) !== undefined,
-      revive: () => alone(dataDir, async () => void (await startOrAdopt(cluster, { binaries, account, log }))),
+      lives: () => livingPostmaster(site) !== undefined,
+      revive: () => alone(platform, dataDir, async () => void (await startOrAdopt(site, port))),
       log,
     });
     const leave = async () => {
       await unwatch();
-      await alone(dataDir, async () => {
+      await alone(platform, dataDir, async () => {
         holder.release();
-        await stopUnlessHeld(dataDir, cluster, log);
+        await stopUnlessHeld(dataDir, site);
       });
-      socket.close();
+      close();
     };
     let leaving: Promise<void> | undefined;
     const stop = () => {
@@ -102,11 +112,11 @@ async function open(
       return leaving;
     };
     const { origin } = binaries;
-    return { host: socket.host, port, database, username: database, version, origin, adopted, stop };
+    return { host, port, database, username: database, ...password, version, origin, adopted, stop };
   } catch (error) {
     holder.release();
-    socket.close();
-    await stopUnlessHeld(dataDir, cluster, log);
+    reached?.close();
+    await stopUnlessHeld(dataDir, site);
     throw error;
   }
 }
@@ -126,22 +136,11 @@ function warnOfSharedUser(cluster: string, account: Account | undefined, warn: T
   );
 }
 
-/**
- * Returns a short path to the socket folder, because a socket's path must be short. A path through a file descriptor is
- * short for every folder.
- */
-function socketFolder(cluster: string): { host: string; close(): void } {
-  const path = join(cluster, `.s.PGSQL.${port}`);
-  if (Buffer.byteLength(path) <= socketPathLimit) return { host: cluster, close: () => undefined };
-  const folder = openSync(cluster, 'r');
-  return { host: `/proc/self/fd/${folder}`, close: () => closeSync(folder) };
-}
-
-async function stopUnlessHeld(dataDir: string, cluster: string, log: (message: string) => void): Promise<void> {
-  const last = await lock(join(dataDir, 'postgres.holders'), 'exclusive', 0);
+async function stopUnlessHeld(dataDir: string, site: Site): Promise<void> {
+  const last = await site.platform.lock(join(dataDir, 'postgres.holders'), 'exclusive', 0);
   if (!last) return;
   try {
-    await stopPostmaster(cluster, log);
+    await stopPostmaster(site);
   } finally {
     last.release();
   }
@@ -150,9 +149,9 @@ async function stopUnlessHeld(dataDir: string, cluster: string, log: (message: s
 /**
  * Runs an action under the lock of the data folder. So only one process at a time makes, starts or stops the server.
  */
-async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): Promise<T> {
+async function alone<T>(platform: Platform, dataDir: string, action: (guard: Lock) => Promise<T>): Promise<T> {
   const path = join(dataDir, 'postgres.lock');
-  const guard = await lock(path, 'exclusive', patience);
+  const guard = await platform.lock(path, 'exclusive', patience);
   if (!guard) {
     throw new StoreUnavailable(
       `Another gateway process has been starting or stopping the database for more than ${patience} s (it holds ` +
@@ -167,9 +166,9 @@ async function alone<T>(dataDir: string, action: (guard: Lock) => Promise<T>): P
 }
 
 /** Counts this process as a user of the server until the process ends. */
-async function hold(dataDir: string): Promise<Lock> {
+async function hold(platform: Platform, dataDir: string): Promise<Lock> {
   const path = join(dataDir, 'postgres.holders');
-  const holder = await lock(path, 'shared', patience);
+  const holder = await platform.lock(path, 'shared', patience);
   if (holder) return holder;
   throw new StoreUnavailable(`The lock ${path} is held by a program that is not the gateway: stop that program.`);
 }
@@ -178,10 +177,9 @@ async function hold(dataDir: string): Promise<Lock> {
  * Makes the role and the database if they are missing, for example after an interrupted first start. Returns the
  * version of the server.
  */
-async function ensureDatabase(host: string): Promise<string> {
+async function ensureDatabase(server: { host: string; port: number; password?: string }): Promise<string> {
   const sql = postgres({
-    host,
-    port,
+    ...server,
     database: 'postgres',
     username: superuser,
     max: 1,
@@ -193,7 +191,10 @@ async function ensureDatabase(host: string): Promise<string> {
       select current_setting('server_version') as version,
              exists (select from pg_roles where rolname = ${database}) as role,
              exists (select from pg_database where datname = ${database}) as database`;
-    if (!row?.role) await sql.unsafe(`create role ${database} login`);
+    if (!row?.role) {
+      const { password } = server;
+      await sql.unsafe(`create role ${database} login${password === undefined ? '' : ` password '${password}'`}`);
+    }
     if (!row?.database) await sql.unsafe(`create database ${database} owner ${database}`);
     return row?.version.split(' ')[0] ?? '';
   } finally {

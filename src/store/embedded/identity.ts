@@ -9,35 +9,33 @@ export interface Account {
   readonly gid: number;
 }
 
-/**
- * The user that must run PostgreSQL, or `undefined` for the current user. PostgreSQL refuses to run as root, and initdb
- * refuses a uid without an entry in /etc/passwd. So root switches to the owner of the cluster, else to `postgres`, else
- * to `nobody`.
- */
-export function accountFor(cluster: string): Account | undefined {
+/** Throws StoreUnavailable when the cluster belongs to another user. PostgreSQL runs as the current user otherwise. */
+export function refuseForeign(cluster: string): undefined {
   const owner = ownerOf(cluster);
   const us = process.geteuid?.();
-  if (us !== 0) {
-    if (owner !== undefined && owner !== us) {
-      throw new StoreUnavailable(
-        `The database in ${cluster} belongs to the user with uid ${owner}, but this process runs as uid ${us}: ` +
-          'run it as that user or as root, or choose another folder with GATEWAY_DATA_DIR.',
-      );
-    }
-    return undefined;
-  }
+  if (owner === undefined || owner === us) return undefined;
+  throw new StoreUnavailable(
+    `The database in ${cluster} belongs to the user with uid ${owner}, but this process runs as uid ${us}: ` +
+      'run it as that user or as root, or choose another folder with GATEWAY_DATA_DIR.',
+  );
+}
+
+/**
+ * The user that runs PostgreSQL for root. PostgreSQL refuses to run as root, and initdb refuses a uid without an entry
+ * in /etc/passwd. So root switches to the owner of the cluster, else to `postgres`, else to `nobody`.
+ */
+export function accountOfRoot(cluster: string): Account {
+  const owner = ownerOf(cluster);
   const accounts = passwd();
   const account =
     (owner ? accounts.find(({ uid }) => uid === owner) : undefined) ??
     accounts.find(({ name, uid }) => name === 'postgres' && uid !== 0) ??
     accounts.find(({ name, uid }) => name === 'nobody' && uid !== 0);
-  if (!account) {
-    throw new StoreUnavailable(
-      'PostgreSQL does not run as root, and /etc/passwd has no user "postgres" or "nobody" to run it: ' +
-        'start the gateway as another user, or set DATABASE_URL to a PostgreSQL server.',
-    );
-  }
-  return account;
+  if (account) return account;
+  throw new StoreUnavailable(
+    'PostgreSQL does not run as root, and /etc/passwd has no user "postgres" or "nobody" to run it: ' +
+      'start the gateway as another user, or set DATABASE_URL to a PostgreSQL server.',
+  );
 }
 
 export function hand(folder: string, account: Account, { deep = false } = {}): void {

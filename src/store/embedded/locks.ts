@@ -1,4 +1,5 @@
 import { closeSync, constants, openSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 
 import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
@@ -14,28 +15,26 @@ export interface Lock {
 
 const conflict = 75;
 
+/** Milliseconds between two tries of `lockByOpening`. */
+const interval = 50;
+
 /**
- * Locks a file with flock(2). Returns undefined when the lock is not free within `seconds`. Node has no flock, so the
- * program `flock` (util-linux) takes the lock on a file descriptor of this process. The lock belongs to the open file,
- * so the lock stays when the program ends. The call takes 5 ms (measured).
+ * Locks a file with flock(2). Node has no flock, so the program `flock` (util-linux) takes the lock on a file descriptor
+ * of this process. The lock belongs to the open file, so the lock stays when the program ends. The call takes 5 ms
+ * (measured).
  *
  * The lock also works between containers that share a folder. A process id would not work, because a process id is
  * valid only in its own container.
  */
-export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: number): Promise<Lock | undefined> {
-  const fd = openLockFile(path);
+export async function lockByProgram(
+  path: string,
+  mode: 'shared' | 'exclusive',
+  seconds: number,
+): Promise<Lock | undefined> {
+  const fd = openLockFile(path, 0);
   const wait = seconds > 0 ? ['-w', String(seconds)] : ['-n'];
   const { status, stderr } = await run('flock', [`--${mode}`, ...wait, '-E', String(conflict), '3'], { inherit: [fd] });
-  if (status === 0) {
-    let held = true;
-    return {
-      fd,
-      release() {
-        if (held) closeSync(fd);
-        held = false;
-      },
-    };
-  }
+  if (status === 0) return lockOf(fd);
   closeSync(fd);
   if (status === conflict) return undefined;
   throw new StoreUnavailable(
@@ -44,12 +43,57 @@ export async function lock(path: string, mode: 'shared' | 'exclusive', seconds: 
   );
 }
 
-function openLockFile(path: string): number {
+/**
+ * Locks a file on systems where opening a file can lock the file. `flags` are the flags of open(2) for the lock. With
+ * these flags the call never waits, so try again until the lock is free.
+ */
+export async function lockByOpening(
+  path: string,
+  flags: number,
+  seconds: number,
+  open: typeof openLockFile = openLockFile,
+): Promise<Lock | undefined> {
+  for (const deadline = Date.now() + seconds * 1000; ; await pause(interval)) {
+    try {
+      return lockOf(open(path, flags));
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+    if (Date.now() >= deadline) return undefined;
+  }
+}
+
+/** True when another process holds a lock that conflicts with the lock of `flags`. */
+export function held(path: string, flags: number): boolean {
   try {
-    // Open the file only for reading, because flock needs only read access. So a later run as another user can still
-    // lock a file of root.
-    return openSync(path, constants.O_RDONLY | constants.O_CREAT, 0o644);
+    closeSync(openLockFile(path, flags));
+    return false;
   } catch (error) {
+    return isConflict(error);
+  }
+}
+
+function lockOf(fd: number): Lock {
+  let held = true;
+  return {
+    fd,
+    release() {
+      if (held) closeSync(fd);
+      held = false;
+    },
+  };
+}
+
+/** macOS answers EAGAIN for a locked file, and Windows answers EBUSY. */
+const isConflict = (error: unknown): boolean => ['EAGAIN', 'EBUSY'].includes(errorCode(error) ?? '');
+
+function openLockFile(path: string, flags: number): number {
+  try {
+    // Open the file only for reading, because a lock needs only read access. So a later run as another user can still
+    // lock a file of root.
+    return openSync(path, constants.O_RDONLY | constants.O_CREAT | flags, 0o644);
+  } catch (error) {
+    if (isConflict(error)) throw error;
     throw new StoreUnavailable(
       `The file ${path} cannot be opened (${errorCode(error) ?? 'unknown error'}): give this user write permission on ` +
         'its folder, choose another folder with GATEWAY_DATA_DIR, or set DATABASE_URL.',

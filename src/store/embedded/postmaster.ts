@@ -1,17 +1,36 @@
 import { spawn } from 'node:child_process';
-import { closeSync, openSync, readFileSync, readlinkSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 
 import type { Binaries } from './binaries.ts';
-import { inheritedFolder } from './cluster.ts';
-import { type Account, ownerOf } from './identity.ts';
-import { type Lock, lock } from './locks.ts';
+import type { Account } from './identity.ts';
+import type { Lock } from './locks.ts';
+import { control, freePort, loopback, starting } from './loopback.ts';
+import { markOf, type Platform } from './platform.ts';
 import { anywhere, programEnvironment } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/** The port is only part of the socket's name. The server listens on no network. */
-export const port = 5432;
+/** The port of a server with a socket is only part of the socket's name. This server listens on no network. */
+const socketPort = 5432;
+
+/** The name of the socket in the folder of the cluster. */
+export const socketName = `.s.PGSQL.${socketPort}`;
+
+/** The cluster and what runs it. */
+export interface Site {
+  readonly cluster: string;
+  readonly platform: Platform;
+  readonly binaries: Binaries;
+  readonly account: Account | undefined;
+  readonly log: (message: string) => void;
+}
+
+/** A server that accepts connections. `adopted`: true when the server ran already. */
+export interface Started {
+  readonly adopted: boolean;
+  readonly port: number;
+}
 
 /**
  * Three limits in seconds. A start may take long, because PostgreSQL replays its write-ahead log after a crash.
@@ -21,15 +40,25 @@ const startLimit = 120;
 const leftoverLimit = 10;
 const stopLimit = 10;
 
-const settings = {
+/** The settings of a server with a socket. `folder`: the data folder as PostgreSQL names it. */
+const onSocket = (folder: string): Record<string, string> => ({
   listen_addresses: '',
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
-  port: String(port),
+  port: String(socketPort),
   // Settings that name the two files which say who may connect (admission.ts). These settings override the file names
   // in postgresql.conf.
-  hba_file: `${inheritedFolder}/pg_hba.conf`,
-  ident_file: `${inheritedFolder}/pg_ident.conf`,
+  hba_file: `${folder}/pg_hba.conf`,
+  ident_file: `${folder}/pg_ident.conf`,
+});
+
+const onLoopback = (port: number): Record<string, string> => ({
+  listen_addresses: loopback,
+  unix_socket_directories: '',
+  port: String(port),
+});
+
+const settings = {
   cluster_name: 'gateway',
   max_connections: '100',
   shared_buffers: '128MB',
@@ -51,23 +80,25 @@ const settings = {
 /**
  * Uses the running server of this cluster, or starts a new one. Returns when the server accepts connections. The caller
  * must hold the lock of the data folder. Every PostgreSQL process inherits a kernel lock (`postgres.running`), which
- * shows whether any of these processes still runs.
+ * shows whether any of these processes still runs. Windows has no such lock, and PostgreSQL itself looks for processes.
+ *
+ * `port`: the TCP port on which the server listened before. Clients of this process know only that port.
  */
-export async function startOrAdopt(
-  cluster: string,
-  { binaries, account, log }: { binaries: Binaries; account: Account | undefined; log: (message: string) => void },
-): Promise<{ adopted: boolean }> {
+export async function startOrAdopt(site: Site, port?: number): Promise<Started> {
+  const { cluster, platform } = site;
   const deadline = Date.now() + leftoverLimit * 1000;
   for (;;) {
-    const running = livingPostmaster(cluster);
-    if (running !== undefined) {
-      if (await ready(cluster, running, () => alive(running, cluster))) return { adopted: true };
+    const running = livingPostmaster(site);
+    if (running !== undefined && (await answers(site))) {
+      if (await ready(cluster, running, () => platform.lives(running, cluster)))
+        return { adopted: true, port: pidFile(cluster)?.port ?? socketPort };
       continue;
     }
-    const mark = await lock(join(dirname(cluster), 'postgres.running'), 'exclusive', 0);
+    const mark = await platform.lock(markOf(cluster), 'exclusive', 0);
     if (mark) {
       try {
-        if (await start(cluster, { binaries, account, mark, log })) return { adopted: false };
+        const started = await (platform.transport === 'socket' ? start(site, mark) : startControlled(site, port));
+        if (started !== undefined) return { adopted: false, port: started };
       } finally {
         mark.release();
       }
@@ -82,50 +113,62 @@ export async function startOrAdopt(
   }
 }
 
+/** True when the process of postmaster.pid is a PostgreSQL. Without signals, only pg_ctl can ask the process. */
+const answers = async (site: Site): Promise<boolean> =>
+  site.platform.transport === 'socket' || control(site.cluster, site, 'status');
+
 /**
  * Stops the server. After SIGINT, the server closes its connections and writes a checkpoint. If the server still runs
- * ten seconds later, the server gets SIGQUIT.
+ * ten seconds later, the server gets SIGQUIT. Without signals, pg_ctl says the same to the server.
  */
-export async function stopPostmaster(cluster: string, log: (message: string) => void): Promise<void> {
-  const pid = livingPostmaster(cluster);
+export async function stopPostmaster(site: Site): Promise<void> {
+  const pid = livingPostmaster(site);
   if (pid === undefined) return;
-  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
-    send(pid, signal);
+  for (const [signal, mode] of [
+    ['SIGINT', 'fast'],
+    ['SIGQUIT', 'immediate'],
+  ] as const) {
+    if (site.platform.transport === 'socket') send(pid, signal);
+    else await control(site.cluster, site, 'stop', '-W', '-m', mode);
     for (const deadline = Date.now() + stopLimit * 1000; Date.now() < deadline; await pause(10)) {
-      if (!alive(pid, cluster)) return;
+      if (!site.platform.lives(pid, site.cluster)) return;
     }
-    log(`PostgreSQL (process ${pid}) did not stop within ${stopLimit} s of ${signal}`);
+    site.log(`PostgreSQL (process ${pid}) did not stop within ${stopLimit} s of ${signal}`);
   }
 }
 
 /** Makes the running server reload the two files that say who may connect. The change applies to new connections. */
-export function reload(cluster: string): void {
-  const pid = livingPostmaster(cluster);
-  if (pid !== undefined) send(pid, 'SIGHUP');
+export async function reload(site: Site): Promise<void> {
+  const pid = livingPostmaster(site);
+  if (pid === undefined) return;
+  if (site.platform.transport === 'socket') send(pid, 'SIGHUP');
+  else await control(site.cluster, site, 'reload');
 }
 
-/** Starts a server. Returns false when processes of an earlier server still run. Those processes end by themselves. */
-async function start(
-  cluster: string,
-  options: { binaries: Binaries; account: Account | undefined; mark: Lock; log: (message: string) => void },
-): Promise<boolean> {
-  const { binaries, account, mark, log } = options;
+/**
+ * Starts a server and returns its port. Returns undefined when processes of an earlier server still run. Those processes
+ * end by themselves.
+ */
+async function start({ cluster, platform, binaries, account, log }: Site, mark: Lock): Promise<number | undefined> {
   sweep(cluster);
   const logPath = join(dirname(cluster), 'postgres.log');
   const begin = rotate(logPath);
   const output = openSync(logPath, 'a', 0o600);
-  const folder = openSync(cluster, 'r');
-  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const child = spawn(join(binaries.bin, 'postgres'), ['-D', inheritedFolder, ...args], {
+  const folder = platform.open(cluster);
+  const args = Object.entries({ ...onSocket(folder.path), ...settings }).flatMap(([name, value]) => [
+    '-c',
+    `${name}=${value}`,
+  ]);
+  const child = spawn(join(binaries.bin, 'postgres'), ['-D', folder.path, ...args], {
     cwd: anywhere,
     env: programEnvironment(),
     // PostgreSQL gets its own process group, so that Ctrl-C in the gateway's terminal does not reach PostgreSQL. The
     // gateway stops PostgreSQL itself at the end of its own shutdown.
     detached: true,
-    stdio: ['ignore', output, output, mark.fd, folder],
+    stdio: ['ignore', output, output, mark.fd, ...folder.inherit],
     ...(account && { uid: account.uid, gid: account.gid }),
   });
-  closeSync(folder);
+  folder.close();
   closeSync(output);
   child.unref();
   let ended: string | undefined;
@@ -136,16 +179,46 @@ async function start(
     ended = `ended with ${signal ?? status}`;
   });
   const { pid } = child;
-  if (pid !== undefined && (await ready(cluster, pid, () => ended === undefined, log))) return true;
+  if (pid !== undefined && (await ready(cluster, pid, () => ended === undefined, log))) return socketPort;
   if (pid === undefined) await pause(0);
+  return failed(logPath, begin, { ended });
+}
+
+/** Starts a server with pg_ctl. The server listens on `port`, or else on a free port. */
+async function startControlled(site: Site, port: number | undefined): Promise<number | undefined> {
+  const { cluster, log } = site;
+  const logPath = join(dirname(cluster), 'postgres.log');
+  const begin = rotate(logPath);
+  // pg_ctl would make the log readable for other users.
+  closeSync(openSync(logPath, 'a', 0o600));
+  const told = setTimeout(log, 3000, SLOW);
+  const listening = port ?? (await freePort());
+  const args = starting(cluster, startLimit, { ...onLoopback(listening), ...settings });
+  const started = await control(cluster, site, ...args);
+  clearTimeout(told);
+  return started ? listening : failed(logPath, begin, { anyPort: port === undefined });
+}
+
+/**
+ * Throws the reason that the log gives since `begin`. Returns undefined when a new try can succeed. `anyPort`: true when
+ * the next try takes another free port.
+ */
+function failed(
+  logPath: string,
+  begin: number,
+  { ended, anyPort = false }: { ended?: string | undefined; anyPort?: boolean },
+): undefined {
   const said = readFileSync(logPath).subarray(begin).toString();
-  if (/pre-existing shared memory block|lock file ".*" already exists/.test(said)) return false;
+  if (/pre-existing shared memory block|lock file ".*" already exists/.test(said)) return undefined;
+  if (anyPort && said.includes('could not bind')) return undefined;
   const fatal = said.split('\n').findLast((line) => /FATAL|PANIC|error|could not/i.test(line));
   throw new StoreUnavailable(
     `PostgreSQL did not start (${fatal?.replace(/^.*?(FATAL|PANIC):\s*/, '') ?? ended ?? 'no reason given'}): see ` +
       `${logPath}, fix the cause, or set DATABASE_URL to another PostgreSQL server.`,
   );
 }
+
+const SLOW = 'PostgreSQL is starting; after a crash it replays its write-ahead log first';
 
 /** Waits until the file postmaster.pid says "ready". Returns false if `lives` returns false before that. */
 async function ready(
@@ -168,31 +241,16 @@ async function ready(
     }
     if (waited > 3000 && !told) {
       told = true;
-      log('PostgreSQL is starting; after a crash it replays its write-ahead log first');
+      log(SLOW);
     }
     await pause(10);
   }
   return false;
 }
 
-export function livingPostmaster(cluster: string): number | undefined {
+export function livingPostmaster({ cluster, platform }: Pick<Site, 'cluster' | 'platform'>): number | undefined {
   const pid = pidFile(cluster)?.pid;
-  return pid !== undefined && alive(pid, cluster) ? pid : undefined;
-}
-
-/**
- * True when the process is a PostgreSQL of this cluster. The process id may have been reused. So the working folder of
- * the process must be the folder of the cluster. In a container, root cannot always read the working folder of another
- * user's process. In this case, only the program's name and the owner decide.
- */
-function alive(pid: number, cluster: string): boolean {
-  try {
-    const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    if (!/postgres|postmaster/.test(program) || ownerOf(`/proc/${pid}`) !== ownerOf(cluster)) return false;
-    return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cluster);
-  } catch (error) {
-    return errorCode(error) === 'EACCES';
-  }
+  return pid !== undefined && platform.lives(pid, cluster) ? pid : undefined;
 }
 
 /**
@@ -200,14 +258,14 @@ function alive(pid: number, cluster: string): boolean {
  * that program for a running server. The caller holds the kernel lock, so no process of the cluster is alive.
  */
 function sweep(cluster: string): void {
-  for (const name of ['postmaster.pid', `.s.PGSQL.${port}.lock`]) rmSync(join(cluster, name), { force: true });
+  for (const name of ['postmaster.pid', `${socketName}.lock`]) rmSync(join(cluster, name), { force: true });
 }
 
-function pidFile(cluster: string): { pid: number; state: string | undefined } | undefined {
+function pidFile(cluster: string): { pid: number; port: number; state: string | undefined } | undefined {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
     const pid = Number(lines[0]);
-    return Number.isInteger(pid) && pid > 0 ? { pid, state: lines[7]?.trim() } : undefined;
+    return Number.isInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]), state: lines[7]?.trim() } : undefined;
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;

@@ -6,11 +6,13 @@ import type { Account } from './identity.ts';
 export const anywhere = '/';
 
 /**
- * The environment of the programs has only variables of the loader and of libfaketime. PG* variables would redirect
+ * The environment of the programs has only variables of the loader, of Windows and of libfaketime. PG* variables would redirect
  * PostgreSQL, and secrets must not reach the programs. Messages are in English, because the gateway reads some of them.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => /^(PATH|LD_|FAKETIME|DONT_FAKE|NO_FAKE)/.test(name));
+  const kept = Object.entries(process.env).filter(([name]) =>
+    /^(PATH|LD_|FAKETIME|DONT_FAKE|NO_FAKE|SYSTEMROOT|COMSPEC|TEMP|TMP)/i.test(name),
+  );
   return { ...Object.fromEntries(kept), LC_ALL: 'C', TZ: 'UTC' };
 }
 
@@ -23,12 +25,17 @@ export interface Outcome {
 
 /**
  * Runs a program and waits until the program ends. If `account` is given, the program runs as this user. In the
- * program, the file descriptors of `inherit` have the numbers 3, 4 and so on.
+ * program, the file descriptors of `inherit` have the numbers 3, 4 and so on. `silent`: the output is dropped. Use it for
+ * a program that leaves another program running, because on Windows that program keeps the pipe of the output open.
  */
 export function run(
   program: string,
   args: readonly string[],
-  { account, inherit = [] }: { account?: Account | undefined; inherit?: readonly number[] } = {},
+  {
+    account,
+    inherit = [],
+    silent = false,
+  }: { account?: Account | undefined; inherit?: readonly number[]; silent?: boolean } = {},
 ): Promise<Outcome> {
   return new Promise((resolve) => {
     let stdout = '';
@@ -38,7 +45,8 @@ export function run(
       const child = spawn(program, args, {
         cwd: anywhere,
         env: programEnvironment(),
-        stdio: ['ignore', 'pipe', 'pipe', ...inherit],
+        stdio: ['ignore', silent ? 'ignore' : 'pipe', silent ? 'ignore' : 'pipe', ...inherit],
+        windowsHide: true,
         ...(account && { uid: account.uid, gid: account.gid }),
       });
       child.stdout?.on('data', (chunk: Buffer) => {

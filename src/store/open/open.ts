@@ -84,9 +84,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     name = 'gateway',
   } = options;
   const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log, warn }) : undefined;
-  const target: ConnectOptions['target'] = embedded
-    ? { host: embedded.host, port: embedded.port, database: embedded.database, username: embedded.username }
-    : (databaseUrl ?? '');
+  const target: ConnectOptions['target'] = embedded ? addressOf(embedded) : (databaseUrl ?? '');
   const pools: Pool[] = [];
   const watch = (opened: Database, pooled: string, connections: number, onStatement?: OnStatement): Database => {
     const { db, pool } = watched(opened, { name: pooled, connections, onStatement });
@@ -152,6 +150,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     if (server !== slow) await server.close();
   }
 }
+
+const addressOf = ({ host, port, database, username, password }: EmbeddedStore): ConnectOptions['target'] => ({
+  host,
+  port,
+  database,
+  username,
+  ...(password !== undefined && { password }),
+});
 
 const single = (target: string, name: string): Database =>
   openDatabase({ target, connections: 1, statementTimeout: SLOW_TIMEOUT, name: `${name}-direct` });

@@ -111,6 +111,11 @@ export async function receiveConsent(visit: Visit): Promise<void> {
   await guarded(visit, context, async () => {
     await check(context);
     const choice = context.the('choice');
+    if (context.the('pressed') === 'tick') {
+      visit.record.does = undefined;
+      showConsent(visit, context);
+      return;
+    }
     const nothing = choice.scopes.length === 0 ? 'scope' : choice.sites.length === 0 ? 'website' : undefined;
     if (nothing !== undefined) {
       visit.record.does = undefined;

@@ -367,6 +367,51 @@ describe('CP-03: what is ticked is what is given', () => {
     expect((await callback()).has('code')).toBe(true);
   });
 
+  it('a button ticks and unticks a whole group or all websites, decides nothing and ticks nothing else', async () => {
+    const wide = await newClient(gateway, { websites: ['web_1_1', 'web_1_2'] });
+    query = formOf(request(wide, proof, { scope: 'website_read config_read live_read conversation_read' }));
+    await signIn();
+    const ticked = async (): Promise<(string | null)[]> =>
+      Promise.all((await page.locator(':checked').all()).map((box) => box.getAttribute('value')));
+    const hit = async (name: string): Promise<void> => {
+      const button = page.getByRole('button', { name, exact: true });
+      await Promise.all([page.waitForResponse(isConsent), button.click()]);
+    };
+    await page.check('[name=renewal]');
+    await hit('Tick all 3 in Service and settings');
+    expect(await ticked()).toEqual(['website_read', 'config_read', 'live_read', 'yes']);
+    expect(new URL(page.url()).hash).toBe('#group-0');
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await page.uncheck('[value=live_read]');
+    await hit('Tick all 2 in Websites');
+    expect(await ticked()).toEqual(['website_read', 'config_read', 'web_1_1', 'web_1_2', 'yes']);
+    // A part with one box has no button. Of two buttons, only the button that has an effect is seen.
+    expect(await page.getByRole('button', { name: /in Conversations/ }).count()).toBe(0);
+    const seen = page.locator('.all button').filter({ visible: true });
+    expect(await seen.allInnerTexts()).toEqual(['Tick all 3', 'Untick all 2']);
+    await hit('Untick all 2 in Websites');
+    expect(await ticked()).toEqual(['website_read', 'config_read', 'yes']);
+    expect([await consents(), told]).toEqual([[], []]);
+    await page.check('[value=web_1_2]');
+    expect(await press('Approve')).toBe(303);
+    expect((await callback()).has('code')).toBe(true);
+    expect(await consents()).toMatchObject([{ scopes: ['website_read', 'config_read'], renewable: true }]);
+  });
+
+  it('a link cannot tick, and a button that is not on the page is refused', async () => {
+    const { cookie, csrf } = await shown();
+    for (const decision of ['tick-', 'tick-everything', 'untick-group-10', 'tick-group-0 ', 'approve-websites']) {
+      expect((await submit(cookie, { csrf, decision })).status, decision).toBe(400);
+    }
+    expect((await submit(cookie, { csrf: '', decision: 'tick-websites' })).status).toBe(400);
+    // A group that nobody asked for adds nothing.
+    const none = await submit(cookie, { csrf, decision: 'tick-group-2' });
+    expect([none.status, none.text.match(/ checked>/g)?.length]).toEqual([200, 2]);
+    const link = `/oauth/authorize?${query}&decision=tick-websites&website_id=web_1_1`;
+    expect((await gateway.ask(link, { unchecked: true, headers: { cookie } })).text).not.toContain('checked');
+    expect(await consents()).toEqual([]);
+  });
+
   it('denying gives nothing and tells the app', async () => {
     await signIn();
     await tick();
@@ -531,7 +576,10 @@ describe('CP-06: from sign-in to approval', () => {
     const boxes = 2 + websites;
     // The Tab key first reaches the sign-out button and four links, and then the boxes. The last box allows renewal.
     for (let at = 0; at < 5; at++) await page.keyboard.press('Tab');
-    for (let at = 0; at <= boxes; at++) for (const key of ['Tab', 'Space']) await page.keyboard.press(key);
+    for (let at = 0; at <= boxes; at++) {
+      // The button that ticks all websites stands before their boxes.
+      for (const key of at === 2 ? ['Tab', 'Tab', 'Space'] : ['Tab', 'Space']) await page.keyboard.press(key);
+    }
     // While a checkbox has the focus, the Enter key does not submit the form.
     for (const key of ['Enter', 'Tab']) await page.keyboard.press(key);
     expect(await page.locator('[type=checkbox]:not(:checked)').count()).toBe(0);

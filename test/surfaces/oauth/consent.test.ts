@@ -187,7 +187,9 @@ const pagesWith = (text: (member: string) => string): string[] => [
   errorPage({ title: text('title'), sentence: text('sentence'), requestId: text('request') }),
 ];
 const withoutActions = (page: string): string =>
-  page.replaceAll(/ (?:action|href|value|id|for|aria-[a-z]+)="[^"]*"/g, '').replaceAll(/<code>.*?<\/code>/gs, '');
+  page
+    .replaceAll(/ (?:(?:form)?action|href|value|id|for|aria-[a-z]+)="[^"]*"/g, '')
+    .replaceAll(/<code>.*?<\/code>/gs, '');
 
 describe('what the pages say', () => {
   it('every scope stands in one group and has a title and a sentence of its own', () => {
@@ -509,6 +511,57 @@ describe('CP-06: in Chromium', () => {
   });
 });
 
+describe('the decision', () => {
+  const WINDOWS = [PHONE, DESKTOP, { width: 320, height: 500 }];
+
+  it.each(WINDOWS)('stays in sight at $width × $height, without a script', async (view) => {
+    const context = await browser.newContext({ viewport: view, javaScriptEnabled: false });
+    const page = await context.newPage();
+    for (const part of ['', '#group-2', '#websites', '#website-web_1_50', '#decision']) {
+      await page.goto(`${origin}/consent-largest${part}`);
+      for (const name of ['Approve', 'Deny']) {
+        const {
+          x = -1,
+          y = -1,
+          width = 0,
+          height = 0,
+        } = (await page.getByRole('button', { name, exact: true }).boundingBox()) ?? {};
+        expect([x >= 0, y >= 0, x + width <= view.width, y + height <= view.height], `${name} at ${part}`).toEqual(
+          Array(4).fill(true),
+        );
+      }
+      // The bar takes at most a quarter of the window.
+      const { height = 0 } = (await page.locator('.decide').boundingBox()) ?? {};
+      expect(height).toBeLessThan(view.height / 4);
+    }
+    await context.close();
+  });
+
+  it('never covers the control that has the focus', async () => {
+    await visit(PHONE, '/consent-largest', async ({ page }) => {
+      let looked = 0;
+      for (let i = 0; i < 90; i++) {
+        await page.keyboard.press('Tab');
+        const hidden = await page.evaluate<string>(`(() => { const at = document.activeElement;
+          if (at.closest('.decide') || at === document.body) return '';
+          return at.getBoundingClientRect().bottom <= document.querySelector('.decide').getBoundingClientRect().top
+            ? 'seen' : at.id || at.value; })()`);
+        if (hidden === '') break;
+        expect(hidden).toBe('seen');
+        looked += 1;
+      }
+      expect(looked).toBeGreaterThan(70);
+    });
+  });
+
+  it('is no bar on a low window', async () => {
+    await visit({ width: 800, height: 320 }, '/consent-largest', async ({ page }) => {
+      const approve = page.getByRole('button', { name: 'Approve', exact: true });
+      expect(((await approve.boundingBox())?.y ?? 0) > 320).toBe(true);
+    });
+  });
+});
+
 describe('CP-06: keyboard only', () => {
   const active = (page: Page): Promise<string> =>
     page.evaluate<string>(`(() => { const at = document.activeElement;
@@ -532,6 +585,7 @@ describe('CP-06: keyboard only', () => {
         ...['website_read', 'conversation_read', 'contact_read_pii', 'message_content_read', 'conversation_update'].map(
           (scope) => `scope-${scope}`,
         ),
+        'tick-websites',
         'website-web_1_1',
         'website-web_1_2',
         'website-web_1_3',
@@ -569,8 +623,10 @@ describe('CP-06: keyboard only', () => {
       await page.keyboard.press('Tab');
       expect(await active(page)).toBe('Go to the websites');
       await page.keyboard.press('Enter');
-      await page.keyboard.press('Tab');
-      expect(await active(page)).toBe('website-web_1_1');
+      for (const at of ['tick-websites', 'website-web_1_1']) {
+        await page.keyboard.press('Tab');
+        expect(await active(page)).toBe(at);
+      }
       expect(await page.locator(':checked').count()).toBe(3);
     });
   });

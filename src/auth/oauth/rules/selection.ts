@@ -1,3 +1,4 @@
+import { GROUPS } from '../../../core/scope-texts.ts';
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
@@ -6,6 +7,13 @@ import { single } from '../parameters.ts';
 export class PageOutdated extends Error {
   override readonly name = 'PageOutdated';
 }
+
+/** The buttons that tick or untick a whole group of scopes, or all websites. The page works without a script. */
+const TICK = /^(tick|untick)-(?:group-([0-9])|websites)$/;
+
+/** The list with all items of `group`, or without these items. The order is the order of `all`. */
+const ticked = <T>(all: readonly T[], chosen: readonly T[], group: readonly T[], button: string): T[] =>
+  all.filter((one) => (group.includes(one) ? button === 'tick' : chosen.includes(one)));
 
 /**
  * Requires that the person ticked only scopes and websites that the consent page offered (CP-03). The page offers the
@@ -16,11 +24,12 @@ export const selection: Rule = (context) => {
   const { form } = context.request;
   const decision = form && single(form, 'decision');
   const renewal = form?.get('renewal') ?? [];
+  const [tick, button = '', number] = TICK.exec(decision ?? '') ?? [];
   const known = ['csrf', 'decision', 'renewal', 'scope', 'website_id'];
   const wrong =
     !form ||
     [...form.keys()].some((name) => !known.includes(name)) ||
-    (decision !== 'approve' && decision !== 'deny') ||
+    (decision !== 'approve' && decision !== 'deny' && tick === undefined) ||
     renewal.length > 1 ||
     (renewal.length === 1 && renewal[0] !== 'yes');
   if (wrong) throw new OAuthError('invalid_request', { about: 'form' });
@@ -31,9 +40,19 @@ export const selection: Rule = (context) => {
   const asked = form.get('scope') ?? [];
   const named = form.get('website_id') ?? [];
   const scopes = context.the('scopes').filter((scope) => asked.includes(scope));
-  const websites = context.the('client').websites.filter(({ id }) => named.includes(id));
+  const offered = context.the('client').websites;
+  const websites = offered.filter(({ id }) => named.includes(id));
   if (scopes.length !== asked.length || websites.length !== named.length) {
     throw new OAuthError('invalid_request', { about: 'form' });
   }
-  context.learn('choice', { scopes, sites: websites.map(({ site }) => site), renewable: renewal.length === 1 });
+  const group = number === undefined ? [] : (GROUPS[Number(number)]?.scopes ?? []);
+  const sites = number === undefined ? offered : [];
+  const scopesNow = tick === undefined ? scopes : ticked(context.the('scopes'), scopes, group, button);
+  const websitesNow = tick === undefined ? websites : ticked(offered, websites, sites, button);
+  context.learn('pressed', tick === undefined ? 'approve' : 'tick');
+  context.learn('choice', {
+    scopes: scopesNow,
+    sites: websitesNow.map(({ site }) => site),
+    renewable: renewal.length === 1,
+  });
 };

@@ -40,25 +40,30 @@ const INTERFACES: Readonly<Record<ConsentView['resource'], string>> = {
 };
 
 export function consentPage(view: ConsentView): string {
-  const groups = GROUPS.map((group) => ({ ...group, scopes: group.scopes.filter((one) => view.scopes.includes(one)) }));
+  const groups = GROUPS.map((group, number) => ({
+    ...group,
+    id: `group-${number}`,
+    scopes: group.scopes.filter((one) => view.scopes.includes(one)),
+  }));
   const body = html`
 <h1>Approve access for ${named(view.app)}?</h1>
 ${problem(view)}
 ${facts(view)}
 ${jumps(view)}
-<form class="consent" method="post" action="${view.action}" autocomplete="off">
+<form class="consent" id="consent" method="post" action="${view.action}" autocomplete="off">
   ${NO_DEFAULT}
   <input type="hidden" name="csrf" value="${view.csrf}">
   <section id="permissions" aria-labelledby="permissions-title">
     <h2 id="permissions-title">Permissions</h2>
     <p>${view.chosen ? '' : 'Nothing was ticked for you. '}Tick only what you want the app to have. The app gets nothing else.</p>
     ${view.restricted ? RESTRICTED : undefined}
-    ${groups.filter(({ scopes }) => scopes.length > 0).map((group, i) => groupSet(group, i, view))}
+    ${groups.filter(({ scopes }) => scopes.length > 0).map((group) => groupSet(group, view))}
   </section>
   ${websites(view)}
   ${duration(view)}
   ${decision(view)}
-</form>`;
+</form>
+${BAR}`;
   return shell({
     title: view.problem === undefined ? 'Approve access' : 'Problem: Approve access',
     kind: 'wide',
@@ -113,13 +118,27 @@ const jumps = ({ scopes, websites: sites }: ConsentView): Html => html`
   </ul>
 </nav>`;
 
-const groupSet = ({ title, sentence, scopes }: ScopeGroup, i: number, view: ConsentView): Html => html`
-<fieldset aria-describedby="group-${i}">
+const groupSet = ({ id, title, sentence, scopes }: ScopeGroup & { id: string }, view: ConsentView): Html => html`
+<fieldset id="${id}" aria-describedby="about-${id}">
   <legend>${title}</legend>
-  <p class="small" id="group-${i}">${sentence}</p>
+  <p class="small" id="about-${id}">${sentence}</p>
+  ${tickAll(id, scopes.length, title, view)}
   <div class="cards">${scopes.map((scope) => scopeCard(scope, view))}
   </div>
 </fieldset>`;
+
+/**
+ * Two buttons that tick or untick all boxes of a part. The stylesheet shows the button that has an effect. The gateway
+ * answers with the same page and other ticks, because the page has no script. The address never carries ticks, so no
+ * link leads to a page with ticks.
+ */
+function tickAll(part: string, count: number, title: string, { action }: ConsentView): Html | undefined {
+  if (count < 2) return undefined;
+  const button = (does: 'tick' | 'untick', text: string): Html => html`
+    <button class="plain ${does}" type="submit" name="decision" value="${does}-${part}" formaction="${action}#${part}" aria-label="${text} in ${title}">${text}</button>`;
+  return html`<p class="all">${button('tick', `Tick all ${count}`)}${button('untick', `Untick all ${count}`)}
+  </p>`;
+}
 
 function scopeCard(scope: Scope, view: ConsentView): Html {
   const text = SCOPE_TEXTS[scope];
@@ -167,7 +186,9 @@ const listed = (words: readonly string[]): string =>
 
 const checked = (yes: boolean | undefined): Html | undefined => (yes === true ? html` checked` : undefined);
 
-const websites = ({ websites: all, chosen }: ConsentView): Html => html`
+const websites = (view: ConsentView): Html => {
+  const { websites: all, chosen } = view;
+  return html`
 <fieldset class="part" id="websites" aria-describedby="websites-about">
   <legend>Websites</legend>
   <p id="websites-about">${
@@ -175,6 +196,7 @@ const websites = ({ websites: all, chosen }: ConsentView): Html => html`
       ? 'The app’s credential has no website, so there is nothing to approve.'
       : 'The permissions hold only for the websites that you tick. New websites are never added automatically.'
   }</p>
+  ${tickAll('websites', all.length, 'Websites', view)}
   <div class="sites">${all.map(
     ({ id, name, timeZone }) => html`
     <div class="card">
@@ -187,6 +209,7 @@ const websites = ({ websites: all, chosen }: ConsentView): Html => html`
   )}
   </div>
 </fieldset>`;
+};
 
 const duration = ({ minutes, hours, chosen }: ConsentView): Html => html`
 <fieldset class="part" id="duration">
@@ -204,7 +227,6 @@ const duration = ({ minutes, hours, chosen }: ConsentView): Html => html`
 const decision = (view: ConsentView): Html => html`
 <section class="part" id="decision" aria-labelledby="decision-title">
   <h2 id="decision-title">Decision</h2>
-  <p class="chosen"></p>
   <ul>
     <li>After either choice you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
     <li>The access ends after ${view.minutes} minutes, or after ${view.hours} hours if you let the app renew it.</li>
@@ -212,8 +234,13 @@ const decision = (view: ConsentView): Html => html`
     <code>gateway consent revoke</code>, and the app can give the access back. The access also ends when the app’s
     credential ends, and when you stop being an owner or admin.</li>
   </ul>
-  <p class="buttons">
-    <button class="main" type="submit" name="decision" value="approve">Approve</button>
-    <button type="submit" name="decision" value="deny">Deny</button>
-  </p>
 </section>`;
+
+/** The bar stands outside the form, because a bar inside the form would be out of sight above the form. */
+const BAR = html`<div class="decide" role="group" aria-label="Your decision">
+  <p class="chosen"></p>
+  <p class="buttons">
+    <button class="main" type="submit" form="consent" name="decision" value="approve">Approve</button>
+    <button type="submit" form="consent" name="decision" value="deny">Deny</button>
+  </p>
+</div>`;

@@ -1,0 +1,158 @@
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+import { type Account, accountOfRoot, ownerOf, refuseForeign } from './identity.ts';
+import { held, type Lock, lockByOpening, lockByProgram } from './locks.ts';
+import { errorCode, StoreUnavailable } from './unavailable.ts';
+
+/** How PostgreSQL processes name the data folder, and the file descriptors that they inherit for this name. */
+export interface Opened {
+  readonly path: string;
+  readonly inherit: readonly number[];
+  close(): void;
+}
+
+/** How this process reaches the socket of the cluster. */
+export interface Reached {
+  readonly host: string;
+  close(): void;
+}
+
+/** Everything in which the operating systems of the embedded store differ. */
+export interface Platform {
+  /**
+   * How the gateway reaches PostgreSQL and controls PostgreSQL. `socket`: over a Unix socket, where the kernel names the
+   * user of the client, and with signals. `loopback`: over 127.0.0.1 with a password, and with the program pg_ctl.
+   */
+  readonly transport: 'socket' | 'loopback';
+  /** The oldest major version that runs here. Before version 17, PostgreSQL needs the locale C.UTF-8 of the C library. */
+  readonly oldestMajor: number;
+  /** The locale of the C library for a new cluster. Since version 17, PostgreSQL sorts and folds case without it. */
+  readonly locale: string;
+  /** The user that must run PostgreSQL, or `undefined` for the current user. Throws StoreUnavailable. */
+  accountFor(cluster: string): Account | undefined;
+  open(folder: string): Opened;
+  reach(cluster: string, socket: string): Reached;
+  /** Takes a kernel lock on a file. Returns undefined when the lock is not free within `seconds`. */
+  lock(path: string, mode: 'shared' | 'exclusive', seconds: number): Promise<Lock | undefined>;
+  /** True when the process is a PostgreSQL of this cluster. The process id may have been reused. */
+  lives(pid: number, cluster: string): boolean;
+}
+
+/** The path of the data folder inside every PostgreSQL process, where file descriptor 4 is the open data folder. */
+const fourth = '/proc/self/fd/4';
+
+export const linux: Platform = {
+  transport: 'socket',
+  oldestMajor: 15,
+  locale: 'C.UTF-8',
+  accountFor: (cluster) => (process.geteuid?.() === 0 ? accountOfRoot(cluster) : refuseForeign(cluster)),
+  // PostgreSQL needs no right to enter the parents of the data folder, because it inherits the open folder.
+  open(folder) {
+    const fd = openSync(folder, 'r');
+    return { path: fourth, inherit: [fd], close: () => closeSync(fd) };
+  },
+  // A path through a file descriptor is short for every folder. The limit is 107 bytes without the final zero.
+  reach(cluster, socket) {
+    if (Buffer.byteLength(join(cluster, socket)) <= 107) return { host: cluster, close: () => undefined };
+    const fd = openSync(cluster, 'r');
+    return { host: `/proc/self/fd/${fd}`, close: () => closeSync(fd) };
+  },
+  lock: lockByProgram,
+  // The working folder of the process must be the folder of the cluster. In a container, root cannot always read the
+  // working folder of another user's process. In this case, only the program's name and the owner decide.
+  lives(pid, cluster) {
+    try {
+      const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      if (!/postgres|postmaster/.test(program) || ownerOf(`/proc/${pid}`) !== ownerOf(cluster)) return false;
+      return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(cluster);
+    } catch (error) {
+      return errorCode(error) === 'EACCES';
+    }
+  },
+};
+
+const named = (folder: string): Opened => ({ path: folder, inherit: [], close: () => undefined });
+
+/** macOS has neither /proc nor the program `flock`. Its system call open(2) takes locks. */
+export const darwin: Platform = {
+  transport: 'socket',
+  oldestMajor: 17,
+  locale: 'C',
+  accountFor(cluster) {
+    if (process.geteuid?.() !== 0) return refuseForeign(cluster);
+    throw new StoreUnavailable(
+      'PostgreSQL does not run as root: start the gateway as another user, or set DATABASE_URL to a PostgreSQL server.',
+    );
+  },
+  open: named,
+  // A link in a private temporary folder is short. The limit is 103 bytes without the final zero.
+  reach(cluster, socket) {
+    if (Buffer.byteLength(join(cluster, socket)) <= 103) return { host: cluster, close: () => undefined };
+    try {
+      const folder = mkdtempSync(join(Buffer.byteLength(tmpdir()) <= 60 ? tmpdir() : '/tmp', 'gateway-'));
+      const host = join(folder, 'store');
+      symlinkSync(cluster, host);
+      return { host, close: () => rmSync(folder, { recursive: true, force: true }) };
+    } catch (error) {
+      throw new StoreUnavailable(
+        `The path ${join(cluster, socket)} is longer than 103 bytes, and a short link to it cannot be made ` +
+          `(${errorCode(error) ?? 'unknown error'}): choose a shorter path with GATEWAY_DATA_DIR, or set DATABASE_URL.`,
+      );
+    }
+  },
+  lock: (path, mode, seconds) => lockByOpening(path, openFlags(mode), seconds),
+  // Every PostgreSQL process holds the lock `postgres.running`. So a free lock shows that the process id was reused.
+  lives: (pid, cluster) => exists(pid) && held(markOf(cluster), openFlags('shared')),
+};
+
+/** The values of O_SHLOCK, O_EXLOCK and O_NONBLOCK in fcntl.h of macOS. Node has no names for the first two. */
+const openFlags = (mode: 'shared' | 'exclusive'): number => (mode === 'shared' ? 0x10 : 0x20) | 0x4;
+
+/** The flag of libuv that opens a file for this process alone. Every other way to open the file then fails. */
+const UV_FS_O_EXLOCK = 0x10000000;
+
+/** Node reaches no Unix sockets on Windows, and Windows has no signals. */
+export const windows: Platform = {
+  transport: 'loopback',
+  oldestMajor: 17,
+  locale: 'C',
+  // pg_ctl and initdb give up the rights of an administrator themselves.
+  accountFor: () => undefined,
+  open: named,
+  reach: () => ({ host: '127.0.0.1', close: () => undefined }),
+  lock: (path, mode, seconds) => lockByOpening(path, mode === 'exclusive' ? UV_FS_O_EXLOCK : 0, seconds),
+  // The process id may have been reused. Before the gateway adopts a server, pg_ctl asks the process (loopback.ts).
+  lives: (pid) => exists(pid),
+};
+
+/** The platform of this process. Throws StoreUnavailable where the embedded store does not run. */
+export function platformHere(): Platform {
+  const found = { linux, darwin, win32: windows }[process.platform as string]; // other names give undefined
+  if (found) return found;
+  throw new StoreUnavailable(
+    `The embedded store runs on Linux, macOS and Windows, but this is ${process.platform}: set DATABASE_URL to a ` +
+      'PostgreSQL server.',
+  );
+}
+
+/** The file that every PostgreSQL process of the cluster holds locked. */
+export const markOf = (cluster: string): string => join(dirname(cluster), 'postgres.running');
+
+function exists(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false; // no such process, or a process of another user
+  }
+}
