@@ -16,7 +16,8 @@ afterAll(() => gateway.close());
 
 const MARK = 'zqx7canary';
 /** Words from the code of libraries. No answer may contain these words. */
-const INSIDE = /MCP error|zod|invalid_type|Invalid input|expected (string|number|array|object|boolean)|received|unrecognized|stack|\.ts|\.js/i;
+const INSIDE =
+  /MCP error|zod|invalid_type|Invalid input|expected (string|number|array|object|boolean)|received|unrecognized|stack|\.ts|\.js/i;
 
 function expectRefusal(answer: Answer, code: number, where: string): void {
   expect(answer.status, where).toBe(200);
