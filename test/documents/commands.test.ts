@@ -53,13 +53,9 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm run dev$/, 'runs until it is stopped: test/process/dev.test.ts'],
   [/^npm run (check|generate)\b/, 'is the CI itself: .ci/run'],
   [/^npm run new\b/, 'writes into the checkout: test/laws/new.test.ts'],
-  [/^npx (tsc|biome) /, 'is the CI itself: .ci/run'],
+  [/^npx (tsc --noEmit|biome)\b/, 'is the CI itself: .ci/run'],
   [/^npm run bench\b/, 'takes minutes of both cores'],
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
-  [
-    /^npx @modelcontextprotocol\/inspector /,
-    'fetches a package; its command line runs in test/surfaces/mcp/clients.test.ts',
-  ],
   [/^claude mcp add /, 'another program; its arguments are held by test/surfaces/welcome.test.ts'],
   [/^docker compose /, 'needs a Docker engine: test/deploy holds what compose.yaml names'],
   [/^node dist\/test\/deploy\//, 'needs caddy, and takes minutes'],
@@ -155,6 +151,34 @@ const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, 
   [/^npm run --silent gateway -- doctor$/, nothing, async () => void (gateway ?? (await serve()))],
 ];
 
+/**
+ * A test has no network, so `npm install` links the packages of test/integrations. The versions in the document must be
+ * the versions of these packages.
+ */
+const CLIENTS = new URL('test/integrations/', packageRoot);
+const { dependencies: VERSIONS }: { dependencies: Record<string, string> } = JSON.parse(
+  readFileSync(new URL('package.json', CLIENTS), 'utf8'),
+);
+function linked(packages: string): string {
+  for (const named of packages.split(' ')) {
+    const [name, version = ''] = named.split(/(?<=.)@/);
+    expect(VERSIONS[name ?? ''], named).toBe(version);
+  }
+  return `ln -sfn ${fileURLToPath(new URL('node_modules', CLIENTS))} node_modules`;
+}
+
+it('the documents name the versions of clients that the tests run', () => {
+  const read = (name: string): string => readFileSync(new URL(name, packageRoot), 'utf8');
+  const table = read('docs/integrations.md').match(/^\|.*$/gm) ?? [];
+  const commands = ['docs/integrations.md', 'docs/tour.md', 'README.md', 'src/surfaces/docs/clients.ts'].map(read);
+  const named = [
+    ...table.flatMap((row) => [...row.matchAll(/`([^`]+)` (\d+\.\d+\.\d+)/g)]),
+    ...commands.flatMap((text) => [...text.matchAll(/((?:@[\w-]+\/)?[\w-]+)@(\d+\.\d+\.\d+)/g)]),
+  ].filter(([, name = '']) => name in VERSIONS);
+  for (const [, name = '', version] of named) expect(version, name).toBe(VERSIONS[name]);
+  expect(named.length).toBeGreaterThan(16);
+});
+
 const fileOf = (given: Readonly<Record<string, string>>): string =>
   Object.entries(given)
     .map(([name, value]) => `${name}=${value}\n`)
@@ -183,6 +207,7 @@ function typed({ text, document, line }: Command): string {
   const own = server && /^(createdb|\(umask 077; pg_dump|pg_restore) /.test(text);
   const words = new RegExp(`(?<![\\w$])(${Object.keys(WORDS).join('|')})\\b`, 'g');
   return (own ? `(export DATABASE_URL=${server?.url('gateway')} ${server?.env}; ${text})` : text)
+    .replace(/^npm install (.+)$/m, (_, packages: string) => linked(packages))
     .replaceAll('db.internal:5432', `127.0.0.1:${server?.port}`)
     .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
     .replaceAll(/\b9000\b/g, String(receiver))
