@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/postgres.ts'],
-    reporters: ['default', './test/support/summary.ts'],
+    reporters: ['default', './test/support/clients.ts', './test/support/summary.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     sequence: { sequencer: Order },

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AiFeatureId } from '../src/core/ids.ts';
 import { definePrompt } from '../src/core/prompt.ts';
 
 export default definePrompt({
@@ -7,10 +8,7 @@ export default definePrompt({
   description: 'Preview a change to an AI feature without making it.',
   tools: ['config_get', 'config_plan'],
   arguments: {
-    feature_id: z
-      .string()
-      .regex(/^aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$/)
-      .describe('Id of the AI feature.'),
+    feature_id: AiFeatureId.schema.describe('Id of the AI feature.'),
     name: z
       .string()
       .min(1)

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { WebsiteId } from '../src/core/ids.ts';
 import { definePrompt } from '../src/core/prompt.ts';
-
-const Day = z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/);
+import { ReportDay, ReportZone } from '../src/views/report-range.ts';
 
 export default definePrompt({
   name: 'performance_summary',
@@ -9,22 +9,17 @@ export default definePrompt({
   description: 'Read the AI conversation report of a website and summarize it for a support lead.',
   tools: ['ai_conversation_summary'],
   arguments: {
-    website_id: z
-      .string()
-      .regex(/^web_[0-9]{1,20}_[1-9][0-9]{0,18}$/)
-      .describe('Id of a granted website.'),
+    website_id: WebsiteId.describe('Id of a granted website.'),
     range: z
       .enum(['today', 'last-7-days', 'last-month', 'date'])
       .describe('Period in local days: today, last-7-days, last-month, or date with start and end.'),
-    start: Day.optional().describe('First local day, YYYY-MM-DD. Send this argument only with range date.'),
-    end: Day.optional().describe(
+    start: ReportDay.optional().describe('First local day, YYYY-MM-DD. Send this argument only with range date.'),
+    end: ReportDay.optional().describe(
       'Last local day, YYYY-MM-DD, included. Send this argument only with range date. The period has at most 31 days.',
     ),
-    timezone: z
-      .string()
-      .regex(/^[A-Za-z0-9_+/-]{1,100}$/)
-      .optional()
-      .describe('IANA time zone of the days and hours. The default is the time zone of the website.'),
+    timezone: ReportZone.optional().describe(
+      'IANA time zone of the days and hours. The default is the time zone of the website.',
+    ),
   },
   lacking: ({ range, start, end }) => [
     ...(range === 'date' && start === undefined ? ['start'] : []),

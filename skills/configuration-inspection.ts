@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Failure } from '../src/core/failures.ts';
+import { invalidCursor } from '../src/core/failures.ts';
 import { AiFeatureId, WebsiteId } from '../src/core/ids.ts';
 import { defineSkill } from '../src/core/skill.ts';
 import { AREA, SettingsPath } from '../src/views/settings.ts';
@@ -28,9 +28,7 @@ export default defineSkill({
     { website_id: 'web_1_1', path: '/ai/features/aif_1_1_3' },
   ],
   check: ({ path, cursor }) => {
-    if (path !== AREA && cursor !== undefined) {
-      throw new Failure('invalid_cursor', { errors: [{ parameter: 'cursor', code: 'invalid_cursor' }] });
-    }
+    if (path !== AREA && cursor !== undefined) throw invalidCursor('cursor', `no cursor, or the path ${AREA}`);
   },
   run: ({ input, call }) => call('config_get', input),
 });

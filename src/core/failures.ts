@@ -156,6 +156,8 @@ export interface ParameterError {
   /** JSON Pointer (RFC 6901) to the wrong member of the JSON body. */
   readonly pointer?: string;
   readonly code: FailureCode | 'missing';
+  /** Words for the values that the gateway accepts in this place. The words come from the schema, never from the request. */
+  readonly expected: string;
 }
 
 export interface FailureDetails {
@@ -194,3 +196,12 @@ export class Failure extends Error {
     return TABLE[this.code][0];
   }
 }
+
+/** What every cursor must be. */
+export const NEXT_CURSOR = 'the next_cursor of the previous page, unchanged';
+
+/** What the cursor of a pull must be. */
+export const AFTER_EXPECTED = 'the cursor of the subscription, or the last next_cursor, unchanged';
+
+export const invalidCursor = (parameter = 'cursor', expected = NEXT_CURSOR): Failure =>
+  new Failure('invalid_cursor', { errors: [{ parameter, code: 'invalid_cursor', expected }] });

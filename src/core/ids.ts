@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accepts } from './expected.ts';
 
 /**
  * A kind of public id, such as `ctc` for contacts. A public id has the form `<prefix>_{tenant}_{site}_{native id}`, so
@@ -27,11 +28,10 @@ const kinds = new WeakMap<z.ZodType, IdKind>();
 const MAX_BIGINT = '9223372036854775807';
 
 export function defineId(noun: string, prefix: string, maximum = 64): IdKind {
-  const schema = z
-    .string()
-    .max(maximum)
-    .regex(new RegExp(`^${prefix}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$`))
-    .describe(`Id of ${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}, in the form ${prefix}_{tenant}_{site}_{number}.`);
+  const pattern = new RegExp(`^${prefix}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$`);
+  const schema = accepts(z.string().max(maximum).regex(pattern), `an id such as ${prefix}_1_1_42`).describe(
+    `Id of ${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}, in the form ${prefix}_{tenant}_{site}_{number}.`,
+  );
   const kind: IdKind = {
     noun,
     prefix,
@@ -61,24 +61,23 @@ export const fitsBigint = (digits: string): boolean =>
 
 export const websiteKey = (tenant: string, site: string): WebsiteKey => ({ id: `web_${tenant}_${site}`, tenant, site });
 
-export const WebsiteId = z
-  .string()
-  .regex(/^web_[0-9]{1,20}_[1-9][0-9]{0,18}$/)
-  .describe('Granted website. The id has the form web_{tenant}_{site}.');
-export const OperationId = z
-  .string()
-  .regex(/^op_[a-f0-9]{64}$/)
-  .describe('Id of a write. The header X-Gateway-Operation-Id of the answer to the write holds this id.');
+export const WebsiteId = accepts(
+  z.string().regex(/^web_[0-9]{1,20}_[1-9][0-9]{0,18}$/),
+  'an id such as web_1_1',
+).describe('Granted website. The id has the form web_{tenant}_{site}.');
+export const OperationId = accepts(z.string().regex(/^op_[a-f0-9]{64}$/), 'op_ and 64 hexadecimal digits').describe(
+  'Id of a write. The header X-Gateway-Operation-Id of the answer to the write holds this id.',
+);
 
-export const SubscriptionId = z
-  .string()
-  .regex(/^sub_[a-f0-9]{32}$/)
-  .describe('Id of a subscription.');
+export const SubscriptionId = accepts(
+  z.string().regex(/^sub_[a-f0-9]{32}$/),
+  'sub_ and 32 hexadecimal digits',
+).describe('Id of a subscription.');
 
-export const RealtimeSessionId = z
-  .string()
-  .regex(/^rts_[a-f0-9]{32}$/)
-  .describe('Id of a realtime session.');
+export const RealtimeSessionId = accepts(
+  z.string().regex(/^rts_[a-f0-9]{32}$/),
+  'rts_ and 32 hexadecimal digits',
+).describe('Id of a realtime session.');
 
 export const ConversationId = defineId('conversation', 'cnv');
 export const MessageId = defineId('message', 'msg');

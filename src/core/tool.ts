@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Authority } from './authority.ts';
+import { accepts } from './expected.ts';
 import type { GatewayFacts } from './facts.ts';
-import type { FailureCode } from './failures.ts';
+import { type FailureCode, NEXT_CURSOR } from './failures.ts';
 import { type IdKind, idKind, WebsiteId } from './ids.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
@@ -271,11 +272,9 @@ const pageParameters = (page: PageRule): Shape => ({
     .describe(
       `Records per page. The range is 1 to 100, and the default is ${page.limit}. A page can hold fewer records.`,
     ),
-  cursor: ('schema' in page.cursor ? page.cursor.schema : page.cursor)
-    .optional()
-    .describe(
-      'The last next_cursor. To get the next page, send the next_cursor of the previous page. Absent: the first page.',
-    ),
+  cursor: accepts(('schema' in page.cursor ? page.cursor.schema : page.cursor).optional(), NEXT_CURSOR).describe(
+    'The last next_cursor. To get the next page, send the next_cursor of the previous page. Absent: the first page.',
+  ),
 });
 
 function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Parameter {

@@ -1,5 +1,5 @@
 import { type EventPage, type PullRequest, wanting } from '../core/events.ts';
-import { Failure } from '../core/failures.ts';
+import { AFTER_EXPECTED, Failure, invalidCursor } from '../core/failures.ts';
 import type { Access, Proved } from '../store/calls/guard.ts';
 import { type Scan, scanJournals } from '../store/events/pull.ts';
 import { type CursorKeys, type CursorState, readCursor, writeCursor } from './cursors.ts';
@@ -19,8 +19,7 @@ export interface PullContext {
  */
 const PAUSED_RETRY = 30;
 
-const invalid = (): Failure =>
-  new Failure('invalid_cursor', { errors: [{ parameter: 'after', code: 'invalid_cursor' }] });
+const invalid = (): Failure => invalidCursor('after', AFTER_EXPECTED);
 
 /**
  * Reads the page of receipts after a cursor, in one statement that also proves the authority. The pull operation and

@@ -1,29 +1,37 @@
 import type { z } from 'zod';
+import { expectedAt, namesAt } from '../core/expected.ts';
 import { Failure, type ParameterError } from '../core/failures.ts';
 import type { Parameter } from '../core/tool.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 type Path = readonly PropertyKey[];
-/** The parameters of an operation. Each parameter has a name and a place: the path, the query or the body. */
+/** The schema of an input, and the place of each parameter: the path, the query or the body. */
 interface Located {
-  readonly parameters: readonly Pick<Parameter, 'name' | 'in'>[];
+  readonly input: z.ZodObject;
+  readonly parameters?: readonly Pick<Parameter, 'name' | 'in'>[];
 }
 
 /**
- * Lists the errors of an input by name and code. The list never repeats a value from the caller or a message of zod.
- * Unknown names come from the caller, so the list shows an unknown name only if it looks like an identifier.
+ * Lists the errors of an input by name, code and expected value. The list never repeats a value from the caller or a
+ * message of zod. Unknown names come from the caller, so the list shows an unknown name only if it looks like an
+ * identifier.
  */
-export function inputErrors(tool: Located | undefined, error: z.ZodError, input: Input): ParameterError[] {
+export function inputErrors(tool: Located, error: z.ZodError, input: Input): ParameterError[] {
   const errors = error.issues.flatMap((issue): ParameterError[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ ...locate(tool, [...issue.path, key]), code: 'unsupported_parameter' }));
+      const expected = namesAt(tool.input, issue.path);
+      return issue.keys.map((key) => ({
+        ...locate(tool, [...issue.path, key]),
+        code: 'unsupported_parameter',
+        expected,
+      }));
     }
     const place = locate(tool, issue.path);
     // In a JSON body, check whether the member at the path is missing. For a parameter, check whether the whole
     // parameter is missing.
     const missing = valueAt(input, place.pointer === undefined ? issue.path.slice(0, 1) : issue.path) === undefined;
     const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
-    return [{ ...place, code }];
+    return [{ ...place, code, expected: expectedAt(tool.input, issue.path) }];
   });
   // A value can break several rules. Report one error for each member. Unknown members come first, because surfaces
   // also report unknown members first.
@@ -39,16 +47,17 @@ export function refusalOf(errors: readonly ParameterError[]): Failure {
   return new Failure(code === 'missing' ? 'invalid_parameter' : code, { errors: errors.slice(0, 20) });
 }
 
-function locate(tool: Located | undefined, path: Path): Omit<ParameterError, 'code'> {
+function locate({ parameters }: Located, path: Path): Pick<ParameterError, 'parameter' | 'pointer'> {
   const names = path.map((part) => printable(String(part)));
-  const inBody = tool?.parameters.some((one) => one.in === 'body' && one.name === path[0]);
+  const inBody = parameters?.some((one) => one.in === 'body' && one.name === path[0]);
   return inBody ? { pointer: `/${names.join('/')}` } : { parameter: names[0] ?? '' };
 }
 
 function valueAt(input: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (at, part) =>
-      typeof at === 'object' && at !== null ? Object.entries(at).find(([key]) => key === part)?.[1] : undefined,
+      // An index of an array is a number in the path and a text in the entries.
+      typeof at === 'object' && at !== null ? Object.entries(at).find(([key]) => key === String(part))?.[1] : undefined,
     input,
   );
 }
@@ -56,8 +65,10 @@ function valueAt(input: unknown, path: Path): unknown {
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');
 
 /** Lists the texts that PostgreSQL cannot store: texts with U+0000 or an unpaired surrogate. */
-export const unstorable = (tool: Located | undefined, input: Input): ParameterError[] =>
-  badTexts(input, []).map((path) => ({ ...locate(tool, path), code: 'invalid_parameter' }));
+export const unstorable = (tool: Located, input: Input): ParameterError[] =>
+  badTexts(input, []).map((path) => ({ ...locate(tool, path), code: 'invalid_parameter', expected: STORABLE }));
+
+const STORABLE = 'a text without U+0000 and without unpaired surrogates';
 
 function badTexts(value: unknown, path: Path): Path[] {
   if (typeof value === 'string') return value.includes('\u0000') || !value.isWellFormed() ? [path] : [];

@@ -29,6 +29,10 @@ export class Skills {
     return SCOPES.filter((scope) => this.all.some(({ required }) => required.scopes.includes(scope)));
   }
 
+  get names(): string[] {
+    return this.all.map(({ skill }) => skill.name);
+  }
+
   get(name: string): OfferedSkill | undefined {
     return this.#byName.get(name);
   }
@@ -62,7 +66,10 @@ export function argumentsOf(
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   // Treat the arguments as a JSON body, so that each error has a JSON pointer.
-  const places = { parameters: Object.keys(skill.input.shape).map((name) => ({ name, in: 'body' as const })) };
+  const places = {
+    input: skill.input,
+    parameters: Object.keys(skill.input.shape).map((name) => ({ name, in: 'body' as const })),
+  };
   const parsed = skill.input.safeParse(given);
   const errors = parsed.success ? unstorable(places, given) : inputErrors(places, parsed.error, given);
   if (errors.length > 0) throw refusalOf(errors);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accepts } from '../core/expected.ts';
 import { AiFeatureId } from '../core/ids.ts';
 import { raw } from '../core/sql.ts';
 import { ServiceText } from '../core/texts.ts';
@@ -49,7 +50,7 @@ export const ExpectedVersion = z
   .describe('Version that you read. The write fails if another version of the feature is active now.');
 
 /** A language code of ISO 639-1. */
-export const LanguageCode = z.string().regex(/^[a-z]{2}$/);
+export const LanguageCode = accepts(z.string().regex(/^[a-z]{2}$/), 'two small letters such as en');
 
 export const DetectionContext = z
   .strictObject({

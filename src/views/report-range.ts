@@ -1,21 +1,30 @@
 import { z } from 'zod';
+import { accepts } from '../core/expected.ts';
 import { Failure, type ParameterError } from '../core/failures.ts';
 import type { ReportRange } from '../core/reads.ts';
 
-export const ReportDay = z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/);
-export const ReportZone = z
-  .string()
-  .min(1)
-  .max(100)
-  .regex(/^[A-Za-z0-9_+/-]+$/);
+const DAY_EXPECTED = 'a date such as 2026-11-30';
+const ZONE_EXPECTED = 'an IANA time zone such as Europe/Berlin';
+export const ReportDay = accepts(z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/), DAY_EXPECTED);
+export const ReportZone = accepts(
+  z
+    .string()
+    .min(1)
+    .max(100)
+    .regex(/^[A-Za-z0-9_+/-]+$/),
+  ZONE_EXPECTED,
+);
 
 export type Period =
   | { readonly range: 'today' | 'last-7-days' | 'last-month' }
   | { readonly range: 'date'; readonly start: string; readonly end: string };
 
-export const refuse = (errors: readonly ParameterError[]): never => {
-  throw new Failure('invalid_parameter', { errors });
-};
+function refused(parameters: readonly string[], expected: string, code: ParameterError['code'] = 'invalid_parameter') {
+  return new Failure('invalid_parameter', { errors: parameters.map((parameter) => ({ parameter, code, expected })) });
+}
+
+/** The refusal of a report's time zone. */
+export const wrongZone = (code?: 'missing'): Failure => refused(['timezone'], ZONE_EXPECTED, code);
 
 const MOST_DAYS = 31;
 const DAY = 86_400_000;
@@ -25,20 +34,26 @@ const DAY = 86_400_000;
  * period is the last seven days.
  */
 export function periodOf({ range, start, end }: ReportRange): Period {
-  const bounds = Object.entries({ start, end });
-  const given = bounds.flatMap(([parameter, day]) => (day === undefined ? [] : [{ parameter, day }]));
-  const named = range ?? (given.length === 0 ? 'last-7-days' : 'date');
-  if (named !== 'date') {
-    if (given.length > 0) refuse(given.map(({ parameter }) => ({ parameter, code: 'invalid_parameter' })));
-    return { range: named };
+  const days = { start, end };
+  const named = (is: (day: string | undefined) => boolean): string[] =>
+    Object.entries(days).flatMap(([parameter, day]) => (is(day) ? [parameter] : []));
+  const given = named((day) => day !== undefined);
+  const period = range ?? (given.length === 0 ? 'last-7-days' : 'date');
+  if (period !== 'date') {
+    if (given.length > 0) throw refused(given, 'no day, because only the range date has days');
+    return { range: period };
   }
   if (start === undefined || end === undefined) {
-    return refuse(bounds.flatMap(([parameter, day]) => (day === undefined ? [{ parameter, code: 'missing' }] : [])));
+    throw refused(
+      named((day) => day === undefined),
+      DAY_EXPECTED,
+      'missing',
+    );
   }
-  const wrong = given.filter(({ day }) => !isDay(day));
-  if (wrong.length > 0) refuse(wrong.map(({ parameter }) => ({ parameter, code: 'invalid_parameter' })));
-  const days = (Date.parse(end) - Date.parse(start)) / DAY + 1;
-  if (days < 1 || days > MOST_DAYS) refuse([{ parameter: 'end', code: 'invalid_parameter' }]);
+  const wrong = named((day) => !isDay(day ?? ''));
+  if (wrong.length > 0) throw refused(wrong, DAY_EXPECTED);
+  const count = (Date.parse(end) - Date.parse(start)) / DAY + 1;
+  if (count < 1 || count > MOST_DAYS) throw refused(['end'], `a day from start to ${MOST_DAYS - 1} days after start`);
   return { range: 'date', start, end };
 }
 
@@ -63,6 +78,6 @@ export function zoneOf(name: string): string {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
     return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
   } catch {
-    return refuse([{ parameter: 'timezone', code: 'invalid_parameter' }]);
+    throw wrongZone();
   }
 }

@@ -1,15 +1,18 @@
 import { z } from 'zod';
+import { accepts } from '../core/expected.ts';
 import { Failure } from '../core/failures.ts';
 import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import { AI_TYPES } from './ai-feature.ts';
 
 export const AREA = '/ai/features';
 
-export const SettingsPath = z
-  .string()
-  .max(200)
-  .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/)
-  .describe('Settings path: /ai/features, or /ai/features/{feature_id} for one item.');
+export const SettingsPath = accepts(
+  z
+    .string()
+    .max(200)
+    .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/),
+  `${AREA}, or ${AREA}/{feature_id} for one item`,
+).describe('Settings path: /ai/features, or /ai/features/{feature_id} for one item.');
 
 /**
  * Returns the feature id in a settings path. `undefined` means that the path names all features. Throws `not_found` if
@@ -51,10 +54,13 @@ export const PLATFORM_NUMBERS = [
   { id: 10, name: 'api' },
 ] as const;
 
-export const PlanChanges = z
-  .strictObject({
-    name: z.string().min(1).max(200).optional().describe('New name of the feature. Absent: the name stays.'),
-    enabled: z.boolean().optional().describe('Whether the feature is in use. Absent: the state stays.'),
-  })
-  .refine(({ name, enabled }) => name !== undefined || enabled !== undefined)
-  .meta({ minProperties: 1 });
+export const PlanChanges = accepts(
+  z
+    .strictObject({
+      name: z.string().min(1).max(200).optional().describe('New name of the feature. Absent: the name stays.'),
+      enabled: z.boolean().optional().describe('Whether the feature is in use. Absent: the state stays.'),
+    })
+    .refine(({ name, enabled }) => name !== undefined || enabled !== undefined)
+    .meta({ minProperties: 1 }),
+  'an object with the member name, the member enabled, or both',
+);

@@ -1,20 +1,28 @@
 import { z } from 'zod';
 import { EVENT_TYPE, type Subscription, type SubscriptionDefinition } from '../core/events.ts';
+import { accepts, expectedText } from '../core/expected.ts';
+import { AFTER_EXPECTED } from '../core/failures.ts';
 import { SubscriptionId, WebsiteId } from '../core/ids.ts';
 import { ServiceText } from '../core/texts.ts';
 
-const unique = <S extends z.ZodType<string>>(members: S, max: number) =>
-  z
-    .array(members)
-    .min(1)
-    .max(max)
-    .refine((all) => new Set(all).size === all.length)
-    .meta({ uniqueItems: true });
+/** An array of 1 to `max` different values. */
+export const unique = <S extends z.ZodType<string>>(members: S, max: number) =>
+  accepts(
+    z
+      .array(members)
+      .min(1)
+      .max(max)
+      .refine((all) => new Set(all).size === all.length)
+      .meta({ uniqueItems: true }),
+    `an array of 1 to ${max} different values, each ${expectedText(members)}`,
+  );
+
+const EventType = accepts(z.string().regex(EVENT_TYPE), 'an event type such as conversation.changed or conversation.*');
 
 /** A whole subscription definition, as the body of the create and replace operations. */
 export const Definition = {
   website_ids: unique(WebsiteId, 50).describe('Ids of 1 to 50 granted websites.'),
-  event_types: unique(z.string().regex(EVENT_TYPE), 35).describe(
+  event_types: unique(EventType, 35).describe(
     'Event types, such as privacy.removed or conversation.*. A type has a family and a kind. The kind * means every kind of the family.',
   ),
   payload_mode: z
@@ -57,7 +65,9 @@ export const SubscriptionView: z.ZodType<Subscription, Subscription> = z
   })
   .describe('An event subscription.');
 
-export const EventCursor = ServiceText.max(12_000).describe('Cursor of a pull. Send the cursor unchanged.');
+export const EventCursor = accepts(ServiceText.max(12_000), AFTER_EXPECTED).describe(
+  'Cursor of a pull. Send the cursor unchanged.',
+);
 
 export const subscribed = z.strictObject({
   subscription: SubscriptionView,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accepts } from '../core/expected.ts';
 
 const EDGES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
@@ -8,8 +9,11 @@ export const trimmed = (text: string): string => text.replace(EDGES, '');
 export const writtenText = (max: number): z.ZodString =>
   // JSON Schema counts characters. A text never has more characters than UTF-16 code units, so the JSON Schema never
   // refuses a text that this schema accepts.
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .refine((text) => text.length <= max && trimmed(text) !== '');
+  accepts(
+    z
+      .string()
+      .min(1)
+      .max(max)
+      .refine((text) => text.length <= max && trimmed(text) !== ''),
+    `a text of 1 to ${max} UTF-16 code units with more than spaces`,
+  );

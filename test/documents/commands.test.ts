@@ -15,8 +15,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newSecret, type SecretKind } from '../../src/auth/tokens.ts';
 import { packageRoot } from '../../src/config/package.ts';
 import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
-import { type Started, start } from '../bench/processes.ts';
 import { type Command, commandsOf } from '../support/documents/blocks.ts';
+import { type Launched, launch } from '../support/documents/gateway.ts';
 import { hasClients, type OwnServer, openOwnServer } from '../support/documents/server.ts';
 import { openShell, type Shell } from '../support/documents/shell.ts';
 import { freePort } from '../support/port.ts';
@@ -40,27 +40,14 @@ const DOCUMENTS = [
 ];
 
 const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
-  [/^npm ci$/, 'installs packages: the first step of .ci/run'],
-  [/^npm start$/, 'runs until it is stopped: what it runs after building is the gateway of this test'],
-  [/^npm start -- --workers 4$/, 'runs until it is stopped: test/cli/workers.test.ts'],
-  [
-    /^node dist\/src\/main\.js serve --no-demo$/,
-    'runs until it is stopped: test/support/replica.ts starts it in many tests',
-  ],
-  [/^npm run build$/, 'the suite has built the checkout before this test'],
   [/^(TEST_FORM=long )?npm test\b/, 'is this suite'],
   [/^npx vitest run /, 'is a part of this suite'],
   [/^npm run dev$/, 'runs until it is stopped: test/process/dev.test.ts'],
   [/^npm run (check|generate)\b/, 'is the CI itself: .ci/run'],
   [/^npm run new\b/, 'writes into the checkout: test/laws/new.test.ts'],
-  [/^npx (tsc|biome) /, 'is the CI itself: .ci/run'],
+  [/^npx (tsc --noEmit|biome)\b/, 'is the CI itself: .ci/run'],
   [/^npm run bench\b/, 'takes minutes of both cores'],
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
-  [
-    /^npx @modelcontextprotocol\/inspector /,
-    'fetches a package; its command line runs in test/surfaces/mcp/clients.test.ts',
-  ],
-  [/^claude mcp add /, 'another program; its arguments are held by test/surfaces/welcome.test.ts'],
   [/^docker (compose|buildx) /, 'needs a Docker engine: test/deploy holds what the compose files name'],
   [/^kubectl apply /, 'needs a cluster: test/deploy/manifests.test.ts compares the files with the gateway'],
   [/^node dist\/test\/deploy\//, 'needs caddy, and takes minutes'],
@@ -97,7 +84,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 let folder: string;
 let port: number;
 let receiver: number;
-let gateway: Started | undefined;
+let gateway: Launched | undefined;
 let shell: Shell;
 let server: OwnServer | undefined;
 
@@ -110,8 +97,12 @@ const settings = (): Record<string, string> => ({
   PORT: String(port),
   LOG_LEVEL: 'silent',
 });
-const serve = async (): Promise<void> => {
-  gateway = await start(join(folder, 'dist/src/main.js'), ['serve'], settings());
+/** Commands that run until they are stopped. The gateway of the last such command serves the commands after it. */
+const SERVES = /^(npm start( -- --workers 4)?|node dist\/src\/main\.js serve --no-demo)$/;
+const serve = async (command = 'npm start'): Promise<void> => {
+  await stop();
+  // In the checkout itself, the build has nothing to do. From the folder, tsc would write the files of other tests again.
+  gateway = await launch(command, fileURLToPath(packageRoot), settings());
 };
 const stop = async (): Promise<void> => {
   await gateway?.stop();
@@ -156,6 +147,34 @@ const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, 
   [/^npm run --silent gateway -- doctor$/, nothing, async () => void (gateway ?? (await serve()))],
 ];
 
+/**
+ * A test has no network, so `npm install` links the packages of test/integrations. The versions in the document must be
+ * the versions of these packages.
+ */
+const CLIENTS = new URL('test/integrations/', packageRoot);
+const { dependencies: VERSIONS }: { dependencies: Record<string, string> } = JSON.parse(
+  readFileSync(new URL('package.json', CLIENTS), 'utf8'),
+);
+function linked(packages: string): string {
+  for (const named of packages.split(' ')) {
+    const [name, version = ''] = named.split(/(?<=.)@/);
+    expect(VERSIONS[name ?? ''], named).toBe(version);
+  }
+  return `ln -sfn ${fileURLToPath(new URL('node_modules', CLIENTS))} node_modules`;
+}
+
+it('the documents name the versions of clients that the tests run', () => {
+  const read = (name: string): string => readFileSync(new URL(name, packageRoot), 'utf8');
+  const table = read('docs/integrations.md').match(/^\|.*$/gm) ?? [];
+  const commands = ['docs/integrations.md', 'docs/tour.md', 'README.md', 'src/surfaces/docs/clients.ts'].map(read);
+  const named = [
+    ...table.flatMap((row) => [...row.matchAll(/`([^`]+)` (\d+\.\d+\.\d+)/g)]),
+    ...commands.flatMap((text) => [...text.matchAll(/((?:@[\w-]+\/)?[\w-]+)@(\d+\.\d+\.\d+)/g)]),
+  ].filter(([, name = '']) => name in VERSIONS);
+  for (const [, name = '', version] of named) expect(version, name).toBe(VERSIONS[name]);
+  expect(named.length).toBeGreaterThan(16);
+});
+
 const fileOf = (given: Readonly<Record<string, string>>): string =>
   Object.entries(given)
     .map(([name, value]) => `${name}=${value}\n`)
@@ -167,7 +186,7 @@ beforeAll(async () => {
   const root = fileURLToPath(packageRoot);
   for (const name of readdirSync(root)) if (!name.startsWith('.')) symlinkSync(join(root, name), join(folder, name));
   [port, receiver] = [await freePort(), await freePort()];
-  [server] = await Promise.all([hasClients ? openOwnServer() : undefined, serve()]);
+  server = hasClients ? await openOwnServer() : undefined;
   shell = await openShell(folder, settings());
 }, 120_000);
 afterAll(async () => {
@@ -183,29 +202,43 @@ function typed({ text, document, line }: Command): string {
   // PostgreSQL's own tools need a separate server. All other commands use the embedded store.
   const own = server && /^(createdb|\(umask 077; pg_dump|pg_restore) /.test(text);
   const words = new RegExp(`(?<![\\w$])(${Object.keys(WORDS).join('|')})\\b`, 'g');
-  return (own ? `(export DATABASE_URL=${server?.url('gateway')} ${server?.env}; ${text})` : text)
-    .replaceAll('db.internal:5432', `127.0.0.1:${server?.port}`)
-    .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
-    .replaceAll(/\b9000\b/g, String(receiver))
-    .replaceAll(
-      words,
-      (word) => printed.get(word) ?? expect.fail(`${document}:${line}: nothing has printed ${word} yet`),
-    );
+  return (
+    (own ? `(export DATABASE_URL=${server?.url('gateway')} ${server?.env}; ${text})` : text)
+      // A dry run compares the lock file with package.json, and installs nothing.
+      .replace(/^npm ci$/, 'npm ci --dry-run --offline --no-audit --no-fund')
+      .replace(/^npm run build$/, `npm --prefix ${fileURLToPath(packageRoot)} run build`)
+      .replace(/^npm install (.+)$/m, (_, packages: string) => linked(packages))
+      .replaceAll('db.internal:5432', `127.0.0.1:${server?.port}`)
+      .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
+      .replaceAll(/\b9000\b/g, String(receiver))
+      .replaceAll(
+        words,
+        (word) => printed.get(word) ?? expect.fail(`${document}:${line}: nothing has printed ${word} yet`),
+      )
+  );
 }
 
 it('every command of the documents runs, or stands with its reason among those that cannot', async () => {
   const commands = DOCUMENTS.flatMap(commandsOf);
   const unused = new Set(NOT_HERE);
+  const started = new Set<string>();
   let ran = 0;
   for (const command of commands) {
     const elsewhere = NOT_HERE.find(([pattern]) => pattern.test(command.text));
     if (elsewhere) {
+      // A reader of the README runs all its commands.
+      expect(command.document).not.toBe('README.md');
       unused.delete(elsewhere);
       continue;
     }
     const around = AROUND.filter(([pattern]) => pattern.test(command.text));
     for (const [, before] of around) await before();
-    const { code, stdout, stderr } = await shell.run(typed(command));
+    const served = SERVES.test(command.text);
+    if (served && !started.has(command.text)) await serve(command.text);
+    if (served) started.add(command.text);
+    const { code, stdout, stderr } = served
+      ? { code: 0, stdout: '', stderr: gateway?.said() ?? '' }
+      : await shell.run(typed(command));
     for (const [, , after] of around) await after();
     ran++;
     const told = `${command.document}:${command.line}: ${command.text}\n${stdout}${stderr}`;

@@ -156,7 +156,7 @@ describe('subscriptions', () => {
     for (const revision of bad) {
       for (const answer of [await put(id, token, revision), await remove(id, token, revision)])
         expect([answer.status, answer.body.errors], revision).toEqual([
-          ...[400, [{ parameter: 'If-Match', code: 'invalid_parameter' }]],
+          ...[400, [{ parameter: 'If-Match', code: 'invalid_parameter', expected: 'the current revision, such as 3' }]],
         ]);
       const input = { subscription_id: id, if_match: revision };
       expect((await tool(gateway, token, 'subscription_delete', input)).code, revision).toBe('invalid_parameter');

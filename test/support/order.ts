@@ -10,6 +10,7 @@ import { packageRoot } from '../../src/config/package.ts';
 const LONGEST = [
   'faults/writes',
   'faults/webhooks',
+  'documents/commands',
   'faults/realtime',
   'surfaces/fuzz',
   'hostile/connections',

@@ -217,8 +217,11 @@ describe('what may not be seen', () => {
 });
 
 describe('refusals', () => {
-  const wrong = (...parameters: string[]) => parameters.map((parameter) => ({ parameter, code: 'invalid_parameter' }));
-  const missing = (...parameters: string[]) => parameters.map((parameter) => ({ parameter, code: 'missing' }));
+  const expected = expect.stringMatching(/^(a date such as |no day|a day from start|an IANA time zone such as )/);
+  const wrong = (...parameters: string[]) =>
+    parameters.map((parameter) => ({ parameter, code: 'invalid_parameter', expected }));
+  const missing = (...parameters: string[]) =>
+    parameters.map((parameter) => ({ parameter, code: 'missing', expected }));
 
   it.each<[Record<string, unknown>, unknown[]]>([
     [{ range: 'date' }, missing('start', 'end')],

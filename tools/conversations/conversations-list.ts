@@ -1,15 +1,23 @@
 import { z } from 'zod';
+import { accepts, MOMENT_EXPECTED } from '../../src/core/expected.ts';
 import { ChannelId, ContactId, OperatorId, SubsiteId, TeamId } from '../../src/core/ids.ts';
 import { both, DIRECTORY, MSG, PII } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { byConversation, bySubject, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
 
 // PostgreSQL has no year 0, and PostgreSQL limits the length of a timestamp.
-const Moment = z.iso
-  .datetime()
-  .max(40)
-  .refine((text) => !text.startsWith('0000'))
-  .describe('Time in RFC 3339, in UTC.');
+const Moment = accepts(
+  z.iso
+    .datetime()
+    .max(40)
+    .refine((text) => !text.startsWith('0000')),
+  MOMENT_EXPECTED,
+).describe('Time in RFC 3339, in UTC.');
+
+const Statuses = accepts(
+  z.string().regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`)),
+  `one or more of ${STATUSES.join(', ')}, with a comma between two`,
+);
 
 export default defineTool({
   name: 'conversations_list',
@@ -41,11 +49,9 @@ export default defineTool({
         .describe(
           'Part of the subject, case-insensitive. No character is a wildcard. A page can be empty although more pages follow. Continue until next_cursor is null.',
         ),
-      status: z
-        .string()
-        .regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`))
-        .optional()
-        .describe(`Comma-separated list of these statuses: ${STATUSES.join(', ')}. Absent: the list has every status.`),
+      status: Statuses.optional().describe(
+        `Comma-separated list of these statuses: ${STATUSES.join(', ')}. Absent: the list has every status.`,
+      ),
       platform: z
         .enum(PLATFORMS)
         .optional()

@@ -1,13 +1,17 @@
 import { z } from 'zod';
+import { accepts } from '../../src/core/expected.ts';
 import { sql } from '../../src/core/sql.ts';
 import { ServiceText } from '../../src/core/texts.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { canonicalLanguage, PlainId, SavedResponseView } from '../../src/views/catalogue.ts';
 
-const Language = z
-  .string()
-  .max(35)
-  .regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8}){0,3}$/);
+const Language = accepts(
+  z
+    .string()
+    .max(35)
+    .regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8}){0,3}$/),
+  'a language tag such as en or pt-BR',
+);
 
 export default defineTool({
   name: 'saved_responses',

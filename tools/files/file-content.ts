@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { accepts } from '../../src/core/expected.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { FileId } from '../../src/core/ids.ts';
 import { INT } from '../../src/core/scopes.ts';
@@ -8,7 +9,7 @@ import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { CHUNK_SIZE } from '../../src/views/file.ts';
 import { IncludeInternal } from '../../src/views/message.ts';
 
-const Version = z.string().regex(/^[a-f0-9]{16,64}$/);
+const Version = accepts(z.string().regex(/^[a-f0-9]{16,64}$/), 'the version in the metadata of the file');
 const Sha256 = z.string().regex(/^[a-f0-9]{64}$/);
 
 export default defineTool({

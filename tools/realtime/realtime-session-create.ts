@@ -1,7 +1,7 @@
-import { z } from 'zod';
 import { WebsiteId } from '../../src/core/ids.ts';
 import { defineTool } from '../../src/core/tool.ts';
 import { RealtimeSessionView } from '../../src/views/realtime.ts';
+import { unique } from '../../src/views/subscription.ts';
 
 export default defineTool({
   name: 'realtime_session_create',
@@ -23,12 +23,7 @@ export default defineTool({
   errors: ['inventory_limit'],
   input: {
     body: {
-      website_ids: z
-        .array(WebsiteId)
-        .min(1)
-        .max(50)
-        .refine((all) => new Set(all).size === all.length)
-        .meta({ uniqueItems: true })
+      website_ids: unique(WebsiteId, 50)
         .optional()
         .describe('Ids of 1 to 50 granted websites. Absent: all granted websites.'),
     },

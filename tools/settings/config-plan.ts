@@ -1,11 +1,13 @@
 import { z } from 'zod';
+import { accepts } from '../../src/core/expected.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { writtenBy } from '../../src/core/texts.ts';
 import { data, defineTool, inWebsite } from '../../src/core/tool.ts';
 import { ExpectedVersion } from '../../src/views/ai-feature.ts';
-import { itemOf, PlanChanges, SettingsPath } from '../../src/views/settings.ts';
+import { AREA, itemOf, PlanChanges, SettingsPath } from '../../src/views/settings.ts';
 import { PlanChange } from '../../src/writes/config-plan.ts';
 
+const ITEM = `${AREA}/{feature_id}`;
 const Value = z.union([writtenBy('outsiders', z.string()), z.boolean()]);
 
 export default defineTool({
@@ -25,7 +27,7 @@ export default defineTool({
   input: {
     query: inWebsite,
     body: {
-      path: SettingsPath.describe('Settings path of one item: /ai/features/{feature_id}.'),
+      path: accepts(SettingsPath.describe('Settings path of one item: /ai/features/{feature_id}.'), ITEM),
       expected_version: ExpectedVersion,
       changes: PlanChanges.describe('Proposed changes: name, enabled, or both.'),
     },
@@ -55,7 +57,9 @@ export default defineTool({
   async handle({ input: { website_id, path, expected_version, changes }, perform }) {
     const feature = itemOf(path, website_id);
     if (feature === undefined) {
-      throw new Failure('invalid_parameter', { errors: [{ pointer: '/path', code: 'invalid_parameter' }] });
+      throw new Failure('invalid_parameter', {
+        errors: [{ pointer: '/path', code: 'invalid_parameter', expected: ITEM }],
+      });
     }
     const plan = await perform({ feature, expected_version, changes });
     const preview = {

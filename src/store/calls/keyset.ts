@@ -1,4 +1,4 @@
-import { Failure } from '../../core/failures.ts';
+import { invalidCursor } from '../../core/failures.ts';
 import { fitsBigint, parseId, type WebsiteKey } from '../../core/ids.ts';
 import type { PageRequest } from '../../core/reads.ts';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
@@ -18,7 +18,7 @@ export interface Keyset {
 export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
   const alias = raw(view.alias);
   const invalid = (): never => {
-    throw new Failure('invalid_cursor', { errors: [{ parameter: 'cursor', code: 'invalid_cursor' }] });
+    throw invalidCursor();
   };
   if (request.by === 'updated_at') {
     const at = request.cursor === undefined ? undefined : (readUpdatedCursor(request.cursor, website) ?? invalid());

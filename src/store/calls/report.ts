@@ -4,7 +4,7 @@ import { DIRECTORY, type Grants, holds, MSG, PII, type Requirement } from '../..
 import { runFor, sql } from '../../core/sql.ts';
 import { clip } from '../../core/view.ts';
 import { LABEL, LABELS, type Report } from '../../views/report.ts';
-import { periodOf, refuse, zoneOf } from '../../views/report-range.ts';
+import { periodOf, wrongZone, zoneOf } from '../../views/report-range.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { written } from '../open/lineage.ts';
@@ -86,7 +86,7 @@ export async function readReport(
     // PostgreSQL decides which time zones are valid, and has refused this one. If the website itself has an invalid
     // zone, the caller can send another zone.
     if (sqlState(error) !== '22023') throw error;
-    return refuse([{ parameter: 'timezone', code: timezone === undefined ? 'missing' : 'invalid_parameter' }]);
+    throw wrongZone(timezone === undefined ? 'missing' : undefined);
   });
   if (!row || row.name === null) return { proof, answer: new Failure('not_found') };
   const { summary, truncated } = summarize(row);

@@ -143,7 +143,9 @@ function versionOf(request: IncomingMessage, url: string): string | undefined {
   if (url !== '/a2a' && parameters.length === 0) throw new Failure('unsupported_parameter');
   for (const [name] of parameters) if (name !== 'A2A-Version') throw new Failure('unsupported_parameter');
   if (parameters.length + (sent === undefined ? 0 : 1) > 1) {
-    throw new Failure('duplicate_parameter', { errors: [{ parameter: 'A2A-Version', code: 'duplicate_parameter' }] });
+    throw new Failure('duplicate_parameter', {
+      errors: [{ parameter: 'A2A-Version', code: 'duplicate_parameter', expected: 'the version once' }],
+    });
   }
   return sent ?? parameters[0]?.[1];
 }

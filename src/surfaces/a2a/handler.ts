@@ -6,7 +6,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
-import { Failure } from '../../core/failures.ts';
+import { Failure, invalidCursor } from '../../core/failures.ts';
 import type { Caller } from '../../gateway/call.ts';
 import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
 import { MessageIdConflict, type Tasks } from '../../tasks/tasks.ts';
@@ -82,7 +82,7 @@ export function requestHandler({ tasks, skills }: Services, request: A2aRequest)
       if (!message || content?.$case !== 'data') throw new Error('unchecked params');
       const work = workOf(content.value);
       const offered = skills.get(work.skill);
-      if (!offered) throw invalidSkill();
+      if (!offered) throw invalidSkill(skills.names);
       request.skill = work.skill;
       permit(offered, caller.authority);
       const input = given(() => argumentsOf(offered, work.arguments));
@@ -137,9 +137,7 @@ export function requestHandler({ tasks, skills }: Services, request: A2aRequest)
         })
         .catch((error: unknown) => {
           if (!(error instanceof Failure) || error.code !== 'invalid_cursor') throw error;
-          throw invalidParams(
-            new Failure('invalid_cursor', { errors: [{ parameter: 'pageToken', code: 'invalid_cursor' }] }),
-          );
+          throw invalidParams(invalidCursor('pageToken', 'the nextPageToken of the previous page, unchanged'));
         });
       return { ...page, tasks: page.tasks.map(wireTask), pageSize };
     }),

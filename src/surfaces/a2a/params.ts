@@ -1,5 +1,6 @@
 import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors';
 import { z } from 'zod';
+import { accepts, MOMENT_EXPECTED } from '../../core/expected.ts';
 import { Failure } from '../../core/failures.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { isObject, type Params } from '../jsonrpc/envelope.ts';
@@ -23,13 +24,13 @@ const STATES = [
 ] as const;
 
 // In the JSON form of Protocol Buffers, a member counts as absent when its value is null or the zero value of its type.
-const Name = z.string().regex(NAME);
-const MaybeName = Name.or(z.literal('')).nullish();
+const Name = accepts(z.string().regex(NAME), '1 to 128 printable ASCII characters');
+const Struct = accepts(z.custom<Readonly<Record<string, unknown>>>(isObject), 'an object').nullish();
+const MaybeName = accepts(Name.or(z.literal('')), '1 to 128 printable ASCII characters').nullish();
 const Strings = z.array(z.string()).nullish();
-const Struct = z.custom<Readonly<Record<string, unknown>>>(isObject).nullish();
 const Length = z.int().min(0).max(2_147_483_647).nullish();
 /** Only an empty tenant is accepted, because the agent card names no tenant. */
-const Tenant = z.literal('').nullish();
+const Tenant = accepts(z.literal(''), 'no tenant').nullish();
 
 /**
  * The gateway accepts only data parts. This schema also allows parts of other kinds, because a later check refuses
@@ -84,7 +85,7 @@ const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
         pageSize: z.int().min(1).max(100).nullish(),
         pageToken: z.string().nullish(),
         historyLength: Length,
-        statusTimestampAfter: z.iso.datetime({ offset: true }).nullish(),
+        statusTimestampAfter: accepts(z.iso.datetime({ offset: true }), MOMENT_EXPECTED).nullish(),
         includeArtifacts: z.boolean().nullish(),
       }),
     ),
@@ -111,7 +112,7 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
  * Lists the members of the schema as parameters in the JSON body. An error can then name the path of a wrong member.
  */
 function placesOf(schema: z.ZodObject) {
-  return { parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
+  return { input: schema, parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }
 
 /**
@@ -126,9 +127,9 @@ function checkContent({ message: { parts }, configuration }: z.output<typeof Sen
     if (mediaType && !JSON_TYPE.test(mediaType))
       throw new ContentTypeNotSupportedError('Only parts of application/json are accepted.');
   }
-  if (parts.length !== 1) throw invalidField('message.parts');
+  if (parts.length !== 1) throw invalidField('message.parts', 'exactly one part');
   const [{ data } = {}] = parts;
-  if (!isObject(data)) throw invalidField('message.parts.0.data');
+  if (!isObject(data)) throw invalidField('message.parts.0.data', 'an object with the members skill and arguments');
   const work = Work.safeParse(data);
   if (!work.success) throw invalidParams(refusalOf(inputErrors(placesOf(Work), work.error, data)), DATA);
   const push = configuration?.taskPushNotificationConfig;
@@ -141,7 +142,10 @@ function checkContent({ message: { parts }, configuration }: z.output<typeof Sen
 /** The content of the data part. The gateway defines this content, not A2A, so unknown members are refused. */
 const Work = z.strictObject({
   skill: z.string(),
-  arguments: z.custom<Readonly<Record<string, unknown>>>(isObject),
+  arguments: accepts(
+    z.custom<Readonly<Record<string, unknown>>>(isObject),
+    'an object with the arguments of the skill',
+  ),
 });
 /** Errors put this path before the name of a member of the data part. */
 const DATA = 'message.parts.0.data.';
@@ -150,7 +154,10 @@ export const workOf = (data: unknown): z.output<typeof Work> => Work.parse(data)
 
 export const invalidArguments = (failure: Failure): Error => invalidParams(failure, `${DATA}arguments.`);
 
-export const invalidSkill = (): Error => invalidField(`${DATA}skill`);
+export const invalidSkill = (skills: readonly string[]): Error =>
+  invalidField(`${DATA}skill`, `one of ${skills.join(', ')}`);
 
-const invalidField = (field: string): Error =>
-  invalidParams(new Failure('invalid_parameter', { errors: [{ parameter: field, code: 'invalid_parameter' }] }));
+const invalidField = (field: string, expected: string): Error =>
+  invalidParams(
+    new Failure('invalid_parameter', { errors: [{ parameter: field, code: 'invalid_parameter', expected }] }),
+  );

@@ -1,6 +1,13 @@
 import { A2A_ERROR_DOMAIN, type A2AError, ERROR_INFO_TYPE, toJsonRpcError } from '@a2a-js/sdk/errors';
 import { type Failure, titleOf } from '../../core/failures.ts';
-import { INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError } from '../jsonrpc/envelope.ts';
+import {
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  invalidText,
+  METHOD_NOT_FOUND,
+  PARSE_ERROR,
+  RpcError,
+} from '../jsonrpc/envelope.ts';
 
 export interface RpcFault {
   readonly code: number;
@@ -17,12 +24,13 @@ const info = (reason: string): object => ({
 
 /** The JSON-RPC error for wrong params. It names fields and codes, but never contains a value from the client. */
 export function invalidParams(failure: Failure, prefix = ''): RpcError {
-  const violations = (failure.details.errors ?? []).map(({ parameter, pointer = '', code }) => ({
-    field: prefix + (parameter ?? pointer.slice(1).replaceAll('/', '.')),
-    description: code,
+  const errors = (failure.details.errors ?? []).map(({ parameter, pointer = '', code, expected }) => ({
+    parameter: prefix + (parameter ?? pointer.slice(1).replaceAll('/', '.')),
+    code,
+    expected,
   }));
-  const named = violations.map(({ field, description }) => `${field} (${description})`).join(', ');
-  return new RpcError(INVALID_PARAMS, named ? `Invalid parameters: ${named}.` : titleOf(failure.code), [
+  const violations = errors.map(({ parameter, code }) => ({ field: parameter, description: code }));
+  return new RpcError(INVALID_PARAMS, errors.length > 0 ? invalidText(errors) : titleOf(failure.code), [
     info(failure.code),
     ...(violations.length > 0
       ? [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations }]

@@ -74,7 +74,7 @@ console.log(context.structuredContent);`,
 <h3 id="inspector">MCP Inspector</h3>
 ${code(
   'Terminal',
-  `npx @modelcontextprotocol/inspector --cli ${url} --transport http \\
+  `npx -y @modelcontextprotocol/inspector@2.12.0 --cli ${url} --transport http \\
   --method tools/list --header "Authorization: Bearer $TOKEN"`,
 )}`;
 }

@@ -16,6 +16,8 @@ const SINGLETONS: ReadonlySet<string> = new Set([
   'range',
 ]);
 
+const ONCE = 'the header once';
+
 /**
  * Throws for an ambiguous request: Host is missing (RFC 9112, section 3.2), or a header that may occur only once occurs
  * twice.
@@ -27,7 +29,9 @@ export function refuseAmbiguous(request: IncomingMessage): void {
     const name = request.rawHeaders[i]?.toLowerCase() ?? '';
     if (!SINGLETONS.has(name)) continue;
     if (seen.has(name))
-      throw new Failure('duplicate_parameter', { errors: [{ parameter: name, code: 'duplicate_parameter' }] });
+      throw new Failure('duplicate_parameter', {
+        errors: [{ parameter: name, code: 'duplicate_parameter', expected: ONCE }],
+      });
     seen.add(name);
   }
 }
@@ -35,7 +39,9 @@ export function refuseAmbiguous(request: IncomingMessage): void {
 export function refuseOrigins(request: IncomingMessage): void {
   const sent = request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'origin');
   if (sent.length > 1)
-    throw new Failure('invalid_request', { errors: [{ parameter: 'Origin', code: 'duplicate_parameter' }] });
+    throw new Failure('invalid_request', {
+      errors: [{ parameter: 'Origin', code: 'duplicate_parameter', expected: ONCE }],
+    });
 }
 
 /**

@@ -18,6 +18,18 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
+/** Says which parameters are wrong and what each parameter must be. Parameters with the same rule share a sentence. */
+export function invalidText(
+  errors: readonly { readonly parameter: string; readonly code: string; readonly expected: string }[],
+): string {
+  const wrong = errors.map(({ parameter, code }) => `${parameter} (${code})`);
+  const rules = [...new Set(errors.map(({ expected }) => expected))].map((rule) => {
+    const names = errors.filter(({ expected }) => expected === rule).map(({ parameter }) => parameter);
+    return `Expected for ${names.join(', ')}: ${rule}.`;
+  });
+  return [`Invalid parameters: ${wrong.join(', ')}.`, ...rules].join(' ');
+}
+
 /** A JSON-RPC error exactly as the client gets it. The SDK's class McpError would add the code to the message text. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';

@@ -1,4 +1,5 @@
 import type { Authority } from '../../core/authority.ts';
+import { expectedAt } from '../../core/expected.ts';
 import { Failure } from '../../core/failures.ts';
 import { parseId } from '../../core/ids.ts';
 import type { Prompt } from '../../core/prompt.ts';
@@ -34,10 +35,15 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
         throw unusable('prompt');
       }
       const parsed = prompt.input.safeParse(values);
-      if (!parsed.success) throw invalidParams(refusalOf(inputErrors(undefined, parsed.error, values)));
+      if (!parsed.success) throw invalidParams(refusalOf(inputErrors(prompt, parsed.error, values)));
       const lacking = prompt.lacking(parsed.data);
       if (lacking.length > 0) {
-        throw invalidParams(refusalOf(lacking.map((parameter) => ({ parameter, code: 'missing' as const }))));
+        const missing = (parameter: string) => ({
+          parameter,
+          code: 'missing' as const,
+          expected: expectedAt(prompt.input, [parameter]),
+        });
+        throw invalidParams(refusalOf(lacking.map(missing)));
       }
       for (const [argument, value] of Object.entries(values)) {
         if (argument !== 'website_id' && !argument.endsWith('_id')) continue;

@@ -1,15 +1,18 @@
 import { type Failure, titleOf } from '../../core/failures.ts';
-import { INVALID_PARAMS, RpcError } from '../jsonrpc/envelope.ts';
+import { INVALID_PARAMS, invalidText, RpcError } from '../jsonrpc/envelope.ts';
 
-/** The JSON-RPC error for wrong params. It names parameters and codes, but never contains a value from the client. */
+/**
+ * The JSON-RPC error for wrong params. It names parameters, codes and expected values, but never contains a value from
+ * the client. Many clients give the model only the message, so the message alone must suffice to correct the call.
+ */
 export function invalidParams(failure: Failure): RpcError {
   const { required } = failure.details;
-  const errors = failure.details.errors?.map(({ parameter, pointer = '', code }) => ({
+  const errors = failure.details.errors?.map(({ parameter, pointer = '', code, expected }) => ({
     parameter: parameter === undefined ? pointer.slice(1).replaceAll('/', '.') : argumentOf(parameter),
     code,
+    expected,
   }));
-  const named = errors?.map(({ parameter, code }) => `${parameter} (${code})`).join(', ');
-  return new RpcError(INVALID_PARAMS, named ? `Invalid parameters: ${named}.` : titleOf(failure.code), {
+  return new RpcError(INVALID_PARAMS, errors?.length ? invalidText(errors) : titleOf(failure.code), {
     code: failure.code,
     ...(errors && { errors }),
     ...(required && {

@@ -49,9 +49,19 @@ export const PROBLEM: JsonSchema = jsonSchema(
       request_id: z.string(),
       detail: z.string().optional(),
       errors: z
-        .array(z.strictObject({ parameter: z.string().optional(), pointer: z.string().optional(), code: z.string() }))
+        .array(
+          z.strictObject({
+            parameter: z.string().optional().describe('Name of the wrong query parameter, path parameter or header.'),
+            pointer: z.string().optional().describe('JSON Pointer (RFC 6901) to the wrong member of the body.'),
+            code: z.string().describe('What is wrong: a code of this API, or `missing`.'),
+            expected: z
+              .string()
+              .describe('What the gateway accepts here, in words. A program must not parse the words.'),
+          }),
+        )
         .max(20)
-        .optional(),
+        .optional()
+        .describe('The wrong parameters, at most 20. Each error names a parameter or a pointer.'),
       retry_after: z.int().min(1).optional().describe('Number of seconds to wait before a retry.'),
       required: z
         .strictObject({ scopes: z.array(z.string()), data_access: z.array(z.string()), unrestricted: z.boolean() })

@@ -24,14 +24,22 @@ export function readConditions(
   return {
     bytes: { ...(range && { range }), ...(ifMatch !== undefined && { ifMatch }) },
     problems: [
-      ...(rangeHeader !== undefined && !range ? [unreadable('range')] : []),
-      ...(rangeHeader !== undefined && input['chunk'] !== undefined ? [unreadable('chunk')] : []),
-      ...(matchHeader !== undefined && ifMatch === undefined ? [unreadable('if-match')] : []),
+      ...(rangeHeader !== undefined && !range ? [refused('range', 'one range of bytes, such as bytes=0-65535')] : []),
+      ...(rangeHeader !== undefined && input['chunk'] !== undefined
+        ? [refused('chunk', 'no chunk beside the header Range')]
+        : []),
+      ...(matchHeader !== undefined && ifMatch === undefined
+        ? [refused('if-match', 'one strong entity tag: the version of the file in quotes')]
+        : []),
     ],
   };
 }
 
-const unreadable = (parameter: string): ParameterError => ({ parameter, code: 'invalid_parameter' });
+const refused = (parameter: string, expected: string): ParameterError => ({
+  parameter,
+  code: 'invalid_parameter',
+  expected,
+});
 
 /** Reads one byte range. Returns `undefined` for several ranges, for another unit, or for a range without a number. */
 function readRange(header: string): BytesRequest['range'] {

@@ -1,3 +1,4 @@
+import { namesText } from '../../core/expected.ts';
 import type { ParameterError } from '../../core/failures.ts';
 import type { Parameter, Tool } from '../../core/tool.ts';
 import { printable } from '../../gateway/input-errors.ts';
@@ -21,9 +22,13 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
     const value = decode(cut === -1 ? '' : pair.slice(cut + 1));
     const parameter = tool.parameters.find((one) => one.in === 'query' && one.name === name);
     if (name === undefined || !parameter) {
-      problems.push({ parameter: printable(name ?? ''), code: 'unsupported_parameter' });
+      problems.push({
+        parameter: printable(name ?? ''),
+        code: 'unsupported_parameter',
+        expected: names(tool, 'query'),
+      });
     } else if (seen.has(parameter.name)) {
-      problems.push({ parameter: parameter.name, code: 'duplicate_parameter' });
+      problems.push({ parameter: parameter.name, code: 'duplicate_parameter', expected: 'the parameter once' });
     } else {
       seen.add(parameter.name);
       // A value that cannot be decoded becomes a text that every schema refuses. The error then names the parameter.
@@ -35,14 +40,19 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
 
 export function addBody(tool: Tool, input: Record<string, unknown>, body: unknown): ParameterError[] {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    return [{ pointer: '', code: 'invalid_request' }];
+    return [{ pointer: '', code: 'invalid_request', expected: 'one JSON object' }];
   return Object.entries(body).flatMap(([name, value]): ParameterError[] => {
     const parameter = tool.parameters.find((one) => one.in === 'body' && one.name === name);
-    if (!parameter) return [{ pointer: `/${printable(name)}`, code: 'unsupported_parameter' }];
+    if (!parameter) {
+      return [{ pointer: `/${printable(name)}`, code: 'unsupported_parameter', expected: names(tool, 'body') }];
+    }
     input[parameter.name] = value;
     return [];
   });
 }
+
+const names = (tool: Tool, place: Parameter['in']): string =>
+  namesText(tool.parameters.filter((one) => one.in === place).map(({ name }) => name));
 
 /** Decodes application/x-www-form-urlencoded text as UTF-8. Returns `undefined` if an escape or the UTF-8 is broken. */
 function decode(text: string): string | undefined {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { run } from '../../../src/cli/program.ts';
 import { LONG } from '../form.ts';
@@ -18,12 +19,15 @@ export interface Shell {
   close(): Promise<void>;
 }
 
+const CLAUDE = fileURLToPath(new URL('claude.mjs', import.meta.url));
+
 /**
- * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error. In
- * the short form of the suite, `npm run --silent gateway --` runs in the process of the test, because a new process
- * takes ten times as long.
+ * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error. A
+ * script stands in for Claude Code. In the short form of the suite, `npm run --silent gateway --` runs in the process of
+ * the test, because a new process takes ten times as long.
  */
 const PRELUDE = `
+claude() { node '${CLAUDE}' "$@"; }
 curl() { command curl -w '%{stderr}HTTP %{http_code}\\n' "$@"; }
 npm() {
   if [ -z "$DOOR" ] || [ "$1 $2 $3 $4" != "run --silent gateway --" ]; then command npm "$@"; return; fi

@@ -472,7 +472,7 @@ describe('HT-12 numbers and members', () => {
       for (const name of Object.keys(write.body)) {
         const { [name]: _, ...without } = write.body;
         const answer = await refused(write, { body: without }, 'invalid_parameter', [`/${name}`]);
-        expect(answer.body.errors).toEqual([{ pointer: `/${name}`, code: 'missing' }]);
+        expect(answer.body.errors).toEqual([{ pointer: `/${name}`, code: 'missing', expected: expect.any(String) }]);
         await refusedOverMcp(write, without, 'invalid_parameter', [name]);
         const url = `${write.url}${write.url.includes('?') ? '&' : '?'}${name}=${SENT}`;
         const both = await gateway.ask(url, { token, body: write.body, headers: { 'idempotency-key': freshKey() } });
@@ -512,11 +512,13 @@ describe('ID-01 the key', () => {
         gateway.ask(write.url, { token, body: write.body, headers });
       const none = await ask({});
       expect([none.status, none.body.code]).toEqual([400, 'idempotency_key_required']);
-      expect(none.body.errors).toEqual([{ parameter: 'Idempotency-Key', code: 'missing' }]);
+      expect(none.body.errors).toEqual([
+        { parameter: 'Idempotency-Key', code: 'missing', expected: expect.any(String) },
+      ]);
       for (const key of bad) {
         const answer = await ask({ 'idempotency-key': key });
         expect([answer.status, answer.body.code], key).toEqual([400, 'invalid_idempotency_key']);
-        expect(answer.body.errors).toEqual([{ parameter: 'Idempotency-Key', code: 'invalid_idempotency_key' }]);
+        expect(answer.body.errors).toMatchObject([{ parameter: 'Idempotency-Key', code: 'invalid_idempotency_key' }]);
       }
       // Node's HTTP client refuses to send these keys, so write the request by hand.
       for (const key of ['\x7f', 'a\x7fb', 'k\u00fc\u4e2d']) {
@@ -538,7 +540,7 @@ describe('ID-01 the key', () => {
       ]) {
         const answer = await ask({ 'idempotency-key': two });
         expect([answer.status, answer.body.code]).toEqual([400, 'duplicate_parameter']);
-        expect(answer.body.errors).toEqual([{ parameter: 'idempotency-key', code: 'duplicate_parameter' }]);
+        expect(answer.body.errors).toMatchObject([{ parameter: 'idempotency-key', code: 'duplicate_parameter' }]);
       }
       expect(await tracesOf(gateway.database.sql)).toBe(before);
       await works(write, key, 'after two headers');
@@ -560,7 +562,7 @@ describe('ID-01 the key', () => {
       const { body } = await callTool(write, values);
       expect(body.error.data).toMatchObject({
         code: 'idempotency_key_required',
-        errors: [{ parameter: 'idempotency_key', code: 'missing' }],
+        errors: [{ parameter: 'idempotency_key', code: 'missing', expected: expect.any(String) }],
       });
       expect(await tracesOf(gateway.database.sql)).toBe(before);
     }

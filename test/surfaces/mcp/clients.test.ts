@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
-import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -25,6 +23,7 @@ import { addDispositions, tracesOf } from '../../support/authority/writes.ts';
 import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { KEYS } from '../../support/keys.ts';
+import { onlyLoopback, run } from '../../support/loopback.ts';
 import { rpc } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
@@ -306,144 +305,6 @@ describe('the SDK’s own client', () => {
     expect([...(await written())]).toEqual(TENANTS.map((tenant) => ({ tenant, notes: 10, authors: [1], texts: 10 })));
     await Promise.all(clients.map(({ client }) => client.close()));
   });
-});
-
-/**
- * Every child process loads this script. The script reports connections and name look-ups, and it allows only loopback
- * addresses.
- */
-const GUARD = `
-import net from 'node:net';
-import dns from 'node:dns';
-const { connect } = net.Socket.prototype;
-const local = (host) => ['127.0.0.1', '::1', 'localhost'].includes(host);
-net.Socket.prototype.connect = function (...sent) {
-  const [to, host] = Array.isArray(sent[0]) ? sent[0] : sent;
-  const name = to && typeof to === 'object' ? (to.path ?? to.host ?? 'localhost') : (typeof host === 'string' ? host : 'localhost');
-  process.stderr.write('CONNECT ' + name + '\\n');
-  if (!local(name)) throw new Error('no connection but to loopback');
-  return connect.apply(this, sent);
-};
-const { lookup } = dns;
-dns.lookup = (name, ...more) => {
-  process.stderr.write('CONNECT ' + name + '\\n');
-  if (!local(name)) throw new Error('no look-up but of localhost');
-  return lookup(name, ...more);
-};
-`;
-
-const inline = (code: string): string => `--import=data:text/javascript,${encodeURIComponent(code)}`;
-
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  readonly hosts: readonly string[];
-  readonly ms: number;
-}
-
-function run(name: string, args: readonly string[]): Promise<Ended> {
-  const manifest = createRequire(import.meta.url).resolve(`${name}/package.json`);
-  const { bin }: { bin: Record<string, string> } = JSON.parse(readFileSync(manifest, 'utf8'));
-  const program = join(dirname(manifest), Object.values(bin)[0] ?? '');
-  const began = performance.now();
-  const child = spawn(process.execPath, [program, ...args], {
-    // The inspector looks for its package.json in the working directory.
-    cwd: dirname(program),
-    env: { PATH: process.env['PATH'], NODE_OPTIONS: inline(GUARD) },
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 20_000,
-    killSignal: 'SIGKILL',
-  });
-  let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (part: string) => {
-    stdout += part;
-  });
-  child.stderr.setEncoding('utf8').on('data', (part: string) => {
-    stderr += part;
-  });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => {
-      const lines = stderr.split('\n');
-      resolve({
-        code,
-        stdout,
-        stderr: lines.filter((line) => !line.startsWith('CONNECT ')).join('\n'),
-        hosts: lines.flatMap((line) => /^CONNECT (.*)$/.exec(line)?.[1] ?? []),
-        ms: Math.round(performance.now() - began),
-      });
-    });
-  });
-}
-
-function onlyLoopback({ hosts }: Ended): void {
-  expect(hosts.length).toBeGreaterThan(0);
-  expect([...new Set(hosts)].filter((host) => !['127.0.0.1', '::1', 'localhost'].includes(host))).toEqual([]);
-}
-
-describe('the MCP inspector’s command line', () => {
-  const inspect = (method: string, ...more: string[]): Promise<Ended> =>
-    run('@modelcontextprotocol/inspector-cli', [
-      ...['--cli', `${served.origin}/mcp`, '--transport', 'http', '--method', method, ...more],
-      ...['--header', `Authorization: Bearer ${token}`],
-    ]);
-
-  it('lists tools, calls them and reads a resource', async () => {
-    const context = await rpc(served.port, token, 'tools/call', { name: 'gateway_context', arguments: {} });
-    const key = freshKey();
-    const [list, call, lost, write, read] = await Promise.all([
-      inspect('tools/list'),
-      inspect(
-        'tools/call',
-        '--tool-name',
-        'conversation_messages',
-        '--tool-arg',
-        'conversation_id=cnv_1_1_1',
-        'limit=2',
-      ),
-      inspect('tools/call', '--tool-name', 'conversation', '--tool-arg', 'conversation_id=cnv_1_1_77'),
-      inspect(
-        ...(['tools/call', '--tool-name', 'config_plan', '--tool-arg', `website_id=${WEB}`] as const),
-        ...['path=/ai/features/aif_1_1_1', 'expected_version=2', 'changes={"enabled":false}', `idempotency_key=${key}`],
-      ),
-      inspect('resources/read', '--uri', 'gateway://context'),
-    ]);
-    for (const [name, ended] of Object.entries({ list, call, lost, write, read })) {
-      console.info(`inspector ${name}: exit ${ended.code}, ${ended.ms} ms\n${ended.stdout.slice(0, 600)}`);
-      expect(ended.code, ended.stderr).toBe(0);
-      expect(ended.ms).toBeLessThan(20_000);
-      onlyLoopback(ended);
-    }
-    const { tools } = JSON.parse(list.stdout);
-    expect(tools.map(({ name }: { name: string }) => name)).toEqual(
-      served.corridor.registry.tools.map(({ name }) => name),
-    );
-    const { structuredContent, isError } = JSON.parse(call.stdout);
-    expect([isError, structuredContent.data.data.messages.length]).toEqual([false, 2]);
-    expect(JSON.parse(lost.stdout)).toMatchObject({
-      isError: true,
-      structuredContent: { error: { code: 'not_found', status: 404 } },
-    });
-    const planned = JSON.parse(write.stdout);
-    expect([planned.isError, planned.structuredContent.data.data.preview.changes]).toEqual([
-      false,
-      [{ field: 'enabled', from: true, to: false }],
-    ]);
-    const rows = await database.sql`SELECT operation, status FROM gateway.operation
-      WHERE operation_id = ${planned.structuredContent.operation_id}`;
-    expect([...rows]).toEqual([{ operation: 'config_plan', status: 'acknowledged' }]);
-    const [content] = JSON.parse(read.stdout).contents;
-    expect(JSON.parse(content.text)).toEqual(context.body.result.structuredContent.data);
-  }, 30_000);
-
-  it('tells a refusal and ends', async () => {
-    const wrong = await inspect('tools/call', '--tool-name', 'conversation', '--tool-arg', 'conversation_id=nonsense');
-    expect([wrong.code, wrong.stdout]).toEqual([1, '']);
-    expect(wrong.stderr).toContain('-32602');
-    expect(wrong.stderr).toContain('conversation_id (invalid_parameter)');
-    onlyLoopback(wrong);
-  }, 30_000);
 });
 
 /**

@@ -413,7 +413,7 @@ describe('descriptors', () => {
           -32602,
           {
             code: MISSING[gone] ?? 'invalid_parameter',
-            errors: [{ parameter: gone, code: 'missing' }],
+            errors: [{ parameter: gone, code: 'missing', expected: expect.any(String) }],
           },
         ]);
       }
@@ -426,7 +426,7 @@ describe('descriptors', () => {
           -32602,
           {
             code: 'invalid_idempotency_key',
-            errors: [{ parameter: 'idempotency_key', code: 'invalid_idempotency_key' }],
+            errors: [{ parameter: 'idempotency_key', code: 'invalid_idempotency_key', expected: expect.any(String) }],
           },
         ]);
       }
@@ -815,7 +815,10 @@ describe('prompts', () => {
       [token, 'configuration_preview', 'invalid_parameter'],
     ] as const) {
       const { error } = await ask(bearer, 'prompts/get', { name });
-      const errors = code === 'invalid_parameter' ? [{ parameter: 'feature_id', code: 'missing' }] : undefined;
+      const errors =
+        code === 'invalid_parameter'
+          ? [{ parameter: 'feature_id', code: 'missing', expected: 'an id such as aif_1_1_42' }]
+          : undefined;
       expect([error.code, error.data], name).toEqual([-32602, errors ? { code, errors } : { code }]);
     }
   });
@@ -924,7 +927,13 @@ describe('prompts', () => {
       expect(error.data).toEqual(tool.error.data);
       expect(error.data).toEqual({
         code: 'unsupported_parameter',
-        errors: [{ parameter, code: 'unsupported_parameter' }],
+        errors: [
+          {
+            parameter,
+            code: 'unsupported_parameter',
+            expected: 'one of the names website_id, range, start, end, timezone',
+          },
+        ],
       });
     }
   });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expectedText } from '../../../src/core/expected.ts';
 import type { Tool } from '../../../src/core/tool.ts';
 import { Quota } from '../../../src/gateway/quota.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
@@ -68,11 +69,14 @@ const inOrder = (errors: { parameter: string }[] | undefined) =>
  * Converts the places that a REST refusal names into names of MCP arguments. Such a place is a pointer into the body or
  * the Idempotency-Key header.
  */
-const argued = (errors: { parameter?: string; pointer?: string; code: string }[] | undefined) =>
-  errors?.map(({ parameter, pointer = '', code }) => ({
+const argued = (errors: { parameter?: string; pointer?: string; code: string; expected: string }[] | undefined) =>
+  errors?.map(({ parameter, pointer = '', code, expected }) => ({
     parameter:
       parameter === 'Idempotency-Key' ? 'idempotency_key' : (parameter ?? pointer.split('/').slice(1).join('.')),
     code,
+    // REST has names in two places, the query and the body. A tool has one set of arguments.
+    expected:
+      code === 'unsupported_parameter' ? expect.stringMatching(/^(one of the names |no parameters$)/) : expected,
   }));
 
 /** `listed` is true when the credential sees the tool in its list. */
@@ -113,7 +117,10 @@ function judge(rest: Answer, mcp: Answer, tool: Tool, listed: boolean, where: st
       ...(errors ? ['errors'] : []),
       ...(required ? ['required'] : []),
     ]);
-    for (const { parameter } of errors ?? []) expect(body.error.message, where).toContain(parameter);
+    for (const { parameter, expected } of body.error.data.errors ?? []) {
+      expect(body.error.message, where).toContain(parameter);
+      expect(body.error.message, where).toContain(expected);
+    }
     expect(body.error.message, where).not.toContain('MCP error');
     return 'protocol';
   }
@@ -384,7 +391,8 @@ describe('MC-12 one refusal on both surfaces', () => {
     let refused = 0;
     for (const { tool, url, body } of await examples(demo)) {
       const input: Input = { ...argumentsOf(tool, url), ...body, ...(body && { idempotency_key: freshKey() }) };
-      for (const { name, type, required } of tool.parameters) {
+      for (const { name, type, required, schema } of tool.parameters) {
+        const expected = expectedText(schema);
         const shapes = [
           null,
           ...(typeof body?.[name] === 'object' ? [] : [{}, { [SENTINEL]: 1 }]),
@@ -398,8 +406,8 @@ describe('MC-12 one refusal on both surfaces', () => {
           const code = name === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
           expect(answer.body.error, where).toEqual({
             code: -32602,
-            message: `Invalid parameters: ${name} (${code}).`,
-            data: { code, errors: [{ parameter: name, code }] },
+            message: `Invalid parameters: ${name} (${code}). Expected for ${name}: ${expected}.`,
+            data: { code, errors: [{ parameter: name, code, expected }] },
           });
           refused++;
         }
@@ -408,8 +416,8 @@ describe('MC-12 one refusal on both surfaces', () => {
         const { error } = (await call(demo, token, tool, rest)).body;
         expect(error, `${tool.name} ${name}`).toEqual({
           code: -32602,
-          message: `Invalid parameters: ${name} (missing).`,
-          data: { code: 'invalid_parameter', errors: [{ parameter: name, code: 'missing' }] },
+          message: `Invalid parameters: ${name} (missing). Expected for ${name}: ${expected}.`,
+          data: { code: 'invalid_parameter', errors: [{ parameter: name, code: 'missing', expected }] },
         });
       }
     }

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { type Ended, onlyLoopback, run } from '../support/loopback.ts';
+import { corrected, REPORT, SAID, servedGateway, WRONG } from './gateway.ts';
+
+const gateway = servedGateway();
+
+async function inspect(method: string, ...more: string[]): Promise<Ended> {
+  const address = ['--cli', `${gateway.url}/mcp`, '--transport', 'http', '--method', method, ...more];
+  const header = ['--header', `Authorization: ${gateway.headers.Authorization}`];
+  const ended = await run('@modelcontextprotocol/inspector', [...address, ...header], import.meta.url);
+  onlyLoopback(ended);
+  return ended;
+}
+
+const call = (name: string, input: Readonly<Record<string, unknown>>): Promise<Ended> => {
+  const values = Object.entries(input).flatMap(([argument, value]) => ['--tool-arg', `${argument}=${value}`]);
+  return inspect('tools/call', '--tool-name', name, ...values);
+};
+
+it('the MCP inspector’s command line: lists, calls, writes, reads a resource, and tells what was wrong', async () => {
+  const plan = {
+    path: '/ai/features/aif_1_1_5',
+    expected_version: 3,
+    changes: '{"enabled":false}',
+    idempotency_key: 'k',
+  };
+  const [list, read, lost, write, wrong] = await Promise.all([
+    inspect('tools/list'),
+    inspect('resources/read', '--uri', 'gateway://context'),
+    call('conversation', { conversation_id: 'cnv_1_1_77777' }),
+    call('config_plan', { website_id: 'web_1_1', ...plan }),
+    call(REPORT, WRONG),
+  ]);
+  expect([list, read, lost, write, wrong].map(({ code }) => code)).toEqual([0, 0, 5, 0, 1]);
+  expect(JSON.parse(list.stdout).tools).toHaveLength(45);
+  expect(JSON.parse(JSON.parse(read.stdout).contents[0].text)).toMatchObject({ principal: 'app_installation' });
+  expect(JSON.parse(lost.stdout)).toMatchObject({ isError: true, structuredContent: { error: { code: 'not_found' } } });
+  expect(JSON.parse(write.stdout).structuredContent).toMatchObject({
+    data: { data: { preview: { changes: [{ field: 'enabled', from: true, to: false }] } } },
+    operation_id: expect.stringMatching(/^op_/),
+  });
+  expect(JSON.parse(wrong.stderr)).toMatchObject({ error: { message: SAID } });
+  const right = await call(REPORT, corrected(wrong.stderr));
+  expect([right.code, JSON.parse(right.stdout).isError]).toEqual([0, false]);
+}, 60_000);

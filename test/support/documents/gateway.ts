@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { setTimeout as pause } from 'node:timers/promises';
+
+export interface Launched {
+  /** What the command has written to standard error. */
+  said(): string;
+  /** Ends the command and all its children. Resolves when none of them is left. */
+  stop(): Promise<void>;
+}
+
+const PATIENCE = 60_000;
+
+/** Runs a command that starts a gateway, as a reader does. Resolves when the gateway is ready. */
+export async function launch(command: string, folder: string, env: NodeJS.ProcessEnv): Promise<Launched> {
+  // The command has its own process group, because `npm start` starts further processes.
+  const child = spawn('bash', ['-c', command], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
+  const group = -(child.pid ?? Number.NaN);
+  let text = '';
+  child.stderr.setEncoding('utf8').on('data', (part: string) => {
+    text += part;
+  });
+  const alive = (): boolean => {
+    try {
+      return process.kill(group, 0);
+    } catch {
+      return false; // no process of the group is left
+    }
+  };
+  const stop = async (): Promise<void> => {
+    if (alive()) process.kill(group, 'SIGTERM');
+    for (const end = Date.now() + PATIENCE; alive(); await pause(50)) {
+      if (Date.now() > end) throw new Error(`${command} does not end: ${text}`);
+    }
+  };
+  for (const end = Date.now() + PATIENCE; !/\bready on\b/.test(text); await pause(50)) {
+    if (alive() && Date.now() < end) continue;
+    await stop();
+    throw new Error(`${command} is not ready: ${text}`);
+  }
+  return { said: () => text, stop };
+}
