@@ -44,7 +44,10 @@ const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
 
 const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'unassigned,pending', range: 'last-7-days' };
 
-export const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${NUMBERS[prefix] ?? 3}`;
+/** The number in the example of an id with this prefix. */
+export const idNumber = (prefix: string): number => NUMBERS[prefix] ?? 3;
+
+const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${idNumber(prefix)}`;
 
 export function exampleArguments(tool: Tool): Record<string, unknown> {
   const given = tool.parameters.flatMap((parameter): [string, unknown][] => {

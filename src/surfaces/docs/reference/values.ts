@@ -1,0 +1,1 @@
+export const VALUES: Readonly<Record<string, unknown>> = {};
