@@ -47,7 +47,7 @@ const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'unassigne
 /** The number in the example of an id with this prefix. */
 export const idNumber = (prefix: string): number => NUMBERS[prefix] ?? 3;
 
-const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${idNumber(prefix)}`;
+export const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${idNumber(prefix)}`;
 
 export function exampleArguments(tool: Tool): Record<string, unknown> {
   const given = tool.parameters.flatMap((parameter): [string, unknown][] => {

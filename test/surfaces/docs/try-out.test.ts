@@ -124,16 +124,18 @@ describe('the try-out', () => {
 
 describe('examples', () => {
   it('every example of a read answers 200 in the demo', async () => {
-    // The demo has no write, no subscription and no session, so the examples of these ids answer 404.
-    const absent = /\{(operation_id|subscription_id)\}/;
+    // The demo has no write and no subscription. Their ids and cursors in the examples name nothing.
+    const ids = /\{(operation_id|subscription_id)\}/;
     const reads = gateway.corridor.registry.operations.filter(
       ({ method, status }) => method === 'GET' && status === 200,
     );
-    expect(reads.length).toBeGreaterThan(30);
+    const refused: string[] = [];
     for (const tool of reads) {
-      const { address } = exampleCall(tool);
-      const { status, text } = await gateway.ask(address, { token });
-      expect([status, status === 200 ? '' : text], tool.name).toEqual(absent.test(tool.path) ? [404, text] : [200, '']);
+      const { status } = await gateway.ask(exampleCall(tool).address, { token });
+      if (status !== 200) refused.push(tool.name);
     }
+    expect(refused).toEqual(reads.filter(({ path }) => ids.test(path)).map(({ name }) => name));
+    expect(refused.length).toBeLessThan(5);
+    expect(reads.length).toBeGreaterThan(30);
   });
 });

@@ -1,6 +1,6 @@
 import type { Node } from '../../../core/json-schema.ts';
 import type { Tool } from '../../../core/tool.ts';
-import { idNumber } from '../../../gateway/examples.ts';
+import { idExample, idNumber } from '../../../gateway/examples.ts';
 import { answerNode } from './fields.ts';
 import { VALUES } from './values.ts';
 
@@ -8,23 +8,31 @@ import { VALUES } from './values.ts';
  * An example of an answer, with all grants. The shape comes from the schema of the operation, and the values come from a
  * table. A list has one item.
  */
-export const exampleAnswer = (tool: Tool): unknown => exampleOf(answerNode(tool), [tool.name]);
+export function exampleAnswer(tool: Tool): unknown {
+  const { cursor } = tool.paged ?? {};
+  const next = cursor && 'prefix' in cursor ? idExample(cursor) : 'eyJ2IjoxfQ.c2lnbmF0dXJl';
+  return exampleOf(answerNode(tool), [tool.name], next);
+}
 
-/** `path` holds the name of the operation and the names of the members down to the value. */
-function exampleOf(node: Node, path: readonly string[]): unknown {
+/** `path` holds the name of the operation and the names of the members down to the value. `next` is a cursor. */
+function exampleOf(node: Node, path: readonly string[], next: string): unknown {
   const known = knownValue(path);
   if (known !== undefined) return known;
+  if (path.at(-1) === 'next_cursor') return next;
   if (node.const !== undefined) return node.const;
   if (node.enum) return node.enum[0];
   const [first] = node.anyOf ?? node.oneOf ?? [];
-  if (first) return exampleOf(first, path);
+  if (first) return exampleOf(first, path, next);
   const type = typeof node.type === 'object' ? node.type.find((one) => one !== 'null') : node.type;
   if (type === 'object') {
     const members = Object.entries(node.properties ?? {});
-    return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(member, [...path, name])]));
+    return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(member, [...path, name], next)]));
   }
   if (type === 'array') {
-    return node.prefixItems?.map((one) => exampleOf(one, path)) ?? (node.items ? [exampleOf(node.items, path)] : []);
+    return (
+      node.prefixItems?.map((one) => exampleOf(one, path, next)) ??
+      (node.items ? [exampleOf(node.items, path, next)] : [])
+    );
   }
   if (type === 'boolean') return true;
   if (type === 'integer' || type === 'number') return Math.max(node.minimum ?? 0, 1);

@@ -67,15 +67,24 @@ function limits(node: Node): Html[] {
   ];
 }
 
-/** Fixed values and limits of a value, also those of its alternatives and items. */
-function rules(node: Node, more: readonly Html[]): Html {
-  const parts = [node, ...alternatives(node), ...(node.items && !node.items.properties ? [node.items] : [])];
+/** Fixed values, forms and limits of a value, also those of its alternatives and items. */
+function rules(node: Node, more: readonly Html[], registry: Registry): Html {
+  const items = node.items && !node.items.properties ? [node.items] : [];
+  const parts = [node, ...alternatives(node), ...items];
   const values = parts.flatMap((part) => part.enum ?? []);
   const fixed = parts.flatMap((part) => (part.const === undefined ? [] : [part.const]));
-  const all = [...more, ...parts.flatMap(limits)];
+  const all = [...more, ...alternatives(node).flatMap(form), ...parts.flatMap(limits)];
   return html`${all.length > 0 ? html`<ul class="rules">${all}</ul>` : undefined}${
     values.length > 0 ? html`<p class="values">One of ${codes(values)}</p>` : undefined
-  }${fixed.length > 0 ? html`<p class="values">Always ${codes(fixed)}</p>` : undefined}`;
+  }${fixed.length > 0 ? html`<p class="values">Always ${codes(fixed)}</p>` : undefined}${items.map(({ description }) =>
+    description === undefined ? undefined : html`<p class="values">Each item: ${words(description, registry)}</p>`,
+  )}`;
+}
+
+/** The form of an id, such as `cnv_{tenant}_{site}_{number}`, from the description of an alternative. */
+function form({ description = '' }: Node): Html[] {
+  const [found] = /\w+_\{\w+\}[\w{}]*/.exec(description) ?? [];
+  return found === undefined ? [] : [html`<li>form <code>${found}</code></li>`];
 }
 
 const text = (description: string | undefined, registry: Registry): Html | undefined =>
@@ -99,7 +108,7 @@ const list = ({ properties = {}, required = [] }: Node, registry: Registry): Htm
       : html` <span class="mark">${needs ? 'masked' : 'optional'}</span>`;
     return html`
 <li><p class="name"><code>${name}</code> <span class="type">${typeName(member)}</span>${absent ?? (needs && html` <span class="mark">masked</span>`)}</p>
-${text(member.description, registry)}${rules(member, [])}${
+${text(member.description, registry)}${rules(member, [], registry)}${
   needs ? html`<p class="needs">Shown only with ${grants(needs)}</p>` : undefined
 }${members(member, registry)}</li>`;
   })}</ul>`;
@@ -122,7 +131,7 @@ export function parameter({ name, required, node, example, when }: Given, regist
   return html`
 <li id="${name.toLowerCase()}"><p class="name"><a class="anchor" href="#${name.toLowerCase()}"><code>${name}</code></a>
 <span class="type">${typeName(node)}</span>${required ? html` <span class="mark must">required</span>` : undefined}</p>
-${text(node.description, registry)}${rules(node, more)}${when.map(
+${text(node.description, registry)}${rules(node, more, registry)}${when.map(
   ({ is, ...needed }) =>
     html`<p class="needs">With ${is === undefined ? 'this parameter' : html`<code>${name}=${String(is)}</code>`}, the call also needs ${grants(needed)}</p>`,
 )}${members(node, registry)}</li>`;

@@ -41,7 +41,8 @@ const indented = (text: string, by: string): string => text.replaceAll('\n', `\n
 
 export function typescript({ method, status }: Tool, { address, headers, body }: ExampleCall, baseUrl: string): string {
   const fields = [
-    'Authorization: `Bearer ${process.env.TOKEN}`,', // biome-ignore lint/suspicious/noTemplateCurlyInString: text of a program
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a program
+    'Authorization: `Bearer ${process.env.TOKEN}`,',
     ...(body ? ["'Content-Type': 'application/json',"] : []),
     ...Object.entries(headers).map(([name, value]) => `'${name}': ${quoted(value)},`),
   ];
