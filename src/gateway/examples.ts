@@ -83,7 +83,10 @@ export function exampleCall(tool: Tool): ExampleCall {
     tool.parameters.flatMap((one) =>
       one.in === place && one.name in example ? [[one.name, example[one.name]] as const] : [],
     );
-  const query = given('query').map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+  // A comma needs no escape in a query, and a list reads better with commas.
+  const query = given('query').map(
+    ([name, value]) => `${name}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`,
+  );
   return {
     address: `${path}${query.length > 0 ? `?${query.join('&')}` : ''}`,
     headers: {

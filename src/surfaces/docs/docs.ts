@@ -116,7 +116,7 @@ function pagesOf({ baseUrl, registry, skills, guides }: DocsOptions): Map<string
       () => ({
         title: 'Developer documentation',
         description: 'How to call the Installation Gateway over REST, MCP and A2A.',
-        body: startBody({ baseUrl, guides, operations: registry.operations.length, skills }),
+        body: startBody({ baseUrl, guides, registry, skills }),
         sections: START_SECTIONS,
       }),
     ],

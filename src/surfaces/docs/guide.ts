@@ -15,10 +15,10 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
     renderer: {
       heading({ tokens, depth }) {
         const inner = this.parser.parseInline(tokens);
-        const title = inner.replace(/<[^>]+>/g, '');
+        const title = unescapeHtml(inner.replace(/<[^>]+>/g, ''));
         if (depth === 1) return `<h1>${inner}</h1>\n`;
         const id = slug(title);
-        if (depth === 2) sections.push({ id, title: unescapeHtml(title) });
+        if (depth === 2) sections.push({ id, title });
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
       code({ text, lang = '' }) {

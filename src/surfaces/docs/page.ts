@@ -132,7 +132,7 @@ export function renderPage(site: Site, page: Page): string {
   <button class="menu" type="button" popovertarget="side" aria-label="Menu">${icon('lines', MENU)}</button>
   <a class="brand" href="/docs">Installation Gateway</a>
   <nav class="tops" aria-label="Main">${mainLinks(path)}</nav>
-  <button class="find" type="button" hidden>${icon('glass', SEARCH)}<span>Search</span> <kbd>/</kbd></button>
+  <button class="find" type="button" aria-label="Search" hidden>${icon('glass', SEARCH)}<span>Search</span> <kbd aria-hidden="true">/</kbd></button>
   <button class="theme" type="button" hidden></button>
 </header>
 <div class="frame">

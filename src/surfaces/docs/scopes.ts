@@ -44,8 +44,9 @@ function opened(registry: Registry, needs: (one: Requirement) => boolean): Html 
   const always = registry.operations.filter(({ required }) => needs(required));
   const sometimes = registry.operations.filter((tool) => !always.includes(tool) && tool.when.some(needs));
   const link = (tool: Tool): Html => html`<a href="${addressOf(tool)}">${tool.name}</a> `;
-  if (always.length + sometimes.length === 0) return undefined;
-  return html`<details><summary>${always.length + sometimes.length} operations</summary>
+  const count = always.length + sometimes.length;
+  if (count === 0) return undefined;
+  return html`<details><summary>${count} ${count === 1 ? 'operation' : 'operations'}</summary>
 ${always.length > 0 ? html`<p>Needed by ${always.map(link)}</p>` : undefined}${
   sometimes.length > 0 ? html`<p>Needed for some parameters of ${sometimes.map(link)}</p>` : undefined
 }</details>`;

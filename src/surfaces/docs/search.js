@@ -21,11 +21,10 @@ async function load() {
 }
 
 /** How well an entry fits one word. The value 0 means that the entry does not contain the word. */
-function scoreOf({ title, about, words }, word) {
+function scoreOf({ kind, title, about, words }, word) {
   const name = title.toLowerCase();
   if (name === word) return 9;
-  if (name.startsWith(word)) return 7;
-  if (name.split(/[\s_]+/).some((part) => part.startsWith(word))) return 5;
+  if (name.split(/[\s_]+/).some((part) => part.startsWith(word))) return kind === 'Operation' ? 6 : 5;
   if (words.startsWith(word)) return 5;
   if (about.toLowerCase().includes(word)) return 3;
   return words.toLowerCase().includes(word) ? 1 : 0;
@@ -37,8 +36,11 @@ function search(all, text) {
   return all
     .map((entry) => ({ entry, fits: words.map((word) => scoreOf(entry, word)) }))
     .filter(({ fits }) => fits.every((one) => one > 0))
-    .map(({ entry, fits }) => ({ entry, score: fits.reduce((sum, one) => sum + one, 0) }))
-    .sort((a, b) => b.score - a.score)
+    .map(({ entry, fits }) => {
+      const whole = entry.about.toLowerCase() === words.join(' ') ? 9 : 0;
+      return { entry, score: fits.reduce((sum, one) => sum + one, whole) };
+    })
+    .sort((a, b) => b.score - a.score || a.entry.title.length - b.entry.title.length)
     .slice(0, LIMIT)
     .map(({ entry }) => entry);
 }

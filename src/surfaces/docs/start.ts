@@ -1,9 +1,11 @@
 import type { GuideName } from '../../core/guides.ts';
+import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
 import { type Html, html } from '../http/html.ts';
 import { a2aClients, mcpClients } from './clients.ts';
 import { code, json2 } from './highlight.ts';
 import { type Section, titleOfGuide } from './page.ts';
+import { words } from './reference/words.ts';
 import { tabs } from './tabs.ts';
 
 const PURPOSE: Readonly<Record<GuideName, string>> = {
@@ -28,11 +30,11 @@ export const START_SECTIONS: readonly Section[] = [
 export interface StartOptions {
   readonly baseUrl: string;
   readonly guides: ReadonlyMap<GuideName, string>;
-  readonly operations: number;
+  readonly registry: Registry;
   readonly skills: Skills;
 }
 
-export const startBody = ({ baseUrl, guides, operations, skills }: StartOptions): Html => html`
+export const startBody = ({ baseUrl, guides, registry, skills }: StartOptions): Html => html`
 <h1>Installation Gateway</h1>
 <p class="lead">Apps and AI agents read stored customer-support data through this gateway over REST, MCP and A2A, and
 each token sees only what it was granted.</p>
@@ -49,7 +51,7 @@ ${code(
   'bash',
 )}
 <ul class="cards">
-  <li><a href="/docs/reference">Reference</a><span>all ${operations} operations, with examples to try</span></li>
+  <li><a href="/docs/reference">Reference</a><span>all ${registry.operations.length} operations, with examples to try</span></li>
   <li><a href="/docs/guides/overview">Overview guide</a><span>read this before the first integration</span></li>
   <li><a href="/docs/errors">Errors</a><span>every code and what to do about it</span></li>
   <li><a href="/llms-full.txt">llms-full.txt</a><span>everything in one text, for a model’s context</span></li>
@@ -81,7 +83,7 @@ read <a href="/.well-known/oauth-authorization-server">the metadata</a> at its s
 <code>A2A-Version: 1.0</code> and the token in every request. A message starts a task. The task runs one
 operation, and the artifact of the task holds the answer of this operation.</p>
 <ul class="index-list">${skills.all.map(
-  ({ skill }) => html`<li><code>${skill.name}</code>: ${skill.description}</li>`,
+  ({ skill }) => html`<li><code>${skill.name}</code>: ${words(skill.description, registry)}</li>`,
 )}</ul>
 ${a2aClients(baseUrl)}
 <p>The guide <a href="/docs/guides/agent_tasks">Agent tasks</a> explains how tasks run.</p>

@@ -25,6 +25,10 @@ function prepare() {
   form.parentElement.open = token !== '';
   const field = form.querySelector('#token');
   field.onchange = () => take(form, field.value);
+  field.onpaste = (event) => {
+    event.preventDefault();
+    take(form, event.clipboardData.getData('text'));
+  };
   form.querySelector('.forget').onclick = () => take(form, '');
   form.onsubmit = (event) => {
     event.preventDefault();
@@ -43,8 +47,8 @@ function take(form, text) {
 
 function showToken(form) {
   const field = form.querySelector('#token');
-  field.placeholder = token === '' ? 'Paste a token' : `Token in memory, ${token.length} characters`;
-  form.querySelector('.forget').hidden = token === '';
+  field.placeholder = token === '' ? 'Paste a token' : 'Token is in memory';
+  form.querySelector('.forget').disabled = token === '';
 }
 
 addEventListener('pagehide', () => {

@@ -231,13 +231,22 @@ describe('in Chromium', () => {
     }
   });
 
-  it('every page: axe-core on a desktop, and no page is wider than a phone', async () => {
-    for (const path of pages.paths) {
-      await pages.visit(browser, DESKTOP, path, async ({ page, foreign, complaints }) => {
-        expect(await violations(page), path).toEqual([]);
-        await page.setViewportSize({ width: 360, height: 740 });
+  it('no page is wider than a small phone, complains or asks another host', async () => {
+    await pages.visit(browser, PHONE, '/docs', async ({ page, foreign, complaints }) => {
+      await page.setViewportSize({ width: 360, height: 740 });
+      for (const path of pages.paths) {
+        await page.goto(pages.origin + path);
         expect(await page.evaluate(OVERFLOW), `${path}: too wide at 360`).toBe(0);
         expect([complaints, foreign], path).toEqual([[], []]);
+      }
+    });
+  });
+
+  it('operations of other shapes: axe-core', async () => {
+    const names = ['realtime_socket', 'subscription_delete', 'subscription_create', 'file_content'];
+    for (const name of [...names, 'ai_conversation_summary']) {
+      await pages.visit(browser, DESKTOP, `/docs/reference/${name}`, async ({ page }) => {
+        expect(await violations(page), name).toEqual([]);
       });
     }
   });
@@ -271,7 +280,7 @@ describe('in Chromium', () => {
     for (const path of KINDS) {
       await pages.visit(browser, DESKTOP, path, async ({ page }) => {
         await page.keyboard.press('Tab');
-        expect(await page.evaluate(focused), path).toBe('skip ');
+        expect(`${path} ${await page.evaluate(focused)}`).toBe(`${path} skip `);
         expect(await page.locator('.skip').boundingBox(), path).toMatchObject({
           y: expect.toSatisfy((y: number) => y >= 0),
         });

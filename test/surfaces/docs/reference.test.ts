@@ -29,7 +29,8 @@ function textsOf(node: Node, inside = false): string[] {
     ...(node.enum ?? []).map(String),
     ...(node.const === undefined ? [] : [String(node.const)]),
     ...(node.default === undefined ? [] : [String(node.default)]),
-    ...[node.minimum, node.maximum, node.maxLength, node.maxItems].flatMap((limit) =>
+    // The form of an id says more than its length.
+    ...[node.minimum, node.maximum, node.pattern ? undefined : node.maxLength, node.maxItems].flatMap((limit) =>
       limit === undefined ? [] : [limit.toLocaleString('en-US')],
     ),
     ...(node.description === undefined ? [] : [inside ? form : node.description]),

@@ -136,8 +136,8 @@ describe('without scripts', () => {
     }
     expect(await page.locator('#side').isVisible()).toBe(false);
     await page.locator('button.menu').click();
-    await page.locator('#side a', { hasText: 'List contacts' }).click();
-    expect(await page.locator('h1').innerText()).toBe('List contacts');
+    await page.locator('#side a', { hasText: 'Read a contact' }).click();
+    expect(await page.locator('h1').innerText()).toBe('Read a contact');
     await context.close();
   });
 

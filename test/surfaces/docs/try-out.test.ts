@@ -61,11 +61,11 @@ describe('the try-out', () => {
       const everywhere = `JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href,
         document.documentElement.outerHTML, [...document.querySelectorAll('input')].map(({ value }) => value)])`;
       expect(await page.evaluate(everywhere)).not.toContain(token.slice(4, 20));
-      expect(await page.evaluate(everywhere)).toContain('Token in memory');
+      expect(await page.evaluate(everywhere)).toContain('Token is in memory');
       // Another operation opens without a new page, so that the token is still there.
-      await page.locator('#side a', { hasText: /^List contacts/ }).click();
-      await page.locator('h1', { hasText: 'List contacts' }).waitFor();
-      expect(await page.title()).toContain('List contacts');
+      await page.locator('#side a', { hasText: 'Read a contact' }).click();
+      await page.locator('h1', { hasText: 'Read a contact' }).waitFor();
+      expect(await page.title()).toContain('Read a contact');
       await send(page);
       expect(await outcome(page)).toMatch(/^200/);
       await page.goBack();
@@ -86,7 +86,7 @@ describe('the try-out', () => {
       });
       await paste(page);
       await send(page);
-      expect(await page.locator('.confirm .target').innerText()).toBe('POST /api/v1/config/plan');
+      expect(await page.locator('.confirm .target').innerText()).toBe('POST /api/v1/settings/plans?website_id=web_1_1');
       await page.locator('.confirm .no').click();
       expect(keys).toEqual([]);
       await send(page);
@@ -106,7 +106,7 @@ describe('the try-out', () => {
   it('a write whose answer was lost is sent again with the same key', async () => {
     await visit('/docs/reference/config_plan', async ({ page }) => {
       const keys: (string | undefined)[] = [];
-      await page.route('**/api/v1/config/plan', async (route) => {
+      await page.route('**/api/v1/settings/plans?*', async (route) => {
         keys.push(route.request().headers()['idempotency-key']);
         if (keys.length === 1) await route.abort();
         else await route.continue();
@@ -125,7 +125,6 @@ describe('the try-out', () => {
 describe('examples', () => {
   it('every example of a read answers 200 in the demo', async () => {
     // The demo has no write and no subscription. Their ids and cursors in the examples name nothing.
-    const ids = /\{(operation_id|subscription_id)\}/;
     const reads = gateway.corridor.registry.operations.filter(
       ({ method, status }) => method === 'GET' && status === 200,
     );
@@ -134,8 +133,7 @@ describe('examples', () => {
       const { status } = await gateway.ask(exampleCall(tool).address, { token });
       if (status !== 200) refused.push(tool.name);
     }
-    expect(refused).toEqual(reads.filter(({ path }) => ids.test(path)).map(({ name }) => name));
-    expect(refused.length).toBeLessThan(5);
+    expect(refused).toEqual(['events_pull', 'operation_get', 'subscription_get']);
     expect(reads.length).toBeGreaterThan(30);
   });
 });

@@ -12,8 +12,12 @@ interface AnswerNode extends Node {
   readonly needs?: Requirement;
 }
 
-/** Longest pattern that a page shows, in characters. The description explains a value with a longer pattern. */
+/**
+ * Longest pattern that a page shows, in characters. The description explains a value with a longer pattern. The pattern
+ * and the length of an id are not shown either, because the description has the form of the id.
+ */
 const PATTERN_MAX = 60;
+const OF_ID = /^\^[a-z]{3}_\[0-9\]/;
 
 export const answerNode = (tool: Tool): Node =>
   nodeOf(
@@ -55,13 +59,13 @@ function limits(node: Node): Html[] {
   const { pattern = '', format } = node;
   const texts = [
     ...range('', node.minimum, node.maximum),
-    ...range(' characters', node.minLength, node.maxLength),
+    ...(OF_ID.test(pattern) ? [] : range(' characters', node.minLength, node.maxLength)),
     ...range(' items', node.minItems, node.maxItems),
     ...(node.uniqueItems ? ['no item twice'] : []),
   ];
   return [
     ...texts.map((text) => html`<li>${text}</li>`),
-    ...(pattern !== '' && format === undefined && pattern.length <= PATTERN_MAX
+    ...(pattern !== '' && format === undefined && pattern.length <= PATTERN_MAX && !OF_ID.test(pattern)
       ? [html`<li>matches <code>${pattern}</code></li>`]
       : []),
   ];

@@ -21,7 +21,7 @@ export function tryOut(tool: Tool): Html | undefined {
   <p class="token"><label for="token">Token</label>
   <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="Paste a token">
   <span id="token-about">The token stays in the memory of this page. Nothing stores the token.</span>
-  <button type="button" class="forget" hidden>Forget the token</button></p>
+  <button type="button" class="forget" disabled>Forget the token</button></p>
   ${fields.map((one) => field(one, example[one.name]))}
   ${tool.ifMatch ? input('If-Match', 'header', true, headers['If-Match'] ?? '') : undefined}
   ${tool.idempotency === 'none' ? undefined : input('Idempotency-Key', 'header', false, '', 'A new random key')}
@@ -33,8 +33,8 @@ export function tryOut(tool: Tool): Html | undefined {
   }
   <p class="send"><button type="submit">Send ${tool.method} request</button></p>
   <dialog class="confirm" aria-labelledby="confirm-title">
-    <h3 id="confirm-title">This call writes</h3>
-    <p><code class="target"></code> changes records of this gateway. Do you want to send the call?</p>
+    <h3 id="confirm-title">Send this write?</h3>
+    <p><code class="target"></code> can change stored records.</p>
     <p class="choice"><button type="button" class="no">Cancel</button> <button type="button" class="yes">Send</button></p>
   </dialog>
   <div class="result" hidden>

@@ -44,6 +44,8 @@ export const VALUES: Readonly<Record<string, unknown>> = {
   'conversations.created_at': '2026-10-06T21:11:33.922Z',
   first_response_at: '2026-10-06T21:11:36.922Z',
   last_message_at: '2026-10-07T15:47:20.922Z',
+  'conversation.updated_at': '2026-10-07T16:24:20.922Z',
+  'conversations.updated_at': '2026-10-07T16:24:20.922Z',
   closed_at: '2026-10-07T16:24:20.922Z',
   'rating.label': 'Good',
   score: 4,
