@@ -19,10 +19,9 @@ export const headersOf = (tool: Tool): HeaderParameter[] => [
   ...(tool.origin ? [ORIGIN] : []),
 ];
 
-const IDEMPOTENCY_KEY: HeaderParameter = {
+const IDEMPOTENCY_KEY: Omit<HeaderParameter, 'required'> = {
   name: 'Idempotency-Key',
   in: 'header',
-  required: true,
   description:
     'Your own key for this write: 1 to 128 printable ASCII characters without spaces. Keep the key for retries. A write ' +
     'that is sent again with the same key and input does not take effect again.',

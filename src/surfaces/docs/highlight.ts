@@ -1,20 +1,29 @@
-import hljs from 'highlight.js/lib/core';
-import bash from 'highlight.js/lib/languages/bash';
-import http from 'highlight.js/lib/languages/http';
-import json from 'highlight.js/lib/languages/json';
-import typescript from 'highlight.js/lib/languages/typescript';
+import { createRequire } from 'node:module';
+import type { HLJSApi } from 'highlight.js';
 import { escapeHtml, Html, html } from '../http/html.ts';
 
-const LANGUAGES = { bash, http, json, typescript };
-export type Language = keyof typeof LANGUAGES;
+const LANGUAGES = ['bash', 'http', 'json', 'typescript'] as const;
+export type Language = (typeof LANGUAGES)[number];
 
-for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
-// The stylesheet uses the same prefix.
-hljs.configure({ classPrefix: 't-' });
+const require = createRequire(import.meta.url);
+let loaded: HLJSApi | undefined;
+
+/** Loads the highlighter for the first page, because loading takes about 30 ms of a start. */
+function highlighter(): HLJSApi {
+  if (loaded) return loaded;
+  const made: HLJSApi = require('highlight.js/lib/core');
+  for (const name of LANGUAGES) made.registerLanguage(name, require(`highlight.js/lib/languages/${name}`));
+  // The stylesheets use the same prefix.
+  made.configure({ classPrefix: 't-' });
+  loaded = made;
+  return made;
+}
 
 /** A program text with coloured words. A text in another language stays plain. */
-export const highlighted = (text: string, language: string): Html =>
-  new Html(hljs.getLanguage(language) ? hljs.highlight(text, { language }).value : escapeHtml(text));
+export function highlighted(text: string, language: string): Html {
+  const known = highlighter().getLanguage(language) !== undefined;
+  return new Html(known ? highlighter().highlight(text, { language }).value : escapeHtml(text));
+}
 
 /** A block of code with a label. The block accepts focus, so that keyboard users can scroll the block sideways. */
 export const code = (label: string, text: string, language: Language): Html => html`
