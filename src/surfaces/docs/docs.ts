@@ -8,6 +8,7 @@ import { FAILURE_CODES, Failure } from '../../core/failures.ts';
 import type { GuideName } from '../../core/guides.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
+import type { Missing } from '../http/app.ts';
 import { type Document, document, sendDocument } from '../http/document.ts';
 import { send } from '../http/reply.ts';
 import { refuseAmbiguous, refuseBody } from '../http/request.ts';
@@ -30,7 +31,8 @@ export interface DocsOptions {
   readonly version: string;
 }
 
-export type Docs = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+type Handler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+export type Docs = Handler & Missing;
 
 const HTML = 'text/html; charset=utf-8';
 /** How long a page and an asset may be cached, in seconds. */
@@ -40,17 +42,12 @@ const ASSET_AGE = 3_600;
 export function docsPages(options: DocsOptions): Docs {
   const { documents, missing } = documentsOf(options);
   const redirects = new Map(FAILURE_CODES.map((code) => [`/problems/${code}`, `/docs/errors#${code}`]));
-  return (request, response, next) => {
+  const pages: Handler = (request, response, next) => {
     // Compare the path exactly as the client sent it, because a path with escaped characters is a different path.
-    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    const path = pathOf(request);
     const known = documents.get(path);
     const target = redirects.get(path);
-    if (!known && target === undefined) {
-      if (!wantsPage(request, path)) return next();
-      refuseAmbiguous(request);
-      refuseBody(request, response);
-      return send(request, response, 404, HTML, missing(), MISSING_HEADERS);
-    }
+    if (!known && target === undefined) return next();
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
     }
@@ -60,7 +57,16 @@ export function docsPages(options: DocsOptions): Docs {
     const headers = { Location: target, 'Cache-Control': `public, max-age=${PAGE_AGE}`, 'Content-Length': 0 };
     response.writeHead(302, headers).end();
   };
+  return Object.assign(pages, {
+    missing: (request: IncomingMessage, response: ServerResponse): boolean => {
+      if (!wantsPage(request)) return false;
+      send(request, response, 404, HTML, missing(), MISSING_HEADERS);
+      return true;
+    },
+  });
 }
+
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
 
 const MISSING_HEADERS = { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Security-Policy': PAGE_CSP };
 
@@ -68,9 +74,9 @@ const MISSING_HEADERS = { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-
 const OF_PROGRAMS = /^\/(?:api|mcp|a2a|oauth|\.well-known|problems|metrics)(?:\/|$)/;
 
 /** True for a browser at an address without a page. Other clients get the problem document not_found. */
-const wantsPage = (request: IncomingMessage, path: string): boolean =>
+const wantsPage = (request: IncomingMessage): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') &&
-  !OF_PROGRAMS.test(path) &&
+  !OF_PROGRAMS.test(pathOf(request)) &&
   accepts(request).type(['application/problem+json', 'application/json', 'text/html']) === 'text/html';
 
 /** Makes a value at the first call, because most processes are asked for few of the pages. */
