@@ -5,6 +5,43 @@ import { tabs } from './tabs.ts';
 const NAME = 'installation-gateway';
 const variable = (name: string): string => `\${${name}}`;
 
+export const firstCall = (baseUrl: string): Html =>
+  tabs('first', 'First call', [
+    {
+      title: 'curl',
+      body: code(
+        'Terminal',
+        `export TOKEN=YOUR_TOKEN
+curl -s ${baseUrl}/api/v1/context -H "Authorization: Bearer $TOKEN"`,
+        'bash',
+      ),
+    },
+    {
+      title: 'TypeScript',
+      body: code(
+        'first-call.ts',
+        `const response = await fetch('${baseUrl}/api/v1/context', {
+  headers: { Authorization: \`Bearer \${process.env.TOKEN}\` },
+});
+console.log(await response.json());`,
+        'typescript',
+      ),
+    },
+    {
+      title: 'MCP',
+      body: code(
+        `POST ${baseUrl}/mcp`,
+        json2({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name: 'gateway_context', arguments: {} },
+        }),
+        'json',
+      ),
+    },
+  ]);
+
 export function mcpClients(baseUrl: string): Html {
   const url = `${baseUrl}/mcp`;
   const { protocol, hostname } = new URL(baseUrl);

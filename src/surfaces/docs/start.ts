@@ -2,11 +2,10 @@ import type { GuideName } from '../../core/guides.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
 import { type Html, html } from '../http/html.ts';
-import { a2aClients, mcpClients } from './clients.ts';
-import { code, json2 } from './highlight.ts';
+import { a2aClients, firstCall, mcpClients } from './clients.ts';
+import { code } from './highlight.ts';
 import { type Section, titleOfGuide } from './page.ts';
 import { words } from './reference/words.ts';
-import { tabs } from './tabs.ts';
 
 const PURPOSE: Readonly<Record<GuideName, string>> = {
   overview: 'first calls, tokens, identifiers, masks, pages, quota',
@@ -101,40 +100,3 @@ ${a2aClients(baseUrl)}
   <li><a href="/llms.txt">llms.txt</a>: the index of these documents for agents (llmstxt.org)</li>
   <li><a href="/api/v1/openapi.json">openapi.json</a>: the OpenAPI 3.1 document of the REST operations</li>
 </ul>`;
-
-const firstCall = (baseUrl: string): Html =>
-  tabs('first', 'First call', [
-    {
-      title: 'curl',
-      body: code(
-        'Terminal',
-        `export TOKEN=YOUR_TOKEN
-curl -s ${baseUrl}/api/v1/context -H "Authorization: Bearer $TOKEN"`,
-        'bash',
-      ),
-    },
-    {
-      title: 'TypeScript',
-      body: code(
-        'first-call.ts',
-        `const response = await fetch('${baseUrl}/api/v1/context', {
-  headers: { Authorization: \`Bearer \${process.env.TOKEN}\` },
-});
-console.log(await response.json());`,
-        'typescript',
-      ),
-    },
-    {
-      title: 'MCP',
-      body: code(
-        `POST ${baseUrl}/mcp`,
-        json2({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: 'gateway_context', arguments: {} },
-        }),
-        'json',
-      ),
-    },
-  ]);
