@@ -81,15 +81,26 @@ export interface View<Name extends string = string, Parent extends string = stri
   readonly schema: z.ZodType<Projection<Name>, Projection<Name>>;
 }
 
+const grants = new WeakMap<object, Requirement>();
+
+/** What a caller needs to see a member of a view. `schema` is the schema of the member. */
+export const needsOf = (schema: object): Requirement | undefined => grants.get(schema);
+
 export function defineView<Name extends string, Parent extends string = never>(
   declaration: ViewDeclaration<Name, Parent>,
 ): View<Name, Parent> {
   const shape: Record<string, z.ZodType> = {};
   for (const [name, field] of Object.entries(declaration.fields)) {
-    if (!field.needs) shape[name] = field.schema;
-    else if (field.denied === 'omit')
-      shape[name] = described(field.schema.optional(), field.schema, ' Absent if this data is not granted.');
-    else shape[name] = described(field.schema.nullable(), field.schema, ' Null if this data is not granted.');
+    const { schema, needs, denied } = field;
+    if (!needs) shape[name] = schema;
+    else {
+      const withheld =
+        denied === 'omit'
+          ? described(schema.optional(), schema, ' Absent if this data is not granted.')
+          : described(schema.nullable(), schema, ' Null if this data is not granted.');
+      grants.set(withheld, needs);
+      shape[name] = withheld;
+    }
   }
   // The cast is sound, because a strict object with exactly the declared members is a Projection of this view.
   const schema = z.strictObject(shape) as unknown as View<Name>['schema'];

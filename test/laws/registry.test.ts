@@ -180,7 +180,11 @@ describe('files', () => {
         /\b(sql|driver|used|pg)\.(begin|reserve|savepoint)\(|\bCOPY\s+\w+[\w.]*\s+FROM\s+STDIN/i,
         'a transaction, reserved connection or COPY through the driver',
       ],
-      [/process\.env/, 'reads the environment', /src\/(config|store\/embedded\/|surfaces\/docs\/clients)/],
+      [
+        /process\.env/,
+        'reads the environment',
+        /src\/(config|store\/embedded\/|surfaces\/docs\/(clients|reference\/samples))/,
+      ],
       [/\bTODO\b|\bFIXME\b|ts-ignore|ts-expect-error|\bas any\b/, 'unfinished or unchecked'],
       [/catch\s*(\(\w+\))?\s*\{\s*\}/, 'swallows an error'],
       [/z\.toJSONSchema/, 'converts schemas', /src\/core\/json-schema|src\/sources\/files\/records/],

@@ -1,17 +1,26 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import accepts from 'accepts';
 import { packageRoot } from '../../config/package.ts';
 import { FAILURE_CODES, Failure } from '../../core/failures.ts';
 import type { GuideName } from '../../core/guides.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
+import type { Missing } from '../http/app.ts';
 import { type Document, document, sendDocument } from '../http/document.ts';
+import { send } from '../http/reply.ts';
 import { refuseAmbiguous, refuseBody } from '../http/request.ts';
 import { errorsBody } from './errors.ts';
 import { guideBody } from './guide.ts';
-import { PAGE_CSP, type Page, prosePage, type Site, titleOfGuide } from './page.ts';
-import { REFERENCE_CSP, referencePage, renderer } from './reference.ts';
+import { missingBody } from './missing.ts';
+import { PAGE_CSP, type Page, renderPage, type Site, titleOfGuide } from './page.ts';
+import { operationBody } from './reference/operation.ts';
+import { operationList, overviewBody, overviewSections } from './reference/overview.ts';
+import { addressOf } from './reference/words.ts';
+import { SCOPE_SECTIONS, scopesBody } from './scopes.ts';
+import { searchIndex } from './search-index.ts';
 import { START_SECTIONS, startBody } from './start.ts';
 
 export interface DocsOptions {
@@ -22,7 +31,8 @@ export interface DocsOptions {
   readonly version: string;
 }
 
-export type Docs = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+type Handler = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+export type Docs = Handler & Missing;
 
 const HTML = 'text/html; charset=utf-8';
 /** How long a page and an asset may be cached, in seconds. */
@@ -30,11 +40,11 @@ const PAGE_AGE = 300;
 const ASSET_AGE = 3_600;
 
 export function docsPages(options: DocsOptions): Docs {
-  const documents = documentsOf(options);
+  const { documents, missing } = documentsOf(options);
   const redirects = new Map(FAILURE_CODES.map((code) => [`/problems/${code}`, `/docs/errors#${code}`]));
-  return (request, response, next) => {
+  const pages: Handler = (request, response, next) => {
     // Compare the path exactly as the client sent it, because a path with escaped characters is a different path.
-    const path = (request.url ?? '').split('?', 1)[0] ?? '';
+    const path = pathOf(request);
     const known = documents.get(path);
     const target = redirects.get(path);
     if (!known && target === undefined) return next();
@@ -43,55 +53,150 @@ export function docsPages(options: DocsOptions): Docs {
     }
     refuseAmbiguous(request);
     refuseBody(request, response);
-    if (known) return sendDocument(request, response, known);
+    if (known) return sendDocument(request, response, known());
     const headers = { Location: target, 'Cache-Control': `public, max-age=${PAGE_AGE}`, 'Content-Length': 0 };
     response.writeHead(302, headers).end();
   };
+  return Object.assign(pages, {
+    missing: (request: IncomingMessage, response: ServerResponse): boolean => {
+      if (!wantsPage(request)) return false;
+      send(request, response, 404, HTML, missing(), MISSING_HEADERS);
+      return true;
+    },
+  });
 }
 
-function documentsOf({ baseUrl, registry, skills, guides, version }: DocsOptions): Map<string, Document> {
-  const assets = new Map([
-    [
-      'docs.css',
-      document('text/css; charset=utf-8', Buffer.concat([own('prose.css'), own('frame.css')]), { maxAge: ASSET_AGE }),
-    ],
-    ['reference.css', document('text/css; charset=utf-8', own('reference.css'), { maxAge: ASSET_AGE })],
-    ['reference.js', document('text/javascript; charset=utf-8', own('reference.js'), { maxAge: ASSET_AGE })],
-    ['openapi-explorer.js', document('text/javascript; charset=utf-8', renderer(), { maxAge: ASSET_AGE })],
-  ]);
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
+
+const MISSING_HEADERS = { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Security-Policy': PAGE_CSP };
+
+/** Addresses that only programs call. A program gets a problem document there, also when it accepts HTML. */
+const OF_PROGRAMS = /^\/(?:api|mcp|a2a|oauth|\.well-known|problems|metrics)(?:\/|$)/;
+
+/** True for a browser at an address without a page. Other clients get the problem document not_found. */
+const wantsPage = (request: IncomingMessage): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') &&
+  !OF_PROGRAMS.test(pathOf(request)) &&
+  accepts(request).type(['application/problem+json', 'application/json', 'text/html']) === 'text/html';
+
+/** Makes a value at the first call, because most processes are asked for few of the pages. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+interface Documents {
+  readonly documents: ReadonlyMap<string, () => Document>;
+  readonly missing: () => string;
+}
+
+function documentsOf(options: DocsOptions): Documents {
+  const assets = assetsOf(options);
   const digest = createHash('sha256');
-  for (const { codings } of assets.values()) digest.update(codings.identity.etag);
-  const site: Site = { version, guides, build: digest.digest('hex').slice(0, 12) };
-  const pages: Page[] = [
-    {
-      path: '/docs',
-      title: 'Developer documentation',
-      description: 'How to call the Installation Gateway over REST, MCP and A2A.',
-      body: startBody({ baseUrl, guides, operations: registry.operations.length, skills }),
-      sections: START_SECTIONS,
-    },
-    {
-      path: '/docs/errors',
-      title: 'Errors',
-      description: 'Every failure code of the Installation Gateway and what to do about it.',
-      body: errorsBody(baseUrl),
-      sections: [],
-    },
-    ...[...guides].map(([name, text]) => ({
-      path: `/docs/guides/${name}`,
-      title: titleOfGuide(name),
-      description: `Guide: ${titleOfGuide(name)}.`,
-      ...guideBody(text, registry),
-    })),
-  ];
-  return new Map([
-    ...pages.map((page): [string, Document] => [
-      page.path,
-      document(HTML, prosePage(site, page), { maxAge: PAGE_AGE, csp: PAGE_CSP }),
+  for (const { content } of assets.values()) digest.update(content);
+  const site: Site = { version: options.version, guides: options.guides, build: digest.digest('hex').slice(0, 12) };
+  const page = (one: Page): Document => document(HTML, renderPage(site, one), { maxAge: PAGE_AGE, csp: PAGE_CSP });
+  return {
+    documents: new Map([
+      ...[...pagesOf(options)].map(([path, make]) => [path, once(() => page({ path, ...make() }))] as const),
+      ...[...assets].map(
+        ([name, { type, content }]) =>
+          [`/docs/assets/${name}`, once(() => document(type, content, { maxAge: ASSET_AGE }))] as const,
+      ),
     ]),
-    ['/docs/reference', document(HTML, referencePage(site, registry), { maxAge: PAGE_AGE, csp: REFERENCE_CSP })],
-    ...[...assets].map(([name, asset]): [string, Document] => [`/docs/assets/${name}`, asset]),
+    missing: once(() =>
+      renderPage(site, { path: '', title: 'Not found', description: 'The address has no page.', body: missingBody() }),
+    ),
+  };
+}
+
+type Content = Omit<Page, 'path'>;
+
+function pagesOf({ baseUrl, registry, skills, guides }: DocsOptions): Map<string, () => Content> {
+  return new Map<string, () => Content>([
+    [
+      '/docs',
+      () => ({
+        title: 'Developer documentation',
+        description: 'How to call the Installation Gateway over REST, MCP and A2A.',
+        body: startBody({ baseUrl, guides, registry, skills }),
+        sections: START_SECTIONS,
+      }),
+    ],
+    [
+      '/docs/errors',
+      () => ({
+        title: 'Errors',
+        description: 'Every failure code of the Installation Gateway and what to do about it.',
+        body: errorsBody(baseUrl),
+        layout: 'wide' as const,
+      }),
+    ],
+    [
+      '/docs/scopes',
+      () => ({
+        title: 'Scopes',
+        description: 'Every scope and data-access flag, and the operations that need it.',
+        body: scopesBody(registry),
+        sections: SCOPE_SECTIONS,
+      }),
+    ],
+    ...[...guides].map(([name, text]): [string, () => Content] => [
+      `/docs/guides/${name}`,
+      () => ({
+        title: titleOfGuide(name),
+        description: `Guide: ${titleOfGuide(name)}.`,
+        ...guideBody(text, registry),
+      }),
+    ]),
+    [
+      '/docs/reference',
+      () => ({
+        title: 'Reference',
+        description: 'Every operation of the gateway with its parameters, answers and failures.',
+        body: overviewBody(registry, baseUrl),
+        side: operationList(registry, '/docs/reference'),
+        sections: overviewSections(registry),
+      }),
+    ],
+    ...registry.operations.map((tool): [string, () => Content] => [
+      addressOf(tool),
+      () => ({
+        title: tool.title,
+        description: tool.summary,
+        body: operationBody(tool, registry, baseUrl),
+        side: operationList(registry, addressOf(tool)),
+        layout: 'operation' as const,
+      }),
+    ]),
+  ]);
+}
+
+interface Asset {
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+function assetsOf({ registry, guides }: DocsOptions): Map<string, Asset> {
+  const script = (name: string): [string, Asset] => [
+    name,
+    { type: 'text/javascript; charset=utf-8', content: own(name) },
+  ];
+  const style = Buffer.concat(['base.css', 'frame.css', 'parts.css', 'reference.css', 'try.css'].map(own));
+  return new Map([
+    ['docs.css', { type: 'text/css; charset=utf-8', content: style }],
+    ...['theme.js', 'docs.js', 'search.js', 'try.js'].map(script),
+    ['search.json', { type: 'application/json', content: Buffer.from(JSON.stringify(searchIndex(registry, guides))) }],
+    ['text.woff2', { type: 'font/woff2', content: font('geist') }],
+    ['mono.woff2', { type: 'font/woff2', content: font('geist-mono') }],
   ]);
 }
 
 const own = (name: string): Buffer => readFileSync(new URL(`src/surfaces/docs/${name}`, packageRoot));
+
+const require = createRequire(import.meta.url);
+const font = (name: string): Buffer =>
+  readFileSync(require.resolve(`@fontsource-variable/${name}/files/${name}-latin-wght-normal.woff2`));

@@ -1,5 +1,6 @@
 import { FAILURE_CODES, type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
-import { code, type Html, html } from '../http/html.ts';
+import { type Html, html } from '../http/html.ts';
+import { code } from './highlight.ts';
 
 const ADVICE: Readonly<Record<FailureCode, string>> = {
   invalid_request: 'Send no body with a read, one Host header, and known guide names. The same request fails again.',
@@ -85,7 +86,7 @@ export const errorsBody = (baseUrl: string): Html => html`
 is stable. The member <code>type</code> links to the entry on this page. A problem document never holds a value that you
 sent or that is stored.</p>
 <h2 id="form">The form of an error</h2>
-${code('Reply', example(baseUrl))}
+${code('Reply', example(baseUrl), 'http')}
 <ul>
   <li>Decide by <code>code</code>, not by <code>title</code>, because titles can change.</li>
   <li><code>errors</code> names at most 20 refused parameters, without their values.</li>

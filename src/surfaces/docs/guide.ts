@@ -2,9 +2,10 @@ import { Marked } from 'marked';
 import { FAILURE_CODES } from '../../core/failures.ts';
 import { GUIDE_NAMES } from '../../core/guides.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { escapeHtml, Html, slug } from '../http/html.ts';
+import { Html, slug } from '../http/html.ts';
+import { highlighted } from './highlight.ts';
 import type { Section } from './page.ts';
-import { addressOf } from './reference.ts';
+import { addressOf } from './reference/words.ts';
 
 export function guideBody(markdown: string, registry: Registry): { body: Html; sections: Section[] } {
   const sections: Section[] = [];
@@ -14,16 +15,16 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
     renderer: {
       heading({ tokens, depth }) {
         const inner = this.parser.parseInline(tokens);
-        const title = inner.replace(/<[^>]+>/g, '');
+        const title = unescapeHtml(inner.replace(/<[^>]+>/g, ''));
         if (depth === 1) return `<h1>${inner}</h1>\n`;
         const id = slug(title);
-        if (depth === 2) sections.push({ id, title: unescapeHtml(title) });
+        if (depth === 2) sections.push({ id, title });
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
-      code({ text }) {
+      code({ text, lang = '' }) {
         // A wide block of code scrolls sideways. The block must accept focus, so that keyboard users can scroll the
         // block.
-        return `<pre tabindex="0"><code>${escapeHtml(text)}</code></pre>\n`;
+        return `<pre tabindex="0"><code>${highlighted(text, lang).text}</code></pre>\n`;
       },
     },
   });

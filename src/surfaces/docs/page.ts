@@ -2,11 +2,20 @@ import { GUIDE_NAMES, type GuideName } from '../../core/guides.ts';
 import { type Html, html } from '../http/html.ts';
 
 /**
- * The content security policy of a page. The policy allows no scripts, no inline styles and no foreign content. The
- * icon is a `data:` URL.
+ * The content security policy of a page. The policy allows no inline script, no inline style and no foreign content.
+ * The icon is a `data:` URL. The script calls only this gateway.
  */
-export const PAGE_CSP =
-  "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+export const PAGE_CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "font-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
 
 export interface Site {
   readonly version: string;
@@ -15,28 +24,32 @@ export interface Site {
   readonly guides: ReadonlyMap<GuideName, string>;
 }
 
-export interface Page {
-  readonly path: string;
-  readonly title: string;
-  readonly description: string;
-  readonly body: Html;
-  readonly sections: readonly Section[];
-}
-
 export interface Section {
   readonly id: string;
   readonly title: string;
 }
 
+export interface Page {
+  readonly path: string;
+  readonly title: string;
+  readonly description: string;
+  readonly body: Html;
+  /** The list of pages beside the text. Absent: the guides. */
+  readonly side?: Html;
+  readonly sections?: readonly Section[];
+  /** The class of the element `main`. Absent: text in one column. */
+  readonly layout?: 'wide' | 'operation';
+}
+
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%230b5d6b'/%3E%3Cpath d='M4 12V7a4 4 0 0 1 8 0v5' fill='none' stroke='%23fff' stroke-width='2'/%3E%3C/svg%3E";
 
-const MAIN_LINKS: readonly (readonly [path: string, title: string])[] = [
-  ['/docs', 'Start'],
-  ['/docs/reference', 'Reference'],
-  ['/docs/guides/overview', 'Guides'],
-  ['/docs/errors', 'Errors'],
-  ['/llms-full.txt', 'llms-full.txt'],
+const MAIN_LINKS: readonly (readonly [path: string, title: string, under: string])[] = [
+  ['/docs', 'Start', '/docs#'],
+  ['/docs/reference', 'Reference', '/docs/reference/'],
+  ['/docs/guides/overview', 'Guides', '/docs/guides/'],
+  ['/docs/scopes', 'Scopes', '/docs/scopes#'],
+  ['/docs/errors', 'Errors', '/docs/errors#'],
 ];
 
 const DOCUMENTS: readonly (readonly [path: string, title: string])[] = [
@@ -50,75 +63,97 @@ export const titleOfGuide = (name: GuideName): string => {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 };
 
-const link = (current: string, path: string, title: string): Html =>
+/** A link in a list of pages. The link to the page that is open has a mark. */
+export const pageLink = (current: string, path: string, inside: Html | string): Html =>
   path === current
-    ? html`<li><a href="${path}" aria-current="page">${title}</a></li>`
-    : html`<li><a href="${path}">${title}</a></li>`;
+    ? html`<li><a href="${path}" aria-current="page">${inside}</a></li>`
+    : html`<li><a href="${path}">${inside}</a></li>`;
 
-const mainLink = (current: string, [path, title]: readonly [string, string]): Html =>
-  title === 'Guides' && path !== current && current.startsWith('/docs/guides/')
+const mainLink = (current: string, [path, title, under]: (typeof MAIN_LINKS)[number]): Html =>
+  path !== current && current.startsWith(under)
     ? html`<li><a href="${path}" aria-current="true">${title}</a></li>`
-    : link(current, path, title);
+    : pageLink(current, path, title);
 
-export const shell = (
-  { build }: Site,
-  page: { readonly path: string; readonly title: string; readonly description: string; readonly skip: string },
-  { head, body }: { readonly head?: Html; readonly body: Html },
-): string =>
-  html`<!doctype html>
+const mainLinks = (path: string): Html => html`<ul>${MAIN_LINKS.map((one) => mainLink(path, one))}</ul>`;
+
+function guideList({ guides }: Site, path: string): Html {
+  const listed = GUIDE_NAMES.filter((name) => guides.has(name));
+  return html`
+<p>Guides</p>
+<ul>${listed.map((name) => pageLink(path, `/docs/guides/${name}`, titleOfGuide(name)))}</ul>
+<p>As text</p>
+<ul>${DOCUMENTS.map(([to, title]) => pageLink(path, to, title))}</ul>`;
+}
+
+const icon = (name: string, path: string): Html =>
+  html`<svg class="${name}" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="${path}"/></svg>`;
+
+const SEARCH = 'M7 2a5 5 0 1 0 0 10A5 5 0 0 0 7 2Zm4 9 3.5 3.5';
+const MENU = 'M2 4h12M2 8h12M2 12h12';
+
+/** The search. The script shows the button that opens the dialog, because the search needs the script. */
+const SEARCH_DIALOG = html`
+<dialog class="search" aria-label="Search">
+  <div class="field">
+    ${icon('glass', SEARCH)}
+    <input type="text" role="combobox" aria-label="Search operations, guides and errors" aria-expanded="false"
+      aria-controls="found" aria-autocomplete="list" autocomplete="off" spellcheck="false"
+      placeholder="Search operations, guides and errors">
+  </div>
+  <ul id="found" role="listbox" aria-label="Results"></ul>
+  <p class="state" role="status"></p>
+</dialog>`;
+
+export function renderPage(site: Site, page: Page): string {
+  const { path, title, description, body, layout, sections = [] } = page;
+  const asset = (name: string): string => `/docs/assets/${name}?v=${site.build}`;
+  return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="description" content="${page.description}">
-<title>${page.title} · Installation Gateway</title>
+<meta name="description" content="${description}">
+<title>${title} · Installation Gateway</title>
+<script src="${asset('theme.js')}"></script>
+<link rel="preload" href="/docs/assets/text.woff2" as="font" type="font/woff2" crossorigin>
+<link rel="preload" href="/docs/assets/mono.woff2" as="font" type="font/woff2" crossorigin>
+<link rel="stylesheet" href="${asset('docs.css')}">
 <link rel="icon" href="${ICON}">
 <link rel="describedby" href="/llms.txt" type="text/plain">
-<link rel="stylesheet" href="/docs/assets/docs.css?v=${build}">${head}
+<script type="module" src="${asset('docs.js')}"></script>
+<script type="module" src="${asset('search.js')}" data-index="${asset('search.json')}"></script>${
+    layout === 'operation' ? html`<script type="module" src="${asset('try.js')}"></script>` : undefined
+  }
 </head>
 <body>
-<a class="skip" href="#${page.skip}">Skip to the content</a>
+<a class="skip" href="#content">Skip to the content</a>
 <header class="bar">
+  <button class="menu" type="button" popovertarget="side" aria-label="Menu">${icon('lines', MENU)}</button>
   <a class="brand" href="/docs">Installation Gateway</a>
-  <nav aria-label="Main">
-    <ul>${MAIN_LINKS.map((one) => mainLink(page.path, one))}</ul>
-  </nav>
+  <nav class="tops" aria-label="Main">${mainLinks(path)}</nav>
+  <button class="find" type="button" aria-label="Search" hidden>${icon('glass', SEARCH)}<span>Search</span> <kbd aria-hidden="true">/</kbd></button>
+  <button class="theme" type="button" hidden></button>
 </header>
-${body}
-</body>
-</html>
-`.text;
-
-export function prosePage(site: Site, page: Page): string {
-  const guides = GUIDE_NAMES.filter((name) => site.guides.has(name)).map((name) =>
-    link(page.path, `/docs/guides/${name}`, titleOfGuide(name)),
-  );
-  const all = (label: string, kind: string): Html => html`
-<nav class="${kind}" aria-label="${label}">
-  <p>Start</p>
-  <ul>${[link(page.path, '/docs', 'Start'), link(page.path, '/docs/reference', 'Reference'), link(page.path, '/docs/errors', 'Errors')]}</ul>
-  <p>Guides</p>
-  <ul>${guides}</ul>
-  <p>As text</p>
-  <ul>${DOCUMENTS.map(([path, title]) => link(page.path, path, title))}</ul>
-</nav>`;
-  const body = html`
 <div class="frame">
-${all('Pages', 'side')}
-<main id="content" tabindex="-1">${page.body}</main>
+<nav id="side" class="side" popover aria-label="Pages">
+<div class="main">${mainLinks(path)}</div>
+${page.side ?? guideList(site, path)}
+</nav>
+<main id="content" class="${layout ?? 'text'}" tabindex="-1">${body}</main>
 ${
-  page.sections.length > 1
+  sections.length > 1
     ? html`<nav class="sections" aria-labelledby="sections-title">
   <p id="sections-title">On this page</p>
-  <ul>${page.sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul>
+  <ul>${sections.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li>`)}</ul>
 </nav>`
     : undefined
 }
 </div>
-<footer class="foot">
-${all('All pages', 'map')}
-<p class="version">Installation Gateway ${site.version}</p>
-</footer>`;
-  return shell(site, { ...page, skip: 'content' }, { body });
+<footer class="foot"><p>Installation Gateway ${site.version}</p>
+<p>${DOCUMENTS.map(([to, title]) => html`<a href="${to}">${title}</a> `)}</p></footer>
+${SEARCH_DIALOG}
+</body>
+</html>
+`.text;
 }

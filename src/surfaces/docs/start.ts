@@ -1,8 +1,11 @@
 import type { GuideName } from '../../core/guides.ts';
+import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
-import { code, type Html, html } from '../http/html.ts';
-import { a2aClients, mcpClients } from './clients.ts';
+import { type Html, html } from '../http/html.ts';
+import { a2aClients, firstCall, mcpClients } from './clients.ts';
+import { code } from './highlight.ts';
 import { type Section, titleOfGuide } from './page.ts';
+import { words } from './reference/words.ts';
 
 const PURPOSE: Readonly<Record<GuideName, string>> = {
   overview: 'first calls, tokens, identifiers, masks, pages, quota',
@@ -15,7 +18,7 @@ const PURPOSE: Readonly<Record<GuideName, string>> = {
 };
 
 export const START_SECTIONS: readonly Section[] = [
-  { id: 'first-call', title: 'First call' },
+  { id: 'first-call', title: 'Make your first call' },
   { id: 'mcp', title: 'MCP clients' },
   { id: 'oauth', title: 'OAuth' },
   { id: 'a2a', title: 'A2A' },
@@ -26,42 +29,36 @@ export const START_SECTIONS: readonly Section[] = [
 export interface StartOptions {
   readonly baseUrl: string;
   readonly guides: ReadonlyMap<GuideName, string>;
-  readonly operations: number;
+  readonly registry: Registry;
   readonly skills: Skills;
 }
 
-export const startBody = ({ baseUrl, guides, operations, skills }: StartOptions): Html => html`
+export const startBody = ({ baseUrl, guides, registry, skills }: StartOptions): Html => html`
 <h1>Installation Gateway</h1>
-<p class="lead">Installed apps and AI agents read stored customer-support data through this gateway: conversations,
-visitors, contacts, files, catalogues, reports. The gateway has ${operations} operations. Each operation is a REST
-route. Each operation except the Realtime operations is also an MCP tool with the same inputs, answers and permissions.
-The gateway checks the credential on every call. An answer leaves out the fields that are not granted.</p>
+<p class="lead">Apps and AI agents read stored customer-support data through this gateway over REST, MCP and A2A, and
+each token sees only what it was granted.</p>
 
-<ul class="cards">
-  <li><a href="/docs/reference">Reference</a><span>all ${operations} operations, parameters and answers</span></li>
-  <li><a href="/docs/guides/overview">Overview guide</a><span>read this before the first integration</span></li>
-  <li><a href="/docs/errors">Errors</a><span>every code and what to do about it</span></li>
-  <li><a href="/llms-full.txt">llms-full.txt</a><span>everything in one text, for a model’s context</span></li>
-</ul>
-
-<h2 id="first-call"><a class="anchor" href="#first-call">First call</a></h2>
-<p>The operator of the gateway issues your token. Start with the context. The context lists the websites, scopes and
-kinds of data that the token gives access to.</p>
-${code(
-  'Terminal',
-  `export TOKEN=YOUR_TOKEN
-curl -s ${baseUrl}/api/v1/context -H "Authorization: Bearer $TOKEN"`,
-)}
+<h2 id="first-call"><a class="anchor" href="#first-call">Make your first call</a></h2>
+<p>The operator of the gateway issues your token. Ask first what the token may do: the context lists its websites, scopes
+and kinds of data.</p>
+${firstCall(baseUrl)}
 <p>Then list the conversations of a website:</p>
 ${code(
   'Terminal',
   `curl -s "${baseUrl}/api/v1/conversations?website_id=WEBSITE_ID&limit=3" \\
   -H "Authorization: Bearer $TOKEN"`,
+  'bash',
 )}
+<ul class="cards">
+  <li><a href="/docs/reference">Reference</a><span>all ${registry.operations.length} operations, with examples to try</span></li>
+  <li><a href="/docs/guides/overview">Overview guide</a><span>read this before the first integration</span></li>
+  <li><a href="/docs/errors">Errors</a><span>every code and what to do about it</span></li>
+  <li><a href="/llms-full.txt">llms-full.txt</a><span>everything in one text, for a model’s context</span></li>
+</ul>
 
 <h2 id="mcp"><a class="anchor" href="#mcp">MCP clients</a></h2>
 <p>The endpoint is <code>${baseUrl}/mcp</code>: Streamable HTTP, POST only, with the token in every request. A client
-sees only the tools that its token may call. In the snippets, replace <code>YOUR_TOKEN</code> with your token, or set the
+sees only the tools that its token may call. Each operation except the Realtime operations is a tool. In the snippets, replace <code>YOUR_TOKEN</code> with your token, or set the
 environment variable <code>TOKEN</code>.</p>
 ${mcpClients(baseUrl)}
 
@@ -72,6 +69,7 @@ ${code(
   'Terminal',
   `curl -s ${baseUrl}/oauth/token -u "$CREDENTIAL_ID:$SECRET" \\
   -d grant_type=client_credentials -d resource=${baseUrl} -d scope=website_read`,
+  'bash',
 )}
 <p>A hosted app that acts for an organization needs the consent of an owner or admin. Send the browser to
 <code>${baseUrl}/oauth/authorize</code> (authorization code with PKCE). The owner or admin signs in, reads each
@@ -84,7 +82,7 @@ read <a href="/.well-known/oauth-authorization-server">the metadata</a> at its s
 <code>A2A-Version: 1.0</code> and the token in every request. A message starts a task. The task runs one
 operation, and the artifact of the task holds the answer of this operation.</p>
 <ul class="index-list">${skills.all.map(
-  ({ skill }) => html`<li><code>${skill.name}</code>: ${skill.description}</li>`,
+  ({ skill }) => html`<li><code>${skill.name}</code>: ${words(skill.description, registry)}</li>`,
 )}</ul>
 ${a2aClients(baseUrl)}
 <p>The guide <a href="/docs/guides/agent_tasks">Agent tasks</a> explains how tasks run.</p>

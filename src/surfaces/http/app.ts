@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
@@ -14,10 +14,15 @@ export interface AppOptions {
   /** The texts for language models (llmstxt.org): `index` for /llms.txt and `full` for /llms-full.txt. */
   readonly llms?: { readonly index: string; readonly full: string };
   readonly agentCard?: object;
-  readonly docs?: RequestHandler;
+  readonly docs?: RequestHandler & Missing;
   readonly metrics?: MetricsPage;
   /** True when the store answers and no shutdown has started. */
   ready(): Promise<boolean>;
+}
+
+export interface Missing {
+  /** Answers a browser that asks for an unknown page. Returns false for other clients, which get a problem document. */
+  missing(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
 export interface MetricsPage {
@@ -111,6 +116,7 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
     // instead.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
+    if (failure.code === 'not_found' && docs?.missing(request, response)) return;
     // A status of 500 or more means a fault of the gateway. The cause of the fault goes only to the log.
     if (failure.status >= 500) noteRefusal(record, failure);
     sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });

@@ -31,10 +31,3 @@ export const slug = (text: string): string =>
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '-')
     .replace(/^-|-$/g, '');
-
-/** A block of code with a label. The block accepts focus, so that keyboard users can scroll the block sideways. */
-export const code = (label: string, text: string): Html => html`
-<figure class="code">
-  <figcaption>${label}</figcaption>
-  <pre tabindex="0"><code>${text}</code></pre>
-</figure>`;

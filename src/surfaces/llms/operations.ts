@@ -1,9 +1,9 @@
 import { type FailureCode, statusOf } from '../../core/failures.ts';
-import { jsonSchema } from '../../core/json-schema.ts';
+import { jsonSchema, nodeOf } from '../../core/json-schema.ts';
 import { type Condition, type Parameter, TAGS, type Tool } from '../../core/tool.ts';
+import { exampleCall, exampleToolArguments } from '../../gateway/examples.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { exampleRequest, exampleToolArguments } from './examples.ts';
-import { aboutText, code, codes, type NameOf, nodeOf, outline, outputOf, typeText } from './schema-text.ts';
+import { aboutText, code, codes, type NameOf, outline, outputOf, typeText } from './schema-text.ts';
 
 const RESTRICTIONS: Readonly<Record<Tool['restrictions'], string>> = {
   refused: 'refused (`not_permitted`)',
@@ -48,7 +48,7 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
     ...(errors.length > 0 ? [`- Error codes of its own: ${errors.map(errorText).join(', ')}.`] : []),
     ...(tool.untrusted.length > 0 ? [`- Untrusted text: ${codes(tool.untrusted)}.`] : []),
     ...(tool.bytes ? [BYTES] : []),
-    `- REST example: ${code(exampleRequest(tool, baseUrl))}`,
+    `- REST example: ${code(requestText(tool, baseUrl))}`,
     tool.mcp
       ? `- MCP example: ${code({ name: tool.name, arguments: exampleToolArguments(tool) })}`
       : '- No MCP tool. The operation exists only over REST.',
@@ -68,6 +68,16 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
       ? ['Answer: the WebSocket. The guide Event recovery describes the frames.']
       : answerText(tool, nameOf)),
   ].join('\n');
+}
+
+/** An example of a REST request in one line: method, address, headers and body. */
+function requestText(tool: Tool, baseUrl: string): string {
+  const { address, headers, body } = exampleCall(tool);
+  return [
+    `${tool.method} ${baseUrl}${address}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...(body ? [JSON.stringify(body)] : []),
+  ].join(' ');
 }
 
 const besideOf = ({ status, location, revision }: Tool): string =>

@@ -1,5 +1,6 @@
+import type { Node } from '../../core/json-schema.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { type NameOf, type Node, outline, outputOf } from './schema-text.ts';
+import { type NameOf, outline, outputOf } from './schema-text.ts';
 
 /**
  * How many members an object shape must have to get a name. A smaller shape is written out in place, because a

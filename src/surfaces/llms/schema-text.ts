@@ -1,26 +1,5 @@
-import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
+import { jsonSchema, type Node, nodeOf } from '../../core/json-schema.ts';
 import type { Tool } from '../../core/tool.ts';
-
-export interface Node {
-  readonly type?: string | readonly string[];
-  readonly description?: string;
-  readonly const?: unknown;
-  readonly enum?: readonly unknown[];
-  readonly default?: unknown;
-  readonly format?: string;
-  readonly pattern?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly maxItems?: number;
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly required?: readonly string[];
-  readonly items?: Node;
-  readonly prefixItems?: readonly Node[];
-  readonly anyOf?: readonly Node[];
-  readonly oneOf?: readonly Node[];
-}
 
 /** Returns the name of an object shape. `undefined` means that the shape has no name. */
 export type NameOf = (node: Node) => string | undefined;
@@ -32,9 +11,6 @@ export type NameOf = (node: Node) => string | undefined;
 const PATTERN_MAX = 60;
 
 export const outputOf = (tool: Tool): Node => nodeOf(jsonSchema(tool.output, 'output'));
-
-// The cast is correct, because `Node` names only the part of JSON Schema that this module reads.
-export const nodeOf = (schema: JsonSchema): Node => schema as Node;
 
 /** The type of a value in words, such as `string of at most 240 characters or null`. */
 export function typeText(node: Node, nameOf: NameOf): string {

@@ -1,12 +1,12 @@
 import { FAILURE_CODES, statusOf, titleOf } from '../../core/failures.ts';
-import { jsonSchema } from '../../core/json-schema.ts';
+import { jsonSchema, nodeOf } from '../../core/json-schema.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { Resource } from '../../core/resource.ts';
 import { DATA_ACCESS, type DataAccess, type Requirement, SCOPES, type Scope } from '../../core/scopes.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
-import { aboutText, code, codes, type NameOf, nodeOf, typeText } from './schema-text.ts';
+import { aboutText, code, codes, type NameOf, typeText } from './schema-text.ts';
 
 export const errorsText = (): string =>
   [

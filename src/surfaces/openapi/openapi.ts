@@ -4,19 +4,9 @@ import { jsonSchema } from '../../core/json-schema.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
+import { failuresOf, headersOf } from '../../gateway/operation-wire.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { HEADERS, PROBLEM } from './components.ts';
-
-const COMMON: readonly FailureCode[] = [
-  'unauthenticated',
-  'token_expired',
-  'token_revoked',
-  'wrong_resource',
-  'quota_exceeded',
-  'internal',
-  'service_unavailable',
-  'authority_unavailable',
-];
 
 export function openapi(registry: Registry, serverUrl: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
@@ -76,13 +66,7 @@ function operation(tool: Tool): object {
     summary: tool.title,
     description: describe(tool),
     tags: [tool.tag],
-    parameters: [
-      ...tool.parameters.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])),
-      ...(tool.bytes ? BYTES_PARAMETERS : []),
-      ...(tool.idempotency === 'none' ? [] : [{ ...IDEMPOTENCY_KEY, required: tool.idempotency === 'required' }]),
-      ...(tool.ifMatch ? [IF_MATCH] : []),
-      ...(tool.origin ? [ORIGIN] : []),
-    ],
+    parameters: [...tool.parameters.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])), ...headersOf(tool)],
     ...(tool.body && { requestBody: requestBody(tool) }),
     responses: responses(tool),
     'x-required-scopes': scopes,
@@ -112,71 +96,14 @@ function parameter({ name, in: place, schema, required }: Parameter): object {
   return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
 }
 
-const IDEMPOTENCY_KEY = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  description:
-    'Your own key for this write: 1 to 128 printable ASCII characters without spaces. Keep the key for retries. A write ' +
-    'that is sent again with the same key and input does not take effect again.',
-  schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
-};
-
-const IF_MATCH = {
-  name: 'If-Match',
-  in: 'header',
-  required: true,
-  description:
-    'Current revision of the subscription. Send the value of ETag, or the revision as a number without quotes.',
-  schema: { type: 'string', pattern: '^(?:"[1-9][0-9]{0,9}"|[1-9][0-9]{0,9})$' },
-};
-
-const ORIGIN = {
-  name: 'Origin',
-  in: 'header',
-  required: true,
-  description:
-    'Origin of the web page. The origin must be registered on the credential. Browsers send this header automatically.',
-  schema: { type: 'string' },
-};
-
 function requestBody(tool: Tool): object {
   const members = tool.parameters.filter((one) => one.in === 'body').map(({ name, schema }) => [name, schema]);
   const schema = jsonSchema(z.strictObject(Object.fromEntries(members)), 'input');
   return { required: true, content: { 'application/json': { schema } } };
 }
 
-const BYTES_PARAMETERS = [
-  {
-    name: 'Range',
-    in: 'header',
-    required: false,
-    description:
-      'One range of at most 65,536 bytes of the file. The request also needs Accept: application/octet-stream. Absent: the chunk that the parameter chunk names.',
-    schema: { type: 'string', pattern: '^bytes=[0-9]*-[0-9]*$' },
-  },
-  {
-    name: 'If-Match',
-    in: 'header',
-    required: false,
-    description:
-      'Version of the file that you expect, as an entity tag. If the file has another version, the request fails with status 412.',
-    schema: { type: 'string', pattern: '^"[a-f0-9]{16,64}"$' },
-  },
-];
-
 function responses(tool: Tool): object {
-  const codes = [...COMMON, ...tool.errors];
-  const named = (name: string): boolean => tool.parameters.some((one) => one.name === name);
-  const hasInput = tool.parameters.length > 0;
-  codes.push('invalid_request', 'unsupported_parameter', 'duplicate_parameter', 'not_acceptable');
-  if (hasInput) codes.push('invalid_parameter', 'not_found');
-  if (named('cursor')) codes.push('invalid_cursor');
-  if (refusable(tool)) codes.push('not_permitted');
-  if (tool.bytes) codes.push('precondition_failed', 'range_not_satisfiable');
-  if (tool.body) codes.push('invalid_json', 'body_too_large', 'unsupported_media_type');
-  if (tool.idempotency !== 'none') codes.push(...LEDGER);
-  if (tool.idempotency === 'required') codes.push('idempotency_key_required', 'operation_in_progress');
-  if (tool.ifMatch) codes.push('if_match_required', 'invalid_parameter', 'revision_changed', 'concurrent_mutation');
+  const codes = failuresOf(tool);
   const statuses = [...new Set(codes.map(statusOf))].sort();
   const failures = statuses.map((status): [string, object] => [
     String(status),
@@ -199,13 +126,6 @@ const DEFAULT = {
   headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
-
-const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
-
-const refusable = ({ required, restrictions, consent, when }: Tool): boolean =>
-  required.scopes.length + required.dataAccess.length + when.length > 0 ||
-  restrictions === 'refused' ||
-  consent === 'refused';
 
 const COMMON_HEADERS = {
   'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },

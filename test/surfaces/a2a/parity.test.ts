@@ -25,6 +25,7 @@ import { CONTRACT_SKILLS } from '../../support/contract.ts';
 import type { Grant } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { rpc, work } from '../../support/surfaces/a2a.ts';
+import { textOf } from '../../support/surfaces/pages.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
 /**
@@ -334,7 +335,7 @@ describe('the SDK’s own client', () => {
 
   it('the snippets of the documentation page work as they stand', async () => {
     const snippets = [...a2aClients(origin).text.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code><\/pre>/g)].map(
-      ([, text = '']) => decoded(text).replaceAll('WEBSITE_ID', WEB),
+      ([, text = '']) => textOf(text).replaceAll('WEBSITE_ID', WEB),
     );
     const [curl = '', script = '', ...rest] = snippets;
     expect(rest).toEqual([]);
@@ -357,11 +358,3 @@ describe('the SDK’s own client', () => {
     expect(text).toContain(byHand.body.result.task.id);
   });
 });
-
-const decoded = (html: string): string =>
-  html
-    .replaceAll('&lt;', '<')
-    .replaceAll('&gt;', '>')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&#39;', "'")
-    .replaceAll('&amp;', '&');

@@ -1,106 +1,67 @@
-import pino from 'pino';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metadataDocuments } from '../../../src/auth/oauth/metadata.ts';
 import { FAILURE_CODES, statusOf, titleOf } from '../../../src/core/failures.ts';
-import { GUIDE_NAMES } from '../../../src/core/guides.ts';
-import { readGuides } from '../../../src/gateway/guides.ts';
-import { loadSkills, loadTools } from '../../../src/gateway/load.ts';
-import type { Registry } from '../../../src/gateway/registry.ts';
-import { docsPages } from '../../../src/surfaces/docs/docs.ts';
 import { PAGE_CSP } from '../../../src/surfaces/docs/page.ts';
-import { addressOf, REFERENCE_CSP } from '../../../src/surfaces/docs/reference.ts';
-import { publicApp } from '../../../src/surfaces/http/app.ts';
-import { type RunningServer, startServer } from '../../../src/surfaces/http/server.ts';
-import { openapi } from '../../../src/surfaces/openapi/openapi.ts';
-import { DESKTOP, openBrowser, openVisit, PHONE, type Visit, violations } from '../../support/surfaces/browser.ts';
+import { DESKTOP, openBrowser, PHONE, violations } from '../../support/surfaces/browser.ts';
+import { type Pages, servePages } from '../../support/surfaces/pages.ts';
 import { raw } from '../../support/surfaces/wire.ts';
 
-const BASE_URL = 'http://127.0.0.1:8787';
-const PAGES = ['/docs', '/docs/errors', ...GUIDE_NAMES.map((name) => `/docs/guides/${name}`), '/docs/reference'];
-const ASSETS = ['docs.css', 'reference.css', 'reference.js', 'openapi-explorer.js'].map((one) => `/docs/assets/${one}`);
+const TYPES: Readonly<Record<string, string>> = {
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json',
+  woff2: 'font/woff2',
+};
+const ASSETS = [
+  ...['docs.css', 'theme.js', 'docs.js', 'search.js', 'try.js'],
+  ...['search.json', 'text.woff2', 'mono.woff2'],
+].map((one) => `/docs/assets/${one}`);
+const READ = '/docs/reference/conversations_list';
+const WRITE = '/docs/reference/visitor_note_add';
+/** One page of each kind. */
+const KINDS = ['/docs', '/docs/errors', '/docs/scopes', '/docs/guides/overview', '/docs/reference', READ, WRITE];
+const HTML = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
 
-let registry: Registry;
-let server: RunningServer;
+let pages: Pages;
 let browser: Browser;
-let origin: string;
+let get: Pages['get'];
 
 beforeAll(async () => {
-  registry = await loadTools();
-  server = await startServer({
-    host: '127.0.0.1',
-    baseUrl: BASE_URL,
-    port: 0,
-    tls: undefined,
-    log: pino({ level: 'silent' }),
-    handlers: [],
-    otherwise: publicApp({
-      baseUrl: BASE_URL,
-      openapi: openapi(registry, BASE_URL),
-      llms: { index: '# index', full: '# full' },
-      docs: docsPages({
-        baseUrl: BASE_URL,
-        registry,
-        skills: await loadSkills(registry),
-        guides: readGuides(),
-        version: '1.2.3',
-      }),
-      ready: async () => true,
-    }),
-  });
-  origin = `http://127.0.0.1:${server.port}`;
+  pages = await servePages();
+  get = pages.get;
   browser = await openBrowser();
 });
 afterAll(async () => {
   await browser.close();
-  await server.close();
+  await pages.close();
 });
-
-const METADATA = metadataDocuments(BASE_URL, []);
-const get = (path: string, init: RequestInit = {}): Promise<Response> =>
-  fetch(origin + path, { redirect: 'manual', ...init });
-
-async function visit<T>(
-  view: Parameters<typeof openVisit>[2],
-  path: string,
-  act: (visit: Visit) => Promise<T>,
-): Promise<T> {
-  const one = await openVisit(browser, origin, view);
-  try {
-    await one.page.goto(origin + path);
-    if (path.startsWith('/docs/reference')) await one.page.locator('gateway-reference h1:visible').first().waitFor();
-    return await act(one);
-  } finally {
-    await one.close();
-  }
-}
 
 describe('documents', () => {
   it('every page and asset: type, policy, cache, entity tag, HEAD, no stored copy sent twice', async () => {
-    for (const path of [...PAGES, ...ASSETS]) {
+    expect(pages.paths.length).toBeGreaterThan(55);
+    for (const path of [...pages.paths, ...ASSETS]) {
       const answer = await get(path);
-      const text = await answer.text();
+      const bytes = Buffer.from(await answer.arrayBuffer());
       const of = (name: string): string | null => answer.headers.get(name);
-      const page = PAGES.includes(path);
+      const asset = ASSETS.includes(path);
       expect(answer.status, path).toBe(200);
-      expect(of('content-type'), path).toMatch(
-        page ? /^text\/html; charset=utf-8$/ : /^text\/(css|javascript); charset=utf-8$/,
-      );
-      expect(of('cache-control'), path).toBe(`public, max-age=${page ? 300 : 3600}`);
+      expect(of('content-type'), path).toBe(asset ? TYPES[path.split('.')[1] ?? ''] : 'text/html; charset=utf-8');
+      expect(of('cache-control'), path).toBe(`public, max-age=${asset ? 3600 : 300}`);
       expect(of('x-request-id'), path).toMatch(/^req_[a-f0-9]{32}$/);
       expect(of('x-content-type-options'), path).toBe('nosniff');
       expect(of('content-encoding'), path).toBe('gzip');
       expect(of('vary'), path).toBe('Accept-Encoding');
-      if (page) expect(of('content-security-policy'), path).toBe(path === '/docs/reference' ? REFERENCE_CSP : PAGE_CSP);
+      if (!asset) expect(of('content-security-policy'), path).toBe(PAGE_CSP);
       const etag = of('etag') ?? '';
       const plain = await get(path, { headers: { 'accept-encoding': 'identity' } });
       expect(plain.headers.get('content-encoding'), path).toBeNull();
-      expect(await plain.text(), path).toBe(text);
+      expect(bytes.equals(Buffer.from(await plain.arrayBuffer())), path).toBe(true);
       expect(plain.headers.get('etag'), path).not.toBe(etag);
       const head = await get(path, { method: 'HEAD', headers: { 'accept-encoding': 'identity' } });
       expect([head.status, head.headers.get('content-length'), await head.text()], path).toEqual([
         200,
-        String(Buffer.byteLength(text)),
+        String(bytes.byteLength),
         '',
       ]);
       const again = await get(path, { headers: { 'if-none-match': `"other", W/${etag}` } });
@@ -108,23 +69,31 @@ describe('documents', () => {
     }
   });
 
-  it('the policies allow no inline script and no evaluation, and name no other host', () => {
-    for (const policy of [PAGE_CSP, REFERENCE_CSP]) {
-      expect(policy).toContain("default-src 'none'");
-      expect(policy).not.toMatch(/unsafe-eval|script-src[^;]*unsafe-inline|https?:|\*/);
-    }
-    expect(PAGE_CSP).not.toContain('unsafe');
+  it('the policy allows no inline script or style, no evaluation and no other host', () => {
+    expect(PAGE_CSP).toContain("default-src 'none'");
+    expect(PAGE_CSP).not.toMatch(/unsafe|https?:|\*|sha256/);
   });
 
   it('pages hold no script, style or handler of their own text', async () => {
-    for (const path of PAGES) {
+    for (const path of pages.paths) {
       const text = await (await get(path)).text();
       expect(text, path).not.toMatch(/<style|\sstyle=|\son\w+=|javascript:|<script(?![^>]* src="\/docs\/assets\/)/);
     }
   });
 
+  it('the first paint of each kind of page takes less than 100 KB: page, styles and fonts, as sent', async () => {
+    const sizeOf = async (path: string): Promise<number> =>
+      Number((await get(path, { method: 'HEAD' })).headers.get('content-length'));
+    const fixed = await Promise.all(
+      ['docs.css', 'text.woff2', 'mono.woff2'].map((one) => sizeOf(`/docs/assets/${one}`)),
+    );
+    const sizes = await Promise.all(pages.paths.map(sizeOf));
+    expect(Math.min(...fixed, ...sizes)).toBeGreaterThan(2_000);
+    expect(Math.max(...sizes) + fixed.reduce((sum, one) => sum + one, 0)).toBeLessThan(100_000);
+  });
+
   it('other methods, paths and requests are refused as elsewhere', async () => {
-    for (const path of [...PAGES, ...ASSETS, '/problems/not_found', '/llms.txt']) {
+    for (const path of ['/docs', READ, ...ASSETS, '/problems/not_found', '/llms.txt']) {
       for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
         const answer = await get(path, { method });
         expect([answer.status, answer.headers.get('allow')], `${method} ${path}`).toEqual([405, 'GET, HEAD']);
@@ -132,19 +101,43 @@ describe('documents', () => {
     }
     const unknown = ['/docs/', '/Docs', '/docs/x', '/docs/guides', '/docs/guides/none', '/docs/guides/%6fverview'];
     const assets = ['/docs/assets/', '/docs/assets/../errors.ts', '/docs/assets/..%2fdocs.ts', '/docs/assets/docs.ts'];
-    for (const path of [...unknown, ...assets, '/problems/', '/problems/nothing', '/problems/toString']) {
-      const text = (await raw(server.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)).text;
+    for (const path of [...unknown, ...assets, '/docs/reference/toString', '/problems/nothing', '/problems/toString']) {
+      const text = (await raw(pages.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)).text;
       expect(text, path).toMatch(/^HTTP\/1\.1 404 /);
       expect(text, path).toContain('application/problem+json');
     }
-    const bodied = await raw(server.port, 'GET /docs HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi');
+    const bodied = await raw(pages.port, 'GET /docs HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi');
     expect(bodied.text).toMatch(/^HTTP\/1\.1 400 .*"code":"invalid_request"/s);
     const twice = await raw(
-      server.port,
+      pages.port,
       'GET /docs HTTP/1.1\r\nHost: a\r\nRange: a\r\nRange: b\r\nConnection: close\r\n\r\n',
     );
     expect(twice.text).toMatch(/^HTTP\/1\.1 400 .*"code":"duplicate_parameter"/s);
     expect((await get('/docs?utm=1')).status).toBe(200);
+  });
+
+  it('a browser gets a page for an unknown address, and a program gets a problem', async () => {
+    for (const path of ['/x', '/docs/x', '/docs/reference/none', '/docs/<script>']) {
+      const page = await get(path, HTML);
+      expect([page.status, page.headers.get('content-type')], path).toEqual([404, 'text/html; charset=utf-8']);
+      expect(page.headers.get('content-security-policy'), path).toBe(PAGE_CSP);
+      expect(page.headers.get('cache-control'), path).toBe('no-store');
+      const text = await page.text();
+      expect(text).toContain('This page does not exist');
+      expect(text).not.toContain('docs/x');
+      expect((await get(path, { method: 'HEAD', ...HTML })).headers.get('content-length')).toBe(
+        String(Buffer.byteLength(text)),
+      );
+      for (const accept of ['*/*', 'application/json', 'application/json, text/html;q=0.9']) {
+        const problem = await get(path, { headers: { accept } });
+        expect([problem.status, problem.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
+      }
+    }
+    for (const path of ['/api/v1/none', '/api', '/mcp/x', '/oauth/x', '/.well-known/x', '/problems/x', '/metrics']) {
+      const problem = await get(path, HTML);
+      expect([problem.status, problem.headers.get('content-type')], path).toEqual([404, 'application/problem+json']);
+    }
+    expect((await get('/x', { method: 'POST', ...HTML })).headers.get('content-type')).toBe('application/problem+json');
   });
 
   it('the texts for models are plain text', async () => {
@@ -162,6 +155,8 @@ describe('documents', () => {
 
 describe('links', () => {
   const idsOf = (text: string): Set<string> => new Set([...text.matchAll(/\sid="([^"]+)"/g)].map(([, id = '']) => id));
+  const textsOf = async (): Promise<Map<string, string>> =>
+    new Map(await Promise.all(pages.paths.map(async (path) => [path, await (await get(path)).text()] as const)));
 
   it('the type of every problem document leads to the entry of its code', async () => {
     const page = await (await get('/docs/errors')).text();
@@ -175,56 +170,57 @@ describe('links', () => {
     }
   });
 
-  it('every link and anchor of every page resolves, within the gateway', async () => {
-    const texts = new Map(
-      await Promise.all(PAGES.map(async (path) => [path, await (await get(path)).text()] as const)),
-    );
-    const routes = new Set(registry.operations.map((tool) => addressOf(tool)));
+  it('every link and anchor of every page and of the search resolves, within the gateway', async () => {
+    const texts = await textsOf();
+    const metadata = metadataDocuments('http://127.0.0.1:8787', []);
+    const found: { url: string }[] = await (await get('/docs/assets/search.json')).json();
+    texts.set('/search', found.map(({ url }) => `<a href="${url}">`).join(''));
+    const statuses = new Map<string, number>();
     let seen = 0;
     for (const [path, text] of texts) {
       expect(idsOf(text).size, `${path}: an id twice`).toBe([...text.matchAll(/\sid="/g)].length);
-      for (const [, href = ''] of text.matchAll(/<(?:a|link)[^>]*? href="([^"]+)"/g)) {
+      for (const [, href = ''] of text.matchAll(/<(?:a|link|script)[^>]*? (?:href|src|data-index)="([^"]+)"/g)) {
         if (href.startsWith('data:')) continue;
         seen += 1;
-        const { origin: host, pathname, hash } = new URL(href.replaceAll('&amp;', '&'), origin + path);
-        expect(host, `${path}: ${href}`).toBe(origin);
-        if (hash.startsWith('#?route=')) expect(routes, `${path}: ${href}`).toContain(pathname + hash);
-        else if (hash) expect(idsOf(texts.get(pathname) ?? ''), `${path}: ${href}`).toContain(hash.slice(1));
+        const { origin: host, pathname, hash } = new URL(href.replaceAll('&amp;', '&'), pages.origin + path);
+        expect(host, `${path}: ${href}`).toBe(pages.origin);
+        if (hash) expect(idsOf(texts.get(pathname) ?? ''), `${path}: ${href}`).toContain(hash.slice(1));
         // The metadata of the authorization server is JSON and not a page, so check only that its address is in the
         // list.
-        else if (pathname.startsWith('/.well-known/')) expect(METADATA.has(pathname), href).toBe(true);
-        else expect((await get(pathname)).status, `${path}: ${href}`).toBe(200);
+        else if (pathname.startsWith('/.well-known/')) expect(metadata.has(pathname), href).toBe(true);
+        else {
+          if (!statuses.has(pathname)) statuses.set(pathname, (await get(pathname, { method: 'HEAD' })).status);
+          expect(statuses.get(pathname), `${path}: ${href}`).toBe(200);
+        }
       }
     }
-    expect(seen).toBeGreaterThan(300);
+    expect(found.length).toBeGreaterThan(150);
+    expect(seen).toBeGreaterThan(5_000);
   });
 
   it('guides link the guides, tools and codes that they name', async () => {
     const text = await (await get('/docs/guides/investigation')).text();
     expect(text).toContain('<a href="/docs/guides/overview"><code>overview</code></a>');
-    expect(text).toContain(
-      '<a href="/docs/reference#?route=get-/api/v1/conversations"><code>conversations_list</code></a>',
-    );
+    expect(text).toContain('<a href="/docs/reference/conversations_list"><code>conversations_list</code></a>');
     expect(text).toMatch(/<a href="\/docs\/errors#\w+"><code>/);
   });
 });
 
 const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-const ADDRESS = '/docs/reference#?route=get-/api/v1/conversations';
 
-const focused = `(() => {
-  let at = document.activeElement;
-  while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-  return [at?.className ?? '', at?.id ?? ''];
-})()`;
+const focused = "[document.activeElement?.className ?? '', document.activeElement?.id ?? ''].join(' ')";
 
 describe('in Chromium', () => {
   it.each([
     ['desktop, light', { ...DESKTOP, scheme: 'light' }],
+    ['desktop, dark', { ...DESKTOP, scheme: 'dark' }],
+    ['wide, light', { width: 1920, height: 1080, scheme: 'light' }],
+    ['tablet, dark', { width: 768, height: 1024, scheme: 'dark' }],
+    ['phone, light', { ...PHONE, scheme: 'light' }],
     ['phone, dark', { ...PHONE, scheme: 'dark' }],
-  ] as const)('every page at %s: axe-core, policy, requests, width', async (_name, view) => {
-    for (const path of [...PAGES, ADDRESS]) {
-      await visit(view, path, async ({ page, foreign, complaints }) => {
+  ] as const)('the kinds of pages at %s: axe-core, policy, requests, width', async (_name, view) => {
+    for (const path of KINDS) {
+      await pages.visit(browser, view, path, async ({ page, foreign, complaints }) => {
         expect(await violations(page), path).toEqual([]);
         expect(await page.evaluate(OVERFLOW), `${path}: too wide`).toBe(0);
         if (view.width === PHONE.width) await page.setViewportSize({ width: 360, height: 740 });
@@ -235,27 +231,34 @@ describe('in Chromium', () => {
     }
   });
 
-  it.each([
-    ['desktop, dark', { ...DESKTOP, scheme: 'dark' }],
-    ['phone, light', { ...PHONE, scheme: 'light' }],
-  ] as const)('the kinds of pages at %s', async (_name, view) => {
-    for (const path of ['/docs', '/docs/errors', '/docs/guides/overview', '/docs/reference', ADDRESS]) {
-      await visit(view, path, async ({ page, complaints }) => {
-        expect(await violations(page), path).toEqual([]);
-        expect(await page.evaluate(OVERFLOW), path).toBe(0);
-        expect(complaints, path).toEqual([]);
+  it('no page is wider than a small phone, complains or asks another host', async () => {
+    await pages.visit(browser, PHONE, '/docs', async ({ page, foreign, complaints }) => {
+      await page.setViewportSize({ width: 360, height: 740 });
+      for (const path of pages.paths) {
+        await page.goto(pages.origin + path);
+        expect(await page.evaluate(OVERFLOW), `${path}: too wide at 360`).toBe(0);
+        expect([complaints, foreign], path).toEqual([[], []]);
+      }
+    });
+  });
+
+  it('operations of other shapes: axe-core', async () => {
+    const names = ['realtime_socket', 'subscription_delete', 'subscription_create', 'file_content'];
+    for (const name of [...names, 'ai_conversation_summary']) {
+      await pages.visit(browser, DESKTOP, `/docs/reference/${name}`, async ({ page }) => {
+        expect(await violations(page), name).toEqual([]);
       });
     }
   });
 
-  it('the browser enforces the policies, and these tests notice', async () => {
+  it('the browser enforces the policy, and these tests notice', async () => {
     const plant = `for (const [name, text] of [['script', 'window.ran = true'], ['style', 'body{display:none}']]) {
       const one = document.createElement(name); one.textContent = text; document.head.append(one);
     }
     new Image().src = 'http://127.0.0.2:9/x.png';
     [window.ran, getComputedStyle(document.body).display === 'none']`;
-    for (const path of ['/docs', '/docs/reference']) {
-      await visit(DESKTOP, path, async ({ page, foreign, complaints }) => {
+    for (const path of ['/docs', READ]) {
+      await pages.visit(browser, DESKTOP, path, async ({ page, foreign, complaints }) => {
         expect(await page.evaluate(plant), path).toEqual([undefined, false]);
         await expect.poll(() => complaints.filter((one) => one.includes('Content Security Policy')).length).toBe(3);
         expect(foreign, path).toEqual(['http://127.0.0.2:9/x.png']);
@@ -263,70 +266,27 @@ describe('in Chromium', () => {
     }
   });
 
-  it('the reference shows every operation of the registry, in its list and on its page', async () => {
-    await visit(DESKTOP, '/docs/reference', async ({ page, complaints }) => {
-      for (const tool of registry.operations) {
-        const [, fragment = ''] = addressOf(tool).split('#');
-        const listed = page.locator(`[id="link-${fragment.replace('?route=', '')}"]`);
-        expect((await listed.innerText()).trim(), tool.name).toBe(tool.title);
-        await page.evaluate(`location.hash = ${JSON.stringify(fragment)}`);
-        const shown = page.locator('[part="label-operation-path"]', {
-          hasText: new RegExp(`^${tool.path.replace(/[{}]/g, '\\$&')}$`),
-        });
-        await shown.waitFor({ timeout: 5_000 });
-        expect(await page.locator('gateway-reference .operations-root h2').innerText(), tool.name).toContain(
-          tool.title,
-        );
-      }
-      expect([complaints, registry.tools.length > 30]).toEqual([[], true]);
-    });
-  });
-
-  it('the reference on a phone says what a parameter means; going back shows the overview', async () => {
-    await visit(PHONE, '/docs/reference', async ({ page }) => {
-      await page.locator('.operations a', { hasText: /^List conversations$/ }).click();
-      await page.getByText('Only conversations with this contact.').waitFor();
-      expect(await page.getByText('Only conversations with this contact.').isVisible()).toBe(true);
-      await page.goBack();
-      await page.locator('gateway-reference h1:visible', { hasText: 'Reference' }).waitFor();
-    });
-  });
-
-  it('the reference without scripts is an index of all operations', async () => {
-    const context = await browser.newContext({ javaScriptEnabled: false });
-    const page = await context.newPage();
-    await page.goto(`${origin}/docs/reference`);
-    expect(await page.locator('main .operations a').count()).toBe(registry.operations.length);
-    expect(await page.locator('main .operations a').last().isVisible()).toBe(true);
-    await context.close();
-  });
-
-  it('a keyboard meets the skip link first, and it leads to the content', async () => {
-    for (const path of ['/docs', '/docs/errors', '/docs/guides/contacts', '/docs/reference', ADDRESS]) {
-      await visit(DESKTOP, path, async ({ page }) => {
-        await page.keyboard.press('Tab');
-        expect((await page.evaluate<string[]>(focused))[0], path).toBe('skip');
-        expect(await page.locator('.skip').boundingBox(), path).toMatchObject({
-          y: expect.toSatisfy((y: number) => y >= 0),
-        });
-        const url = page.url();
-        await page.keyboard.press('Enter');
-        const reference = path.startsWith('/docs/reference');
-        expect((await page.evaluate<string[]>(focused)).join(' '), path).toContain(
-          reference ? 'main-content' : 'content',
-        );
-        if (reference) expect(page.url(), path).toBe(url);
+  it('the page of an unknown address: axe-core and width', async () => {
+    for (const view of [DESKTOP, PHONE]) {
+      await pages.visit(browser, view, '/docs/none', async ({ page }) => {
+        expect(await page.locator('h1').innerText()).toBe('This page does not exist');
+        expect(await violations(page)).toEqual([]);
+        expect(await page.evaluate(OVERFLOW)).toBe(0);
       });
     }
   });
 
-  it('a keyboard opens an operation from the list of the reference', async () => {
-    await visit(DESKTOP, '/docs/reference', async ({ page }) => {
-      const reached = async (): Promise<boolean> =>
-        (await page.evaluate<string[]>(focused))[1]?.startsWith('link-get-') ?? false;
-      for (let i = 0; i < 30 && !(await reached()); i++) await page.keyboard.press('Tab');
-      await page.keyboard.press('Enter');
-      await page.locator('gateway-reference .operations-root h2', { hasText: 'List AI features' }).waitFor();
-    });
+  it('a keyboard meets the skip link first, and it leads to the content', async () => {
+    for (const path of KINDS) {
+      await pages.visit(browser, DESKTOP, path, async ({ page }) => {
+        await page.keyboard.press('Tab');
+        expect(`${path} ${await page.evaluate(focused)}`).toBe(`${path} skip `);
+        expect(await page.locator('.skip').boundingBox(), path).toMatchObject({
+          y: expect.toSatisfy((y: number) => y >= 0),
+        });
+        await page.keyboard.press('Enter');
+        expect(await page.evaluate<string>(focused), path).toContain('content');
+      });
+    }
   });
 });

@@ -1,9 +1,9 @@
-import type { IdKind } from '../../core/ids.ts';
-import type { Parameter, Tool } from '../../core/tool.ts';
+import type { IdKind } from '../core/ids.ts';
+import type { Parameter, Tool } from '../core/tool.ts';
 
 /**
  * The numbers in the ids of examples. For example, every conversation id in an example contains the number 11. The
- * guides use the same numbers.
+ * guides use the same numbers, and the demo has records with these numbers.
  */
 const NUMBERS: Readonly<Record<string, number>> = { cnv: 11, msg: 64, fil: 6, vis: 96, ctc: 89, aif: 5 };
 
@@ -44,7 +44,10 @@ const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
 
 const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'unassigned,pending', range: 'last-7-days' };
 
-const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${NUMBERS[prefix] ?? 3}`;
+/** The number in the example of an id with this prefix. */
+export const idNumber = (prefix: string): number => NUMBERS[prefix] ?? 3;
+
+export const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${idNumber(prefix)}`;
 
 export function exampleArguments(tool: Tool): Record<string, unknown> {
   const given = tool.parameters.flatMap((parameter): [string, unknown][] => {
@@ -66,23 +69,31 @@ function requiredValue(tool: Tool, { name, id }: Parameter): unknown {
   return value;
 }
 
-export function exampleRequest(tool: Tool, baseUrl: string): string {
+/** An example of a request. `address` is the path with the query, `body` the JSON body. */
+export interface ExampleCall {
+  readonly address: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>> | undefined;
+}
+
+export function exampleCall(tool: Tool): ExampleCall {
   const example = exampleArguments(tool);
   const path = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(example[name])));
-  const query = tool.parameters
-    .filter((parameter) => parameter.in === 'query' && parameter.name in example)
-    .map(({ name }) => `${name}=${encodeURIComponent(String(example[name]))}`);
-  const line = `${tool.method} ${baseUrl}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
-  const origin = tool.origin ? ['Origin: https://app.example'] : [];
-  if (tool.effect === 'read') return [line, ...origin].join(' ');
-  const body = tool.parameters
-    .filter((one) => one.in === 'body' && one.name in example)
-    .map(({ name }) => [name, example[name]]);
-  return [
-    line,
-    ...origin,
-    ...(tool.ifMatch ? [`If-Match: "${REVISION}"`] : []),
-    ...(tool.idempotency === 'required' ? [`Idempotency-Key: ${keyOf(tool)}`] : []),
-    ...(tool.body ? [JSON.stringify(Object.fromEntries(body))] : []),
-  ].join(' ');
+  const given = (place: Parameter['in']): [string, unknown][] =>
+    tool.parameters.flatMap((one) =>
+      one.in === place && one.name in example ? [[one.name, example[one.name]] as const] : [],
+    );
+  // A comma needs no escape in a query, and a list reads better with commas.
+  const query = given('query').map(
+    ([name, value]) => `${name}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`,
+  );
+  return {
+    address: `${path}${query.length > 0 ? `?${query.join('&')}` : ''}`,
+    headers: {
+      ...(tool.origin && { Origin: 'https://app.example' }),
+      ...(tool.ifMatch && { 'If-Match': `"${REVISION}"` }),
+      ...(tool.idempotency === 'required' && { 'Idempotency-Key': keyOf(tool) }),
+    },
+    body: tool.body ? Object.fromEntries(given('body')) : undefined,
+  };
 }

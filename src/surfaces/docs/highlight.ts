@@ -1,0 +1,35 @@
+import { createRequire } from 'node:module';
+import type { HLJSApi } from 'highlight.js';
+import { escapeHtml, Html, html } from '../http/html.ts';
+
+const LANGUAGES = ['bash', 'http', 'json', 'typescript'] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+const require = createRequire(import.meta.url);
+let loaded: HLJSApi | undefined;
+
+/** Loads the highlighter for the first page, because loading takes about 30 ms of a start. */
+function highlighter(): HLJSApi {
+  if (loaded) return loaded;
+  const made: HLJSApi = require('highlight.js/lib/core');
+  for (const name of LANGUAGES) made.registerLanguage(name, require(`highlight.js/lib/languages/${name}`));
+  // The stylesheets use the same prefix.
+  made.configure({ classPrefix: 't-' });
+  loaded = made;
+  return made;
+}
+
+/** A program text with coloured words. A text in another language stays plain. */
+export function highlighted(text: string, language: string): Html {
+  const known = highlighter().getLanguage(language) !== undefined;
+  return new Html(known ? highlighter().highlight(text, { language }).value : escapeHtml(text));
+}
+
+/** A block of code with a label. The block accepts focus, so that keyboard users can scroll the block sideways. */
+export const code = (label: string, text: string, language: Language): Html => html`
+<figure class="code">
+  <figcaption>${label}</figcaption>
+  <pre tabindex="0"><code>${highlighted(text, language)}</code></pre>
+</figure>`;
+
+export const json2 = (value: unknown): string => JSON.stringify(value, null, 2);

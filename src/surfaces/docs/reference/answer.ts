@@ -1,0 +1,59 @@
+import type { Node } from '../../../core/json-schema.ts';
+import type { Tool } from '../../../core/tool.ts';
+import { idExample, idNumber } from '../../../gateway/examples.ts';
+import { answerNode } from './fields.ts';
+import { VALUES } from './values.ts';
+
+/**
+ * An example of an answer, with all grants. The shape comes from the schema of the operation, and the values come from a
+ * table. A list has one item.
+ */
+export function exampleAnswer(tool: Tool): unknown {
+  const { cursor } = tool.paged ?? {};
+  const next = cursor && 'prefix' in cursor ? idExample(cursor) : 'eyJ2IjoxfQ.c2lnbmF0dXJl';
+  return exampleOf(answerNode(tool), [tool.name], next);
+}
+
+/** `path` holds the name of the operation and the names of the members down to the value. `next` is a cursor. */
+function exampleOf(node: Node, path: readonly string[], next: string): unknown {
+  const known = knownValue(path);
+  if (known !== undefined) return known;
+  if (path.at(-1) === 'next_cursor') return next;
+  if (node.const !== undefined) return node.const;
+  if (node.enum) return node.enum[0];
+  const [first] = node.anyOf ?? node.oneOf ?? [];
+  if (first) return exampleOf(first, path, next);
+  const type = typeof node.type === 'object' ? node.type.find((one) => one !== 'null') : node.type;
+  if (type === 'object') {
+    const members = Object.entries(node.properties ?? {});
+    return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(member, [...path, name], next)]));
+  }
+  if (type === 'array') {
+    return (
+      node.prefixItems?.map((one) => exampleOf(one, path, next)) ??
+      (node.items ? [exampleOf(node.items, path, next)] : [])
+    );
+  }
+  if (type === 'boolean') return true;
+  if (type === 'integer' || type === 'number') return Math.max(node.minimum ?? 0, 1);
+  const id = idOf(node);
+  if (id === undefined) throw new Error(`values.ts has no value for ${path.join('.')}`);
+  return id;
+}
+
+/** The most exact entry of the table: the path from the operation, or its last names, or the last name alone. */
+function knownValue(path: readonly string[]): unknown {
+  const key = path.map((_, i) => path.slice(i).join('.')).find((one) => one in VALUES);
+  return key === undefined ? undefined : VALUES[key];
+}
+
+/** An id for a pattern such as `^cnv_[0-9]…` or `^op_[a-f0-9]{64}$`. */
+function idOf({ pattern = '', format }: Node): string | undefined {
+  if (format === 'date-time') return '2026-11-20T09:14:05.000Z';
+  if (format === 'date') return '2026-11-20';
+  const [, hexPrefix, length] = /^\^([a-z]+_)?\[a-f0-9\]\{(?:\d+,)?(\d+)\}\$$/.exec(pattern) ?? [];
+  if (length !== undefined) return `${hexPrefix ?? ''}${'0a1b2c3d'.repeat(8).slice(0, Number(length))}`;
+  const [, prefix] = /^\^([a-z]+)_\[0-9\]/.exec(pattern) ?? [];
+  if (prefix === undefined) return undefined;
+  return prefix === 'web' ? 'web_1_1' : `${prefix}_1_1_${idNumber(prefix)}`;
+}

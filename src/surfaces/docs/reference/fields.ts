@@ -1,0 +1,150 @@
+import { jsonSchema, type Node, nodeOf } from '../../../core/json-schema.ts';
+import type { Requirement } from '../../../core/scopes.ts';
+import type { Condition, Tool } from '../../../core/tool.ts';
+import { needsOf } from '../../../core/view.ts';
+import type { HeaderParameter } from '../../../gateway/operation-wire.ts';
+import type { Registry } from '../../../gateway/registry.ts';
+import { type Html, html } from '../../http/html.ts';
+import { codes, grants, words } from './words.ts';
+
+/** A JSON Schema whose members also say which grants a caller needs to see the member. */
+interface AnswerNode extends Node {
+  readonly needs?: Requirement;
+}
+
+/**
+ * Longest pattern that a page shows, in characters. The description explains a value with a longer pattern. The pattern
+ * and the length of an id are not shown either, because the description has the form of the id.
+ */
+const PATTERN_MAX = 60;
+const OF_ID = /^\^[a-z]{3}_\[0-9\]/;
+
+export const answerNode = (tool: Tool): Node =>
+  nodeOf(
+    jsonSchema(tool.output, 'output', (schema) => {
+      const needs = typeof schema === 'object' && schema !== null ? needsOf(schema) : undefined;
+      return needs && { needs };
+    }),
+  );
+
+const alternatives = ({ anyOf, oneOf }: Node): readonly Node[] => anyOf ?? oneOf ?? [];
+
+/** The type of a value in words, such as `array of strings` or `integer or null`. */
+export function typeName(node: Node): string {
+  const several = alternatives(node);
+  if (several.length > 0) return [...new Set(several.map(typeName))].join(' or ');
+  if (typeof node.type === 'object') return node.type.join(' or ');
+  if (node.type === 'array') {
+    if (node.items) return `array of ${plural(typeName(node.items))}`;
+    return node.prefixItems ? `[${node.prefixItems.map(typeName).join(', ')}]` : 'array';
+  }
+  if (node.format !== undefined) return `${node.format} string`;
+  return node.type ?? 'any JSON value';
+}
+
+const plural = (type: string): string =>
+  /^(?:\[|any)/.test(type) ? type : type.replace(/\b(string|object|integer|number|boolean)$/, '$1s');
+
+const grouped = (value: number): string => value.toLocaleString('en-US');
+
+function range(unit: string, minimum?: number, maximum?: number): string[] {
+  if (minimum === undefined && maximum === undefined) return [];
+  if (maximum === undefined) return [`at least ${grouped(minimum ?? 0)}${unit}`];
+  if (minimum === undefined) return [`at most ${grouped(maximum)}${unit}`];
+  return [minimum === maximum ? `${grouped(minimum)}${unit}` : `${grouped(minimum)} to ${grouped(maximum)}${unit}`];
+}
+
+/** The limits of a value: numbers, lengths and patterns. */
+function limits(node: Node): Html[] {
+  const { pattern = '', format } = node;
+  const texts = [
+    ...range('', node.minimum, node.maximum),
+    ...(OF_ID.test(pattern) ? [] : range(' characters', node.minLength, node.maxLength)),
+    ...range(' items', node.minItems, node.maxItems),
+    ...(node.uniqueItems ? ['no item twice'] : []),
+  ];
+  return [
+    ...texts.map((text) => html`<li>${text}</li>`),
+    ...(pattern !== '' && format === undefined && pattern.length <= PATTERN_MAX && !OF_ID.test(pattern)
+      ? [html`<li>matches <code>${pattern}</code></li>`]
+      : []),
+  ];
+}
+
+/** Fixed values, forms and limits of a value, also those of its alternatives and items. */
+function rules(node: Node, more: readonly Html[], registry: Registry): Html {
+  const items = node.items && !node.items.properties ? [node.items] : [];
+  const parts = [node, ...alternatives(node), ...items];
+  const values = parts.flatMap((part) => part.enum ?? []);
+  const fixed = parts.flatMap((part) => (part.const === undefined ? [] : [part.const]));
+  const all = [...more, ...alternatives(node).flatMap(form), ...parts.flatMap(limits)];
+  return html`${all.length > 0 ? html`<ul class="rules">${all}</ul>` : undefined}${
+    values.length > 0 ? html`<p class="values">One of ${codes(values)}</p>` : undefined
+  }${fixed.length > 0 ? html`<p class="values">Always ${codes(fixed)}</p>` : undefined}${items.map(({ description }) =>
+    description === undefined ? undefined : html`<p class="values">Each item: ${words(description, registry)}</p>`,
+  )}`;
+}
+
+/** The form of an id, such as `cnv_{tenant}_{site}_{number}`, from the description of an alternative. */
+function form({ description = '' }: Node): Html[] {
+  const [found] = /\w+_\{\w+\}[\w{}]*/.exec(description) ?? [];
+  return found === undefined ? [] : [html`<li>form <code>${found}</code></li>`];
+}
+
+const text = (description: string | undefined, registry: Registry): Html | undefined =>
+  description === undefined ? undefined : html`<p>${words(description, registry)}</p>`;
+
+/** The members of an object and of the objects in it, as a nested list. */
+export function members(node: Node, registry: Registry): Html | undefined {
+  const forms = objectsIn(node);
+  if (forms.length === 0) return undefined;
+  return html`${forms.map((form, i) => html`${i > 0 ? html`<p class="or">or</p>` : undefined}${list(form, registry)}`)}`;
+}
+
+const objectsIn = (node: Node): Node[] =>
+  node.properties ? [node] : [...alternatives(node), ...(node.items ? [node.items] : [])].flatMap(objectsIn);
+
+const list = ({ properties = {}, required = [] }: Node, registry: Registry): Html =>
+  html`<ul class="members">${Object.entries(properties).map(([name, member]: [string, AnswerNode]) => {
+    const { needs } = member;
+    const absent = required.includes(name)
+      ? undefined
+      : html` <span class="mark">${needs ? 'masked' : 'optional'}</span>`;
+    return html`
+<li><p class="name"><code>${name}</code> <span class="type">${typeName(member)}</span>${absent ?? (needs && html` <span class="mark">masked</span>`)}</p>
+${text(member.description, registry)}${rules(member, [], registry)}${
+  needs ? html`<p class="needs">Shown only with ${grants(needs)}</p>` : undefined
+}${members(member, registry)}</li>`;
+  })}</ul>`;
+
+export interface Given {
+  readonly name: string;
+  readonly required: boolean;
+  readonly node: Node;
+  /** The value of this parameter in the example request. */
+  readonly example: unknown;
+  readonly when: readonly Condition[];
+}
+
+/** One parameter: its type, meaning, default, limits and example. */
+export function parameter({ name, required, node, example, when }: Given, registry: Registry): Html {
+  const more = [
+    ...(node.default === undefined ? [] : [html`<li>default ${codes([node.default])}</li>`]),
+    ...(example === undefined ? [] : [html`<li>example ${codes([example])}</li>`]),
+  ];
+  return html`
+<li id="${name.toLowerCase()}"><p class="name"><a class="anchor" href="#${name.toLowerCase()}"><code>${name}</code></a>
+<span class="type">${typeName(node)}</span>${required ? html` <span class="mark must">required</span>` : undefined}</p>
+${text(node.description, registry)}${rules(node, more, registry)}${when.map(
+  ({ is, ...needed }) =>
+    html`<p class="needs">With ${is === undefined ? 'this parameter' : html`<code>${name}=${String(is)}</code>`}, the call also needs ${grants(needed)}</p>`,
+)}${members(node, registry)}</li>`;
+}
+
+export const ofHeader = ({ name, required, description, schema }: HeaderParameter, example: unknown): Given => ({
+  name,
+  required,
+  node: { ...nodeOf(schema), description },
+  example,
+  when: [],
+});

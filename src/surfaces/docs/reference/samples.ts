@@ -1,0 +1,75 @@
+import type { Tool } from '../../../core/tool.ts';
+import { type ExampleCall, exampleCall, exampleToolArguments } from '../../../gateway/examples.ts';
+import type { Html } from '../../http/html.ts';
+import { code, json2 } from '../highlight.ts';
+import { type Tab, tabs } from '../tabs.ts';
+
+/** The example request of an operation in several languages. */
+export function samples(tool: Tool, baseUrl: string): Html {
+  const call = exampleCall(tool);
+  const all: Tab[] =
+    tool.status === 101
+      ? [{ title: 'JavaScript', body: code('In a browser', socket(call, baseUrl), 'typescript') }]
+      : [
+          { title: 'curl', body: code('Terminal', curl(tool, call, baseUrl), 'bash') },
+          { title: 'TypeScript', body: code('fetch', typescript(tool, call, baseUrl), 'typescript') },
+          ...(tool.mcp ? [{ title: 'MCP', body: code(`POST ${baseUrl}/mcp`, mcp(tool), 'json') }] : []),
+        ];
+  return tabs('request', 'Example request', all);
+}
+
+/** A text in single quotes for a shell. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+export function curl({ method }: Tool, { address, headers, body }: ExampleCall, baseUrl: string): string {
+  const given = Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`);
+  return [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}"${baseUrl}${address}"`,
+    '-H "Authorization: Bearer $TOKEN"',
+    ...given,
+    ...(body ? ['-H "Content-Type: application/json"', `-d ${quoted(json2(body))}`] : []),
+  ].join(' \\\n  ');
+}
+
+/** An object as TypeScript: names need no quotes, and texts have single quotes. */
+const literal = (value: unknown): string =>
+  json2(value)
+    .replace(/^(\s*)"(\w+)":/gm, '$1$2:')
+    .replace(/"((?:[^"\\]|\\.)*)"/g, (_, text: string) => quoted(text));
+
+const indented = (text: string, by: string): string => text.replaceAll('\n', `\n${by}`);
+
+export function typescript({ method, status }: Tool, { address, headers, body }: ExampleCall, baseUrl: string): string {
+  const fields = [
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text of a program
+    'Authorization: `Bearer ${process.env.TOKEN}`,',
+    ...(body ? ["'Content-Type': 'application/json',"] : []),
+    ...Object.entries(headers).map(([name, value]) => `'${name}': ${quoted(value)},`),
+  ];
+  return [
+    `const response = await fetch('${baseUrl}${address}', {`,
+    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
+    '  headers: {',
+    ...fields.map((line) => `    ${line}`),
+    '  },',
+    ...(body ? [`  body: JSON.stringify(${indented(literal(body), '  ')}),`] : []),
+    '});',
+    'if (!response.ok) throw new Error((await response.json()).title);',
+    ...(status === 204 ? [] : ['const answer = await response.json();']),
+  ].join('\n');
+}
+
+const mcp = (tool: Tool): string =>
+  json2({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name: tool.name, arguments: exampleToolArguments(tool) },
+  });
+
+const socket = ({ address }: ExampleCall, baseUrl: string): string =>
+  `const socket = new WebSocket(
+  '${baseUrl.replace(/^http/, 'ws')}${address}',
+  ['igw.realtime.v1', \`ticket.\${ticket}\`],
+);
+socket.onmessage = ({ data }) => console.log(JSON.parse(data));`;

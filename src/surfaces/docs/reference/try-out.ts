@@ -1,0 +1,64 @@
+import { jsonSchema, nodeOf } from '../../../core/json-schema.ts';
+import type { Parameter, Tool } from '../../../core/tool.ts';
+import { exampleArguments, exampleCall } from '../../../gateway/examples.ts';
+import { type Html, html } from '../../http/html.ts';
+import { json2 } from '../highlight.ts';
+
+/**
+ * The form that calls this gateway. The script shows the form, because the form needs the script. The field of the token
+ * has no name, and the script empties the field at once, so that no browser stores the token.
+ */
+export function tryOut(tool: Tool): Html | undefined {
+  // A page cannot set the header Origin, and a WebSocket needs its own client.
+  if (tool.origin) return undefined;
+  const example = exampleArguments(tool);
+  const { headers, body } = exampleCall(tool);
+  const fields = tool.parameters.filter((one) => one.in !== 'body');
+  return html`
+<details class="try" hidden>
+<summary>Try it</summary>
+<form autocomplete="off" data-method="${tool.method}" data-path="${tool.path}">
+  <p class="token"><label for="token">Token</label>
+  <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="Paste a token">
+  <span id="token-about">The token stays in the memory of this page. Nothing stores the token.</span>
+  <button type="button" class="forget" disabled>Forget the token</button></p>
+  ${fields.map((one) => field(one, example[one.name]))}
+  ${tool.ifMatch ? input('If-Match', 'header', true, headers['If-Match'] ?? '') : undefined}
+  ${tool.idempotency === 'none' ? undefined : input('Idempotency-Key', 'header', false, '', 'A new random key')}
+  ${
+    body
+      ? html`<p><label for="try-body">Body</label>
+  <textarea id="try-body" data-in="body" spellcheck="false" rows="${json2(body).split('\n').length}">${json2(body)}</textarea></p>`
+      : undefined
+  }
+  <p class="send"><button type="submit">Send ${tool.method} request</button></p>
+  <dialog class="confirm" aria-labelledby="confirm-title">
+    <h3 id="confirm-title">Send this write?</h3>
+    <p><code class="target"></code> can change stored records.</p>
+    <p class="choice"><button type="button" class="no">Cancel</button> <button type="button" class="yes">Send</button></p>
+  </dialog>
+  <div class="result" hidden>
+    <p class="outcome" role="status"></p>
+    <dl class="received"></dl>
+    <pre tabindex="0"><code></code></pre>
+  </div>
+</form>
+</details>`;
+}
+
+function input(name: string, place: string, required: boolean, value: string, hint = ''): Html {
+  return html`<p><label for="try-${name}">${name}</label>
+  <input id="try-${name}" data-in="${place}" data-name="${name}" value="${value}" placeholder="${hint}"${required ? html` required` : undefined} autocomplete="off" spellcheck="false"></p>`;
+}
+
+function field({ name, in: place, schema, required, type }: Parameter, example: unknown): Html {
+  const node = nodeOf(jsonSchema(schema, 'input'));
+  const value = example === undefined ? '' : String(example);
+  const choices = type === 'boolean' ? ['true', 'false'] : (node.enum ?? []).map(String);
+  const standard = node.default === undefined ? '' : `Default: ${String(node.default)}`;
+  if (choices.length === 0) return input(name, place, required, value, standard);
+  const option = (choice: string): Html =>
+    html`<option${choice === value ? html` selected` : undefined}>${choice}</option>`;
+  return html`<p><label for="try-${name}">${name}</label>
+  <select id="try-${name}" data-in="${place}" data-name="${name}">${required ? undefined : html`<option value="">${standard}</option>`}${choices.map(option)}</select></p>`;
+}

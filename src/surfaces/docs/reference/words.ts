@@ -1,0 +1,43 @@
+import { FAILURE_CODES } from '../../../core/failures.ts';
+import type { Requirement } from '../../../core/scopes.ts';
+import type { Tool } from '../../../core/tool.ts';
+import type { Registry } from '../../../gateway/registry.ts';
+import { type Html, html } from '../../http/html.ts';
+
+export const addressOf = ({ name }: Pick<Tool, 'name'>): string => `/docs/reference/${name}`;
+
+const CODES: ReadonlySet<string> = new Set(FAILURE_CODES);
+
+/** A name with an underscore, such as `next_cursor`, or a pattern with braces, such as `web_{tenant}_{site}`. */
+const NAME = /[\w/]*\{\w+\}[\w{}]*|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g;
+
+/** A description as HTML. Names become code, and names of operations and failures become links. */
+export function words(text: string, registry: Registry): Html {
+  const parts: Html[] = [];
+  let end = 0;
+  for (const { 0: name, index } of text.matchAll(NAME)) {
+    parts.push(html`${text.slice(end, index)}${named(name, registry)}`);
+    end = index + name.length;
+  }
+  return html`${parts}${text.slice(end)}`;
+}
+
+function named(name: string, registry: Registry): Html {
+  const tool = registry.get(name);
+  if (tool) return html`<a href="${addressOf(tool)}"><code>${name}</code></a>`;
+  if (CODES.has(name)) return html`<a href="/docs/errors#${name}"><code>${name}</code></a>`;
+  return html`<code>${name}</code>`;
+}
+
+/** Words in code format, separated by spaces, so that a long list can break. */
+export const codes = (values: readonly unknown[]): Html[] =>
+  values.map((value) => html`<code>${typeof value === 'string' ? value : JSON.stringify(value)}</code> `);
+
+/** The scopes and the kinds of data that a caller needs. Each links to its entry on the page of scopes. */
+export const grants = ({ scopes, dataAccess }: Requirement): Html =>
+  html`${scopes.map(
+    (scope) => html`<a class="chip scope" href="/docs/scopes#${scope}">${scope}</a> `,
+  )}${dataAccess.map((flag) => html`<a class="chip flag" href="/docs/scopes#${flag}">${flag}</a> `)}`;
+
+export const method = (tool: Tool): Html =>
+  html`<span class="method ${tool.method.toLowerCase()}">${tool.method}</span>`;

@@ -1,0 +1,68 @@
+import { FAILURE_CODES, statusOf, titleOf } from '../../core/failures.ts';
+import type { GuideName } from '../../core/guides.ts';
+import { GROUPS, SCOPE_TEXTS } from '../../core/scope-texts.ts';
+import type { Registry } from '../../gateway/registry.ts';
+import { slug } from '../http/html.ts';
+import { titleOfGuide } from './page.ts';
+import { addressOf } from './reference/words.ts';
+
+/** One place that the search can find. The names are short, because the browser loads all entries. */
+interface Entry {
+  readonly kind: 'Operation' | 'Guide' | 'Error' | 'Scope';
+  readonly title: string;
+  readonly url: string;
+  readonly about: string;
+  /** Further words that find the entry. */
+  readonly words: string;
+}
+
+export function searchIndex(registry: Registry, guides: ReadonlyMap<GuideName, string>): readonly Entry[] {
+  return [
+    ...registry.operations.map(
+      (tool): Entry => ({
+        kind: 'Operation',
+        title: tool.title,
+        url: addressOf(tool),
+        about: `${tool.method} ${tool.path}`,
+        words: [tool.name, tool.summary, ...tool.parameters.map(({ name }) => name)].join(' '),
+      }),
+    ),
+    ...[...guides].flatMap(([name, text]) => sectionsOf(name, text)),
+    ...FAILURE_CODES.map(
+      (failure): Entry => ({
+        kind: 'Error',
+        title: failure,
+        url: `/docs/errors#${failure}`,
+        about: `${statusOf(failure)} ${titleOf(failure)}`,
+        words: '',
+      }),
+    ),
+    ...GROUPS.flatMap(({ scopes }) => scopes).map(
+      (scope): Entry => ({
+        kind: 'Scope',
+        title: scope,
+        url: `/docs/scopes#${scope}`,
+        about: SCOPE_TEXTS[scope].title,
+        words: SCOPE_TEXTS[scope].sentence,
+      }),
+    ),
+  ];
+}
+
+/** One entry for the guide and one for each of its sections. A section is found by all of its words. */
+function sectionsOf(name: GuideName, markdown: string): Entry[] {
+  const guide = titleOfGuide(name);
+  const [opening = '', ...sections] = markdown.split(/^## /m);
+  return [
+    { kind: 'Guide', title: guide, url: `/docs/guides/${name}`, about: 'Guide', words: unique(opening) },
+    ...sections.map((section): Entry => {
+      const [heading = '', ...rest] = section.split('\n');
+      const title = heading.replaceAll('`', '');
+      const url = `/docs/guides/${name}#${slug(title)}`;
+      return { kind: 'Guide', title, url, about: `Guide: ${guide}`, words: unique(rest.join(' ')) };
+    }),
+  ];
+}
+
+/** The words of a text, each once, because the place of a word does not matter. */
+const unique = (text: string): string => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}_-]{3,}/gu))].join(' ');

@@ -1,0 +1,217 @@
+// The try-out of an operation. The token is only in the variable `token`. Nothing stores the token, and only requests to
+// this gateway carry the token.
+
+let token = '';
+/** The key of the last write. A repeat after a lost answer needs the same key. */
+let lastKey = '';
+/** The path of the operation on the page. */
+let shown = location.pathname;
+
+const SHOWN = [
+  'content-type',
+  'x-request-id',
+  'ratelimit',
+  'retry-after',
+  'etag',
+  'location',
+  'x-gateway-operation-id',
+  'idempotency-replayed',
+];
+
+function prepare() {
+  const form = document.querySelector('.try form');
+  if (!form) return;
+  form.parentElement.hidden = false;
+  form.parentElement.open = token !== '';
+  const field = form.querySelector('#token');
+  field.onchange = () => take(form, field.value);
+  field.onpaste = (event) => {
+    event.preventDefault();
+    take(form, event.clipboardData.getData('text'));
+  };
+  form.querySelector('.forget').onclick = () => take(form, '');
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    if (field.value !== '') take(form, field.value);
+    send(form);
+  };
+  showToken(form);
+}
+
+/** Moves the token from the field into the variable. */
+function take(form, text) {
+  token = text.trim().replace(/^Bearer\s+/i, '');
+  form.querySelector('#token').value = '';
+  showToken(form);
+}
+
+function showToken(form) {
+  const field = form.querySelector('#token');
+  field.placeholder = token === '' ? 'Paste a token' : 'Token is in memory';
+  form.querySelector('.forget').disabled = token === '';
+}
+
+addEventListener('pagehide', () => {
+  token = '';
+  lastKey = '';
+  const form = document.querySelector('.try form');
+  if (form) take(form, '');
+});
+
+function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The request as the form describes it. */
+function requestOf(form) {
+  const { method, path } = form.dataset;
+  const headers = { Accept: 'application/json' };
+  if (token !== '') headers.Authorization = `Bearer ${token}`;
+  let address = path;
+  const query = new URLSearchParams();
+  for (const { dataset, value } of form.querySelectorAll('[data-name]')) {
+    if (value === '') continue;
+    if (dataset.in === 'path') address = address.replace(`{${dataset.name}}`, encodeURIComponent(value));
+    else if (dataset.in === 'query') query.set(dataset.name, value);
+    else headers[dataset.name] = value;
+  }
+  const body = form.querySelector('[data-in="body"]')?.value;
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  const keyField = form.querySelector('[data-name="Idempotency-Key"]');
+  if (keyField && keyField.value === '') {
+    lastKey ||= newKey();
+    headers['Idempotency-Key'] = lastKey;
+  }
+  return { method, address: query.size > 0 ? `${address}?${query}` : address, headers, body };
+}
+
+async function send(form) {
+  const request = requestOf(form);
+  if (request.method !== 'GET' && !(await confirmed(form, request))) return;
+  const button = form.querySelector('.send button');
+  button.disabled = true;
+  outcome(form, 'Sending …', '');
+  const began = performance.now();
+  try {
+    const answer = await fetch(request.address, {
+      method: request.method,
+      headers: request.headers,
+      body: request.body,
+      credentials: 'omit',
+      cache: 'no-store',
+      redirect: 'error',
+      referrerPolicy: 'no-referrer',
+    });
+    const text = await answer.text();
+    const took = Math.round(performance.now() - began);
+    lastKey = '';
+    const kind = answer.ok ? 'ok' : 'bad';
+    outcome(form, `${answer.status} ${answer.statusText} · ${took} ms · ${text.length} characters`, kind);
+    showAnswer(form, answer, text);
+  } catch {
+    // The key stays, because the gateway may have done the write.
+    outcome(form, 'No answer. Is the gateway running? A repeat of a write uses the same key.', 'bad');
+  } finally {
+    button.disabled = false;
+  }
+}
+
+function confirmed(form, { method, address }) {
+  const dialog = form.querySelector('dialog.confirm');
+  dialog.querySelector('.target').textContent = `${method} ${address}`;
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.onclose = () => resolve(dialog.returnValue === 'yes');
+    dialog.querySelector('.no').onclick = () => dialog.close('no');
+    dialog.querySelector('.yes').onclick = () => dialog.close('yes');
+    dialog.returnValue = 'no';
+  });
+}
+
+function outcome(form, text, kind) {
+  const line = form.querySelector('.outcome');
+  form.querySelector('.result').hidden = false;
+  line.textContent = text;
+  line.dataset.kind = kind;
+  form.querySelector('.received').replaceChildren();
+  form.querySelector('.result code').replaceChildren();
+}
+
+function showAnswer(form, answer, text) {
+  const rows = SHOWN.filter((name) => answer.headers.has(name)).map((name) => {
+    const row = document.createElement('div');
+    row.append(element('dt', name), element('dd', answer.headers.get(name)));
+    return row;
+  });
+  form.querySelector('.received').replaceChildren(...rows);
+  const code = form.querySelector('.result code');
+  let value;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    code.textContent = text;
+    return;
+  }
+  code.replaceChildren(...coloured(JSON.stringify(value, null, 2)));
+  if (typeof value?.code !== 'string' || answer.ok) return;
+  const link = element('a', 'What does this error mean?');
+  link.href = `/docs/errors#${encodeURIComponent(value.code)}`;
+  form.querySelector('.outcome').append(' ', link);
+}
+
+function element(tag, text, className = '') {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  made.className = className;
+  return made;
+}
+
+const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|true|false|null/g;
+
+/** JSON text with the colours of the examples. */
+function* coloured(text) {
+  let end = 0;
+  for (const { 0: all, 1: string, 2: colon, index } of text.matchAll(TOKEN)) {
+    yield text.slice(end, index);
+    const kind = string === undefined ? (/\d/.test(all) ? 'number' : 'literal') : colon ? 'attr' : 'string';
+    yield element('span', string ?? all, `t-${kind}`);
+    yield colon ?? '';
+    end = index + all.length;
+  }
+  yield text.slice(end);
+}
+
+/** Opens another operation without a new page while a token is in memory, so that the reader pastes the token once. */
+async function turnTo(address, push) {
+  const answer = await fetch(address);
+  if (!answer.ok) return location.assign(address);
+  const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  if (!next.querySelector('main.operation')) return location.assign(address);
+  if (push) history.pushState(null, '', address);
+  shown = location.pathname;
+  document.title = next.title;
+  const side = document.querySelector('#side');
+  const top = side.scrollTop;
+  if (side.matches(':popover-open')) side.hidePopover();
+  side.replaceChildren(...next.querySelector('#side').childNodes);
+  side.scrollTop = top;
+  const main = document.querySelector('main');
+  main.replaceWith(next.querySelector('main'));
+  document.dispatchEvent(new Event('page'));
+  scrollTo(0, 0);
+  document.querySelector('main').focus({ preventScroll: true });
+  prepare();
+}
+
+document.addEventListener('click', (event) => {
+  const link = event.target.closest?.('a[href^="/docs/reference/"]');
+  if (!link || token === '' || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  event.preventDefault();
+  turnTo(link.href, true);
+});
+addEventListener('popstate', () => {
+  // A step to another fragment of the same page changes nothing here.
+  if (location.pathname !== shown) turnTo(location.href, false);
+});
+prepare();
