@@ -2,9 +2,7 @@ import type { Command } from 'commander';
 import { type Issued, issueCredential, newId } from '../auth/issue.ts';
 import { DATA_ACCESS, SCOPES } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
-import { demoRecords } from '../sources/demo/index.ts';
 import { channelOf, eu, us } from '../sources/demo/organization.ts';
-import { importRecords } from '../sources/import.ts';
 import { insertApp } from '../store/administration/apps.ts';
 import { mapAuthor } from '../store/administration/authors.ts';
 import type { Policy } from '../store/administration/credentials.ts';
@@ -70,6 +68,11 @@ export async function isEmpty(db: Database): Promise<boolean> {
 
 export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoOptions): Promise<Demo> {
   const { db, slow } = store;
+  // The importer loads 0.1 s of packages, which the help does not need.
+  const [{ demoRecords }, { importRecords }] = await Promise.all([
+    import('../sources/demo/index.ts'),
+    import('../sources/import.ts'),
+  ]);
   const now = options.now ?? (await clock(db));
   await importRecords(slow, demoRecords({ seed: options.seed ?? 1, now }), { name: 'demo' });
   return demoAccess(db);

@@ -7,36 +7,24 @@ import { AddressRefused, checkedAddresses, resolveName } from '../events/webhook
 import { newWebhookSecret } from '../events/webhooks/signature.ts';
 import type { CredentialRecord } from '../store/administration/credentials.ts';
 import {
-  DELIVERY_STATUSES,
-  type DeliveryStatus,
   deleteEndpoint,
   type EndpointRecord,
   insertEndpoint,
-  REPLAYED_MAX,
-  readDeliveries,
   readEndpoints,
-  replayDeliveries,
   rotateEndpoint,
   updateEndpoint,
 } from '../store/administration/endpoints.ts';
-import { openLedgerKey } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { CommandContext, Run } from './context.ts';
 import { credential } from './credential.ts';
-import { DAY, duration, moment } from './options.ts';
+import { DAY, duration } from './options.ts';
 import { Refused } from './output.ts';
 import { website } from './references.ts';
 import { plain } from './text.ts';
-import { testEndpoint } from './webhook-test.ts';
-import {
-  deliveryDocument,
-  deliveryTable,
-  endpointDocument,
-  endpointTable,
-  endpointText,
-  shown,
-} from './webhook-view.ts';
+import { deliveryCommands } from './webhook-deliveries.ts';
+import { endpoint, unknown } from './webhook-endpoint.ts';
+import { endpointDocument, endpointTable, endpointText, shown } from './webhook-view.ts';
 
 export function webhookCommands(program: Command, register: Run): void {
   const group = program
@@ -46,9 +34,7 @@ export function webhookCommands(program: Command, register: Run): void {
   listCommand(group, register);
   updateCommand(group, register);
   rotateCommand(group, register);
-  testCommand(group, register);
-  replayCommand(group, register);
-  deliveriesCommand(group, register);
+  deliveryCommands(group, register);
   deleteCommand(group, register);
 }
 
@@ -171,14 +157,6 @@ function listCommand(group: Command, register: Run): void {
   });
 }
 
-async function endpoint(db: Database, id: string): Promise<EndpointRecord> {
-  const [record] = await readEndpoints(db, { id });
-  if (!record) throw unknown(id);
-  return record;
-}
-
-const unknown = (id: string): Refused => new Refused(`There is no webhook ${JSON.stringify(plain(id))}.`);
-
 function updateCommand(group: Command, register: Run): void {
   const command = endpointOptions(
     group
@@ -241,70 +219,6 @@ function rotateCommand(group: Command, register: Run): void {
       );
     }
     out.result({ ...endpointDocument(rotated), secret }, secretText(rotated, secret));
-  });
-}
-
-function testCommand(group: Command, register: Run): void {
-  const command = group
-    .command('test <WHK>')
-    .description('send one heartbeat, marked as a test, now; exit code 1 if the receiver does not accept it');
-  register(command, async ({ out, store, config }) => {
-    const { db } = await store();
-    const record = await endpoint(db, command.args[0] ?? '');
-    const { document, accepted } = await testEndpoint(db, config, record);
-    out.result(document, accepted ? 'The receiver accepted the test.' : 'The receiver did not accept the test.');
-    if (!accepted) process.exitCode = 1;
-  });
-}
-
-function replayCommand(group: Command, register: Run): void {
-  const command = group
-    .command('replay <WHK>')
-    .description('deliver receipts of the last seven days again, or for the first time')
-    .addOption(new Option('--event <EVT>', 'id of one receipt to deliver').conflicts(['since', 'until']))
-    .option('--since <TIME>', 'deliver receipts recorded at or after this time, RFC 3339', moment)
-    .option('--until <TIME>', 'deliver receipts recorded before this time, RFC 3339 (default: now)', moment);
-  register(command, async ({ out, store }) => {
-    const { event, since, until } = command.opts<{ event?: string; since?: Date; until?: Date }>();
-    if (event === undefined && since === undefined) {
-      command.error("error: one of '--event <EVT>' and '--since <TIME>' is required");
-    }
-    const { db } = await store();
-    const id = command.args[0] ?? '';
-    const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };
-    const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which);
-    if (refused === 'unknown') throw unknown(id);
-    if (refused === 'disabled')
-      throw new Refused(`Webhook ${id} is disabled. Enable the webhook with webhook update --enable.`);
-    if (refused === 'not_permitted')
-      throw new Refused(`The credential of webhook ${id} lost the grant for the website.`);
-    if (found === 0 && event !== undefined) {
-      throw new Refused(`The website has no receipt ${JSON.stringify(plain(event))} of the last seven days.`);
-    }
-    const cut = found === REPLAYED_MAX;
-    out.result(
-      { endpoint_id: id, found, queued, truncated: cut },
-      `${queued} deliveries are queued${cut ? '. There may be more receipts: repeat with a later --since' : ''}.`,
-    );
-  });
-}
-
-const SHOWN = 1_000;
-
-function deliveriesCommand(group: Command, register: Run): void {
-  const command = group
-    .command('deliveries <WHK>')
-    .description(`list the latest ${SHOWN} deliveries, newest first; the log is kept for seven days`)
-    .addOption(new Option('--status <S>', 'list only deliveries with this status').choices(DELIVERY_STATUSES));
-  register(command, async ({ out, store }) => {
-    const { status } = command.opts<{ status?: DeliveryStatus }>();
-    const { db } = await store();
-    const { id } = await endpoint(db, command.args[0] ?? '');
-    const deliveries = await readDeliveries(db, id, status, SHOWN);
-    out.result(
-      { endpoint_id: id, deliveries: deliveries.map(deliveryDocument) },
-      deliveries.length === 0 ? 'There is no delivery.' : deliveryTable(deliveries),
-    );
   });
 }
 

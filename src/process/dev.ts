@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package.ts';
 import { Rounds } from '../core/rounds.ts';
+import { watchParents } from './parent.ts';
 
 /**
  * `npm run dev`: after each change, compiles and restarts `gateway serve` with the demo data and a debugger port. The
@@ -58,14 +59,14 @@ for (const folder of WATCHED) {
     }, QUIET);
   });
 }
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.once(signal, () => {
-    clearTimeout(timer);
-    void rounds
-      .stop()
-      .then(end)
-      .then(() => process.exit(0));
-  });
-}
+const stop = (): void => {
+  clearTimeout(timer);
+  void rounds
+    .stop()
+    .then(end)
+    .then(() => process.exit(0));
+};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
+watchParents(true, stop);
 say(`debugger at ${values.inspect} (chrome://inspect, or "attach" in an editor); Ctrl-C ends it`);
 rounds.wake();

@@ -85,12 +85,12 @@ async function build(): Promise<void> {
 
 /**
  * The environment contains only the test's own settings. A developer's DATABASE_URL or GATEWAY_KEYS must not reach a
- * replica under test.
+ * replica under test. Without npm's variables, a replica is like a service.
  */
 function environment({ databaseUrl, env }: ReplicaOptions): NodeJS.ProcessEnv {
   folder ??= mkdtempSync(join(tmpdir(), 'gateway-replicas-'));
   const inherited = Object.entries(process.env).filter(
-    ([name]) => !/^(GATEWAY_|PG|VITEST|NODE_|DATABASE_URL)/.test(name),
+    ([name]) => !/^(GATEWAY_|PG|VITEST|NODE_|npm_|DATABASE_URL)/.test(name),
   );
   return {
     ...Object.fromEntries(inherited),

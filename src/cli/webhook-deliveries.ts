@@ -1,0 +1,87 @@
+import { type Command, Option } from 'commander';
+import {
+  DELIVERY_STATUSES,
+  type DeliveryStatus,
+  REPLAYED_MAX,
+  readDeliveries,
+  replayDeliveries,
+} from '../store/administration/endpoints.ts';
+import { openLedgerKey } from '../store/calls/ledger.ts';
+import type { Run } from './context.ts';
+import { moment } from './options.ts';
+import { Refused } from './output.ts';
+import { plain } from './text.ts';
+import { endpoint, unknown } from './webhook-endpoint.ts';
+import { testEndpoint } from './webhook-test.ts';
+import { deliveryDocument, deliveryTable } from './webhook-view.ts';
+
+/** The commands about the deliveries of one webhook. */
+export function deliveryCommands(group: Command, register: Run): void {
+  testCommand(group, register);
+  replayCommand(group, register);
+  deliveriesCommand(group, register);
+}
+
+function testCommand(group: Command, register: Run): void {
+  const command = group
+    .command('test <WHK>')
+    .description('send one heartbeat, marked as a test, now; exit code 1 if the receiver does not accept it');
+  register(command, async ({ out, store, config }) => {
+    const { db } = await store();
+    const record = await endpoint(db, command.args[0] ?? '');
+    const { document, accepted } = await testEndpoint(db, config, record);
+    out.result(document, accepted ? 'The receiver accepted the test.' : 'The receiver did not accept the test.');
+    if (!accepted) process.exitCode = 1;
+  });
+}
+
+function replayCommand(group: Command, register: Run): void {
+  const command = group
+    .command('replay <WHK>')
+    .description('deliver receipts of the last seven days again, or for the first time')
+    .addOption(new Option('--event <EVT>', 'id of one receipt to deliver').conflicts(['since', 'until']))
+    .option('--since <TIME>', 'deliver receipts recorded at or after this time, RFC 3339', moment)
+    .option('--until <TIME>', 'deliver receipts recorded before this time, RFC 3339 (default: now)', moment);
+  register(command, async ({ out, store }) => {
+    const { event, since, until } = command.opts<{ event?: string; since?: Date; until?: Date }>();
+    if (event === undefined && since === undefined) {
+      command.error("error: one of '--event <EVT>' and '--since <TIME>' is required");
+    }
+    const { db } = await store();
+    const id = command.args[0] ?? '';
+    const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };
+    const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which);
+    if (refused === 'unknown') throw unknown(id);
+    if (refused === 'disabled')
+      throw new Refused(`Webhook ${id} is disabled. Enable the webhook with webhook update --enable.`);
+    if (refused === 'not_permitted')
+      throw new Refused(`The credential of webhook ${id} lost the grant for the website.`);
+    if (found === 0 && event !== undefined) {
+      throw new Refused(`The website has no receipt ${JSON.stringify(plain(event))} of the last seven days.`);
+    }
+    const cut = found === REPLAYED_MAX;
+    out.result(
+      { endpoint_id: id, found, queued, truncated: cut },
+      `${queued} deliveries are queued${cut ? '. There may be more receipts: repeat with a later --since' : ''}.`,
+    );
+  });
+}
+
+const SHOWN = 1_000;
+
+function deliveriesCommand(group: Command, register: Run): void {
+  const command = group
+    .command('deliveries <WHK>')
+    .description(`list the latest ${SHOWN} deliveries, newest first; the log is kept for seven days`)
+    .addOption(new Option('--status <S>', 'list only deliveries with this status').choices(DELIVERY_STATUSES));
+  register(command, async ({ out, store }) => {
+    const { status } = command.opts<{ status?: DeliveryStatus }>();
+    const { db } = await store();
+    const { id } = await endpoint(db, command.args[0] ?? '');
+    const deliveries = await readDeliveries(db, id, status, SHOWN);
+    out.result(
+      { endpoint_id: id, deliveries: deliveries.map(deliveryDocument) },
+      deliveries.length === 0 ? 'There is no delivery.' : deliveryTable(deliveries),
+    );
+  });
+}
