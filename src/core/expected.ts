@@ -52,9 +52,18 @@ export function expectedText(given: z.ZodType): string {
   if (schema instanceof z.ZodNumber) return `an integer${range(schema.minValue, schema.maxValue, 'from', '')}`;
   if (schema instanceof z.ZodString) return `a text${range(schema.minLength, schema.maxLength, 'of', ' characters')}`;
   if (schema instanceof z.ZodArray) return `an array of values, each ${expectedText(schema.element as z.ZodType)}`; // the cast is needed, because zod types inner schemas only with its core interface
-  if (schema instanceof z.ZodObject) return `an object with the members ${Object.keys(schema.shape).join(', ')}`;
+  if (schema instanceof z.ZodObject) return `an object with ${membersText(schema)}`;
   return 'a value of the documented type';
 }
+
+/** The members of an object, each with its own words. A member that is itself an object has only its name. */
+const membersText = ({ shape }: z.ZodObject): string =>
+  Object.entries(shape as Record<string, z.ZodType>) // the cast is needed, because zod types inner schemas only with its core interface
+    .map(([name, member]) => {
+      if (unwrap(member) instanceof z.ZodObject) return name;
+      return `${name} (${expectedText(member)}${member instanceof z.ZodOptional ? ', or absent' : ''})`;
+    })
+    .join(', ');
 
 function range(minimum: number | null, maximum: number | null, word: string, unit: string): string {
   const least = minimum === null || minimum <= Number.MIN_SAFE_INTEGER ? undefined : minimum;

@@ -48,6 +48,13 @@ it.each<[tool: string, input: Record<string, unknown>, place: object, code: stri
   // The array has this member, so the error must not say that the member is missing.
   ['subscription_create', { ...DEFINITION, event_types: ['x'] }, { pointer: '/event_types/0' }, wrong, type],
   ['subscription_create', { ...DEFINITION, delivery: { mode: 'x' } }, { pointer: '/delivery/mode' }, wrong, '"pull"'],
+  [
+    'subscription_create',
+    { ...DEFINITION, delivery: 'pull' },
+    { pointer: '/delivery' },
+    wrong,
+    'an object with mode ("pull")',
+  ],
   ['subscription_create', { ...DEFINITION, delivery: {} }, { pointer: '/delivery/mode' }, 'missing', '"pull"'],
   [
     'subscription_create',
