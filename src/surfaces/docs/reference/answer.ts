@@ -4,6 +4,9 @@ import { idExample, idNumber } from '../../../gateway/examples.ts';
 import { answerNode } from './fields.ts';
 import { VALUES } from './values.ts';
 
+/** The time in examples that have no time of their own. */
+const MOMENT = '2026-11-20T09:14:05.000Z';
+
 /**
  * An example of an answer, with all grants. The shape comes from the schema of the operation, and the values come from a
  * table. A list has one item.
@@ -35,6 +38,8 @@ function exampleOf(node: Node, path: readonly string[], next: string): unknown {
     );
   }
   if (type === 'boolean') return true;
+  // Integers with such a name are Unix milliseconds.
+  if (type === 'integer' && path.at(-1)?.endsWith('_at')) return Date.parse(MOMENT);
   if (type === 'integer' || type === 'number') return Math.max(node.minimum ?? 0, 1);
   const id = idOf(node);
   if (id === undefined) throw new Error(`values.ts has no value for ${path.join('.')}`);
@@ -49,7 +54,7 @@ function knownValue(path: readonly string[]): unknown {
 
 /** An id for a pattern such as `^cnv_[0-9]…` or `^op_[a-f0-9]{64}$`. */
 function idOf({ pattern = '', format }: Node): string | undefined {
-  if (format === 'date-time') return '2026-11-20T09:14:05.000Z';
+  if (format === 'date-time') return MOMENT;
   if (format === 'date') return '2026-11-20';
   const [, hexPrefix, length] = /^\^([a-z]+_)?\[a-f0-9\]\{(?:\d+,)?(\d+)\}\$$/.exec(pattern) ?? [];
   if (length !== undefined) return `${hexPrefix ?? ''}${'0a1b2c3d'.repeat(8).slice(0, Number(length))}`;

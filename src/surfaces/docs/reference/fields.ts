@@ -130,7 +130,7 @@ export interface Given {
 export function parameter({ name, required, node, example, when }: Given, registry: Registry): Html {
   const more = [
     ...(node.default === undefined ? [] : [html`<li>default ${codes([node.default])}</li>`]),
-    ...(example === undefined ? [] : [html`<li>example ${codes([example])}</li>`]),
+    ...(example === undefined || node.const !== undefined ? [] : [html`<li>example ${codes([example])}</li>`]),
   ];
   return html`
 <li id="${name.toLowerCase()}"><p class="name"><a class="anchor" href="#${name.toLowerCase()}"><code>${name}</code></a>
