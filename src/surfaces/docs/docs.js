@@ -72,7 +72,7 @@ prepare(document);
 // try.js sends this event after it has put another operation into the page.
 document.addEventListener('page', () => prepare(document.querySelector('main')));
 
-// Show the open page in a long list of pages. scrollIntoView would also move the place where the Tab key starts.
+// Scroll the list of pages to the open page. scrollIntoView would also move the place where the Tab key starts.
 const side = document.querySelector('#side');
 const open = side.querySelector('[aria-current="page"]');
 if (open) side.scrollTop = open.offsetTop - side.clientHeight / 2;

@@ -110,7 +110,7 @@ input.addEventListener('keydown', (event) => {
     open(found[chosen].url);
   }
 });
-// A click outside the dialog hits the dialog element itself, because its content fills the dialog.
+// A click outside has the dialog element as its target, because the content of the dialog fills the dialog.
 dialog.addEventListener('click', (event) => {
   if (event.target === dialog) dialog.close();
 });

@@ -4,7 +4,7 @@ import { idExample, idNumber } from '../../../gateway/examples.ts';
 import { answerNode } from './fields.ts';
 import { VALUES } from './values.ts';
 
-/** The time in examples that have no time of their own. */
+/** The time in an example when the table of values has no time for the member. */
 const MOMENT = '2026-11-20T09:14:05.000Z';
 
 /**
@@ -38,7 +38,7 @@ function exampleOf(node: Node, path: readonly string[], next: string): unknown {
     );
   }
   if (type === 'boolean') return true;
-  // Integers with such a name are Unix milliseconds.
+  // Integers whose names end in _at are Unix milliseconds. The table has the only exception.
   if (type === 'integer' && path.at(-1)?.endsWith('_at')) return Date.parse(MOMENT);
   if (type === 'integer' || type === 'number') return Math.max(node.minimum ?? 0, 1);
   const id = idOf(node);
@@ -46,13 +46,13 @@ function exampleOf(node: Node, path: readonly string[], next: string): unknown {
   return id;
 }
 
-/** The most exact entry of the table: the path from the operation, or its last names, or the last name alone. */
+/** Finds the value of the longest key that is an end of the path. */
 function knownValue(path: readonly string[]): unknown {
   const key = path.map((_, i) => path.slice(i).join('.')).find((one) => one in VALUES);
   return key === undefined ? undefined : VALUES[key];
 }
 
-/** An id for a pattern such as `^cnv_[0-9]…` or `^op_[a-f0-9]{64}$`. */
+/** An example of an id or a time, made from the pattern and the format of the schema. */
 function idOf({ pattern = '', format }: Node): string | undefined {
   if (format === 'date-time') return MOMENT;
   if (format === 'date') return '2026-11-20';

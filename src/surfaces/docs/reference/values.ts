@@ -1,6 +1,6 @@
 /**
- * The values in example answers, from the demo where the demo has the record. The key is the path from the operation to
- * the value, or the last names of the path. The longest key that fits wins. A new text member needs a value here.
+ * The values in example answers. Most values come from the demo. A key is the end of the path to the value: the operation,
+ * then the members. If several keys fit, the longest key wins. A text member with a new name needs a value here.
  */
 export const VALUES: Readonly<Record<string, unknown>> = {
   // Websites and the credential
