@@ -6,8 +6,8 @@ export interface Tab {
 }
 
 /**
- * Panels with tabs. Only the panel of the chosen tab is visible. The tabs are radio buttons, so that tabs need no script.
- * `group` must be unique on the page. The script stores the choice of the reader under the name of the group.
+ * Panels with tabs. Only the panel of the chosen tab is visible. The tabs are radio buttons, because radio buttons need
+ * no script. `group` must be unique on the page. The script stores the reader's choice under the name of the group.
  */
 export const tabs = (group: string, label: string, all: readonly Tab[]): Html => html`
 <div class="tabs" role="group" aria-label="${label}">${all.map(

@@ -8,7 +8,7 @@ import { VALUES } from './values.ts';
 const MOMENT = '2026-11-20T09:14:05.000Z';
 
 /**
- * An example of an answer, with all grants. The shape comes from the schema of the operation, and the values come from a
+ * An example of an answer, with all grants. The shape comes from the schema of the operation. The values come from a
  * table. A list has one item.
  */
 export function exampleAnswer(tool: Tool): unknown {
