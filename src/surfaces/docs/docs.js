@@ -45,7 +45,8 @@ themeButton.hidden = false;
 
 /** Adds the copy buttons and checks the tabs that the reader chose before. */
 function prepare(part) {
-  for (const figure of part.querySelectorAll('figure.code')) {
+  // A browser gives the clipboard only to pages over TLS or on this machine.
+  for (const figure of navigator.clipboard ? part.querySelectorAll('figure.code') : []) {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'copy';

@@ -184,8 +184,8 @@ function* coloured(text) {
 
 /** Opens another operation without a new page while a token is in memory, so that the reader pastes the token once. */
 async function turnTo(address, push) {
-  const answer = await fetch(address);
-  if (!answer.ok) return location.assign(address);
+  const answer = await fetch(address).catch(() => undefined);
+  if (!answer?.ok) return location.assign(address);
   const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
   if (!next.querySelector('main.operation')) return location.assign(address);
   if (push) history.pushState(null, '', address);
