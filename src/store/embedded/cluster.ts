@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import { type Account, hand } from './identity.ts';
 import { withPassword } from './loopback.ts';
+import { machine } from './machine.ts';
 import type { Platform } from './platform.ts';
 import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
@@ -104,7 +105,7 @@ export async function makeCluster(
   } finally {
     folder.close();
   }
-  if (process.platform === 'win32') return; // Windows cannot flush a folder
+  if (!machine.posix) return;
   const above = openSync(parent, 'r');
   fsyncSync(above);
   closeSync(above);

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+import { machine } from './machine.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
 export interface Told {
@@ -55,8 +56,8 @@ const SECRET = ['keys', 'demo-token.json', 'postgres.password', 'postgres.log', 
  * open, because other users may need these files. `mode`: the permission bits that the folder may keep.
  */
 export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700): void {
-  // Windows has no permission bits. A folder there has the access list of the folder above.
-  if (process.platform === 'win32') return;
+  // A folder on Windows has the access list of the folder above.
+  if (!machine.posix) return;
   const folder = realpathSync(dataDir);
   const { mode: found, uid } = statSync(folder);
   if ((found & 0o777 & ~mode) !== 0) {

@@ -28,7 +28,7 @@ export interface Reached {
   close(): void;
 }
 
-/** Everything in which the operating systems of the embedded store differ. */
+/** The ways in which the embedded store works on an operating system. */
 export interface Platform {
   /**
    * How the gateway reaches PostgreSQL and controls PostgreSQL. `socket`: over a Unix socket, where the kernel names the
