@@ -83,7 +83,7 @@ export interface View<Name extends string = string, Parent extends string = stri
 
 const grants = new WeakMap<object, Requirement>();
 
-/** What a caller needs to see a member of a view. `schema` is the schema of the member. */
+/** Returns the grants that show a member of a view. `schema` is the schema of the member. Undefined: no grant is needed. */
 export const needsOf = (schema: object): Requirement | undefined => grants.get(schema);
 
 export function defineView<Name extends string, Parent extends string = never>(

@@ -69,7 +69,7 @@ function requiredValue(tool: Tool, { name, id }: Parameter): unknown {
   return value;
 }
 
-/** An example of a request. `address` is the path with the query, `body` the JSON body. */
+/** An example of a request. `address` is the path with the query. `body` is the JSON body. */
 export interface ExampleCall {
   readonly address: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -83,7 +83,7 @@ export function exampleCall(tool: Tool): ExampleCall {
     tool.parameters.flatMap((one) =>
       one.in === place && one.name in example ? [[one.name, example[one.name]] as const] : [],
     );
-  // A comma needs no escape in a query, and a list reads better with commas.
+  // A query permits commas, and a list is easier to read with commas.
   const query = given('query').map(
     ([name, value]) => `${name}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`,
   );

@@ -74,12 +74,12 @@ export function mcpClients(baseUrl: string): Html {
     { title: 'TypeScript', body: code('client.ts, with the MCP SDK', sdkClient(url), 'typescript') },
     {
       title: 'Inspector',
-      body: code(
+      body: html`${code(
         'Terminal',
         `npx -y @modelcontextprotocol/inspector@2.12.0 --cli ${url} --transport http \\
   --method tools/list --header "Authorization: Bearer $TOKEN"`,
         'bash',
-      ),
+      )}<p>The inspector asks for Node 22.19. npm warns on an older Node.</p>`,
     },
   ]);
 }

@@ -45,7 +45,8 @@ themeButton.hidden = false;
 
 /** Adds the copy buttons and checks the tabs that the reader chose before. */
 function prepare(part) {
-  for (const figure of part.querySelectorAll('figure.code')) {
+  // A browser gives the clipboard only to pages over TLS or on this machine.
+  for (const figure of navigator.clipboard ? part.querySelectorAll('figure.code') : []) {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'copy';
@@ -72,7 +73,7 @@ prepare(document);
 // try.js sends this event after it has put another operation into the page.
 document.addEventListener('page', () => prepare(document.querySelector('main')));
 
-// Show the open page in a long list of pages. scrollIntoView would also move the place where the Tab key starts.
+// Scroll the list of pages to the open page. scrollIntoView would also move the place where the Tab key starts.
 const side = document.querySelector('#side');
 const open = side.querySelector('[aria-current="page"]');
 if (open) side.scrollTop = open.offsetTop - side.clientHeight / 2;

@@ -70,16 +70,16 @@ const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?
 
 const MISSING_HEADERS = { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Security-Policy': PAGE_CSP };
 
-/** Addresses that only programs call. A program gets a problem document there, also when it accepts HTML. */
+/** Addresses that only programs call. A request to such an address never gets a page, even if it accepts HTML. */
 const OF_PROGRAMS = /^\/(?:api|mcp|a2a|oauth|\.well-known|problems|metrics)(?:\/|$)/;
 
-/** True for a browser at an address without a page. Other clients get the problem document not_found. */
+/** True for a browser that asks for an address without a page. Other clients get the problem document not_found. */
 const wantsPage = (request: IncomingMessage): boolean =>
   (request.method === 'GET' || request.method === 'HEAD') &&
   !OF_PROGRAMS.test(pathOf(request)) &&
   accepts(request).type(['application/problem+json', 'application/json', 'text/html']) === 'text/html';
 
-/** Makes a value at the first call, because most processes are asked for few of the pages. */
+/** Returns a function that makes a value at its first call. Most processes never serve most of the pages. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {

@@ -89,7 +89,8 @@ sent or that is stored.</p>
 ${code('Reply', example(baseUrl), 'http')}
 <ul>
   <li>Decide by <code>code</code>, not by <code>title</code>, because titles can change.</li>
-  <li><code>errors</code> names at most 20 refused parameters, without their values.</li>
+  <li><code>errors</code> names at most 20 refused parameters, without their values. <code>expected</code> says what the
+  gateway accepts.</li>
   <li><code>retry_after</code> and the header <code>Retry-After</code> are whole seconds.</li>
   <li><code>request_id</code> equals the header <code>X-Request-Id</code> of the same reply. Quote it in reports.</li>
   <li>Over MCP, <code>structuredContent.error</code> has the same codes and numbers.</li>

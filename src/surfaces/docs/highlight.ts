@@ -8,18 +8,18 @@ export type Language = (typeof LANGUAGES)[number];
 const require = createRequire(import.meta.url);
 let loaded: HLJSApi | undefined;
 
-/** Loads the highlighter for the first page, because loading takes about 30 ms of a start. */
+/** Loads the highlighter when the first page is made. Loading takes 30 ms, and a start must not wait for it. */
 function highlighter(): HLJSApi {
   if (loaded) return loaded;
   const made: HLJSApi = require('highlight.js/lib/core');
   for (const name of LANGUAGES) made.registerLanguage(name, require(`highlight.js/lib/languages/${name}`));
-  // The stylesheets use the same prefix.
+  // The stylesheets name the classes with the same prefix.
   made.configure({ classPrefix: 't-' });
   loaded = made;
   return made;
 }
 
-/** A program text with coloured words. A text in another language stays plain. */
+/** The text of a program as HTML with coloured words. A text in an unknown language stays plain. */
 export function highlighted(text: string, language: string): Html {
   const known = highlighter().getLanguage(language) !== undefined;
   return new Html(known ? highlighter().highlight(text, { language }).value : escapeHtml(text));

@@ -34,10 +34,10 @@ export interface Page {
   readonly title: string;
   readonly description: string;
   readonly body: Html;
-  /** The list of pages beside the text. Absent: the guides. */
+  /** The list of pages beside the text. Absent: the list of guides. */
   readonly side?: Html;
   readonly sections?: readonly Section[];
-  /** The class of the element `main`. Absent: text in one column. */
+  /** The layout of the content. Absent: one column of text. */
   readonly layout?: 'wide' | 'operation';
 }
 
@@ -63,7 +63,7 @@ export const titleOfGuide = (name: GuideName): string => {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 };
 
-/** A link in a list of pages. The link to the page that is open has a mark. */
+/** A link in a list of pages. `aria-current` marks the link to the open page. */
 export const pageLink = (current: string, path: string, inside: Html | string): Html =>
   path === current
     ? html`<li><a href="${path}" aria-current="page">${inside}</a></li>`
@@ -91,7 +91,7 @@ const icon = (name: string, path: string): Html =>
 const SEARCH = 'M7 2a5 5 0 1 0 0 10A5 5 0 0 0 7 2Zm4 9 3.5 3.5';
 const MENU = 'M2 4h12M2 8h12M2 12h12';
 
-/** The search. The script shows the button that opens the dialog, because the search needs the script. */
+/** The dialog of the search. The button that opens the dialog stays hidden until the script runs. */
 const SEARCH_DIALOG = html`
 <dialog class="search" aria-label="Search">
   <div class="field">

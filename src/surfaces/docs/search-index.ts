@@ -6,7 +6,7 @@ import { slug } from '../http/html.ts';
 import { titleOfGuide } from './page.ts';
 import { addressOf } from './reference/words.ts';
 
-/** One place that the search can find. The names are short, because the browser loads all entries. */
+/** One place that the search can find. */
 interface Entry {
   readonly kind: 'Operation' | 'Guide' | 'Error' | 'Scope';
   readonly title: string;
@@ -49,7 +49,7 @@ export function searchIndex(registry: Registry, guides: ReadonlyMap<GuideName, s
   ];
 }
 
-/** One entry for the guide and one for each of its sections. A section is found by all of its words. */
+/** The entries of a guide: one for the guide, and one for each section. Every word of a section finds the section. */
 function sectionsOf(name: GuideName, markdown: string): Entry[] {
   const guide = titleOfGuide(name);
   const [opening = '', ...sections] = markdown.split(/^## /m);
@@ -64,5 +64,5 @@ function sectionsOf(name: GuideName, markdown: string): Entry[] {
   ];
 }
 
-/** The words of a text, each once, because the place of a word does not matter. */
+/** The words of a text, each word once. The search ignores the order of words. */
 const unique = (text: string): string => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}_-]{3,}/gu))].join(' ');

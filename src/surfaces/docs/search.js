@@ -23,7 +23,8 @@ async function load() {
 /** How well an entry fits one word. The value 0 means that the entry does not contain the word. */
 function scoreOf({ kind, title, about, words }, word) {
   const name = title.toLowerCase();
-  if (name === word) return 9;
+  // The first word of an operation is its name.
+  if (name === word || (kind === 'Operation' && words.startsWith(`${word} `))) return 9;
   if (name.split(/[\s_]+/).some((part) => part.startsWith(word))) return kind === 'Operation' ? 6 : 5;
   if (words.startsWith(word)) return 5;
   if (about.toLowerCase().includes(word)) return 3;
@@ -70,9 +71,14 @@ function show() {
   list.children[chosen]?.scrollIntoView({ block: 'nearest' });
 }
 
+/** Opens a page by a click on a link, because try.js handles clicks on links to operations. */
 function open(url) {
   dialog.close();
-  location.assign(url);
+  const link = document.createElement('a');
+  link.href = url;
+  document.body.append(link);
+  link.click();
+  link.remove();
 }
 
 async function update() {
@@ -110,7 +116,7 @@ input.addEventListener('keydown', (event) => {
     open(found[chosen].url);
   }
 });
-// A click outside the dialog hits the dialog element itself, because its content fills the dialog.
+// A click outside has the dialog element as its target, because the content of the dialog fills the dialog.
 dialog.addEventListener('click', (event) => {
   if (event.target === dialog) dialog.close();
 });

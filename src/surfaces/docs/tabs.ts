@@ -6,8 +6,8 @@ export interface Tab {
 }
 
 /**
- * Panels of which one is visible. The tabs are radio buttons and the stylesheet shows the panel of the checked button,
- * so tabs need no script. `group` is unique on the page. The script remembers a choice by the title of the tab.
+ * Panels with tabs. Only the panel of the chosen tab is visible. The tabs are radio buttons, because radio buttons need
+ * no script. `group` must be unique on the page. The script stores the reader's choice under the name of the group.
  */
 export const tabs = (group: string, label: string, all: readonly Tab[]): Html => html`
 <div class="tabs" role="group" aria-label="${label}">${all.map(

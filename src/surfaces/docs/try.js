@@ -1,8 +1,8 @@
-// The try-out of an operation. The token is only in the variable `token`. Nothing stores the token, and only requests to
-// this gateway carry the token.
+// The try-out of an operation. Only the variable `token` holds the token. The script never stores the token. The script
+// sends the token only to this gateway.
 
 let token = '';
-/** The key of the last write. A repeat after a lost answer needs the same key. */
+/** The idempotency key of the last write. If the answer was lost, the next attempt sends the same key. */
 let lastKey = '';
 /** The path of the operation on the page. */
 let shown = location.pathname;
@@ -38,7 +38,7 @@ function prepare() {
   showToken(form);
 }
 
-/** Moves the token from the field into the variable. */
+/** Moves the token from the form field into the variable `token`. */
 function take(form, text) {
   token = text.trim().replace(/^Bearer\s+/i, '');
   form.querySelector('#token').value = '';
@@ -63,7 +63,7 @@ function newKey() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The request as the form describes it. */
+/** The request that the fields of the form describe. */
 function requestOf(form) {
   const { method, path } = form.dataset;
   const headers = { Accept: 'application/json' };
@@ -110,7 +110,7 @@ async function send(form) {
     outcome(form, `${answer.status} ${answer.statusText} · ${took} ms · ${text.length} characters`, kind);
     showAnswer(form, answer, text);
   } catch {
-    // The key stays, because the gateway may have done the write.
+    // Keep the key, because the gateway may have done the write.
     outcome(form, 'No answer. Is the gateway running? A repeat of a write uses the same key.', 'bad');
   } finally {
     button.disabled = false;
@@ -169,7 +169,7 @@ function element(tag, text, className = '') {
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|true|false|null/g;
 
-/** JSON text with the colours of the examples. */
+/** Yields the parts of a JSON text, with the colours of the examples. */
 function* coloured(text) {
   let end = 0;
   for (const { 0: all, 1: string, 2: colon, index } of text.matchAll(TOKEN)) {
@@ -184,8 +184,8 @@ function* coloured(text) {
 
 /** Opens another operation without a new page while a token is in memory, so that the reader pastes the token once. */
 async function turnTo(address, push) {
-  const answer = await fetch(address);
-  if (!answer.ok) return location.assign(address);
+  const answer = await fetch(address).catch(() => undefined);
+  if (!answer?.ok) return location.assign(address);
   const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
   if (!next.querySelector('main.operation')) return location.assign(address);
   if (push) history.pushState(null, '', address);
@@ -211,7 +211,7 @@ document.addEventListener('click', (event) => {
   turnTo(link.href, true);
 });
 addEventListener('popstate', () => {
-  // A step to another fragment of the same page changes nothing here.
+  // When only the fragment of the address has changed, the page stays.
   if (location.pathname !== shown) turnTo(location.href, false);
 });
 prepare();

@@ -23,7 +23,7 @@ const pageOf = async (tool: Tool): Promise<string> => (await pages.get(addressOf
 
 /** Every text that a reader must see of a schema: names, values, defaults, limits and descriptions. */
 function textsOf(node: Node, inside = false): string[] {
-  // The description of an alternative repeats that of its member, so the page shows only the form of the id.
+  // An alternative describes the same id as its member. The page shows only the form of the id for an alternative.
   const form = /\w+_\{\w+\}[\w{}]*/.exec(node.description ?? '')?.[0] ?? '';
   return [
     ...(node.enum ?? []).map(String),

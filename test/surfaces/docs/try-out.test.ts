@@ -68,6 +68,14 @@ describe('the try-out', () => {
       expect(await page.title()).toContain('Read a contact');
       await send(page);
       expect(await outcome(page)).toMatch(/^200/);
+      await page.keyboard.press('Control+k');
+      await page.locator('dialog.search input').fill('health');
+      await page.locator('dialog.search [role=option]').first().waitFor();
+      await page.keyboard.press('Enter');
+      await page.locator('h1', { hasText: 'Read website readiness' }).waitFor();
+      expect(await page.locator('#token').getAttribute('placeholder')).toBe('Token is in memory');
+      await page.goBack();
+      await page.locator('h1', { hasText: 'Read a contact' }).waitFor();
       await page.goBack();
       await page.locator('h1', { hasText: 'conversation' }).waitFor();
       await page.reload();

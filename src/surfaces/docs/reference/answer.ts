@@ -4,8 +4,11 @@ import { idExample, idNumber } from '../../../gateway/examples.ts';
 import { answerNode } from './fields.ts';
 import { VALUES } from './values.ts';
 
+/** The time in an example when the table of values has no time for the member. */
+const MOMENT = '2026-11-20T09:14:05.000Z';
+
 /**
- * An example of an answer, with all grants. The shape comes from the schema of the operation, and the values come from a
+ * An example of an answer, with all grants. The shape comes from the schema of the operation. The values come from a
  * table. A list has one item.
  */
 export function exampleAnswer(tool: Tool): unknown {
@@ -35,21 +38,23 @@ function exampleOf(node: Node, path: readonly string[], next: string): unknown {
     );
   }
   if (type === 'boolean') return true;
+  // Integers whose names end in _at are Unix milliseconds. The table has the only exception.
+  if (type === 'integer' && path.at(-1)?.endsWith('_at')) return Date.parse(MOMENT);
   if (type === 'integer' || type === 'number') return Math.max(node.minimum ?? 0, 1);
   const id = idOf(node);
   if (id === undefined) throw new Error(`values.ts has no value for ${path.join('.')}`);
   return id;
 }
 
-/** The most exact entry of the table: the path from the operation, or its last names, or the last name alone. */
+/** Finds the value of the longest key that is an end of the path. */
 function knownValue(path: readonly string[]): unknown {
   const key = path.map((_, i) => path.slice(i).join('.')).find((one) => one in VALUES);
   return key === undefined ? undefined : VALUES[key];
 }
 
-/** An id for a pattern such as `^cnv_[0-9]…` or `^op_[a-f0-9]{64}$`. */
+/** An example of an id or a time, made from the pattern and the format of the schema. */
 function idOf({ pattern = '', format }: Node): string | undefined {
-  if (format === 'date-time') return '2026-11-20T09:14:05.000Z';
+  if (format === 'date-time') return MOMENT;
   if (format === 'date') return '2026-11-20';
   const [, hexPrefix, length] = /^\^([a-z]+_)?\[a-f0-9\]\{(?:\d+,)?(\d+)\}\$$/.exec(pattern) ?? [];
   if (length !== undefined) return `${hexPrefix ?? ''}${'0a1b2c3d'.repeat(8).slice(0, Number(length))}`;

@@ -71,7 +71,7 @@ function limits(node: Node): Html[] {
   ];
 }
 
-/** Fixed values, forms and limits of a value, also those of its alternatives and items. */
+/** The fixed values, forms and limits of a value, of its alternatives and of its items. */
 function rules(node: Node, more: readonly Html[], registry: Registry): Html {
   const items = node.items && !node.items.properties ? [node.items] : [];
   const parts = [node, ...alternatives(node), ...items];
@@ -85,7 +85,7 @@ function rules(node: Node, more: readonly Html[], registry: Registry): Html {
   )}`;
 }
 
-/** The form of an id, such as `cnv_{tenant}_{site}_{number}`, from the description of an alternative. */
+/** The form of an id, such as `cnv_{tenant}_{site}_{number}`. The description of an alternative contains the form. */
 function form({ description = '' }: Node): Html[] {
   const [found] = /\w+_\{\w+\}[\w{}]*/.exec(description) ?? [];
   return found === undefined ? [] : [html`<li>form <code>${found}</code></li>`];
@@ -130,7 +130,7 @@ export interface Given {
 export function parameter({ name, required, node, example, when }: Given, registry: Registry): Html {
   const more = [
     ...(node.default === undefined ? [] : [html`<li>default ${codes([node.default])}</li>`]),
-    ...(example === undefined ? [] : [html`<li>example ${codes([example])}</li>`]),
+    ...(example === undefined || node.const !== undefined ? [] : [html`<li>example ${codes([example])}</li>`]),
   ];
   return html`
 <li id="${name.toLowerCase()}"><p class="name"><a class="anchor" href="#${name.toLowerCase()}"><code>${name}</code></a>

@@ -24,7 +24,10 @@ const PLACES = [
   ['body', 'Body, as JSON'],
 ] as const;
 
-/** The page of one operation: its description on the left, the example request, answer and the try-out on the right. */
+/**
+ * The page of one operation. The left column describes the operation. The right column has the example request, the
+ * try-out and the example answer.
+ */
 export const operationBody = (tool: Tool, registry: Registry, baseUrl: string): Html => html`
 <header>
   <p class="crumb"><a href="/docs/reference">Reference</a> / ${tool.tag}</p>

@@ -68,8 +68,8 @@ const mcp = (tool: Tool): string =>
   });
 
 const socket = ({ address }: ExampleCall, baseUrl: string): string =>
-  `const socket = new WebSocket(
-  '${baseUrl.replace(/^http/, 'ws')}${address}',
-  ['igw.realtime.v1', \`ticket.\${ticket}\`],
-);
+  `const socket = new WebSocket('${baseUrl.replace(/^http/, 'ws')}${address}', [
+  'igw.realtime.v1',
+  \`ticket.\${ticket}\`,
+]);
 socket.onmessage = ({ data }) => console.log(JSON.parse(data));`;

@@ -1,6 +1,6 @@
 /**
- * The values in example answers, from the demo where the demo has the record. The key is the path from the operation to
- * the value, or the last names of the path. The longest key that fits wins. A new text member needs a value here.
+ * The values in example answers. Most values come from the demo. A key is the end of the path to the value: the operation,
+ * then the members. If several keys fit, the longest key wins. A text member with a new name needs a value here.
  */
 export const VALUES: Readonly<Record<string, unknown>> = {
   // Websites and the credential
@@ -21,8 +21,6 @@ export const VALUES: Readonly<Record<string, unknown>> = {
   'operations.unrestricted_required': false,
   'operations.author_required': false,
   'guide_read.content': '# Overview\n\nThis gateway gives an installed application access to stored data …',
-  checked_at: 1_795_262_400_000,
-  last_event_at: 1_795_262_345_000,
 
   // Conversations and messages
   'conversation.status': 'closed',
@@ -201,8 +199,6 @@ export const VALUES: Readonly<Record<string, unknown>> = {
   'subscription_replace.cursor': 'eyJ2IjoxfQ.c2lnbmF0dXJl',
   'events_pull.next_cursor': 'eyJ2IjoyfQ.c2lnbmF0dXJl',
   has_more: false,
-  occurred_at: 1_795_262_345_000,
-  recorded_at: 1_795_262_346_000,
   ticket: 'dGlja2V0LWZvci1vbmUtY29ubmVjdGlvbg',
   socket_url: 'wss://gateway.example/api/v1/realtime/sessions/rts_0a1b2c3d0a1b2c3d0a1b2c3d0a1b2c3d/socket',
 };

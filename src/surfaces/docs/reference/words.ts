@@ -29,11 +29,11 @@ function named(name: string, registry: Registry): Html {
   return html`<code>${name}</code>`;
 }
 
-/** Words in code format, separated by spaces, so that a long list can break. */
+/** Values in code format, separated by spaces, so that a long list can continue on the next line. */
 export const codes = (values: readonly unknown[]): Html[] =>
   values.map((value) => html`<code>${typeof value === 'string' ? value : JSON.stringify(value)}</code> `);
 
-/** The scopes and the kinds of data that a caller needs. Each links to its entry on the page of scopes. */
+/** The scopes and the kinds of data that a caller needs. Each scope and each flag links to the page of scopes. */
 export const grants = ({ scopes, dataAccess }: Requirement): Html =>
   html`${scopes.map(
     (scope) => html`<a class="chip scope" href="/docs/scopes#${scope}">${scope}</a> `,
