@@ -55,7 +55,7 @@ export const CLASSES: Readonly<Record<DataAccess, string>> = {
 export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   website_read: {
     title: 'Websites',
-    sentence: 'See the names and time zones of the websites that you tick below.',
+    sentence: 'See the names and time zones of the websites that the app may read.',
     reveals: [],
     together: [],
     flags: [],

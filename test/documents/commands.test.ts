@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -81,6 +82,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   CURSOR: /(?<="(?:next_)?cursor":")[^"]+/g,
 };
 
+let above: string;
 let folder: string;
 let port: number;
 let receiver: number;
@@ -182,7 +184,9 @@ const fileOf = (given: Readonly<Record<string, string>>): string =>
 
 beforeAll(async () => {
   await built();
-  folder = mkdtempSync(join(tmpdir(), 'gateway-documents-'));
+  above = mkdtempSync(join(tmpdir(), 'gateway-documents-'));
+  folder = join(above, 'checkout');
+  mkdirSync(folder);
   const root = fileURLToPath(packageRoot);
   for (const name of readdirSync(root)) if (!name.startsWith('.')) symlinkSync(join(root, name), join(folder, name));
   [port, receiver] = [await freePort(), await freePort()];
@@ -193,7 +197,7 @@ afterAll(async () => {
   await shell?.close();
   await server?.close();
   await stop();
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(above, { recursive: true, force: true });
 });
 
 const printed = new Map<string, string>();

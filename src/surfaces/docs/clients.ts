@@ -92,7 +92,7 @@ const desktop = (url: string, plain: boolean): object => ({
       command: 'npx',
       args: [
         '-y',
-        'mcp-remote',
+        'mcp-remote@0.15.1',
         url,
         ...(plain ? ['--allow-http'] : []),
         '--header',
