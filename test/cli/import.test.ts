@@ -62,7 +62,7 @@ test('counts, again without effect, and takes several files', async () => {
   expect(await document('import', ...files)).toMatchObject({ read: 5, written: 0, unchanged: 5 });
   const { stdout, stderr } = await gateway('import', ...files);
   expect(stdout).toMatch(/^TYPE +READ +WRITTEN +UNCHANGED +REMOVED +REJECTED\n(.+\n)+total +5 +0 +5 +0 +0\n$/);
-  expect(stderr).toMatch(/^read: \d+ of \d+ \(100%\)\n/m);
+  expect(stderr).toMatch(/^read: \d+ of \d+ bytes \(100%\)\n/m);
 });
 
 test('rejected lines are reported with line, pointer and code, and the exit code is 1', async () => {
