@@ -82,13 +82,13 @@ ${places.map((place) => `        ${quoted(place.path)}) words=${quoted(wordsOf(p
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
 }
-complete -o default -F _gateway gateway
+complete -o default -F _gateway gateway installation-gateway
 `;
 }
 
 function zsh(places: readonly Place[]): string {
   const { paths, values } = patterns(places);
-  return `#compdef gateway
+  return `#compdef gateway installation-gateway
 # zsh completion for gateway. Load: eval "$(gateway completion zsh)"
 _gateway() {
   local place='' word before="\${words[CURRENT-1]}"
@@ -105,7 +105,7 @@ ${places.map((place) => `    ${quoted(place.path)}) compadd -- ${wordsOf(place)}
   esac
   [[ "$PREFIX" = -* ]] || _files
 }
-if [ "$funcstack[1]" = _gateway ]; then _gateway "$@"; else compdef _gateway gateway; fi
+if [ "$funcstack[1]" = _gateway ]; then _gateway "$@"; else compdef _gateway gateway installation-gateway; fi
 `;
 }
 
@@ -137,5 +137,6 @@ function __gateway_at
   test "$place" = "$argv"
 end
 ${lines.join('\n')}
+complete -c installation-gateway -w gateway
 `;
 }

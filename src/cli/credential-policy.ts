@@ -19,13 +19,13 @@ export interface PolicyOptions {
   readonly expires?: number;
 }
 
-/** Adds the options of a policy. A credential that is issued needs a website and at least one scope. */
+/** Adds the options of a policy. The command `credential issue` needs a website and at least one scope. */
 export const policyOptions = (command: Command, { issue = false } = {}): Command =>
   command
-    .addOption(
-      new Option('--website <WEB>', 'granted website, by id or external_id (repeatable)')
-        .argParser(collect)
-        .makeOptionMandatory(issue),
+    .option(
+      '--website <WEB>',
+      `granted website, by id or external_id (repeatable)${issue ? ' (required)' : ''}`,
+      collect,
     )
     .addOption(
       new Option('--scope <SCOPE>', `granted scope (repeatable)${issue ? '; --scope or --scopes is required' : ''}`)

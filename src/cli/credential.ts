@@ -56,15 +56,14 @@ function issueCommand(group: Command, register: Run): void {
     group
       .command('issue')
       .description('issue a credential; its secret and token are shown only once')
-      .requiredOption('--installation <INS>', 'installation, by its id, or by the id or name of its app')
-      .addOption(
-        new Option('--environment <ENV>', 'environment of the tokens').choices(['live', 'test']).makeOptionMandatory(),
-      ),
+      .option('--installation <INS>', 'installation, by its id, or by the id or name of its app (required)')
+      .addOption(new Option('--environment <ENV>', 'environment of the tokens (required)').choices(['live', 'test'])),
     { issue: true },
   );
   register(command, async ({ out, store }) => {
     const options = command.opts<IssueOptions>();
-    if (!scopesOf(options)) command.error("error: one of '--scope <SCOPE>' and '--scopes <SET>' is required");
+    const missing = missingOf(options);
+    if (missing.length > 0) command.error(`error: required options are missing: ${missing.join(', ')}`);
     const { db } = await store();
     const target = await installation(db, options.installation);
     const policy = complete(await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }));
@@ -73,6 +72,14 @@ function issueCommand(group: Command, register: Run): void {
     out.result(issuedDocument(issued), issuedText(issued));
   });
 }
+
+/** The parser names only the first missing option. So this function finds all of them at once. */
+const missingOf = (options: Partial<IssueOptions>): string[] => [
+  ...(options.installation === undefined ? ["'--installation <INS>'"] : []),
+  ...(options.environment === undefined ? ["'--environment <ENV>'"] : []),
+  ...(options.website === undefined ? ["'--website <WEB>'"] : []),
+  ...(scopesOf(options) === undefined ? ["'--scope <SCOPE>' or '--scopes <SET>'"] : []),
+];
 
 const complete = (given: PolicyChanges): Policy => ({
   sites: given.sites ?? [],

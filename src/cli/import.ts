@@ -38,6 +38,7 @@ export function importCommand(program: Command, register: Run): void {
     const files = command.args;
     if (files.length === 0) command.error("error: missing required argument 'FILE'");
     if (given.dryRun && given.resume) command.error("error: option '--dry-run' cannot be used with '--resume'");
+    if (given.rejects === '') command.error("error: option '--rejects <FILE>' needs the name of a file");
     await load(context, files, given);
   });
 }

@@ -26,8 +26,29 @@ export function lifetime(value: string): number {
 
 export function scope(value: string, before: readonly Scope[] | undefined): Scope[] {
   const found = SCOPES.find((one) => one === value);
-  if (!found) throw new InvalidArgumentError(`The scopes are ${SCOPES.join(', ')}.`);
+  if (!found) {
+    const near = SCOPES.find((one) => isNear(one, value));
+    const hint = near === undefined ? '' : `Did you mean ${near}? `;
+    throw new InvalidArgumentError(`${hint}The scopes are ${SCOPES.join(', ')}.`);
+  }
   return [...(before ?? []), found];
+}
+
+/** True when the two texts have the same words in any order, with at most two wrong letters at one place. */
+function isNear(scope: string, given: string): boolean {
+  const [a, b] = [scope, given].map((text) =>
+    text
+      .toLowerCase()
+      .split(/[^a-z]+/)
+      .toSorted()
+      .join('_'),
+  );
+  if (a === undefined || b === undefined || Math.abs(a.length - b.length) > 2) return false;
+  let [start, end] = [0, 0];
+  const most = Math.min(a.length, b.length);
+  while (start < most && a[start] === b[start]) start++;
+  while (end < most - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  return Math.max(a.length, b.length) - start - end <= 2;
 }
 
 export function scopeSet(value: string): readonly Scope[] {

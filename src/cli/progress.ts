@@ -36,8 +36,10 @@ function lines(stream: NodeJS.WriteStream): ProgressReport {
       const ended = total !== null && done >= total && total > 0;
       if (!ended && now - last < QUIET) return;
       last = now;
-      const share = total === null || total === 0 ? '' : ` of ${total} (${Math.floor((100 * done) / total)}%)`;
-      stream.write(`${phase}: ${done}${share}\n`);
+      const unit = phase === 'read' ? 'bytes' : 'records';
+      const known = total !== null && total > 0;
+      const share = known ? `${done} of ${total} ${unit} (${Math.floor((100 * done) / total)}%)` : `${done} ${unit}`;
+      stream.write(`${phase}: ${share}\n`);
     },
     end: () => undefined,
   };

@@ -81,7 +81,9 @@ function deliveriesCommand(group: Command, register: Run): void {
     const deliveries = await readDeliveries(db, id, status, SHOWN);
     out.result(
       { endpoint_id: id, deliveries: deliveries.map(deliveryDocument) },
-      deliveries.length === 0 ? 'There is no delivery.' : deliveryTable(deliveries),
+      deliveries.length === 0
+        ? `There is no delivery${status === undefined ? '' : ` with the status ${status}`}.`
+        : deliveryTable(deliveries),
     );
   });
 }

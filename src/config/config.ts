@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { type Key, parseKeys } from '../auth/keys.ts';
 import { ConfigError } from './error.ts';
+import { packageRoot } from './package.ts';
 import {
   areProxies,
   isBaseUrl,
@@ -207,7 +209,8 @@ export interface Config {
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const unknown = Object.keys(environment).filter((name) => name.startsWith('GATEWAY_') && !(name in EXPECTED));
   if (unknown[0] !== undefined) {
-    throw new ConfigError(`${unknown[0]} is not a setting of the gateway. docs/configuration.md lists the settings.`);
+    const file = fileURLToPath(new URL('docs/configuration.md', packageRoot));
+    throw new ConfigError(`${unknown[0]} is not a setting of the gateway. ${file} lists the settings.`);
   }
   // An empty variable counts as not set, as in compose files and shells.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));

@@ -24,8 +24,10 @@ export function namesAt(input: z.ZodType, path: Path): string {
   return namesText(object instanceof z.ZodObject ? Object.keys(object.shape) : []);
 }
 
-export const namesText = (names: readonly string[]): string =>
-  names.length === 0 ? 'no parameters' : `one of the names ${names.join(', ')}`;
+export function namesText(names: readonly string[]): string {
+  if (names.length === 0) return 'no parameters';
+  return names.length === 1 ? `only the name ${names[0]}` : `one of the names ${names.join(', ')}`;
+}
 
 /** The schema at a path. If the path goes deeper than the schema, the result is the deepest schema on the path. */
 function schemaAt(schema: z.ZodType, [part, ...rest]: Path): z.ZodType {

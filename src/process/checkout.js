@@ -41,7 +41,8 @@ function build() {
     process.exit(1);
   }
   const start = new Date();
-  process.stderr.write('gateway: building, because a source has changed since the last build\n');
+  const why = existsSync(stamp) ? 'because a source has changed since the last build' : 'because there is no build yet';
+  process.stderr.write(`gateway: building, ${why}\n`);
   const { status } = spawnSync(process.execPath, [compiler, '--build'], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],

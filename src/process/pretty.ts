@@ -23,9 +23,7 @@ export function prettyLine(json: string, colours: boolean): string {
   const entry: Readonly<Record<string, unknown>> = Object(JSON.parse(json));
   const { level, time, msg, err, method, path, operation, status, ms, request_id: id } = entry;
   const isRequest = msg === 'request' && status !== undefined;
-  const said = isRequest
-    ? [status, method, path, operation].filter((one) => one !== undefined && one !== 'none').join(' ')
-    : text(msg);
+  const said = isRequest ? requestSentence(status, method, path, operation) : text(msg);
   const colour = COLOURS[text(level)] ?? (isRequest && Number(status) >= 400 ? 'yellow' : undefined);
   const rest = Object.entries(entry)
     .filter(([name]) => !SENTENCE.includes(name) || (!isRequest && !['level', 'time', 'msg', 'err'].includes(name)))
@@ -34,7 +32,7 @@ export function prettyLine(json: string, colours: boolean): string {
     styled('dim', new Date(text(time)).toTimeString().slice(0, 8)),
     ...(level === 'info' ? [] : [styled(colour ?? 'bold', text(level))]),
     colour === undefined ? said : styled(colour, said),
-    ...(isRequest ? [styled('dim', `${text(ms)} ms`)] : []),
+    ...(isRequest && ms !== undefined ? [styled('dim', `${text(ms)} ms`)] : []),
     ...(rest.length > 0 ? [styled('dim', rest.join(' '))] : []),
     ...(isRequest && id !== undefined ? [styled('dim', text(id))] : []),
   ].join('  ');
@@ -42,6 +40,13 @@ export function prettyLine(json: string, colours: boolean): string {
   const error =
     err === undefined ? [] : [[kind, code].filter(Boolean).map(text).join(' '), ...[stack].flat().map(text)];
   return [line, ...error.map((one) => `    ${one.trim()}`)].join('\n');
+}
+
+/** The log never has a path that a client has made up. For such a path, the sentence has the words `unknown path`. */
+function requestSentence(status: unknown, method: unknown, path: unknown, operation: unknown): string {
+  if (method === undefined) return `${text(status)} no readable request`;
+  const named = [path, operation].filter((one) => one !== undefined && one !== 'none');
+  return [status, method, ...(named.length === 0 && status === 404 ? ['unknown path'] : named)].map(text).join(' ');
 }
 
 /** The text of a value without control characters, which could change the terminal. */

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, realpath, rename, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { sql } from '../core/sql.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { apply, rehearsal } from './apply.ts';
@@ -78,7 +78,7 @@ const BLOCK = 65_536;
 /** An import can be repeated, interrupted or killed safely. Only one import runs at a time. */
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
-  const unwritable = options.rejects === undefined ? undefined : await unwritableFile(options.rejects);
+  const unwritable = options.rejects === undefined ? undefined : await unwritableFile(options.rejects, options.files);
   if (unwritable !== undefined) throw new ImportRefused(unwritable);
   if (options.files.filter((file) => file === '-').length > 1)
     throw new ImportRefused('Standard input can be read only once. Give `-` only once.');
@@ -184,18 +184,31 @@ async function report(
   sources: readonly Source[],
   pages: AsyncIterable<readonly StoredReject[]> | Iterable<readonly StoredReject[]>,
 ): Promise<void> {
-  const partial = `${options.rejects}.partial`;
-  const file = options.rejects === undefined ? undefined : await open(partial, 'w');
+  const { rejects: path } = options;
+  if (path === undefined) return tell(options, sources, pages);
+  // A random name and the flag `wx` make a new file. So the import neither follows a link nor changes another file.
+  const partial = join(dirname(resolve(path)), `.rejects-${randomBytes(8).toString('hex')}.partial`);
+  const file = await open(partial, 'wx');
   try {
-    for await (const page of pages) {
-      const rejects = page.map((one) => toReject(one, sources[one.file]?.name ?? ''));
-      for (const reject of rejects) options.onReject?.(reject);
-      await file?.write(rejects.map((reject) => `${JSON.stringify(reject)}\n`).join(''));
-    }
-  } finally {
-    await file?.close();
+    await tell(options, sources, pages, file).finally(() => file.close());
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
   }
-  if (options.rejects !== undefined) await rename(partial, options.rejects);
+}
+
+async function tell(
+  options: Common,
+  sources: readonly Source[],
+  pages: AsyncIterable<readonly StoredReject[]> | Iterable<readonly StoredReject[]>,
+  file?: FileHandle,
+): Promise<void> {
+  for await (const page of pages) {
+    const rejects = page.map((one) => toReject(one, sources[one.file]?.name ?? ''));
+    for (const reject of rejects) options.onReject?.(reject);
+    await file?.write(rejects.map((reject) => `${JSON.stringify(reject)}\n`).join(''));
+  }
 }
 
 async function result(db: Database): Promise<ImportResult> {

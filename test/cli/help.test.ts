@@ -54,7 +54,7 @@ describe('the help', () => {
     const { stdout } = await command(database, ['credential', 'issue', '--help']);
     const help = stdout.replaceAll(/\s+/g, ' ');
     expect(help).toMatch(
-      /--installation <INS> [^-]*\(required\) --environment <ENV> [^-]*\(one of: live, test\) \(required\)/,
+      /--installation <INS> [^-]*\(required\) --environment <ENV> [^-]*\(required\) \(one of: live, test\)/,
     );
     expect(help).toContain(`(one of: ${SCOPES.join(', ')})`);
     expect(help).toContain(`(one of: ${DATA_ACCESS.join(', ')})`);
@@ -92,7 +92,7 @@ describe('completion', () => {
       [
         '--norc',
         '-c',
-        `set -eu; source gateway.bash; complete -p gateway >/dev/null; COMP_WORDS=(gateway ${typed}); COMP_CWORD=${words.length}; _gateway; printf '%s\\n' "\${COMPREPLY[@]-}"`,
+        `set -eu; source gateway.bash; complete -p gateway installation-gateway >/dev/null; COMP_WORDS=(gateway ${typed}); COMP_CWORD=${words.length}; _gateway; printf '%s\\n' "\${COMPREPLY[@]-}"`,
       ],
       { cwd: folder, encoding: 'utf8' },
     );
@@ -130,6 +130,9 @@ describe('completion', () => {
       const { stdout } = spawnSync(process.execPath, [main, 'completion', shell], { cwd: checkout, encoding: 'utf8' });
       for (const option of options)
         expect(stdout, `${shell} ${option}`).toContain(shell === 'zsh' ? option : `-l ${option.slice(2)}`);
+      expect(stdout).toMatch(
+        shell === 'zsh' ? /^#compdef .* installation-gateway$/m : /^complete -c installation-gateway /m,
+      );
       for (const path of Object.keys(EXAMPLES))
         expect(stdout).toContain(path.includes(' ') ? `'${path}'` : `' ${path}'`);
     }

@@ -1,4 +1,16 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  linkSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -50,7 +62,7 @@ test('counts, again without effect, and takes several files', async () => {
   expect(await document('import', ...files)).toMatchObject({ read: 5, written: 0, unchanged: 5 });
   const { stdout, stderr } = await gateway('import', ...files);
   expect(stdout).toMatch(/^TYPE +READ +WRITTEN +UNCHANGED +REMOVED +REJECTED\n(.+\n)+total +5 +0 +5 +0 +0\n$/);
-  expect(stderr).toMatch(/^read: \d+ of \d+ \(100%\)\n/m);
+  expect(stderr).toMatch(/^read: \d+ of \d+ bytes \(100%\)\n/m);
 });
 
 test('rejected lines are reported with line, pointer and code, and the exit code is 1', async () => {
@@ -117,7 +129,45 @@ test('a place where the rejects cannot be written is refused before the import',
     code: 1,
     stderr: `gateway: ${JSON.stringify(folder)} is a folder. Name a file.\n`,
   });
+  expect(await gateway('import', files, '--rejects', '')).toMatchObject({ code: 2, stdout: '' });
   expect(await database.sql`SELECT FROM platform.organization`).toHaveLength(0);
+});
+
+test('rejects replace neither an input, nor a link, a pipe or a socket, nor a file with a similar name', async () => {
+  const input = ndjson('input.ndjson', [...base, 'not json']);
+  const before = readFileSync(input, 'utf8');
+  linkSync(input, file('second-name'));
+  symlinkSync(input, file('link'));
+  symlinkSync(file('nothing'), file('dangling'));
+  execFileSync('mkfifo', [file('pipe')]);
+  const server = createServer().listen(file('socket'));
+  await once(server, 'listening');
+  for (const [name, refusal] of [
+    ['input.ndjson', 'The import reads '],
+    ['second-name', 'The import reads '],
+    ['link', ' is not a regular file.'],
+    ['dangling', ' is not a regular file.'],
+    ['pipe', ' is not a regular file.'],
+    ['socket', ' is not a regular file.'],
+    ['new/', ' is a folder.'],
+    ['input.ndjson/new', ' cannot be written (ENOTDIR).'],
+    ['x'.repeat(300), ' cannot be written (ENAMETOOLONG).'],
+  ] as const) {
+    const { code, stderr } = await gateway('import', input, '--rejects', `${folder}/${name}`);
+    expect([code, stderr], name).toEqual([1, expect.stringContaining(refusal)]);
+  }
+  server.close();
+  expect(await database.sql`SELECT FROM platform.organization`).toHaveLength(0);
+  expect(readFileSync(input, 'utf8')).toBe(before);
+  expect([lstatSync(file('link')).isSymbolicLink(), lstatSync(file('pipe')).isFIFO()]).toEqual([true, true]);
+
+  // An older import wrote to this name, which anybody can guess.
+  symlinkSync(input, file('list.partial'));
+  writeFileSync(file('list'), 'the list of the last import');
+  expect((await gateway('import', input, '--rejects', file('list'))).code).toBe(1);
+  expect(parse(readFileSync(file('list'), 'utf8'))).toMatchObject({ file: input, line: 3 });
+  expect(readFileSync(input, 'utf8')).toBe(before);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.partial'))).toEqual(['list.partial']);
 });
 
 test('--dry-run changes nothing', async () => {

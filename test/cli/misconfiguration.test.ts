@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import { EXPECTED, readConfig } from '../../src/config/config.ts';
@@ -213,7 +214,8 @@ describe('a setting that cannot be used', () => {
   });
 
   it('so is a name that is none', async () => {
-    const said = 'gateway: GATEWAY_PROT is not a setting of the gateway. docs/configuration.md lists the settings.\n';
+    const file = fileURLToPath(new URL('docs/configuration.md', packageRoot));
+    const said = `gateway: GATEWAY_PROT is not a setting of the gateway. ${file} lists the settings.\n`;
     expect(await served({ GATEWAY_PROT: '1' })).toEqual({ code: 1, said });
     expect(existsSync(dataDir)).toBe(false);
   });

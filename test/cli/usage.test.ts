@@ -33,6 +33,11 @@ describe('wrong usage: exit code 2, one line that helps, nothing on standard out
     ],
     ['clearing what must be', ['credential', 'update', 'crd_x', '--clear', 'website'], 'Expected one of channel'],
     ['an overlap without unit', ['credential', 'rotate', 'crd_x', '--overlap', '60'], '30s, 15m, 24h or 90d'],
+    [
+      'issue of nothing',
+      ['credential', 'issue'],
+      "'--installation <INS>', '--environment <ENV>', '--website <WEB>', '--scope <SCOPE>' or '--scopes <SET>'",
+    ],
     ['an import of nothing', ['import'], 'FILE'],
     ['no such type', ['import', '--schema', 'zebra'], 'The record types are organization, website'],
     ['a rehearsal that resumes', ['import', 'x', '--dry-run', '--resume'], 'cannot be used'],
@@ -48,7 +53,8 @@ describe('wrong usage: exit code 2, one line that helps, nothing on standard out
   test.each([
     ['no website', ['--scopes', 'all'], '--website'],
     ['no scope', ['--website', 'larkspur-us'], '--scope'],
-    ['unknown scope', ['--website', 'larkspur-us', '--scope', 'conversation_reed'], 'conversation_read, contact_read'],
+    ['unknown scope', ['--website', 'larkspur-us', '--scope', 'conversation_reed'], 'Did you mean conversation_read?'],
+    ['scope in another order', ['--website', 'larkspur-us', '--scope', 'read:contact'], 'Did you mean contact_read?'],
     ['unknown set', ['--website', 'larkspur-us', '--scopes', 'most'], 'all and read'],
     ['unknown flag', ['--website', 'larkspur-us', '--scopes', 'all', '--data-access', 'all'], 'message_content, pii'],
   ])('issue with %s', async (_, options, help) => {

@@ -187,6 +187,9 @@ test('test sends a heartbeat, once, and says what came of it', async () => {
     { status: 'delivered', test: true, attempts: 1 },
   ]);
   expect((await document('webhook', 'deliveries', id, '--status', 'failed'))['deliveries']).toHaveLength(1);
+  expect((await gateway('webhook', 'deliveries', id, '--status', 'pending')).stdout).toBe(
+    'There is no delivery with the status pending.\n',
+  );
   expect(await gateway('webhook', 'deliveries', id, '--status', 'lost')).toMatchObject({ code: 2 });
 });
 

@@ -1,6 +1,16 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -58,6 +68,22 @@ describe('the npm package', () => {
     expect(paths.filter((path) => path.startsWith('dist/tools/')).length).toBeGreaterThan(44);
     // Measured on 23 November 2026: 490 kB. With tests and maps the package had 2.3 MB.
     expect(packed.size).toBeLessThan(700_000);
+  });
+
+  it('has the document that the refusal of an unknown setting names, and the README says which documents it has', () => {
+    const installed = join(folder, 'node_modules/installation-gateway');
+    const refused = spawnSync(process.execPath, [join(installed, 'dist/src/main.js')], {
+      env: { GATEWAY_PROT: '1' },
+      encoding: 'utf8',
+    });
+    const [named = ''] = /\/\S+\.md/.exec(refused.stderr) ?? [];
+    expect(named).toBe(join(realpathSync(installed), 'docs/configuration.md'));
+    expect(existsSync(named)).toBe(true);
+    const [, part = ''] =
+      /## Without a checkout\n([\s\S]*?)\n## /.exec(readFileSync(join(installed, 'README.md'), 'utf8')) ?? [];
+    const said = [...part.matchAll(/\]\(([\w/]+\.md)\)/g)].map(([, path = '']) => path);
+    const paths = packed.files.map(({ path }) => path);
+    expect(said.toSorted()).toEqual(paths.filter((path) => /^(docs\/|SECURITY)/.test(path)).toSorted());
   });
 
   it('can be published, and runs under its own name', () => {

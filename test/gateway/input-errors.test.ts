@@ -61,7 +61,7 @@ it.each<[tool: string, input: Record<string, unknown>, place: object, code: stri
     { ...DEFINITION, delivery: { mode: 'pull', url: 'x' } },
     { pointer: '/delivery/url' },
     unknown,
-    'one of the names mode',
+    'only the name mode',
   ],
   ['visitor_note_add', { visitor_id, text: ' ' }, { pointer: '/text' }, wrong, note],
   ['visitor_note_add', { visitor_id, text: 'a\u0000' }, { pointer: '/text' }, wrong, text],

@@ -21,7 +21,7 @@ it('requests of documents are logged as docs with their path; a path that the cl
   const replica = await startReplica({ databaseUrl: urlOf(database), env: { LOG_LEVEL: 'info' } });
   const paths = ['/docs', '/docs/guides/overview', '/problems/not_found', '/llms.txt', '/api/v1/openapi.json', '/'];
   for (const path of paths) await ask(replica.url, `${path}?secret=1`.replace('/?secret=1', '/'));
-  for (const path of ['/docs/made-up', '/made-up']) await ask(replica.url, path);
+  for (const path of ['/docs/made-up', '/made-up', '/livez', '/readyz', '/LIVEZ/']) await ask(replica.url, path);
   await replica.end();
   const requests = replica
     .log()
@@ -31,6 +31,9 @@ it('requests of documents are logged as docs with their path; a path that the cl
   expect(requests.map(({ operation, path }) => [operation, path])).toEqual([
     ...paths.map((path) => ['docs', path]),
     ['none', undefined],
+    ['none', undefined],
+    ['none', '/livez'],
+    ['none', '/readyz'],
     ['none', undefined],
   ]);
   expect(replica.log()).not.toMatch(/secret|made-up/);
@@ -100,7 +103,9 @@ it('a readable line has every member, keeps errors and gives a terminal no contr
       request_id: 'req_1',
       msg: 'request',
     }),
-  ).toBe('404 GET  1.5 ms  req_1');
+  ).toBe('404 GET unknown path  1.5 ms  req_1');
+  const unreadable = { operation: 'none', status: 400, code: 'invalid_request', request_id: 'req_1', msg: 'request' };
+  expect(line({ level: 'info', ...unreadable })).toBe('400 no readable request  code=invalid_request  req_1');
   expect(
     line({ level: 'error', err: { kind: 'TypeError', code: 'E1', stack: ['    at a', '    at b'] }, msg: 'failed' }),
   ).toBe('error  failed\n    TypeError E1\n    at a\n    at b');

@@ -54,7 +54,7 @@ export type OAuthCode = keyof typeof TABLE;
 
 /**
  * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
- * that the gateway accepts. `ended` is a consent that this refusal has ended. Only the log shows `ended`.
+ * that the gateway accepts. `form` says in words which form the parameter must have. `ended` is a consent that this refusal has ended. Only the log shows `ended`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -64,6 +64,7 @@ export class OAuthError extends Error {
     readonly details: {
       readonly about?: string;
       readonly expected?: readonly string[];
+      readonly form?: string;
       readonly retryAfter?: number;
       readonly cause?: unknown;
       readonly ended?: EndedConsent | undefined;
@@ -78,8 +79,9 @@ export class OAuthError extends Error {
 
   /** RFC 6749 permits in `error_description` only printable ASCII without double quotes and backslashes. */
   get description(): string {
-    const { about, expected } = this.details;
+    const { about, expected, form } = this.details;
     const text = about === undefined ? this.message : `${about}: ${this.message}`;
+    if (form !== undefined) return `${text} Send ${form}.`;
     return expected === undefined ? text : `${text} Send one of: ${expected.join(', ')}.`;
   }
 }

@@ -1,5 +1,6 @@
-import { access, constants, stat } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { fstatSync } from 'node:fs';
+import { access, constants, lstat, stat } from 'node:fs/promises';
+import { dirname, resolve, sep } from 'node:path';
 import { sqlState as codeOf } from '../../store/driver/errors.ts';
 
 /** The sentence for a file that cannot be read. `error` is the error of the system. */
@@ -10,11 +11,14 @@ export function unreadable(path: string, error: unknown): string {
 }
 
 /**
- * The sentence for a file that cannot be written. Undefined when the file can be written. The import checks the file
- * before its work, because a failure at the end would hide the result of the import.
+ * The sentence for a path that the import must not replace with its list of rejected lines. Undefined when the path is
+ * free, or names a regular file that the import does not read. The import checks the path before its work, because a
+ * failure at the end would hide the result of the import.
  */
-export async function unwritableFile(path: string): Promise<string | undefined> {
-  const folder = dirname(resolve(path));
+export async function unwritableFile(path: string, inputs: readonly string[]): Promise<string | undefined> {
+  const [target, shown] = [resolve(path), JSON.stringify(path)];
+  const folder = dirname(target);
+  if (path.endsWith('/') || path.endsWith(sep)) return `${shown} is a folder. Name a file.`;
   try {
     await access(folder, constants.W_OK);
   } catch (error) {
@@ -23,6 +27,15 @@ export async function unwritableFile(path: string): Promise<string | undefined> 
       return `There is no folder ${JSON.stringify(folder)}. Make the folder, or name another file.`;
     return `The folder ${JSON.stringify(folder)} cannot be written (${code || 'unknown error'}).`;
   }
-  const found = await stat(path).catch(() => undefined);
-  return found?.isDirectory() ? `${JSON.stringify(path)} is a folder. Name a file.` : undefined;
+  // A symbolic link is not followed, because the import replaces the link and not the file behind the link.
+  const found = await lstat(target).catch(codeOf);
+  if (found === 'ENOENT') return undefined;
+  if (typeof found === 'string') return `The file ${shown} cannot be written (${found || 'unknown error'}).`;
+  if (found.isDirectory()) return `${shown} is a folder. Name a file.`;
+  if (!found.isFile()) return `${shown} is not a regular file. Name a regular file, or a new file.`;
+  for (const input of inputs) {
+    const { dev, ino } = input === '-' ? fstatSync(process.stdin.fd) : await stat(input);
+    if (dev === found.dev && ino === found.ino) return `The import reads ${shown}. Name another file.`;
+  }
+  return undefined;
 }

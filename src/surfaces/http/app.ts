@@ -70,8 +70,12 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
     refuseBody(request, response);
     next();
   });
-  app.get('/livez', (request, response) => send(request, response, 200, 'application/json', '{"status":"live"}'));
+  app.get('/livez', (request, response) => {
+    contextOf(request).record.path = '/livez';
+    send(request, response, 200, 'application/json', '{"status":"live"}');
+  });
   app.get('/readyz', async (request, response) => {
+    contextOf(request).record.path = '/readyz';
     const yes = await ready();
     send(request, response, yes ? 200 : 503, 'application/json', `{"status":"${yes ? 'ready' : 'unready'}"}`, {
       ...(!yes && { 'Retry-After': '1' }),

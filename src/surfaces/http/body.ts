@@ -59,6 +59,7 @@ const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-
 export function requireJson(request: IncomingMessage): void {
   const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
   if (!JSON_TYPE.test(type) || (encoding !== undefined && encoding.toLowerCase() !== 'identity')) {
-    throw new Failure('unsupported_media_type');
+    const detail = 'Send the body as application/json in UTF-8, without a content coding.';
+    throw new Failure('unsupported_media_type', { detail });
   }
 }

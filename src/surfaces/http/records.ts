@@ -11,7 +11,7 @@ import type { OperationState } from '../../gateway/outcomes.ts';
 export interface RequestRecord {
   surface?: Surface;
   operation?: string;
-  /** The path of a document, which the gateway itself has chosen. Absent for every other request. */
+  /** The path of a document or a probe, which the gateway itself has chosen. Absent for every other request. */
   path?: string;
   code?: string;
   /** Id of the app for which the bytes of the reply count as unread. Not logged. */

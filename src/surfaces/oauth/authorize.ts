@@ -95,7 +95,7 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
       const minutes = Math.ceil(done.retryAfter / 60);
       const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
       const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again. The operator of this gateway can unlock you at once.`;
-      showSignIn(visit, context, 429, { email, problem }, { 'Retry-After': String(done.retryAfter) });
+      showSignIn(visit, context, 429, { email, problem, locked: true }, { 'Retry-After': String(done.retryAfter) });
     } else {
       const problem =
         'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
@@ -239,7 +239,7 @@ function showSignIn(
   visit: Visit,
   context: OAuthContext,
   status: number,
-  given: { email: string; problem?: string },
+  given: { email: string; problem?: string; locked?: boolean },
   headers: OutgoingHttpHeaders = {},
 ): void {
   const { organization, app } = context.the('client');

@@ -20,7 +20,10 @@ const isGrant = (value: string | undefined): value is GrantType => value !== und
 
 export async function readForm(request: IncomingMessage, response: ServerResponse): Promise<string> {
   const { 'content-type': type = '', 'content-encoding': encoding } = request.headers;
-  if (!FORM_TYPE.test(type) || encoding !== undefined) throw new Failure('unsupported_media_type');
+  if (!FORM_TYPE.test(type) || encoding !== undefined) {
+    const detail = 'Send the body as application/x-www-form-urlencoded in UTF-8, without a content coding.';
+    throw new Failure('unsupported_media_type', { detail });
+  }
   return (await readBody(request, response, FORM_LIMIT)).toString('latin1');
 }
 

@@ -311,7 +311,10 @@ describe('the parameters', () => {
       '🔥'.repeat(8),
     ];
     for (const state of bad)
-      await everywhere(asked({ state }), (answer, why) => expectCallback(answer, 'invalid_request', null, why));
+      await everywhere(asked({ state }), (answer, why) => {
+        expectCallback(answer, 'invalid_request', null, why);
+        expect(answer.headers.location, why).toContain('+Send+16+to+1024+printable+ASCII+characters.');
+      });
     // No valid parameter contains a control character. The gateway therefore trusts no part of such a request, not even
     // the callback.
     for (const control of ['\0', '\t', '\n', '\r\n', '\x1b', '\x7f'])

@@ -57,6 +57,7 @@ async function refused(write: Write, sending: Sending, code: string, named: read
   const answer = await gateway.ask(write.url, { method: 'POST', ...sending, token, headers });
   const status = code === 'unsupported_media_type' ? 415 : 400;
   expect([answer.status, answer.body.code], `${where} ${answer.text}`).toEqual([status, code]);
+  if (status === 415) expect(answer.body.detail, where).toContain('application/json in UTF-8');
   const places = (answer.body.errors ?? []).map(
     (one: { pointer?: string; parameter?: string }) => one.pointer ?? one.parameter,
   );

@@ -76,7 +76,9 @@ const argued = (errors: { parameter?: string; pointer?: string; code: string; ex
     code,
     // REST has names in two places, the query and the body. A tool has one set of arguments.
     expected:
-      code === 'unsupported_parameter' ? expect.stringMatching(/^(one of the names |no parameters$)/) : expected,
+      code === 'unsupported_parameter'
+        ? expect.stringMatching(/^(one of the names |only the name |no parameters$)/)
+        : expected,
   }));
 
 /** `listed` is true when the credential sees the tool in its list. */

@@ -3,6 +3,7 @@ import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
 
 const STATE = /^[ -~]{16,1024}$/;
+const FORM = '16 to 1024 printable ASCII characters';
 
 /**
  * Reads a `state` of 16 to 1024 printable ASCII characters. This rule runs early, so that the errors of later rules can
@@ -15,5 +16,5 @@ export const state: Rule = (context) => {
 };
 
 export const stateRequired: Rule = (context) => {
-  if (context.known('state') === undefined) throw new OAuthError('invalid_request', { about: 'state' });
+  if (context.known('state') === undefined) throw new OAuthError('invalid_request', { about: 'state', form: FORM });
 };

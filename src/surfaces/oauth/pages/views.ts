@@ -12,6 +12,8 @@ export interface SignInView {
   /** The e-mail address of the last attempt. Empty on the first visit. */
   readonly email: string;
   readonly problem?: string;
+  /** True while the person cannot sign in here, because too many attempts have failed. Then no field needs a correction. */
+  readonly locked?: boolean;
   readonly identity?: { readonly action: string; readonly name: string };
 }
 
@@ -22,7 +24,7 @@ export interface ErrorView {
 }
 
 export function signInPage(view: SignInView): string {
-  const { problem, identity } = view;
+  const { problem, identity, locked = false } = view;
   const described = problem === undefined ? undefined : html` aria-describedby="problem"`;
   const body = html`
 <h1>Sign in</h1>
@@ -31,7 +33,7 @@ ${
     ? undefined
     : html`<div class="problem" role="alert">
   <p id="problem">${plain(problem)}</p>
-  <p><a href="#email">Check e-mail and password</a></p>
+  ${locked ? undefined : html`<p><a href="#email">Check e-mail and password</a></p>`}
 </div>`
 }
 <p class="lead">${named(view.app)} asks for access to data of ${named(view.organization)}.
