@@ -99,7 +99,7 @@ describe('documents', () => {
         expect([answer.status, answer.headers.get('allow')], `${method} ${path}`).toEqual([405, 'GET, HEAD']);
       }
     }
-    const unknown = ['/docs/', '/Docs', '/docs/x', '/docs/guides', '/docs/guides/none', '/docs/guides/%6fverview'];
+    const unknown = ['/docs//', '/Docs', '/docs/x', '/docs/guides', '/docs/guides/none', '/docs/guides/%6fverview'];
     const assets = ['/docs/assets/', '/docs/assets/../errors.ts', '/docs/assets/..%2fdocs.ts', '/docs/assets/docs.ts'];
     for (const path of [...unknown, ...assets, '/docs/reference/toString', '/problems/nothing', '/problems/toString']) {
       const text = (await raw(pages.port, `GET ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`)).text;
@@ -114,10 +114,14 @@ describe('documents', () => {
     );
     expect(twice.text).toMatch(/^HTTP\/1\.1 400 .*"code":"duplicate_parameter"/s);
     expect((await get('/docs?utm=1')).status).toBe(200);
+    for (const path of ['/docs', READ]) {
+      const answer = await get(`${path}/`);
+      expect([answer.status, answer.headers.get('location')]).toEqual([302, path]);
+    }
   });
 
   it('a browser gets a page for an unknown address, and a program gets a problem', async () => {
-    for (const path of ['/x', '/docs/x', '/docs/reference/none', '/docs/<script>']) {
+    for (const path of ['/x', '/docs/x', '/docs/reference/none', '/problems/x', '/docs/<script>']) {
       const page = await get(path, HTML);
       expect([page.status, page.headers.get('content-type')], path).toEqual([404, 'text/html; charset=utf-8']);
       expect(page.headers.get('content-security-policy'), path).toBe(PAGE_CSP);
@@ -133,7 +137,7 @@ describe('documents', () => {
         expect([problem.status, problem.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
       }
     }
-    for (const path of ['/api/v1/none', '/api', '/mcp/x', '/oauth/x', '/.well-known/x', '/problems/x', '/metrics']) {
+    for (const path of ['/api/v1/none', '/api', '/mcp/x', '/oauth/x', '/.well-known/x', '/metrics']) {
       const problem = await get(path, HTML);
       expect([problem.status, problem.headers.get('content-type')], path).toEqual([404, 'application/problem+json']);
     }
