@@ -32,7 +32,7 @@ export const code = (label: string, text: string, language: Language): Html => h
   <pre tabindex="0"><code>${breakable(highlighted(text, language))}</code></pre>
 </figure>`;
 
-/** Lets a line break before the sign & of an address. Otherwise a narrow block breaks the name of a parameter. */
-const breakable = ({ text }: Html): Html => new Html(text.replaceAll('&amp;', '<wbr>&amp;'));
+/** Lets a line break before the signs / and & of an address. Otherwise a narrow block breaks the words of an address. */
+const breakable = ({ text }: Html): Html => new Html(text.replace(/&amp;|(?<!<)\/(?=\w)/g, '<wbr>$&'));
 
 export const json2 = (value: unknown): string => JSON.stringify(value, null, 2);
