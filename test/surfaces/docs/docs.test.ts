@@ -215,24 +215,23 @@ const OVERFLOW = 'document.documentElement.scrollWidth - document.documentElemen
 const focused = "[document.activeElement?.className ?? '', document.activeElement?.id ?? ''].join(' ')";
 
 describe('in Chromium', () => {
+  // axe-core takes a second a page, so it judges both colour schemes on the desktop, and a phone in one scheme.
   it.each([
-    ['desktop, light', { ...DESKTOP, scheme: 'light' }],
-    ['desktop, dark', { ...DESKTOP, scheme: 'dark' }],
-    ['wide, light', { width: 1920, height: 1080, scheme: 'light' }],
-    ['tablet, dark', { width: 768, height: 1024, scheme: 'dark' }],
-    ['phone, light', { ...PHONE, scheme: 'light' }],
-    ['phone, dark', { ...PHONE, scheme: 'dark' }],
-  ] as const)('the kinds of pages at %s: axe-core, policy, requests, width', async (_name, view) => {
-    for (const path of KINDS) {
-      await pages.visit(browser, view, path, async ({ page, foreign, complaints }) => {
-        expect(await violations(page), path).toEqual([]);
+    ['desktop, light', { ...DESKTOP, scheme: 'light' }, true],
+    ['desktop, dark', { ...DESKTOP, scheme: 'dark' }, true],
+    ['wide, light', { width: 1920, height: 1080, scheme: 'light' }, false],
+    ['tablet, dark', { width: 768, height: 1024, scheme: 'dark' }, false],
+    ['phone, light', { ...PHONE, scheme: 'light' }, true],
+  ] as const)('the kinds of pages at %s: axe-core, policy, requests, width', async (_name, view, judged) => {
+    await pages.visit(browser, view, '/docs', async ({ page, foreign, complaints }) => {
+      for (const path of KINDS) {
+        await page.goto(pages.origin + path);
+        if (judged) expect(await violations(page), path).toEqual([]);
         expect(await page.evaluate(OVERFLOW), `${path}: too wide`).toBe(0);
-        if (view.width === PHONE.width) await page.setViewportSize({ width: 360, height: 740 });
-        expect(await page.evaluate(OVERFLOW), `${path}: too wide at 360`).toBe(0);
         expect(complaints, path).toEqual([]);
         expect(foreign, path).toEqual([]);
-      });
-    }
+      }
+    });
   });
 
   it('no page is wider than a small phone, complains or asks another host', async () => {
@@ -281,8 +280,9 @@ describe('in Chromium', () => {
   });
 
   it('a keyboard meets the skip link first, and it leads to the content', async () => {
-    for (const path of KINDS) {
-      await pages.visit(browser, DESKTOP, path, async ({ page }) => {
+    await pages.visit(browser, DESKTOP, '/docs', async ({ page }) => {
+      for (const path of KINDS) {
+        await page.goto(pages.origin + path);
         await page.keyboard.press('Tab');
         expect(`${path} ${await page.evaluate(focused)}`).toBe(`${path} skip `);
         expect(await page.locator('.skip').boundingBox(), path).toMatchObject({
@@ -290,7 +290,7 @@ describe('in Chromium', () => {
         });
         await page.keyboard.press('Enter');
         expect(await page.evaluate<string>(focused), path).toContain('content');
-      });
-    }
+      }
+    });
   });
 });
