@@ -31,7 +31,7 @@ async function visit(path: string, act: (visit: Visit) => Promise<void>): Promis
 }
 
 async function paste(page: Page): Promise<void> {
-  await page.locator('.try summary').click();
+  await page.locator('.try > summary').click();
   await page.locator('#token').fill(`Bearer ${token}`);
   await page.locator('#token').blur();
 }
@@ -79,7 +79,7 @@ describe('the try-out', () => {
       await page.goBack();
       await page.locator('h1', { hasText: 'conversation' }).waitFor();
       await page.reload();
-      await page.locator('.try summary').click();
+      await page.locator('.try > summary').click();
       await send(page);
       expect(await outcome(page)).toMatch(/^401/);
       expect(await page.locator('.outcome a').getAttribute('href')).toBe('/docs/errors#unauthenticated');
