@@ -27,8 +27,9 @@ const SUBSCRIPTION = {
 };
 
 const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  // A note needs a visitor with a conversation. In the demo, the visitor with the number 96 has no conversation.
-  visitor_note_add: { visitor_id: 'vis_1_1_1', text: 'Asked for a refund on order 1042.' },
+  // A note needs a visitor with a conversation. The numbers of the demo's visitors depend on the time of the load. The
+  // visitor 60 had a conversation at each of 150 times.
+  visitor_note_add: { visitor_id: 'vis_1_1_60', text: 'Asked for a refund on order 1042.' },
   conversation_disposition_set: { disposition: 'resolved' },
   ai_feature_execute: {
     expected_version: 3,
