@@ -91,7 +91,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   },
   event_read: {
     title: 'Event notices',
-    sentence: 'Read the guide to event notices. Apps that are approved on this page cannot receive the notices.',
+    sentence: 'Read the guide to event notices. An app that a person has approved cannot receive the notices.',
     reveals: [],
     together: [],
     flags: [],

@@ -27,7 +27,9 @@ const SUBSCRIPTION = {
 };
 
 const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  visitor_note_add: { text: 'Asked for a refund on order 1042.' },
+  // A note needs a visitor with a conversation. The numbers of the demo's visitors depend on the time of the load. The
+  // visitor 60 had a conversation at each of 150 times.
+  visitor_note_add: { visitor_id: 'vis_1_1_60', text: 'Asked for a refund on order 1042.' },
   conversation_disposition_set: { disposition: 'resolved' },
   ai_feature_execute: {
     expected_version: 3,
@@ -42,7 +44,7 @@ const REVISION = 1;
 
 const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
 
-const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'unassigned,pending', range: 'last-7-days' };
+const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'pending,closed', range: 'last-7-days' };
 
 /** The number in the example of an id with this prefix. */
 export const idNumber = (prefix: string): number => NUMBERS[prefix] ?? 3;
@@ -63,8 +65,17 @@ export const exampleToolArguments = (tool: Tool): Record<string, unknown> => ({
   ...(tool.idempotency === 'required' && { idempotency_key: keyOf(tool) }),
 });
 
+/**
+ * The parameters whose examples name nothing, not even in the demo. The records that these parameters name exist only
+ * after a write, a subscription or a session.
+ */
+const INVENTED = ['operation_id', 'session_id', 'subscription_id', 'after'];
+
+export const inventedArguments = (tool: Tool): string[] =>
+  Object.keys(exampleArguments(tool)).filter((name) => INVENTED.includes(name));
+
 function requiredValue(tool: Tool, { name, id }: Parameter): unknown {
-  const value = id ? idExample(id) : (OF_TOOL[tool.name]?.[name] ?? VALUES[name]);
+  const value = OF_TOOL[tool.name]?.[name] ?? (id ? idExample(id) : VALUES[name]);
   if (value === undefined) throw new Error(`${tool.name}: examples.ts has no value for ${name}`);
   return value;
 }

@@ -63,8 +63,8 @@ export function mcpClients(baseUrl: string): Html {
     },
     {
       title: 'Cursor',
-      body: html`${code('~/.cursor/mcp.json', json2({ mcpServers: { [NAME]: { url, headers: bearer('env:GATEWAY_TOKEN') } } }), 'json')}
-<p>Set <code>GATEWAY_TOKEN</code> in the environment that starts Cursor.</p>`,
+      body: html`${code('~/.cursor/mcp.json', json2({ mcpServers: { [NAME]: { url, headers: bearer('env:TOKEN') } } }), 'json')}
+<p>Set <code>TOKEN</code> in the environment that starts Cursor.</p>`,
     },
     {
       title: 'VS Code',
@@ -123,7 +123,7 @@ const context = await client.callTool({ name: 'gateway_context', arguments: {} }
 console.log(context.structuredContent);`;
 
 export function a2aClients(baseUrl: string): Html {
-  const data = { skill: 'support_insights', arguments: { website_id: 'WEBSITE_ID', range: 'last-7-days' } };
+  const data = { skill: 'support_insights', arguments: { website_id: 'web_1_1', range: 'last-7-days' } };
   const parts = [{ data, mediaType: 'application/json' }];
   const params = { message: { messageId: 'report-1', role: 'ROLE_USER', parts } };
   const call = `curl -s ${baseUrl}/a2a -H "Authorization: Bearer $TOKEN" \\
@@ -152,7 +152,7 @@ const task = await client.sendMessage(
         mediaType: 'application/json',
         data: {
           skill: 'support_insights',
-          arguments: { website_id: 'WEBSITE_ID', range: 'last-7-days' },
+          arguments: { website_id: 'web_1_1', range: 'last-7-days' },
         },
       }],
     },

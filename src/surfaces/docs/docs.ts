@@ -41,7 +41,10 @@ const ASSET_AGE = 3_600;
 
 export function docsPages(options: DocsOptions): Docs {
   const { documents, missing } = documentsOf(options);
-  const redirects = new Map(FAILURE_CODES.map((code) => [`/problems/${code}`, `/docs/errors#${code}`]));
+  const redirects = new Map<string, string>([
+    ...FAILURE_CODES.map((code) => [`/problems/${code}`, `/docs/errors#${code}`] as const),
+    ...[...documents.keys()].map((path) => [`${path}/`, path] as const),
+  ]);
   const pages: Handler = (request, response, next) => {
     // Compare the path exactly as the client sent it, because a path with escaped characters is a different path.
     const path = pathOf(request);
@@ -71,7 +74,7 @@ const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?
 const MISSING_HEADERS = { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Security-Policy': PAGE_CSP };
 
 /** Addresses that only programs call. A request to such an address never gets a page, even if it accepts HTML. */
-const OF_PROGRAMS = /^\/(?:api|mcp|a2a|oauth|\.well-known|problems|metrics)(?:\/|$)/;
+const OF_PROGRAMS = /^\/(?:api|mcp|a2a|oauth|\.well-known|metrics)(?:\/|$)/;
 
 /** True for a browser that asks for an address without a page. Other clients get the problem document not_found. */
 const wantsPage = (request: IncomingMessage): boolean =>

@@ -89,8 +89,9 @@ sent or that is stored.</p>
 ${code('Reply', example(baseUrl), 'http')}
 <ul>
   <li>Decide by <code>code</code>, not by <code>title</code>, because titles can change.</li>
-  <li><code>errors</code> names at most 20 refused parameters, without their values. <code>expected</code> says what the
-  gateway accepts.</li>
+  <li><code>errors</code> has at most 20 items, one for each refused input. An item names the input in
+  <code>parameter</code> (of the path, the query or a header) or in <code>pointer</code> (of the body).
+  Its <code>code</code> says what is wrong. Its <code>expected</code> says in words what the gateway accepts.</li>
   <li><code>retry_after</code> and the header <code>Retry-After</code> are whole seconds.</li>
   <li><code>request_id</code> equals the header <code>X-Request-Id</code> of the same reply. Quote it in reports.</li>
   <li>Over MCP, <code>structuredContent.error</code> has the same codes and numbers.</li>

@@ -29,7 +29,10 @@ export function highlighted(text: string, language: string): Html {
 export const code = (label: string, text: string, language: Language): Html => html`
 <figure class="code">
   <figcaption>${label}</figcaption>
-  <pre tabindex="0"><code>${highlighted(text, language)}</code></pre>
+  <pre tabindex="0"><code>${breakable(highlighted(text, language))}</code></pre>
 </figure>`;
+
+/** Lets a line break before the signs / and & of an address. Otherwise a narrow block breaks the words of an address. */
+const breakable = ({ text }: Html): Html => new Html(text.replace(/&amp;|(?<!<)\/(?=\w)/g, '<wbr>$&'));
 
 export const json2 = (value: unknown): string => JSON.stringify(value, null, 2);

@@ -26,13 +26,39 @@ function scoreOf({ kind, title, about, words }, word) {
   // The first word of an operation is its name.
   if (name === word || (kind === 'Operation' && words.startsWith(`${word} `))) return 9;
   if (name.split(/[\s_]+/).some((part) => part.startsWith(word))) return kind === 'Operation' ? 6 : 5;
-  if (words.startsWith(word)) return 5;
+  if (kind === 'Operation' && words.startsWith(word)) return 5;
   if (about.toLowerCase().includes(word)) return 3;
-  return words.toLowerCase().includes(word) ? 1 : 0;
+  const all = words.toLowerCase();
+  // A reader can write a name such as time_zone in one word. A whole word counts more than a part of a word.
+  if (all.split(/\s+/).some((one) => one === word || one.replaceAll('_', '') === word)) return 2;
+  return all.includes(word) ? 1 : 0;
 }
 
+/** Words of a question that say nothing about the subject. */
+const SMALL = new Set(
+  'a an and are can do does for how i in is it my of on or the to what where which with'.split(' '),
+);
+
+/** Words that readers use, and the word that the documents use. */
+const SAME = {
+  pagination: 'page',
+  paging: 'page',
+  paginate: 'page',
+  webhook: 'webhooks',
+  auth: 'token',
+  login: 'sign',
+};
+
+/** The order of entries that fit equally well. */
+const KINDS = ['Operation', 'Guide', 'Scope', 'Error'];
+
 function search(all, text) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  const given = text
+    .toLowerCase()
+    .split(/[\s?]+/)
+    .filter(Boolean);
+  const named = given.filter((word) => !SMALL.has(word));
+  const words = (named.length > 0 ? named : given).map((word) => SAME[word] ?? word);
   if (words.length === 0) return [];
   return all
     .map((entry) => ({ entry, fits: words.map((word) => scoreOf(entry, word)) }))
@@ -41,7 +67,12 @@ function search(all, text) {
       const whole = entry.about.toLowerCase() === words.join(' ') ? 9 : 0;
       return { entry, score: fits.reduce((sum, one) => sum + one, whole) };
     })
-    .sort((a, b) => b.score - a.score || a.entry.title.length - b.entry.title.length)
+    .sort(
+      (a, b) =>
+        b.score - a.score ||
+        KINDS.indexOf(a.entry.kind) - KINDS.indexOf(b.entry.kind) ||
+        a.entry.title.length - b.entry.title.length,
+    )
     .slice(0, LIMIT)
     .map(({ entry }) => entry);
 }
@@ -71,7 +102,7 @@ function show() {
   list.children[chosen]?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Opens a page by a click on a link, because try.js handles clicks on links to operations. */
+/** Opens a page by a click on a link, because try.js handles clicks on links to pages. */
 function open(url) {
   dialog.close();
   const link = document.createElement('a');

@@ -39,13 +39,15 @@ export const startBody = ({ baseUrl, guides, registry, skills }: StartOptions): 
 each token sees only what it was granted.</p>
 
 <h2 id="first-call"><a class="anchor" href="#first-call">Make your first call</a></h2>
-<p>The operator of the gateway issues your token. Ask first what the token may do: the context lists its websites, scopes
+<p>The operator of the gateway issues your token. A gateway with the demo keeps a token in
+<code>demo-token.json</code> in its data folder, such as <code>.data</code>. Ask first what the token may do: the context lists its websites, scopes
 and kinds of data.</p>
 ${firstCall(baseUrl)}
-<p>Then list the conversations of a website:</p>
+<p>Then list the conversations of a website. The demo has the website <code>web_1_1</code>. In other gateways, take an id
+from the context:</p>
 ${code(
   'Terminal',
-  `curl -s "${baseUrl}/api/v1/conversations?website_id=WEBSITE_ID&limit=3" \\
+  `curl -s "${baseUrl}/api/v1/conversations?website_id=web_1_1&limit=3" \\
   -H "Authorization: Bearer $TOKEN"`,
   'bash',
 )}

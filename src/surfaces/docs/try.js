@@ -2,8 +2,8 @@
 // sends the token only to this gateway.
 
 let token = '';
-/** The idempotency key of the last write. If the answer was lost, the next attempt sends the same key. */
-let lastKey = '';
+/** The last write without an answer, and its idempotency key. Only the same write is sent again with the same key. */
+let lost = { write: '', key: '' };
 /** The path of the operation on the page. */
 let shown = location.pathname;
 
@@ -53,7 +53,7 @@ function showToken(form) {
 
 addEventListener('pagehide', () => {
   token = '';
-  lastKey = '';
+  lost = { write: '', key: '' };
   const form = document.querySelector('.try form');
   if (form) take(form, '');
 });
@@ -63,7 +63,10 @@ function newKey() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The request that the fields of the form describe. */
+/**
+ * The request that the fields of the form describe. Undefined: a part of the path is a dot or two dots, and a browser
+ * would send the request to another path.
+ */
 function requestOf(form) {
   const { method, path } = form.dataset;
   const headers = { Accept: 'application/json' };
@@ -72,22 +75,26 @@ function requestOf(form) {
   const query = new URLSearchParams();
   for (const { dataset, value } of form.querySelectorAll('[data-name]')) {
     if (value === '') continue;
+    if (dataset.in === 'path' && /^\.\.?$/.test(value)) return undefined;
     if (dataset.in === 'path') address = address.replace(`{${dataset.name}}`, encodeURIComponent(value));
     else if (dataset.in === 'query') query.set(dataset.name, value);
     else headers[dataset.name] = value;
   }
   const body = form.querySelector('[data-in="body"]')?.value;
   if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (query.size > 0) address += `?${query}`;
   const keyField = form.querySelector('[data-name="Idempotency-Key"]');
   if (keyField && keyField.value === '') {
-    lastKey ||= newKey();
-    headers['Idempotency-Key'] = lastKey;
+    const write = JSON.stringify([method, address, body]);
+    if (lost.write !== write) lost = { write, key: newKey() };
+    headers['Idempotency-Key'] = lost.key;
   }
-  return { method, address: query.size > 0 ? `${address}?${query}` : address, headers, body };
+  return { method, address, headers, body };
 }
 
 async function send(form) {
   const request = requestOf(form);
+  if (!request) return outcome(form, 'Nothing was sent. A path parameter cannot be “.” or “..”.', 'bad');
   if (request.method !== 'GET' && !(await confirmed(form, request))) return;
   const button = form.querySelector('.send button');
   button.disabled = true;
@@ -105,7 +112,7 @@ async function send(form) {
     });
     const text = await answer.text();
     const took = Math.round(performance.now() - began);
-    lastKey = '';
+    lost = { write: '', key: '' };
     const kind = answer.ok ? 'ok' : 'bad';
     outcome(form, `${answer.status} ${answer.statusText} · ${took} ms · ${text.length} characters`, kind);
     showAnswer(form, answer, text);
@@ -182,31 +189,43 @@ function* coloured(text) {
   yield text.slice(end);
 }
 
-/** Opens another operation without a new page while a token is in memory, so that the reader pastes the token once. */
+/** Loads a page. The value is undefined if the gateway does not answer with a page of this documentation. */
+async function load(address) {
+  try {
+    const answer = await fetch(address);
+    const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    return answer.ok && next.querySelector('.frame') ? next : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Shows another page in this document while a token is in memory, so that the reader pastes the token once. */
 async function turnTo(address, push) {
-  const answer = await fetch(address).catch(() => undefined);
-  if (!answer?.ok) return location.assign(address);
-  const next = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  if (!next.querySelector('main.operation')) return location.assign(address);
+  const next = await load(address);
+  const form = document.querySelector('.try form');
+  if (!next && push && form) {
+    form.parentElement.open = true;
+    return outcome(form, 'The page could not be loaded. Is the gateway running?', 'bad');
+  }
+  if (!next) return location.assign(address);
   if (push) history.pushState(null, '', address);
   shown = location.pathname;
   document.title = next.title;
-  const side = document.querySelector('#side');
-  const top = side.scrollTop;
-  if (side.matches(':popover-open')) side.hidePopover();
-  side.replaceChildren(...next.querySelector('#side').childNodes);
-  side.scrollTop = top;
-  const main = document.querySelector('main');
-  main.replaceWith(next.querySelector('main'));
+  const { scrollTop } = document.querySelector('#side');
+  for (const part of ['.frame', '.tops']) document.querySelector(part).replaceWith(next.querySelector(part));
+  document.querySelector('#side').scrollTop = scrollTop;
   document.dispatchEvent(new Event('page'));
   scrollTo(0, 0);
   document.querySelector('main').focus({ preventScroll: true });
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
   prepare();
 }
 
 document.addEventListener('click', (event) => {
-  const link = event.target.closest?.('a[href^="/docs/reference/"]');
+  const link = event.target.closest?.('a[href^="/docs"]');
   if (!link || token === '' || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+  if (link.pathname === shown) return;
   event.preventDefault();
   turnTo(link.href, true);
 });

@@ -335,7 +335,7 @@ describe('the SDK’s own client', () => {
 
   it('the snippets of the documentation page work as they stand', async () => {
     const snippets = [...a2aClients(origin).text.matchAll(/<pre[^>]*><code>([\s\S]*?)<\/code><\/pre>/g)].map(
-      ([, text = '']) => textOf(text).replaceAll('WEBSITE_ID', WEB),
+      ([, text = '']) => textOf(text),
     );
     const [curl = '', script = '', ...rest] = snippets;
     expect(rest).toEqual([]);

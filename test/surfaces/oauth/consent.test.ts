@@ -325,14 +325,16 @@ describe('what the pages say', () => {
     expect(links(undefined)).toEqual(['permissions']);
   });
 
-  it('the colours and letters are those of the developer pages', () => {
+  it('the colours are those of the developer pages', () => {
     const css = (path: string): string => readFileSync(new URL(`src/surfaces/${path}`, packageRoot), 'utf8');
-    const variables = (text: string): string[] =>
-      (text.match(/^ +--(?:page|surface|line|text|muted|accent|note|sans|mono)[a-z-]*: .*;$/gm) ?? []).map((line) =>
-        line.trim(),
-      );
-    expect(variables(css('docs/prose.css')).length).toBe(20);
-    expect(variables(css('oauth/oauth.css'))).toEqual(variables(css('docs/prose.css')));
+    const shared = /--(?:page|surface|line|text|muted|accent|note)[a-z-]*: /.source;
+    const docs = [...css('docs/base.css').matchAll(new RegExp(`(${shared})light-dark\\((#\\w+), (#\\w+)\\)`, 'g'))];
+    const own = [...css('oauth/oauth.css').matchAll(new RegExp(`${shared}#\\w+`, 'g'))].map(([line]) => line);
+    expect(docs.length).toBe(9);
+    expect(own).toEqual([
+      ...docs.map(([, name, light]) => `${name}${light}`),
+      ...docs.map(([, name, , dark]) => `${name}${dark}`),
+    ]);
   });
 
   it('no script, no style of its own, no handler, nothing from elsewhere', () => {

@@ -1,7 +1,7 @@
 import { type FailureCode, statusOf, titleOf } from '../../../core/failures.ts';
 import { jsonSchema, nodeOf } from '../../../core/json-schema.ts';
 import type { Tool } from '../../../core/tool.ts';
-import { exampleArguments, exampleCall } from '../../../gateway/examples.ts';
+import { exampleArguments, exampleCall, inventedArguments } from '../../../gateway/examples.ts';
 import { failuresOf, headersOf } from '../../../gateway/operation-wire.ts';
 import type { Registry } from '../../../gateway/registry.ts';
 import { type Html, html } from '../../http/html.ts';
@@ -36,9 +36,9 @@ export const operationBody = (tool: Tool, registry: Registry, baseUrl: string): 
   <p class="lead">${words(tool.summary, registry)}</p>
 </header>
 <aside class="samples" aria-label="Examples">
-${samples(tool, baseUrl)}
+${invented(tool)}${samples(tool, baseUrl)}
 ${tryOut(tool)}
-${shownAnswer(tool)}
+${shownAnswer(tool, baseUrl)}
 </aside>
 <div class="about">
 ${facts(tool, registry)}
@@ -46,6 +46,12 @@ ${parameters(tool, registry)}
 ${answer(tool, registry)}
 ${errors(tool)}
 </div>`;
+
+const invented = (tool: Tool): Html[] =>
+  inventedArguments(tool).map(
+    (name) => html`<p class="note">The example of <code>${name}</code> is invented. Send a value of your own.</p>
+`,
+  );
 
 function facts(tool: Tool, registry: Registry): Html {
   const { required } = tool;
@@ -57,6 +63,7 @@ function facts(tool: Tool, registry: Registry): Html {
     ['Restricted credentials', words(RESTRICTIONS[tool.restrictions], registry)],
     ['Tokens from a consent', tool.consent === 'refused' ? words(RESTRICTIONS.refused, registry) : undefined],
     ['Author', tool.author ? 'an enabled operator that is mapped to the credential on this website' : undefined],
+    ['Origin', tool.origin ? 'an origin that the operator of the gateway has allowed for the credential' : undefined],
     ['Idempotency', idempotency(tool)],
     ['Events', tool.emits.length > 0 ? html`${codes(tool.emits)}` : undefined],
   ];
@@ -159,7 +166,11 @@ function errors(tool: Tool): Html {
   )}</ul>`;
 }
 
-const shownAnswer = (tool: Tool): Html | undefined =>
+const shownAnswer = (tool: Tool, baseUrl: string): Html | undefined =>
   tool.status === 101 || tool.status === 204
     ? undefined
-    : code(`Answer ${statusText(tool)}`, json2(exampleAnswer(tool)), 'json');
+    : code(
+        `Answer ${statusText(tool)}`,
+        json2(exampleAnswer(tool)).replace('wss://gateway.example', baseUrl.replace(/^http/, 'ws')),
+        'json',
+      );

@@ -30,7 +30,7 @@ with the same inputs, answers and permissions.</p>
 <dl class="facts">
   <div><dt>Address</dt><dd><code>${baseUrl}</code></dd></div>
   <div><dt>Token</dt><dd><code>Authorization: Bearer TOKEN</code> in every request</dd></div>
-  <div><dt>Bodies</dt><dd>JSON in UTF-8. The answer is in the member <code>data</code>.</dd></div>
+  <div><dt>Bodies</dt><dd>JSON in UTF-8. The page of an operation lists the members of its answer.</dd></div>
   <div><dt>Errors</dt><dd><a href="/docs/errors">problem documents</a> with a stable code</dd></div>
   <div><dt>As a file</dt><dd><a href="/api/v1/openapi.json">openapi.json</a>, OpenAPI 3.1</dd></div>
 </dl>

@@ -14,6 +14,8 @@ export function tryOut(tool: Tool): Html | undefined {
   const example = exampleArguments(tool);
   const { headers, body } = exampleCall(tool);
   const fields = tool.parameters.filter((one) => one.in !== 'body');
+  const shown = fields.filter(({ name, required }) => required || name in example);
+  const more = fields.filter((one) => !shown.includes(one));
   return html`
 <details class="try" hidden>
 <summary>Try it</summary>
@@ -22,13 +24,19 @@ export function tryOut(tool: Tool): Html | undefined {
   <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="Paste a token">
   <span id="token-about">The token stays in the memory of this page. Nothing stores the token.</span>
   <button type="button" class="forget" disabled>Forget the token</button></p>
-  ${fields.map((one) => field(one, example[one.name]))}
+  ${shown.map((one) => field(one, example[one.name]))}
   ${tool.ifMatch ? input('If-Match', 'header', true, headers['If-Match'] ?? '') : undefined}
   ${tool.idempotency === 'none' ? undefined : input('Idempotency-Key', 'header', false, '', 'A new random key')}
   ${
     body
       ? html`<p><label for="try-body">Body</label>
   <textarea id="try-body" data-in="body" spellcheck="false" rows="${json2(body).split('\n').length}">${json2(body)}</textarea></p>`
+      : undefined
+  }
+  ${
+    more.length > 0
+      ? html`<details class="more"><summary>${more.length} more ${more.length === 1 ? 'parameter' : 'parameters'}</summary>
+  ${more.map((one) => field(one, undefined))}</details>`
       : undefined
   }
   <p class="send"><button type="submit">Send ${tool.method} request</button></p>
@@ -46,8 +54,11 @@ export function tryOut(tool: Tool): Html | undefined {
 </details>`;
 }
 
+const label = (name: string, required: boolean): Html =>
+  html`<label for="try-${name}">${name}${required ? html` <span class="must">required</span>` : undefined}</label>`;
+
 function input(name: string, place: string, required: boolean, value: string, hint = ''): Html {
-  return html`<p><label for="try-${name}">${name}</label>
+  return html`<p>${label(name, required)}
   <input id="try-${name}" data-in="${place}" data-name="${name}" value="${value}" placeholder="${hint}"${required ? html` required` : undefined} autocomplete="off" spellcheck="false"></p>`;
 }
 
@@ -59,6 +70,6 @@ function field({ name, in: place, schema, required, type }: Parameter, example: 
   if (choices.length === 0) return input(name, place, required, value, standard);
   const option = (choice: string): Html =>
     html`<option${choice === value ? html` selected` : undefined}>${choice}</option>`;
-  return html`<p><label for="try-${name}">${name}</label>
+  return html`<p>${label(name, required)}
   <select id="try-${name}" data-in="${place}" data-name="${name}">${required ? undefined : html`<option value="">${standard}</option>`}${choices.map(option)}</select></p>`;
 }

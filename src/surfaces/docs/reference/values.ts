@@ -104,6 +104,7 @@ export const VALUES: Readonly<Record<string, unknown>> = {
   'note.id': '15',
   note_id: 15,
   'notes.text': 'Very wide feet, take two sizes out of stock for fittings.',
+  'visitor_note_add.data.visitor_id': 'vis_1_1_60',
   'note.text': 'Asked for a refund on order 1042.',
   'notes.title': 'Trade customer',
   'note.title': null,
