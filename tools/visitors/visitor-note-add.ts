@@ -9,7 +9,8 @@ import { AddNote } from '../../src/writes/visitor-note-add.ts';
 export default defineTool({
   name: AddNote.name,
   title: 'Add a visitor note',
-  summary: 'Add an internal note to a visitor with a stored conversation. The author is the operator that is mapped to the credential.',
+  summary:
+    'Add an internal note to a visitor with a stored conversation. The author is the operator that is mapped to the credential.',
   rest: 'POST /api/v1/visitors/{visitor_id}/notes',
   effect: 'write',
   performs: AddNote,
