@@ -188,7 +188,7 @@ describe('WH-09 receivers inside', () => {
 
   // The gateway refuses these URLs as they are written, before it looks up a name.
   it.each(OTHERS.map((url) => [url.slice(0, 60), url] as const))('as it is written: %s', (_, url) => {
-    expect(receiverOf(url, NONE)).toEqual({ refused: expect.any(String) });
+    expect(receiverOf(url, NONE)).toMatchObject({ refused: expect.any(String) });
   });
 
   it('the honeypot has power: an exempt receiver reaches it', { meta: { shown: { planted: 1 } } }, async () => {
@@ -238,7 +238,7 @@ describe('WH-09 receivers inside', () => {
       'http://127.0.0.2:9000/',
       'http://a@127.0.0.1:9000/',
     ]) {
-      expect(receiverOf(url, allowed)).toEqual({ refused: expect.any(String) });
+      expect(receiverOf(url, allowed)).toMatchObject({ refused: expect.any(String) });
     }
   });
 });
