@@ -11,6 +11,7 @@ import { importFiles } from '../../src/sources/import.ts';
 import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
+import { ENVELOPE, MODERN, PREFERRED } from '../support/surfaces/mcp.ts';
 import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { benchClients } from './oauth.ts';
@@ -275,6 +276,14 @@ async function run(): Promise<void> {
     const body = call('contact_get', { contact_id: contactId });
     const mcp: Target = { port: OURS, path: '/mcp', body };
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
+    const { method, params: called } = JSON.parse(body);
+    const modern: Target = {
+      ...mcp,
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...called, _meta: ENVELOPE } }),
+      headers: { 'mcp-protocol-version': MODERN, 'mcp-method': method, 'mcp-name': called.name },
+    };
+    const older: Target = { ...mcp, headers: { 'mcp-protocol-version': PREFERRED } };
+    await compare(`MCP ${MODERN}`, modern, older, token, `ours in ${PREFERRED}`);
     await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token, 'our REST');
     const installations = await tokensOf(sql, INSTALLATIONS);
     const message = { messageId: 'MESSAGE', role: 'ROLE_USER' };

@@ -29,8 +29,8 @@ export type McpOptions = Omit<RpcOptions, 'registry'>;
  *
  * A problem of the headers or the body is reported only after the store has verified the bearer token.
  */
-export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHandler {
-  const dispatch = openRpc({ ...options, registry: corridor.registry });
+export function mcpSurface(corridor: Corridor, options: McpOptions, open = openRpc): RequestHandler {
+  const dispatch = open({ ...options, registry: corridor.registry });
   const own = new URL(options.baseUrl);
   const resource = metadataUri(options.baseUrl, 'mcp');
 
@@ -124,11 +124,18 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
 }
 
 /**
- * The HTTP status of an error that a method has thrown. In MCP 2026-07-28, an unknown method has the status 404. The
- * older versions answer each readable message with 200.
+ * The HTTP status of an error that a method has thrown. In MCP 2026-07-28, an unknown method has the status 404, and an
+ * error that MCP itself defines has 400. The older versions answer each readable message with 200.
  */
-const statusOf = (error: RpcError, { version }: McpRequest): number =>
-  version === MODERN && error.code === METHOD_NOT_FOUND ? 404 : 200;
+function statusOf({ code }: RpcError, { version }: McpRequest): number {
+  if (version !== MODERN) return 200;
+  if (code === METHOD_NOT_FOUND) return 404;
+  return code <= FIRST_OF_MCP && code >= LAST_OF_MCP ? 400 : 200;
+}
+
+/** The error codes that MCP 2026-07-28 keeps for itself. */
+const FIRST_OF_MCP = -32020;
+const LAST_OF_MCP = -32099;
 
 const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
 

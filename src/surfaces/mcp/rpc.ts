@@ -29,6 +29,9 @@ export type Answer =
   | { readonly result: object }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
 
+/** Answers one request that the gate has read. Throws an RpcError or a Failure to refuse the request. */
+export type Dispatch = (name: string, params: Params, mcpRequest: McpRequest) => Promise<Answer>;
+
 interface Method {
   readonly params: z.ZodObject;
   answer(mcpRequest: McpRequest, params: Params): Promise<object>;
@@ -76,9 +79,7 @@ const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
  * SDK, and the server sends nothing on its own. The gateway's methods run in the SDK's fallback handler, because the
  * SDK's other handlers check params and results a second time.
  */
-export function openRpc(
-  options: RpcOptions,
-): (name: string, params: Params, mcpRequest: McpRequest) => Promise<Answer> {
+export function openRpc(options: RpcOptions): Dispatch {
   const { registry, version, baseUrl } = options;
   const tools = mcpTools(registry);
   const resources = mcpResources(options.resources, registry);

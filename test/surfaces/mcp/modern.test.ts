@@ -173,7 +173,11 @@ describe('one answer in both eras', () => {
     expectError(await modern(gateway.port, poor.token, 'tools/call', CALL), 200, -32602, 'not permitted');
     expectError(await ask('tools/call', { name: 'unknown', arguments: {} }), 200, -32602, 'unknown');
     expectError(await ask('tools/call', { arguments: {} }), 200, -32602, 'no name');
-    expectError(await ask('resources/read', { uri: 'gateway://nothing' }), 200, -32602, 'no resource');
+    for (const uri of ['gateway://nothing', 'gateway://config/ai/features/aif_1_1_99999']) {
+      const answer = await ask('resources/read', { uri });
+      expectError(answer, 200, -32602, uri);
+      expect(answer.body.error.data).toEqual({ code: 'not_found', uri });
+    }
   });
 });
 
