@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { INVALID_PARAMS, isObject, type Message, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import { ASSUMED, legacyOf, MODERN, SERVED, type Version } from './versions.ts';
 
-/** Error codes that MCP 2026-07-28 defines. The HTTP status of both is 400. */
+/** Error codes that MCP 2026-07-28 defines. The HTTP status of both codes is 400. */
 const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 
@@ -75,7 +75,10 @@ export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
 const isImplementation = (value: unknown): boolean =>
   isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string';
 
-/** A header's value. Node joins repeated headers of these names with a comma, so the joined value equals no version. */
+/**
+ * The value of a header. Node joins repeated headers of these names with a comma. The joined value then differs from the
+ * value in the body.
+ */
 const one = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;

@@ -27,7 +27,8 @@ export type McpOptions = Omit<RpcOptions, 'registry'>;
  * The MCP endpoint: Streamable HTTP with POST only, plain JSON and no session. Only a valid request reaches its method.
  * The checks run in this order: origin, method, query, bearer, headers, body, version.
  *
- * A problem of the headers or the body is reported only after the store has verified the bearer token.
+ * A problem of the headers or the body is reported only after the store has verified the bearer token. The conformance
+ * test passes another `open`, because the public suite calls tools of its own behind this gate.
  */
 export function mcpSurface(corridor: Corridor, options: McpOptions, open = openRpc): RequestHandler {
   const dispatch = open({ ...options, registry: corridor.registry });
