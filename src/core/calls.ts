@@ -26,6 +26,11 @@ export interface Observer {
 export interface CallTrace {
   /** Runs `work`. The trace of this call includes the SQL statements that `work` starts. */
   run<T>(work: () => T): T;
+  /**
+   * Moves this call into the trace that a client named in its message. Does nothing if a trusted proxy has already named
+   * a trace, or if the trace context is malformed. The client never decides whether the call is sampled.
+   */
+  follow(traceparent: string): void;
   end(call: EndedCall): void;
 }
 

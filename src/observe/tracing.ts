@@ -8,6 +8,7 @@ import {
   type SpanContext,
   SpanKind,
   SpanStatusCode,
+  TraceFlags,
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
@@ -68,17 +69,26 @@ export function startTracing(options: TracingOptions): Tracing {
     spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: timeout })],
   });
   const tracer = provider.getTracer('installation-gateway', version);
-  const current = new AsyncLocalStorage<Span>();
+  const current = new AsyncLocalStorage<{ span: Span }>();
 
   return {
     trace(traceparent) {
       const parent = contextOf(traceparent);
       const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
       // Which operation was called is known only at the end of the call. So `end` sets the name of the span.
-      const span = tracer.startSpan('call', { kind: SpanKind.SERVER }, context);
+      const startTime = Date.now();
+      const call = { span: tracer.startSpan('call', { kind: SpanKind.SERVER }, context) };
       return {
-        run: (work) => current.run(span, work),
+        run: (work) => current.run(call, work),
+        follow(later) {
+          const named = parent || !call.span.isRecording() ? undefined : contextOf(later);
+          if (!named) return;
+          const followed = trace.setSpanContext(ROOT_CONTEXT, { ...named, traceFlags: TraceFlags.SAMPLED });
+          // A span cannot get another parent. So a new span replaces the old one, which is never ended and never sent.
+          call.span = tracer.startSpan('call', { kind: SpanKind.SERVER, startTime }, followed);
+        },
         end({ surface, operation, outcome, status, requestId }) {
+          const { span } = call;
           span.updateName(`${surface} ${operation}`);
           span.setAttributes({
             'gateway.surface': surface,
@@ -93,7 +103,7 @@ export function startTracing(options: TracingOptions): Tracing {
       };
     },
     onStatement(pool) {
-      const parent = current.getStore();
+      const parent = current.getStore()?.span;
       if (!parent?.isRecording()) return () => undefined;
       const span = tracer.startSpan(
         `store ${pool}`,

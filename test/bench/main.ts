@@ -10,6 +10,7 @@ import { packageRoot } from '../../src/config/package.ts';
 import { importFiles } from '../../src/sources/import.ts';
 import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embedded.ts';
+import { LEGACY, MODERN } from '../../src/surfaces/mcp/versions.ts';
 import { issue } from '../support/credentials.ts';
 import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
@@ -275,6 +276,19 @@ async function run(): Promise<void> {
     const body = call('contact_get', { contact_id: contactId });
     const mcp: Target = { port: OURS, path: '/mcp', body };
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
+    const { method, params: called } = JSON.parse(body);
+    const envelope = {
+      'io.modelcontextprotocol/protocolVersion': MODERN,
+      'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const modern: Target = {
+      ...mcp,
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...called, _meta: envelope } }),
+      headers: { 'mcp-protocol-version': MODERN, 'mcp-method': method, 'mcp-name': called.name },
+    };
+    const older: Target = { ...mcp, headers: { 'mcp-protocol-version': LEGACY[0] } };
+    await compare(`MCP ${MODERN}`, modern, older, token, `ours in ${LEGACY[0]}`);
     await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token, 'our REST');
     const installations = await tokensOf(sql, INSTALLATIONS);
     const message = { messageId: 'MESSAGE', role: 'ROLE_USER' };

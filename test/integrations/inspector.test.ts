@@ -43,3 +43,19 @@ it('the MCP inspector’s command line: lists, calls, writes, reads a resource, 
   const right = await call(REPORT, corrected(wrong.stderr));
   expect([right.code, JSON.parse(right.stdout).isError]).toEqual([0, false]);
 }, 60_000);
+
+it.each(['legacy', 'auto', 'modern'])(
+  'the MCP inspector in the era %s: lists and calls',
+  async (era) => {
+    const [list, call] = await Promise.all([
+      inspect('tools/list', '--protocol-era', era),
+      inspect('tools/call', '--protocol-era', era, '--tool-name', 'websites_list'),
+    ]);
+    expect([list.code, call.code], list.stderr + call.stderr).toEqual([0, 0]);
+    expect(JSON.parse(list.stdout).tools).toHaveLength(45);
+    expect(JSON.parse(call.stdout).isError).toBe(false);
+    // Only results of MCP 2026-07-28 name the server.
+    expect(call.stdout.includes('io.modelcontextprotocol/serverInfo')).toBe(era !== 'legacy');
+  },
+  60_000,
+);

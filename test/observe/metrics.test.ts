@@ -26,7 +26,7 @@ import { type Collector, openCollector, readScrape, type Series, sumOf } from '.
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 import { rpc as a2a, work } from '../support/surfaces/a2a.ts';
-import { rpc as mcp } from '../support/surfaces/mcp.ts';
+import { ENVELOPE, MODERN, rpc as mcp, modern } from '../support/surfaces/mcp.ts';
 
 const MARK = 'zqx7canary';
 
@@ -394,7 +394,7 @@ describe('traces', () => {
 
   it('nobody but a trusted proxy says in whose trace a call stands', async () => {
     const seen: (string | undefined)[] = [];
-    const call: CallTrace = { run: (work) => work(), end: () => undefined };
+    const call: CallTrace = { run: (work) => work(), follow: () => undefined, end: () => undefined };
     const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
     for (const trustedProxies of [undefined, ['10.0.0.0/8'], ['127.0.0.1']]) {
       const server = await startServer({
@@ -464,6 +464,41 @@ describe('traces', () => {
     ).toBe(true);
     expect(collector.bodies.every((body) => body.startsWith('POST /v1/traces '))).toBe(true);
     expect(all).not.toMatch(new RegExp(`${MARK}|${token}|crd_|web_1|127\\.0\\.0\\.1|SELECT`));
+  });
+
+  it('a call over MCP 2026-07-28 stands in the trace of its _meta, sampled as we decide; a proxy goes first', async () => {
+    const { token } = await issue(database.sql, 1);
+    const named = 'c0ffee00000000000000000000000001';
+    const call = async (traceparent: unknown, headers: Readonly<Record<string, string>> = {}, version = MODERN) => {
+      const params = {
+        name: 'websites_list',
+        arguments: {},
+        _meta: { ...ENVELOPE, 'io.modelcontextprotocol/protocolVersion': version, traceparent },
+      };
+      const answer = await modern(port, token, 'tools/call', params, { version, headers });
+      expect(answer.body.result.isError).toBe(false);
+      const requestId = answer.headers['x-request-id'];
+      const find = () => collector.spans.find(({ attributes }) => attributes['gateway.request_id'] === requestId);
+      await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 5_000 });
+      return find();
+    };
+    for (const flags of ['00', '01']) {
+      const span = await call(`00-${named}-00000000000000a${flags[1]}-${flags}`);
+      expect(span).toMatchObject({ traceId: named, parentSpanId: `00000000000000a${flags[1]}`, kind: 2 });
+      const reads = collector.spans.filter(({ parentSpanId }) => parentSpanId === span?.spanId);
+      expect(reads.map(({ traceId }) => traceId)).toContain(named);
+    }
+    const proxy = `00-${'d'.repeat(32)}-${'e'.repeat(16)}-01`;
+    expect(await call(`00-${named}-${'b'.repeat(16)}-01`, { traceparent: proxy })).toMatchObject({
+      traceId: 'd'.repeat(32),
+    });
+    for (const ignored of [
+      await call('nonsense'),
+      await call(7),
+      await call(`00-${named}-${'0'.repeat(16)}-01`),
+      await call(`00-${named}-${'b'.repeat(16)}-01`, {}, '2025-11-25'),
+    ])
+      expect(ignored?.traceId).not.toBe(named);
   });
 
   it('a collector that is away or silent costs a line in the log', async () => {

@@ -38,16 +38,24 @@ export interface Ended {
   readonly ms: number;
 }
 
-/** Runs the first program of a package. `from` is the module whose packages are searched. */
-export function run(name: string, args: readonly string[], from = import.meta.url): Promise<Ended> {
+/**
+ * Runs the first program of a package. `from` is the module whose packages are searched. `node` is the Node that runs the
+ * program.
+ */
+export function run(
+  name: string,
+  args: readonly string[],
+  from = import.meta.url,
+  { node = process.execPath, patience = 20_000 }: { readonly node?: string; readonly patience?: number } = {},
+): Promise<Ended> {
   const manifest = createRequire(from).resolve(`${name}/package.json`);
   const { bin }: { bin: Record<string, string> } = JSON.parse(readFileSync(manifest, 'utf8'));
   const program = join(dirname(manifest), Object.values(bin)[0] ?? '');
   const began = performance.now();
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(node, [program, ...args], {
     env: { PATH: process.env['PATH'], NODE_OPTIONS: inline(GUARD) },
     stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 20_000,
+    timeout: patience,
     killSignal: 'SIGKILL',
   });
   let [stdout, stderr] = ['', ''];

@@ -97,6 +97,11 @@ export class Exchange implements RequestContext, Source {
     else answer();
   }
 
+  /** Puts this call into the trace of a `traceparent` that came in the body. A trusted proxy's header goes first. */
+  follow(traceparent: string): void {
+    this.#trace?.follow(traceparent);
+  }
+
   get from(): string {
     return this.#from();
   }

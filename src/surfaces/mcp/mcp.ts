@@ -10,10 +10,11 @@ import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
 import { bearerOf, refuseAmbiguous } from '../http/request.ts';
 import { calledLoopback } from '../http/source.ts';
-import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
+import { METHOD_NOT_FOUND, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
+import { eraOf, isModern } from './era.ts';
 import { McpRequest } from './request.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
-import { ASSUMED, type Version, versionOf } from './versions.ts';
+import { ASSUMED, MODERN } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
@@ -24,12 +25,13 @@ export type McpOptions = Omit<RpcOptions, 'registry'>;
 
 /**
  * The MCP endpoint: Streamable HTTP with POST only, plain JSON and no session. Only a valid request reaches its method.
- * The checks run in this order: origin, method, query, bearer, headers, body.
+ * The checks run in this order: origin, method, query, bearer, headers, body, version.
  *
- * A problem of the headers or the body is reported only after the store has verified the bearer token.
+ * A problem of the headers or the body is reported only after the store has verified the bearer token. The conformance
+ * test passes another `open`, because the public suite calls tools of its own behind this gate.
  */
-export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHandler {
-  const dispatch = openRpc({ ...options, registry: corridor.registry });
+export function mcpSurface(corridor: Corridor, options: McpOptions, open = openRpc): RequestHandler {
+  const dispatch = open({ ...options, registry: corridor.registry });
   const own = new URL(options.baseUrl);
   const resource = metadataUri(options.baseUrl, 'mcp');
 
@@ -49,12 +51,12 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
     };
     const reply = (status: number, message: object): void =>
       send(request, response, status, JSON_TYPE, JSON.stringify(message), headers());
-    const replyError = (error: RpcError, id: RequestId | null): void => {
-      const status = error.code === PARSE_ERROR || error.code === INVALID_REQUEST ? 400 : 200;
+    // If the gateway cannot read the id, the older versions send null, as JSON-RPC says. MCP 2026-07-28 leaves it out.
+    const replyError = (status: number, error: RpcError, id?: RequestId): void => {
       record.code = String(error.code);
       reply(status, {
         jsonrpc: '2.0',
-        id,
+        ...((id !== undefined || !isModern(request.headers)) && { id: id ?? null }),
         error: { code: error.code, message: error.message, ...(error.data !== undefined && { data: error.data }) },
       });
     };
@@ -64,10 +66,9 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
       refuseForeign(request, own);
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
       if (url !== '/mcp') throw new Failure('unsupported_parameter');
-      const version = versionOf(request.headers['mcp-protocol-version'] ?? ASSUMED);
       const bearer = bearerOf(request);
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
-      mcpRequest = new McpRequest(corridor, bearer, requestId, version ?? ASSUMED, source);
+      mcpRequest = new McpRequest(corridor, bearer, requestId, ASSUMED, source);
       const current = mcpRequest;
       /** If `work` finds a problem in the message, checks the bearer token before the problem is reported. */
       const proved = async <T>(work: () => T | Promise<T>): Promise<T> => {
@@ -79,11 +80,15 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
         }
       };
       const message = await proved(async () => {
-        negotiate(request, version);
+        negotiate(request);
         const body = await readBody(request, response, BODY_LIMIT).catch((error: unknown) => {
           throw error instanceof Failure && error.code === 'body_too_large' ? tooLarge() : error;
         });
-        return readMessage(body);
+        const read = readMessage(body);
+        const { version, traceparent } = eraOf(request.headers, read);
+        current.version = version;
+        if (traceparent !== undefined) source?.follow(traceparent);
+        return read;
       });
       if (message.kind === 'notification') {
         await current.admit();
@@ -101,7 +106,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
         if ('error' in outcome) record.code = String(outcome.error.code);
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;
-        replyError(error, message.id);
+        replyError(statusOf(error, current), error, message.id);
       } finally {
         record.operation = current.called ?? 'mcp';
         if (current.writes) record.does = 'write';
@@ -110,7 +115,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
     };
     return answer()
       .catch((error: unknown) => {
-        if (error instanceof RpcError) replyError(error, error.id ?? null);
+        if (error instanceof RpcError) replyError(400, error, error.id);
         else refuse(asFailure(error));
       })
       .finally(() => {
@@ -118,6 +123,20 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
       });
   };
 }
+
+/**
+ * The HTTP status of an error that a method has thrown. In MCP 2026-07-28, an unknown method has the status 404, and an
+ * error that MCP itself defines has 400. The older versions answer each readable message with 200.
+ */
+function statusOf({ code }: RpcError, { version }: McpRequest): number {
+  if (version !== MODERN) return 200;
+  if (code === METHOD_NOT_FOUND) return 404;
+  return code <= FIRST_OF_MCP && code >= LAST_OF_MCP ? 400 : 200;
+}
+
+/** The error codes that MCP 2026-07-28 keeps for itself. */
+const FIRST_OF_MCP = -32020;
+const LAST_OF_MCP = -32099;
 
 const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
 
@@ -133,7 +152,7 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
   if (local && host !== own.host && !calledLoopback(request)) throw new Failure('origin_not_allowed');
 }
 
-function negotiate(request: IncomingMessage, version: Version | undefined): void {
+function negotiate(request: IncomingMessage): void {
   // MCP requires that the Accept header names both JSON and event streams. An absent or empty header must be refused
   // here, because the package `accepts` treats such a header as `*/*`.
   const accept = request.headers.accept?.trim() ?? '';
@@ -141,9 +160,4 @@ function negotiate(request: IncomingMessage, version: Version | undefined): void
   const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);
   if (!named) throw new Failure('not_acceptable');
   requireJson(request);
-  if (!version)
-    throw new RpcError(
-      INVALID_REQUEST,
-      'The gateway does not support the version in MCP-Protocol-Version. Send the version from the answer to initialize.',
-    );
 }

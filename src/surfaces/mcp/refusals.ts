@@ -7,11 +7,7 @@ import { INVALID_PARAMS, invalidText, RpcError } from '../jsonrpc/envelope.ts';
  */
 export function invalidParams(failure: Failure): RpcError {
   const { required } = failure.details;
-  const errors = failure.details.errors?.map(({ parameter, pointer = '', code, expected }) => ({
-    parameter: parameter === undefined ? pointer.slice(1).replaceAll('/', '.') : argumentOf(parameter),
-    code,
-    expected,
-  }));
+  const errors = argumentErrors(failure);
   return new RpcError(INVALID_PARAMS, errors?.length ? invalidText(errors) : titleOf(failure.code), {
     code: failure.code,
     ...(errors && { errors }),
@@ -20,6 +16,14 @@ export function invalidParams(failure: Failure): RpcError {
     }),
   });
 }
+
+/** The wrong arguments of a call, with the names that a tool's input schema has. */
+export const argumentErrors = (failure: Failure) =>
+  failure.details.errors?.map(({ parameter, pointer = '', code, expected }) => ({
+    parameter: parameter === undefined ? pointer.slice(1).replaceAll('/', '.') : argumentOf(parameter),
+    code,
+    expected,
+  }));
 
 /** For each REST header, the MCP tool argument that carries its value. */
 const ARGUMENTS: ReadonlyMap<string, string> = new Map([

@@ -37,7 +37,8 @@ export class McpRequest {
     readonly corridor: Corridor,
     readonly bearer: string | undefined,
     readonly requestId: string,
-    readonly version: Version,
+    /** The version is known when the body has been read. */
+    public version: Version,
     readonly source: Source | undefined,
   ) {}
 

@@ -1,8 +1,10 @@
 import { Failure } from '../../core/failures.ts';
 import type { Resource } from '../../core/resource.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
+import { RpcError } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
 import type { McpRequest } from './request.ts';
+import { MODERN } from './versions.ts';
 
 /** How many websites `resources/list` shows. Clients reach all other websites with URI templates. */
 const LISTED_WEBSITES = 50;
@@ -73,13 +75,19 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
         }
         // A failure with a status below 429 is caused by the URI or by the caller. Report such a failure as a parameter
         // error. Any other failure sets the HTTP status of the reply.
-        if (outcome.failure.status < 429) throw invalidParams(outcome.failure);
+        if (outcome.failure.status < 429) throw refusal(mcpRequest, uri, outcome.failure);
         throw outcome.failure;
       }
       await mcpRequest.admit();
-      throw invalidParams(new Failure('not_found'));
+      throw refusal(mcpRequest, uri, new Failure('not_found'));
     },
   };
+}
+
+/** In MCP 2026-07-28, the error of `resources/read` repeats the URI of the request. */
+function refusal({ version }: McpRequest, uri: string, failure: Failure): RpcError {
+  const { code, message, data } = invalidParams(failure);
+  return new RpcError(code, message, version === MODERN ? { ...Object(data), uri } : data);
 }
 
 const VARIABLE = /\{(\w+)\}/g;

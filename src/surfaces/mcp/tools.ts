@@ -2,10 +2,11 @@ import { type Failure, titleOf } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
+import { invalidText } from '../jsonrpc/envelope.ts';
 import { type Descriptor, describe } from './descriptors.ts';
-import { invalidParams, unusable } from './refusals.ts';
+import { argumentErrors, invalidParams, unusable } from './refusals.ts';
 import type { Headers, McpRequest } from './request.ts';
-import { VERSIONS, type Version } from './versions.ts';
+import { MODERN, SERVED, type Version } from './versions.ts';
 
 export interface ToolResult {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[];
@@ -18,7 +19,7 @@ export interface ToolResult {
 /** The tools of the registry as MCP tools. `list` returns exactly the tools that the credential can call now. */
 export function mcpTools(registry: Registry) {
   const descriptors = new Map<Version, ReadonlyMap<string, Descriptor>>(
-    VERSIONS.map((version) => [version, new Map(registry.tools.map((tool) => [tool.name, describe(tool, version)]))]),
+    SERVED.map((version) => [version, new Map(registry.tools.map((tool) => [tool.name, describe(tool, version)]))]),
   );
   return {
     async list(mcpRequest: McpRequest): Promise<{ tools: Descriptor[] }> {
@@ -36,9 +37,9 @@ export function mcpTools(registry: Registry) {
       const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
       if ('body' in outcome) return success(tool, outcome.body, mcpRequest.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
-      // Two kinds of calls cause a protocol error: a call with invalid input, and a call of a tool that is not in the
-      // credential's list.
-      if (failure.status === 400) throw invalidParams(failure);
+      // Two kinds of calls cause a protocol error: a call of a tool that is not in the credential's list, and, in the
+      // older versions, a call with invalid input. MCP 2026-07-28 wants a result for invalid input.
+      if (failure.status === 400 && mcpRequest.version !== MODERN) throw invalidParams(failure);
       if (failure.code === 'not_permitted' && !mayCall(tool, await mcpRequest.admit())) throw invalidParams(failure);
       return refused(failure, mcpRequest.requestId, operation);
     },
@@ -81,18 +82,20 @@ function success(tool: Tool, body: unknown, text: string, operation: OperationSt
 /** The result of a valid call that failed. It has two texts: the first for programs, the second for the model. */
 function refused(failure: Failure, requestId: string, operation: OperationState | undefined): ToolResult {
   const { retryAfter, required, detail } = failure.details;
+  const errors = argumentErrors(failure);
   const error = {
     code: failure.code,
     status: failure.status,
     request_id: requestId,
     ...(retryAfter !== undefined && { retry_after: retryAfter }),
+    ...(errors && { errors }),
   };
   const lacking = required && [
     ...required.scopes.map((scope) => `scope ${scope}`),
     ...required.dataAccess.map((flag) => `data access ${flag}`),
   ];
   const sentence = [
-    titleOf(failure.code),
+    errors?.length ? invalidText(errors) : titleOf(failure.code),
     ...(detail === undefined ? [] : [detail]),
     ...(lacking && lacking.length > 0 ? [`The credential lacks ${lacking.join(', ')}.`] : []),
     ...(retryAfter === undefined ? [] : [`Retry after ${retryAfter} s.`]),

@@ -21,6 +21,15 @@ export interface McpOptions {
 
 export const PREFERRED = '2025-11-25';
 
+export const MODERN = '2026-07-28';
+
+/** The `_meta` that every request of MCP 2026-07-28 must have. */
+export const ENVELOPE: Readonly<Record<string, unknown>> = {
+  'io.modelcontextprotocol/protocolVersion': MODERN,
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
 const sound = openOracle({ paths: {} });
 
 /** Sends one JSON-RPC request with the usual headers of a client. Omits `params` when it is undefined. */
@@ -37,6 +46,29 @@ export function rpc(
     token,
     JSON.stringify({ jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) }),
     options,
+  );
+}
+
+/** Sends one request of MCP 2026-07-28, with the headers and the `_meta` that this version asks for. */
+export function modern(
+  port: number,
+  token: string | undefined,
+  method: string,
+  params: Readonly<Record<string, unknown>> = {},
+  options: McpOptions = {},
+): Promise<Answer> {
+  const name = method === 'resources/read' ? params['uri'] : params['name'];
+  const named = ['tools/call', 'prompts/get', 'resources/read'].includes(method) && typeof name === 'string';
+  return rpc(
+    port,
+    token,
+    method,
+    { _meta: ENVELOPE, ...params },
+    {
+      version: MODERN,
+      ...options,
+      headers: { 'mcp-method': method, ...(named && { 'mcp-name': name }), ...options.headers },
+    },
   );
 }
 

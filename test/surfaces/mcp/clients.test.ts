@@ -1,8 +1,3 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, request as httpRequest } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -23,7 +18,6 @@ import { addDispositions, tracesOf } from '../../support/authority/writes.ts';
 import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { KEYS } from '../../support/keys.ts';
-import { onlyLoopback, run } from '../../support/loopback.ts';
 import { rpc } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
@@ -42,8 +36,7 @@ interface Served {
   close(): Promise<void>;
 }
 
-/** The base URL is the origin of the new gateway when `baseUrl` is undefined. */
-async function serve(baseUrl?: string): Promise<Served> {
+async function serve(): Promise<Served> {
   const defects: string[] = [];
   const corridor = await openGateway({
     store: { db: database.db, slow: database.db },
@@ -63,7 +56,7 @@ async function serve(baseUrl?: string): Promise<Served> {
   });
   const origin = `http://127.0.0.1:${server.port}`;
   const options = { version: '1.2.3', resources: await loadResources(), prompts: await loadPrompts() };
-  handlers.push(mcpSurface(corridor, { ...options, baseUrl: baseUrl ?? origin }));
+  handlers.push(mcpSurface(corridor, { ...options, baseUrl: origin }));
   return {
     corridor,
     port: server.port,
@@ -305,70 +298,4 @@ describe('the SDK’s own client', () => {
     expect([...(await written())]).toEqual(TENANTS.map((tenant) => ({ tenant, notes: 10, authors: [1], texts: 10 })));
     await Promise.all(clients.map(({ client }) => client.close()));
   });
-});
-
-/**
- * Scenarios of the conformance suite that must fail here, because the gateway does not have the tested feature. The
- * suite reports an error when one of these scenarios passes, or when any other scenario fails.
- */
-const NOT_OURS = [
-  ...['logging-set-level', 'completion-complete', 'resources-subscribe', 'resources-unsubscribe'],
-  // These tools, resources and prompts exist only in the suite's own example server.
-  ...['simple-text', 'image', 'audio', 'embedded-resource', 'mixed-content', 'with-logging', 'error', 'with-progress']
-    .concat('sampling', 'elicitation')
-    .map((name) => `tools-call-${name}`),
-  ...['elicitation-sep1034-defaults', 'elicitation-sep1330-enums'],
-  ...['resources-read-text', 'resources-read-binary', 'resources-templates-read'],
-  ...['simple', 'with-args', 'embedded-resource', 'with-image'].map((name) => `prompts-get-${name}`),
-];
-// This scenario needs an MCP session, which the gateway does not have. The suite gives a warning and does not count the
-// scenario as passed.
-const SESSION = 'server-sse-multiple-streams';
-const OURS = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'prompts-list', 'dns-rebinding-protection'];
-
-describe('the public conformance suite', () => {
-  it('passes every server scenario that needs no fixtures', async () => {
-    // The suite cannot send an Authorization header, so a proxy adds this header. The gateway's base URL is the origin
-    // of the proxy.
-    let target = 0;
-    const proxy = createServer((incoming, outgoing) => {
-      const { method, url, headers } = incoming;
-      const authorized = { ...headers, authorization: `Bearer ${token}` };
-      const onward = httpRequest(
-        { host: '127.0.0.1', port: target, path: url, method, headers: authorized },
-        (answer) => {
-          outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-          answer.pipe(outgoing);
-        },
-      );
-      onward.on('error', () => outgoing.destroy());
-      incoming.pipe(onward);
-    });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    // A listening TCP server always has an address with a port.
-    const origin = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-    const behind = await serve(origin);
-    target = behind.port;
-    const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
-    try {
-      const baseline = join(folder, 'baseline.yml');
-      writeFileSync(baseline, `server:\n${[...NOT_OURS, SESSION].map((name) => `  - ${name}\n`).join('')}`);
-      const ended = await run('@modelcontextprotocol/conformance', [
-        ...['server', '--url', `${origin}/mcp`, '--suite', 'active'],
-        ...['--expected-failures', baseline, '--output-dir', folder],
-      ]);
-      const summary = ended.stdout.slice(ended.stdout.indexOf('=== SUMMARY ==='));
-      console.info(`conformance: exit ${ended.code}, ${ended.ms} ms\n${summary}`);
-      expect(ended.code, summary + ended.stderr).toBe(0);
-      expect(summary).toContain('Baseline check passed: all failures are expected.');
-      for (const name of OURS) expect(summary).toMatch(new RegExp(`✓ ${name}: [12] passed, 0 failed`));
-      expect(summary).toContain(`Total: 7 passed, ${NOT_OURS.length} failed`);
-      onlyLoopback(ended);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-      await behind.close();
-      proxy.closeAllConnections();
-      await new Promise((resolve) => proxy.close(resolve));
-    }
-  }, 30_000);
 });

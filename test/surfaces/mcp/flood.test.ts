@@ -13,7 +13,7 @@ import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { freePort } from '../../support/port.ts';
-import { type McpOptions, post } from '../../support/surfaces/mcp.ts';
+import { ENVELOPE, type McpOptions, MODERN, post } from '../../support/surfaces/mcp.ts';
 
 /**
  * Check MC-08: clients send thousands of bad requests on connections that stay open. Each request must get its
@@ -217,7 +217,19 @@ const malformed: fc.Arbitrary<Bad> = fc.oneof(
     word.map((type) => ({ headers: { 'content-type': `text/${type}` } })),
   ),
   door('compressed', 415, 'unsupported_media_type', fc.constant({ headers: { 'content-encoding': 'gzip' } })),
-  word.map((version): Bad => ({ kind: 'a version', status: 400, code: -32600, body: PING, options: { version } })),
+  word.map((version): Bad => ({ kind: 'a version', status: 400, code: -32022, body: PING, options: { version } })),
+  ...(
+    [
+      ['a header unlike the body', 400, -32020, 'tools/list', ENVELOPE, 'x'],
+      ['a bad _meta', 400, -32602, 'tools/list', {}, ''],
+      ['an unknown method of 2026-07-28', 404, -32601, 'x', ENVELOPE, ''],
+    ] as const
+  ).map(([kind, status, code, method, _meta, more]) =>
+    word.map((padding): Bad => {
+      const options = { version: MODERN, headers: { 'mcp-method': method + more } };
+      return { kind, status, code, body: message(method, { _meta, padding: padding.padEnd(16_384) }), options };
+    }),
+  ),
   door(
     'an origin',
     403,

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
+import { initializeParams, MODERN, post, rpc } from '../../support/surfaces/mcp.ts';
 
 let gateway: TestGateway;
 let token: string;
@@ -173,7 +173,7 @@ describe('MC-07 versions', () => {
   const REFUSED = [
     '2024-11-05',
     '2024-10-07',
-    '2026-07-28',
+    '2026-07-29',
     '2025-11-24',
     '2025-11-2',
     '2025-11-255',
@@ -202,27 +202,39 @@ describe('MC-07 versions', () => {
     }
   });
 
-  it('MC-07 any other in the header -> 400 before the message is read, whatever the method', async () => {
+  it('MC-07 any other in the header -> 400 and -32022 under the id of the message, whatever the method', async () => {
+    const expectUnserved = (answer: Answer, requested: string, id: object): void => {
+      expect(answer.status, requested).toBe(400);
+      expect(answer.body, requested).toEqual({
+        jsonrpc: '2.0',
+        ...id,
+        error: { code: -32022, message: expect.any(String), data: { supported: [MODERN, ...SERVED], requested } },
+      });
+    };
     for (const version of REFUSED) {
-      for (const body of [PING, '{', '{"jsonrpc":"2.0","method":"notifications/initialized"}']) {
-        const answer = await post(gateway.port, token, body, { version });
-        expect(answer.status, version).toBe(400);
-        expect(answer.body).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } });
-        if (version.length > 2) expect(answer.text).not.toContain(version);
-      }
-      expect((await rpc(gateway.port, token, 'initialize', initializeParams(), { version })).status).toBe(400);
+      expectUnserved(await post(gateway.port, token, PING, { version }), version, { id: 1 });
+      const initialize = await rpc(gateway.port, token, 'initialize', initializeParams(), { version, id: 'x' });
+      expectUnserved(initialize, version, { id: 'x' });
+      const notification = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
+      expectUnserved(await post(gateway.port, token, notification, { version }), version, {});
+      const unread = await post(gateway.port, token, '{', { version });
+      expect([unread.status, Object.keys(unread.body), unread.body.error.code]).toEqual([
+        400,
+        ['jsonrpc', 'error'],
+        -32700,
+      ]);
     }
     for (const version of [
       ['2025-11-25', '2025-11-25'],
       ['2025-06-18', '2025-11-25'],
       ['x', '2025-11-25'],
-    ]) {
-      expect((await ask({ 'mcp-protocol-version': version })).status, version.join()).toBe(400);
-    }
+      [MODERN, MODERN],
+    ])
+      expectUnserved(await ask({ 'mcp-protocol-version': version }), version.join(', '), { id: 1 });
   });
 
   it('MC-07 initialize agrees to a version served, and to any other answers 2025-11-25', async () => {
-    for (const version of [...SERVED, ...REFUSED]) {
+    for (const version of [...SERVED, ...REFUSED, MODERN]) {
       for (const header of [null, '2025-11-25', '2025-03-26']) {
         const options = { version: header };
         const { status, body } = await rpc(gateway.port, token, 'initialize', initializeParams(version), options);
@@ -234,14 +246,8 @@ describe('MC-07 versions', () => {
     }
   });
 
-  it('MC-07 a newer client that asks server/discover first gets its 400, falls back and is served', async () => {
-    const version = '2026-07-28';
-    const first = await rpc(gateway.port, token, 'server/discover', {}, { version });
-    expect(first.status).toBe(400);
-    const second = await rpc(gateway.port, token, 'initialize', initializeParams(version), { version: null });
-    expect(second.body.result.protocolVersion).toBe('2025-11-25');
-    const done = await post(gateway.port, token, '{"jsonrpc":"2.0","method":"notifications/initialized"}');
-    expect(done.status).toBe(202);
-    expect((await rpc(gateway.port, token, 'server/discover')).body.error.code).toBe(-32601);
+  it('MC-07 server/discover is a method of 2026-07-28 alone', async () => {
+    for (const version of [...SERVED, null])
+      expect((await rpc(gateway.port, token, 'server/discover', {}, { version })).body.error.code).toBe(-32601);
   });
 });
