@@ -3,6 +3,7 @@ import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import { Failure } from '../../core/failures.ts';
+import { SCOPES } from '../../core/scopes.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
@@ -13,6 +14,7 @@ import { calledLoopback } from '../http/source.ts';
 import { INVALID_REQUEST, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { McpRequest } from './request.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
+import { stepUp } from './step-up.ts';
 import { ASSUMED, type Version, versionOf } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
@@ -44,11 +46,14 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
     const refuse = (failure: Failure): void => {
       noteRefusal(record, failure);
       const tokenSent = request.headers.authorization !== undefined;
-      const context = { baseUrl: options.baseUrl, requestId, resource, tokenSent };
+      const context = { baseUrl: options.baseUrl, requestId, resource, tokenSent, scope: SCOPES.join(' ') };
       sendProblem(request, response, failure, context, headers());
     };
-    const reply = (status: number, message: object): void =>
-      send(request, response, status, JSON_TYPE, JSON.stringify(message), headers());
+    const answerWith = (status: number, text: string): void => {
+      const challenge = mcpRequest && stepUp(mcpRequest, resource);
+      send(request, response, challenge ? 403 : status, JSON_TYPE, text, { ...headers(), ...challenge });
+    };
+    const reply = (status: number, message: object): void => answerWith(status, JSON.stringify(message));
     const replyError = (error: RpcError, id: RequestId | null): void => {
       const status = error.code === PARSE_ERROR || error.code === INVALID_REQUEST ? 400 : 200;
       record.code = String(error.code);
@@ -97,7 +102,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions): RequestHand
         const text = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...outcome });
         source?.hold(Buffer.byteLength(text));
         await current.pay();
-        send(request, response, 200, JSON_TYPE, text, headers());
+        answerWith(200, text);
         if ('error' in outcome) record.code = String(outcome.error.code);
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;

@@ -71,7 +71,7 @@ describe('OM-01 of the authorization server', () => {
 
   it('OM-01 behind https the issuer is the base address, and every address is of its origin', () => {
     for (const base of ['https://gw.example', 'https://gw.example:8443', BASE_URL]) {
-      const documents = metadataDocuments(base, []);
+      const documents = metadataDocuments(base, { skillScopes: [], hosted: true });
       expect([...documents.keys()].sort()).toEqual([SERVER, ...Object.values(PROTECTED)].sort());
       const server: object = documents.get(SERVER) ?? {};
       expect(server).toMatchObject({ issuer: base });
