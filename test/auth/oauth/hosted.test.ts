@@ -498,8 +498,8 @@ describe('more scopes', () => {
     expect(refused.body.error.data.code).toBe('not_permitted');
     const more = await connect(gateway, client, person.email, {
       session: family.cookie,
-      changes: { scope: 'website_read conversation_read message_content_read' },
-      wishes: { scope: ['website_read', 'conversation_read', 'message_content_read'] },
+      changes: { scope: 'website_read conversation_read message_content_read contact_read_pii' },
+      wishes: { scope: ['website_read', 'conversation_read', 'message_content_read', 'contact_read_pii'] },
     });
     const taken = await call(more.access, 'conversations_list', { website_id: 'web_1_1' });
     expect([taken.status, taken.body.result.isError]).toEqual([200, false]);

@@ -65,7 +65,7 @@ describe('OM-01 of the authorization server', () => {
     const query = formOf(request(client, pkce()));
     expect((await gateway.ask(`${path(body.authorization_endpoint)}?${query}`, { unchecked: true })).status).toBe(200);
     for (const endpoint of [body.token_endpoint, body.revocation_endpoint])
-      expect((await post(gateway, path(endpoint), 'grant_type=client_credentials&token=x')).status).toBe(400);
+      expect((await post(gateway, path(endpoint), 'grant_type=client_credentials&token=x')).status).toBe(401);
     expect((await gateway.ask(path(body.service_documentation), { unchecked: true })).status).toBe(200);
   });
 

@@ -56,7 +56,8 @@ export const parameters: Rule = ({ endpoint, request }) => {
     if (repeatable.includes(name)) continue;
     if (!required.includes(name) && !optional.includes(name)) {
       // The error does not name the unknown parameter, because the caller chose the name.
-      if (STRICT.includes(endpoint)) throw new OAuthError('invalid_request');
+      // A client that limits a refresh to websites must not get a token for all of them.
+      if (STRICT.includes(endpoint) || name === 'website_id') throw new OAuthError('invalid_request');
       continue;
     }
     if (values.length > 1) throw new OAuthError('invalid_request', { about: name });
