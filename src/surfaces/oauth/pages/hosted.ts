@@ -20,10 +20,7 @@ export const checked = (yes: boolean | undefined): Html | undefined => (yes === 
 export const listed = (words: readonly string[]): string =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
 
-export const client = (
-  { host }: HostedView,
-  name: string,
-): Html => html`<div><dt>App</dt><dd class="name">${hostOf(host)}
+export const client = ({ host }: HostedView, name: string): Html => html`<div><dt>App</dt><dd>${hostOf(host)}
     <span class="small">The app calls itself ${named(name)}. The gateway has checked only the host.</span></dd></div>`;
 
 export const LOOPBACK = html`<p class="note"><strong>This app runs on your own machine.</strong> Every program on your
@@ -35,6 +32,8 @@ export function flagged({ flags }: ScopeText): Html | undefined {
   const names = listed(flags.map((flag) => CLASSES[flag]));
   return html`<p class="small">Shows ${names} only with your tick under <a href="#data-access">Data access</a>.</p>`;
 }
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const ABOUT: Readonly<Record<DataAccess, string>> = {
   message_content: 'What visitors and colleagues have written in conversations.',
@@ -51,7 +50,7 @@ export const dataAccess = ({ dataAccess: chosen }: HostedView): Html => html`
     <div class="card">
       <input type="checkbox" id="data-${flag}" name="data_access" value="${flag}" aria-describedby="about-data-${flag}"${checked(chosen.includes(flag))}>
       <div>
-        <label for="data-${flag}">${CLASSES[flag]}</label>
+        <label for="data-${flag}">${capital(CLASSES[flag])}</label>
         <p id="about-data-${flag}">${ABOUT[flag]}</p>
       </div>
     </div>`,
