@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openHosted } from '../../src/auth/oauth/hosted/clients.ts';
 import { documentFetcher } from '../../src/events/documents.ts';
@@ -135,6 +136,19 @@ it('connects to no address that is not public, by no name and in no notation', a
   ];
   for (const url of urls) expect(await strict(url), url).toBeUndefined();
   expect(documents.asked.length).toBe(before);
+  // A server that listens on loopback sees no connection, although its name resolves to its address.
+  const address = '127.9.8.7';
+  let connections = 0;
+  const listener = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  });
+  await new Promise<void>((resolve) => listener.listen(8443, address, resolve));
+  const named = documentFetcher({ allowed: new Set(), userAgent: 'test', resolve: async () => [address] });
+  expect(await named('https://public.example:8443/a')).toBeUndefined();
+  expect(await named(`https://${address}:8443/a`)).toBeUndefined();
+  await new Promise((resolve) => listener.close(resolve));
+  expect(connections).toBe(0);
   // The list lifts the rules for one origin only.
   const one = documentFetcher({ allowed: new Set(['http://127.0.0.1:1']), userAgent: 'test' });
   expect(await one(`${documents.origin}/real`)).toBeUndefined();
