@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
@@ -11,6 +12,7 @@ import {
   answerPage,
   connect,
   type DocumentServer,
+  documentOf,
   exchangeCode,
   type HostedFamily,
   hostedOptions,
@@ -21,12 +23,14 @@ import {
 } from '../../support/oauth/hosted.ts';
 import {
   basic,
+  cookieOf,
   csrfOf,
   expectPage,
   expectRefused,
   formOf,
   newClient,
   newPerson,
+  PASSWORD,
   pkce,
   post,
   RESOURCE,
@@ -236,6 +240,49 @@ describe('a client that nobody registered', () => {
     expect(await consentsOf(person.id)).toEqual([]);
     expect((await send({})).status).toBe(303);
     expect((await send({})).status, 'a second answer').toBe(409);
+  });
+
+  it('a document that changes makes the open page outdated, and gains nothing after the consent', async () => {
+    const path = `/${randomUUID()}.json`;
+    let redirects = ['https://app.example/cb'];
+    const url = documents.serve(path, (_request: unknown, response: ServerResponse) =>
+      response
+        .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=0' })
+        .end(JSON.stringify(documentOf(`${documents.origin}${path}`, { redirect_uris: redirects }))),
+    );
+    const proof = pkce();
+    const query = formOf(hostedRequest(url, proof, { scope: 'website_read' }));
+    const cookie = await signedIn(gateway, query, person.email);
+    const csrf = csrfOf(await authorize(query, cookie));
+    redirects = ['https://app.example/cb', 'https://evil.example/cb'];
+    const form = { csrf, decision: 'approve', scope: 'website_read', website_id: 'web_1_1', duration: '8h' };
+    expect((await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie })).status).toBe(409);
+    const answer = await answerPage(gateway, query, cookie);
+    const code = new URL(answer.headers.location ?? '').searchParams.get('code') ?? '';
+    redirects = ['https://evil.example/cb'];
+    const asked = documents.asked.length;
+    expect((await exchangeCode(gateway, url, code, proof)).status).toBe(200);
+    expect(documents.asked.length, 'the exchange reads no document').toBe(asked);
+    expectPage(await authorize(query, cookie), 'the old redirect is not listed any more');
+  });
+
+  it('a person of several organizations names one', async () => {
+    const { sql } = gateway.database;
+    const [made] = await sql<{ tenant: number }[]>`
+      INSERT INTO platform.organization (external_id, name) VALUES (${`org-${randomUUID()}`}, 'Second') RETURNING tenant::integer`;
+    const other = await newPerson(gateway, 'owner', made?.tenant);
+    await sql`UPDATE gateway.person SET email = ${person.email} WHERE id = ${other.id}`;
+    const query = formOf(hostedRequest(client, pkce()));
+    const organizations = await sql<{ id: string; name: string }[]>`
+      SELECT external_id AS id, name FROM platform.organization WHERE tenant IN (1, ${made?.tenant ?? 0}) ORDER BY tenant`;
+    expect(organizations.length).toBe(2);
+    for (const { id, name } of organizations) {
+      const form = { email: person.email, password: PASSWORD, organization: id };
+      const answer = await post(gateway, `/oauth/sign-in?${query}`, form, SAME);
+      expect((await authorize(query, cookieOf(answer))).text, id).toContain(`<bdi>${name}</bdi>`);
+    }
+    const nowhere = { email: person.email, password: PASSWORD, organization: 'nowhere' };
+    expect((await post(gateway, `/oauth/sign-in?${query}`, nowhere, SAME)).status).toBe(403);
   });
 
   it('lasts as long as the person chose, and ends when it is unused', async () => {
@@ -473,12 +520,7 @@ describe('ends', () => {
   it('an operator cannot approve', async () => {
     const operator = await newPerson(gateway, 'operator');
     const query = formOf(hostedRequest(client, pkce()));
-    const answer = await post(
-      gateway,
-      `/oauth/sign-in?${query}`,
-      { email: operator.email, password: 'correct horse battery staple' },
-      SAME,
-    );
+    const answer = await post(gateway, `/oauth/sign-in?${query}`, { email: operator.email, password: PASSWORD }, SAME);
     expect(answer.status).toBe(403);
   });
 });

@@ -5,7 +5,7 @@ import type { HostedOptions } from '../../../src/auth/oauth/hosted/clients.ts';
 import { documentFetcher } from '../../../src/events/documents.ts';
 import type { Answer } from '../answer.ts';
 import type { TestGateway } from '../gateway.ts';
-import { csrfOf, type Fields, formOf, type Pkce, pkce, post, RESOURCE, SAME, signedIn } from './oauth.ts';
+import { csrfOf, type Door, type Fields, formOf, type Pkce, pkce, post, RESOURCE, SAME, signedIn } from './oauth.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -91,7 +91,7 @@ export interface Wishes {
 
 /** Ticks what the wishes name on the consent page and sends the form. */
 export async function answerPage(
-  gateway: TestGateway,
+  gateway: Door,
   query: string,
   cookie: string,
   { scope = ['website_read'], website_id = ['web_1_1'], data_access = [], ...rest }: Wishes = {},
