@@ -5,6 +5,7 @@ import { gateway as cli, cliDatabase, document } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
+import { startProcess } from '../support/oauth/ends.ts';
 import { connect, type DocumentServer, hostedOptions, openDocuments } from '../support/oauth/hosted.ts';
 import { newPerson } from '../support/oauth/oauth.ts';
 import { rpc } from '../support/surfaces/mcp.ts';
@@ -67,3 +68,23 @@ it('reads the settings: unset is the well-known hosts, empty is none', () => {
     longest: 7_776_000,
   });
 });
+
+it('a gateway that starts without a host ends its consents before the first call', async () => {
+  const person = await newPerson(gateway);
+  const family = await connect(gateway, documents.serve(`/${randomUUID()}.json`), person.email);
+  const { DATABASE_URL: databaseUrl = '', PGHOST = '', PGPORT = '', PGUSER = '' } = process.env;
+  const place = { PGHOST, PGPORT, PGUSER };
+  const believing = await startProcess({ databaseUrl, env: { ...place, GATEWAY_CLIENT_HOSTS: 'claude.ai,127.0.0.1' } });
+  const port = (url: string): number => Number(new URL(url).port);
+  expect((await rpc(port(believing.url), family.access, 'tools/list')).status).toBe(200);
+  const metadata = (url: string): Promise<object> =>
+    fetch(`${url}/.well-known/oauth-authorization-server`).then((answer) => answer.json());
+  expect(await metadata(believing.url)).toMatchObject({ client_id_metadata_document_supported: true });
+  await believing.end();
+  const strict = await startProcess({ databaseUrl, env: { ...place, GATEWAY_CLIENT_HOSTS: '' } });
+  expect((await rpc(port(strict.url), family.access, 'tools/list')).status).toBe(401);
+  expect(await metadata(strict.url)).not.toHaveProperty('client_id_metadata_document_supported');
+  const { consents } = await document('consent', 'list', '--person', person.id);
+  expect(consents).toMatchObject([{ state: 'revoked', because: 'host' }]);
+  await strict.end();
+}, 60_000);
