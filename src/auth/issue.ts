@@ -33,11 +33,11 @@ export async function issueCredential(
 
 /**
  * Issues a new secret and a new token for a credential. The old secret and the old token stay valid for `overlap`
- * seconds. Returns `undefined` if the credential is not active.
+ * seconds. Returns `undefined` if the credential is not active, or belongs to a client without a secret.
  */
 export async function rotateCredential(db: Database, id: string, overlap: number): Promise<Issued | undefined> {
   return atRevision(db, id, async (current) => {
-    if (current.state !== 'active') return { outcome: undefined };
+    if (current.state !== 'active' || current.client_host !== null) return { outcome: undefined };
     const { secret, token, digests } = secretsFor(current.environment);
     const credential = await rotateSecrets(db, current, digests, overlap);
     return credential && { outcome: { credential, secret, token } };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { bindSubject, findBySubject, findForSignIn } from '../store/administration/people.ts';
+import { bindSubject, findBySubject, findForSignIn, findTenants } from '../store/administration/people.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import {
   type Attempt,
@@ -56,6 +56,26 @@ export async function signIn(
 }
 
 /**
+ * Signs a person in who can belong to any organization, for a client that belongs to none. If several organizations
+ * know the e-mail address, tries them in order of age. `organization` is an id or an external_id, and chooses one.
+ */
+export async function signInAnywhere(
+  db: Database,
+  attempt: { organization: string | undefined; email: string; password: string; source: string },
+): Promise<SignedIn> {
+  const { organization, ...rest } = attempt;
+  const tenants = await findTenants(db, { email: emailOf(attempt.email), organization });
+  let refusal: SignedIn = { refused: 'credentials' };
+  // No organization has the number 0. The attempt then takes the same work as for a known address.
+  for (const tenant of tenants.length > 0 ? tenants : ['0']) {
+    const done = await signIn(db, { tenant, ...rest });
+    if ('session' in done) return done;
+    if (done.refused === 'throttled') refusal = done;
+  }
+  return refusal;
+}
+
+/**
  * Deletes the record of a sign-in attempt that failed because of the gateway, not because of the person. Then throws
  * the error again.
  */
@@ -86,11 +106,12 @@ export interface Identity {
 /**
  * Signs in a person whom the identity provider has identified. First looks for the person who is already bound to the
  * provider's subject. If nobody is bound to the subject, looks for the person with the verified e-mail address, and
- * binds the subject to this person.
+ * binds the subject to this person. If `tenant` is null, the person can belong to any organization. If there are
+ * several, the oldest record decides.
  */
 export async function signInWith(
   db: Database,
-  { tenant, subject, email }: Identity & { tenant: string },
+  { tenant, subject, email }: Identity & { tenant: string | null },
 ): Promise<Session | { refused: 'credentials' }> {
   const known = await findBySubject(db, { tenant, subject });
   const person =

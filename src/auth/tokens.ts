@@ -25,8 +25,11 @@ const CHECKSUM = 6;
 const FORM = /^(?:igw[ar]?_(?:live|test)_|igw[cps]_)[0-9A-Za-z]{49}$/;
 const BEARER = /^igwa?_/;
 
-export function newSecret(kind: SecretKind): string {
-  const body = PREFIX[kind] + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), BODY);
+export const newSecret = (kind: SecretKind): string => secretFrom(kind, randomBytes(32));
+
+/** The secret with the given 32 random bytes. */
+export function secretFrom(kind: SecretKind, bytes: Buffer): string {
+  const body = PREFIX[kind] + base62(BigInt(`0x${bytes.toString('hex')}`), BODY);
   return body + checksum(body);
 }
 

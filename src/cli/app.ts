@@ -5,7 +5,7 @@ import type { Run } from './context.ts';
 import { displayName, whole } from './options.ts';
 import { Refused, table } from './output.ts';
 import { app, organization } from './references.ts';
-import { facts, plain } from './text.ts';
+import { appOf, facts, plain } from './text.ts';
 
 interface QuotaOptions {
   readonly quotaPerMinute?: number;
@@ -95,6 +95,7 @@ function updateCommand(group: Command, register: Run): void {
 const document = (record: AppRecord): object => ({
   app_id: record.id,
   name: record.name,
+  ...(record.client_host !== null && { client_host: record.client_host }),
   organization_id: record.organization_id,
   installation_ids: record.installation_ids,
   quota_per_minute: record.quota_per_minute,
@@ -107,7 +108,7 @@ const appTable = (apps: readonly AppRecord[]): string =>
     ['APP', 'NAME', 'ORGANIZATION', 'INSTALLATIONS', 'PER MINUTE', 'BURST'],
     apps.map((record) => [
       record.id,
-      plain(record.name),
+      appOf(record.client_host, record.name),
       plain(record.organization_external_id),
       record.installation_ids.join(' '),
       String(record.quota_per_minute),

@@ -6,7 +6,7 @@ import { credential } from './credential.ts';
 import { restrictionsOf } from './credential-view.ts';
 import { Refused, table } from './output.ts';
 import { organization, person } from './references.ts';
-import { plain, time } from './text.ts';
+import { appOf, plain, time } from './text.ts';
 
 export function consentCommands(program: Command, register: Run): void {
   const group = program.command('consent').description('list and revoke consents: what people permitted apps to do');
@@ -58,6 +58,7 @@ const document = (record: ConsentRecord): object => ({
   credential_id: record.credential_id,
   app_id: record.app_id,
   app_name: record.app_name,
+  ...(record.client_host !== null && { client_host: record.client_host, client_id: record.client_id }),
   organization_id: record.organization_id,
   person_id: record.person_id,
   email: record.email,
@@ -79,7 +80,7 @@ const consentTable = (records: readonly ConsentRecord[]): string =>
     ['CONSENT', 'APP', 'PERSON', 'RESOURCE', 'WEBSITES', 'RENEWABLE', 'STATE', 'EXPIRES'],
     records.map((record) => [
       record.id,
-      plain(record.app_name),
+      appOf(record.client_host, record.app_name),
       plain(record.email),
       record.resource,
       record.website_ids.join(' '),

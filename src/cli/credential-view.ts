@@ -2,7 +2,7 @@ import type { Issued } from '../auth/issue.ts';
 import { SCOPES } from '../core/scopes.ts';
 import type { CredentialRecord } from '../store/administration/credentials.ts';
 import { table } from './output.ts';
-import { facts, plain, time } from './text.ts';
+import { appOf, facts, time } from './text.ts';
 
 const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map((site) => `web_${tenant}_${site}`);
 
@@ -23,6 +23,7 @@ export const credentialDocument = (record: CredentialRecord): object => ({
   installation_id: record.installation_id,
   app_id: record.app_id,
   organization_id: record.organization_id,
+  ...(record.client_host !== null && { client_host: record.client_host }),
   environment: record.environment,
   state: record.state,
   website_ids: websiteIds(record),
@@ -58,7 +59,7 @@ export const issuedDocument = ({ credential, secret, token }: Issued): object =>
 export const credentialText = (record: CredentialRecord): string =>
   facts([
     ['credential', `${record.id}, ${record.state}`],
-    ['app', `${plain(record.app_name)} (${record.app_id})`],
+    ['app', `${appOf(record.client_host, record.app_name)} (${record.app_id})`],
     ['installation', record.installation_id],
     ['environment', record.environment],
     ['websites', websiteIds(record)],
@@ -94,7 +95,7 @@ export const credentialTable = (records: readonly CredentialRecord[]): string =>
     ['CREDENTIAL', 'APP', 'ENVIRONMENT', 'STATE', 'REVISION', 'WEBSITES', 'EXPIRES'],
     records.map((record) => [
       record.id,
-      plain(record.app_name),
+      appOf(record.client_host, record.app_name),
       record.environment,
       record.state,
       String(record.revision),

@@ -172,7 +172,11 @@ function rotateCommand(group: Command, register: Run): void {
   register(command, async ({ out, store }) => {
     const { overlap = DAY } = command.opts<{ overlap?: number }>();
     const { db } = await store();
-    const { id, state } = await active(db, command.args[0]);
+    const { id, state, client_host } = await active(db, command.args[0]);
+    if (client_host !== null)
+      throw new Refused(
+        `Credential ${id} belongs to the client at ${client_host}, which has no secret. End its access with consent revoke.`,
+      );
     if (state === 'expired')
       throw new Refused(
         `Credential ${id} has expired. Extend the credential with credential update --expires, then rotate it.`,

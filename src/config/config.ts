@@ -3,9 +3,12 @@ import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { type Key, parseKeys } from '../auth/keys.ts';
+import { DURATIONS } from '../auth/oauth/hosted/durations.ts';
 import { ConfigError } from './error.ts';
+import { EXPECTED } from './expected.ts';
 import { packageRoot } from './package.ts';
 import {
+  areClientHosts,
   areProxies,
   isBaseUrl,
   isCollector,
@@ -71,6 +74,15 @@ const Environment = z
       .string()
       .regex(/^\d{1,6}(,\d{1,6}){0,4}$/)
       .default('0,5,300,1800,7200'),
+    GATEWAY_CLIENT_HOSTS: z
+      .string()
+      .refine(areClientHosts)
+      .default('claude.ai,claude.com,chatgpt.com,vscode.dev,cursor.com,www.cursor.com'),
+    GATEWAY_CLIENT_ALLOW: z
+      .string()
+      .refine((list) => listOf(list).every(isOrigin))
+      .optional(),
+    GATEWAY_HOSTED_CONSENT_MAX: z.enum(['8h', '7d', '30d', '90d']).default('30d'),
     LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   })
@@ -126,46 +138,6 @@ function areAttributes(list: string): boolean {
   }
 }
 
-/** For each setting, the text that tells the operator which values are allowed. */
-export const EXPECTED: Readonly<Record<string, string>> = {
-  PORT: 'a port number, 0 to 65535',
-  HOST: 'an address or host name to listen on',
-  GATEWAY_BASE_URL:
-    'an https address without a path, such as https://gateway.example; http is allowed for localhost only',
-  DATABASE_URL: 'an address such as postgres://user:password@host:5432/database; percent-encode the password',
-  DATABASE_DIRECT_URL:
-    'the postgres:// address of the server behind the pooler in DATABASE_URL, and DATABASE_URL must be set too; percent-encode the password',
-  DATABASE_REPLICA_URL:
-    'the postgres:// address of a streaming replica of DATABASE_URL, and DATABASE_URL must be set too; percent-encode the password',
-  GATEWAY_DATA_DIR: 'a folder that this user may write, or a path where this user may create one',
-  GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
-  GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',
-  GATEWAY_DB_CONNECTIONS: 'a number of connections, 1 to 200',
-  GATEWAY_OIDC_ISSUER:
-    'the https address of an OpenID Connect provider (http on loopback only), together with GATEWAY_OIDC_CLIENT_ID and GATEWAY_OIDC_CLIENT_SECRET',
-  GATEWAY_OIDC_CLIENT_ID: 'the client id that the provider in GATEWAY_OIDC_ISSUER has issued for the gateway',
-  GATEWAY_OIDC_CLIENT_SECRET: 'the client secret that the provider in GATEWAY_OIDC_ISSUER has issued for the gateway',
-  GATEWAY_KEYS: 'kid:KEY, where KEY is 32 bytes in base64; several pairs are separated by commas',
-  GATEWAY_TRUSTED_PROXIES: 'addresses or ranges of proxies, separated by commas',
-  GATEWAY_METRICS_ALLOW: 'addresses or ranges other than this machine that may read /metrics, separated by commas',
-  OTEL_EXPORTER_OTLP_ENDPOINT: 'the http or https address of an OpenTelemetry collector, such as http://127.0.0.1:4318',
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT:
-    'the http or https address that receives traces, such as http://127.0.0.1:4318/v1/traces',
-  OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json, the only protocol that the gateway supports',
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'http/json, the only protocol that the gateway supports',
-  OTEL_TRACES_EXPORTER: 'otlp or none',
-  OTEL_TRACES_SAMPLER:
-    'always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off or parentbased_traceidratio',
-  OTEL_TRACES_SAMPLER_ARG: 'the share of calls that are traced, a number from 0 to 1 such as 0.05',
-  OTEL_RESOURCE_ATTRIBUTES: 'pairs such as deployment.environment.name=test, percent-encoded and separated by commas',
-  OTEL_SDK_DISABLED: 'true or false',
-  OTEL_SERVICE_NAME: 'a name of at most 200 characters',
-  GATEWAY_WEBHOOK_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
-  GATEWAY_WEBHOOK_SCHEDULE: 'seconds before each attempt: one to five numbers up to 999999, separated by commas',
-  LOG_FORMAT: 'json or pretty',
-  LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',
-};
-
 export interface Config {
   readonly port: number;
   readonly host: string;
@@ -197,6 +169,15 @@ export interface Config {
    * to wait before each attempt of a delivery.
    */
   readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
+  /**
+   * `hosts` lists the hosts whose client documents are believed, or is `*`. `allowed` lists the origins of documents
+   * that may use http or a private address. `longest` is the longest time of a consent for such a client, in seconds.
+   */
+  readonly hosted: {
+    readonly hosts: readonly string[];
+    readonly allowed: ReadonlySet<string>;
+    readonly longest: number;
+  };
   /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
@@ -212,8 +193,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     const file = fileURLToPath(new URL('docs/configuration.md', packageRoot));
     throw new ConfigError(`${unknown[0]} is not a setting of the gateway. ${file} lists the settings.`);
   }
-  // An empty variable counts as not set, as in compose files and shells.
-  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  // An empty variable counts as not set, as in compose files and shells. Only an empty list of hosts has a meaning: no
+  // host is believed.
+  const given = Object.fromEntries(
+    Object.entries(environment).filter(([name, value]) => value !== '' || name === 'GATEWAY_CLIENT_HOSTS'),
+  );
   const parsed = Environment.safeParse(given);
   if (!parsed.success) {
     const name = String(parsed.error.issues[0]?.path[0] ?? '');
@@ -254,6 +238,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     webhooks: {
       allowed: new Set(listOf(data.GATEWAY_WEBHOOK_ALLOW ?? '')),
       schedule: data.GATEWAY_WEBHOOK_SCHEDULE.split(',').map(Number),
+    },
+    hosted: {
+      hosts: listOf(data.GATEWAY_CLIENT_HOSTS.toLowerCase()),
+      allowed: new Set(listOf(data.GATEWAY_CLIENT_ALLOW ?? '')),
+      longest: DURATIONS.find(({ name }) => name === data.GATEWAY_HOSTED_CONSENT_MAX)?.seconds ?? 0,
     },
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,

@@ -62,6 +62,12 @@ export function areProxies(list: string): boolean {
 
 export const listOf = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 
+/** True for a list of hosts as the URL parser writes them, for `*`, and for an empty list. */
+export const areClientHosts = (list: string): boolean =>
+  listOf(list.toLowerCase()).every(
+    (host) => host === '*' || (URL.canParse(`https://${host}/`) && new URL(`https://${host}/`).hostname === host),
+  );
+
 /** True for an origin in its normal form: scheme, host and port. Origins are compared as text. */
 export const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;

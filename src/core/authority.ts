@@ -14,6 +14,8 @@ export interface Authority extends Grants {
   readonly audience: Resource | null;
   /** Id of the consent under which the token was issued. `null` means that the token needed no consent. */
   readonly consentId: string | null;
+  /** True when a person has approved a client that nobody registered. Such a client can ask the person for more scopes. */
+  readonly hosted: boolean;
   readonly environment: 'live' | 'test';
   readonly organizationId: string;
   readonly appId: string;

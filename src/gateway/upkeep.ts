@@ -3,6 +3,7 @@ import { Rounds } from '../core/rounds.ts';
 import type { RemoteWriter } from '../core/writes.ts';
 import { eraseOutcomes, settle, takeLapsed } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { endStrangeHosts } from '../store/sign-in/hosted.ts';
 import { purgeOAuth } from '../store/sign-in/oauth.ts';
 import type { Registry } from './registry.ts';
 
@@ -10,6 +11,8 @@ export interface UpkeepOptions {
   readonly db: Database;
   readonly registry: Registry;
   readonly remote?: RemoteWriter | undefined;
+  /** The hosts whose clients may keep their consents. Undefined means that every host may. */
+  readonly clientHosts?: readonly string[] | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -24,15 +27,17 @@ const PATIENCE = 3_000;
 
 /**
  * Runs one round of maintenance. Asks another system for the outcomes of commands that a lost replica left open. Erases
- * outcomes of writes after 24 hours. Deletes tokens and consents that ended long ago. Returns the number of changed
- * rows.
+ * outcomes of writes after 24 hours. Deletes tokens and consents that ended long ago. Ends consents of clients whose
+ * host is no longer believed. Returns the number of changed rows.
  */
-export async function upkeep({ db, registry, remote }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
+export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;
   // Erase all outcomes that are due. One batch in each round would erase only 100 outcomes per second. With more writes
   // than that, outcomes would be kept for more than 24 hours.
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
+  // A replica with the old list can still store a consent while the replicas start again. So each round looks again.
+  if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
   if (!remote) return changed;
   const lapsed = await takeLapsed(db, ASKED);
   await Promise.all(

@@ -12,10 +12,11 @@ import type { Config } from '../config/config.ts';
 import { openKeys } from '../config/keys.ts';
 import { packageVersion } from '../config/package.ts';
 import { sql } from '../core/sql.ts';
+import { documentFetcher } from '../events/documents.ts';
 import { startJournals } from '../events/journals.ts';
 import { openRealtime } from '../events/realtime/realtime.ts';
 import { startWebhooks } from '../events/webhooks/dispatcher.ts';
-import { senderOptions } from '../events/webhooks/sender.ts';
+import { senderOptions, userAgent } from '../events/webhooks/sender.ts';
 import { readGuides } from '../gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from '../gateway/load.ts';
 import { openGateway } from '../gateway/open.ts';
@@ -29,6 +30,7 @@ import { openStoreGauges } from '../observe/store-gauges.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
 import { openStore, type Store } from '../store/open/open.ts';
+import { endStrangeHosts } from '../store/sign-in/hosted.ts';
 import { a2aSurface } from '../surfaces/a2a/a2a.ts';
 import { agentCard } from '../surfaces/a2a/card.ts';
 import { docsPages } from '../surfaces/docs/docs.ts';
@@ -196,6 +198,9 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
   const provider = config.identity && openIdentityProvider(config.identity);
+  const clientHosts = config.hosted.hosts.includes('*') ? undefined : config.hosted.hosts;
+  // No call may be answered for a client whose host was taken off the list.
+  if (clientHosts) await endStrangeHosts(store.db, clientHosts);
   const answering = answers(store);
   const server = await startServer({
     host: config.host,
@@ -208,7 +213,16 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
       a2aSurface(corridor, { baseUrl, tasks, skills }),
       restSurface(corridor, baseUrl),
       oauthSurface(
-        openOAuth({ baseUrl, db: store.db, skillScopes: skills.scopes }),
+        openOAuth({
+          baseUrl,
+          db: store.db,
+          skillScopes: skills.scopes,
+          hosted: {
+            hosts: config.hosted.hosts,
+            longest: config.hosted.longest,
+            fetch: documentFetcher({ allowed: config.hosted.allowed, userAgent: userAgent(baseUrl) }),
+          },
+        }),
         openSource(config.trustedProxies),
         provider,
       ),
@@ -236,6 +250,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   const rounds = startUpkeep({
     db: store.upkeep,
     registry,
+    clientHosts,
     onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed; it runs again soon'),
   });
   const journals = startJournals(store.upkeep, (error) =>

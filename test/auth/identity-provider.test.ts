@@ -12,6 +12,7 @@ import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { Browser, openTestProvider, type TestProvider } from '../support/oauth/identity-provider.ts';
+import { fetchProfile } from '../support/oauth/profiles.ts';
 
 const HTTPS = 'https://gateway.example';
 const HTTP = 'http://127.0.0.1:8787';
@@ -48,6 +49,8 @@ afterEach(async () => {
   await database.sql`DELETE FROM gateway.person`;
 });
 
+const hosted = { hosts: ['vscode.dev'], longest: 2_592_000, fetch: fetchProfile };
+
 const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer> =>
   startServer({
     host: '127.0.0.1',
@@ -55,7 +58,7 @@ const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer>
     port: 0,
     tls: undefined,
     log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),
-    handlers: [oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [] }), openSource([]), at)],
+    handlers: [oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [], hosted }), openSource([]), at)],
     otherwise: (_request, response) => void response.writeHead(404).end(),
   });
 
@@ -123,6 +126,17 @@ describe('a person signs in at the identity provider', () => {
       ),
       `${kept}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax${secure}`,
     ]);
+  });
+
+  it('for a client that nobody registered, who belongs to no organization', async () => {
+    const client_id = 'https://vscode.dev/oauth/client-metadata.json';
+    const asks = query({ client_id, redirect_uri: 'http://127.0.0.1:40123/', resource: HTTP });
+    const page = await newBrowser().go(`${HTTP}/oauth/identity?${asks}`);
+    expect([page.status, page.url]).toEqual([200, `${HTTP}/oauth/authorize?${asks}`]);
+    expect(page.text).toContain('Approve access for <bdi class="host">vscode.dev</bdi>?');
+    expect(page.text).toContain(ADA.email);
+    const strange = query({ client_id: 'https://evil.example/client.json', resource: HTTP });
+    expect((await newBrowser().go(`${HTTP}/oauth/identity?${strange}`)).status).toBe(400);
   });
 
   async function cookiesOf(base: string): Promise<string[]> {

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { run } from '../../src/cli/program.ts';
-import { EXPECTED, readConfig } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { EXPECTED } from '../../src/config/expected.ts';
 import { packageRoot } from '../../src/config/package.ts';
 import { serve } from '../../src/process/serve.ts';
 import { LONG } from '../support/form.ts';
@@ -144,6 +145,15 @@ const CASES = (): Record<string, Case[]> => ({
   GATEWAY_TRUSTED_PROXIES: each('GATEWAY_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '10.0.0']),
   GATEWAY_WEBHOOK_ALLOW: each('GATEWAY_WEBHOOK_ALLOW', ['*', '127.0.0.1:9000', 'http://127.0.0.1:9000/hook']),
   GATEWAY_WEBHOOK_SCHEDULE: each('GATEWAY_WEBHOOK_SCHEDULE', ['now', '0,', '0,1,2,3,4,5', '-1', '1000000']),
+  GATEWAY_CLIENT_HOSTS: each('GATEWAY_CLIENT_HOSTS', [
+    'https://claude.ai',
+    'claude.ai:443',
+    'claude.ai/a',
+    '*.ai/',
+    'a b',
+  ]),
+  GATEWAY_CLIENT_ALLOW: each('GATEWAY_CLIENT_ALLOW', ['*', '127.0.0.1:9000', 'http://127.0.0.1:9000/client.json']),
+  GATEWAY_HOSTED_CONSENT_MAX: each('GATEWAY_HOSTED_CONSENT_MAX', ['1h', '31d', '30', 'never']),
   GATEWAY_METRICS_ALLOW: each('GATEWAY_METRICS_ALLOW', ['monitoring.example', '10.0.0.0/33', '*']),
   OTEL_EXPORTER_OTLP_ENDPOINT: each('OTEL_EXPORTER_OTLP_ENDPOINT', ['collector:4318', 'grpc://collector:4317', ' ']),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: each('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['collector:4318', '/v1/traces']),

@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { expect } from 'vitest';
+import type { HostedOptions } from '../../src/auth/oauth/hosted/clients.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
 import { openRealtime, type Realtime } from '../../src/events/realtime/realtime.ts';
 import type { Timings } from '../../src/events/realtime/wire.ts';
@@ -66,6 +67,7 @@ export async function openTestGateway(
   database?: TestDatabase,
   keys = KEYS,
   timings: Partial<Timings> = {},
+  hosted?: HostedOptions,
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
   const log: string[] = [];
@@ -106,7 +108,10 @@ export async function openTestGateway(
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
       restSurface(corridor, BASE_URL),
-      oauthSurface(openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes }), openSource([])),
+      oauthSurface(
+        openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes, ...(hosted && { hosted }) }),
+        openSource([]),
+      ),
     ],
     upgrade: realtimeSurface(realtime),
     otherwise: publicApp({

@@ -1,11 +1,14 @@
 import type { Resource } from '../../core/authority.ts';
-import type { Scope } from '../../core/scopes.ts';
+import type { DataAccess, Scope } from '../../core/scopes.ts';
 import type { Database } from '../../store/driver/postgres.ts';
+import type { Offer } from '../../store/sign-in/hosted.ts';
 import type { Client, Proved } from '../../store/sign-in/oauth.ts';
 import type { Person } from '../../store/sign-in/sessions.ts';
 import type { Bucket, Throttle } from '../throttle.ts';
 import type { Clients } from './clients.ts';
-import type { Parameters } from './parameters.ts';
+import { type HostedClients, isClientUrl } from './hosted/clients.ts';
+import type { HostedClient } from './hosted/document.ts';
+import { type Parameters, single } from './parameters.ts';
 
 /**
  * The OAuth endpoints, in the order of the columns of the matrix in order.ts. `token` stands for a token request with
@@ -46,6 +49,7 @@ export interface Services {
   readonly baseUrl: string;
   readonly db: Database;
   readonly clients: Clients;
+  readonly hosted: HostedClients;
   /** Limits failed client authentications, separately for each network. */
   readonly failures: Throttle;
   /**
@@ -67,6 +71,15 @@ export interface Choice {
   readonly renewable: boolean;
 }
 
+/** What a person has chosen for a hosted client. */
+export interface HostedChoice {
+  readonly scopes: readonly Scope[];
+  readonly sites: readonly string[];
+  readonly dataAccess: readonly DataAccess[];
+  /** The name of the chosen duration (hosted/durations.ts). `undefined` if the person has not chosen one yet. */
+  readonly duration: string | undefined;
+}
+
 export interface Facts {
   readonly client: Client;
   /** The proof that the client has authenticated. Every later statement for the client verifies this proof again. */
@@ -84,6 +97,13 @@ export interface Facts {
   /** What the person pressed. After `tick`, the page is shown again with more or fewer ticks. */
   readonly pressed: 'approve' | 'tick';
   readonly consent: string;
+  /** The hosted client, as its document describes it. Known only before a token request. */
+  readonly hosted: HostedClient;
+  /** The client id of a hosted client that makes a token request. */
+  readonly publicClient: string;
+  /** What the signed-in person can grant to a hosted client. */
+  readonly offer: Offer;
+  readonly hostedChoice: HostedChoice;
 }
 
 export class OAuthContext {
@@ -94,6 +114,16 @@ export class OAuthContext {
     readonly request: OAuthRequest,
     readonly services: Services,
   ) {}
+
+  /**
+   * `hosted` if the client id is a URL and the request has no header Authorization. Such a client has no secret. Each
+   * kind of client has its own matrix in order.ts.
+   */
+  get kind(): 'issued' | 'hosted' {
+    const { parameters, authorization } = this.request;
+    const id = parameters && single(parameters, 'client_id');
+    return id !== undefined && authorization === undefined && isClientUrl(id) ? 'hosted' : 'issued';
+  }
 
   learn<K extends keyof Facts>(name: K, value: Facts[K]): void {
     this.#facts[name] = value;

@@ -26,6 +26,10 @@ const TABLE = {
     400,
     'The resource is missing or wrong. Name the interface that the token is for. A refresh names the interface of its authorization again.',
   ],
+  unauthorized_client: [
+    400,
+    'A client without a secret cannot use this grant type. Use authorization_code or refresh_token.',
+  ],
   unsupported_grant_type: [
     400,
     'The grant type is not supported. Use client_credentials, authorization_code or refresh_token.',

@@ -45,7 +45,7 @@ export const GRANTS = {
       return issueAccess(context.services.db, context.the('proof'), { ...given, ...narrowed });
     });
     if ('wait' in issued) throw new OAuthError('too_many_tokens', { retryAfter: issued.wait });
-    return response(context, access, { scopes: context.the('scopes'), expires_in: issued.expires_in });
+    return tokenResponse(context, access, { scopes: context.the('scopes'), expires_in: issued.expires_in });
   },
 
   async authorization_code(context: OAuthContext): Promise<TokenResponse> {
@@ -61,7 +61,7 @@ export const GRANTS = {
     const exchanged = await whileProved(context, () =>
       redeemCode(context.services.db, context.the('proof'), given).then(unlessStale),
     );
-    return response(context, access, accepted(exchanged), refresh);
+    return tokenResponse(context, access, accepted(exchanged), refresh);
   },
 
   async refresh_token(context: OAuthContext): Promise<TokenResponse> {
@@ -76,7 +76,7 @@ export const GRANTS = {
     const exchanged = await whileProved(context, () =>
       rotateRefresh(context.services.db, context.the('proof'), given).then(unlessStale),
     );
-    return response(context, access, accepted(exchanged), refresh);
+    return tokenResponse(context, access, accepted(exchanged), refresh);
   },
 };
 
@@ -135,8 +135,8 @@ async function whileProved<T>(context: OAuthContext, run: () => Promise<T | unde
 const unlessStale = (exchanged: Exchanged): Exchanged | undefined =>
   'refused' in exchanged && exchanged.refused === 'stale' ? undefined : exchanged;
 
-function accepted(exchanged: Exchanged): Exclude<Exchanged, { refused: unknown }> {
-  if (!('refused' in exchanged)) return exchanged;
+export function accepted<E extends Exchanged>(exchanged: E): Exclude<E, { refused: unknown }> {
+  if (!('refused' in exchanged)) return exchanged as Exclude<E, { refused: unknown }>; // the cast is sound, because only a refusal has this member
   const { refused, ended, wait } = exchanged;
   throw new OAuthError(refused === 'stale' ? 'temporarily_unavailable' : refused, {
     ended,
@@ -148,7 +148,7 @@ function accepted(exchanged: Exchanged): Exclude<Exchanged, { refused: unknown }
  * Returns the digest of the authorization code or refresh token. Refuses a malformed value without a query, because the
  * gateway never issues such a value.
  */
-function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
+export function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
   const secret = context.request.parameters?.get(name)?.[0] ?? '';
   if (!wellFormed(secret)) throw new OAuthError('invalid_grant');
   return digestOf(secret);
@@ -162,7 +162,7 @@ function secretsFor(context: OAuthContext): { access: string; refresh: string } 
   };
 }
 
-function response(
+export function tokenResponse(
   context: OAuthContext,
   access: string,
   given: { scopes: readonly Scope[]; expires_in: number; refresh_expires_in?: number | null },

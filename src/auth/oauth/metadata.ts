@@ -21,9 +21,10 @@ export const metadataUri = (baseUrl: string, resource: Resource): string => base
 
 /**
  * The metadata of the authorization server (RFC 8414, section 2). The metadata names no registration endpoint, because
- * credentials are issued at the command line.
+ * credentials are issued at the command line. A hosted client needs no registration, because its client id is the URL of
+ * its description. `hosted` is false when the operator believes no host.
  */
-const authorizationServer = (baseUrl: string): object => ({
+const authorizationServer = (baseUrl: string, hosted: boolean): object => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/oauth/authorize`,
   token_endpoint: `${baseUrl}/oauth/token`,
@@ -32,12 +33,16 @@ const authorizationServer = (baseUrl: string): object => ({
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: ['authorization_code', 'client_credentials', 'refresh_token'],
-  token_endpoint_auth_methods_supported: ['client_secret_basic'],
-  revocation_endpoint_auth_methods_supported: ['client_secret_basic'],
+  token_endpoint_auth_methods_supported: methods(hosted),
+  revocation_endpoint_auth_methods_supported: methods(hosted),
+  ...(hosted && { client_id_metadata_document_supported: true }),
   code_challenge_methods_supported: ['S256'],
   authorization_response_iss_parameter_supported: true,
   service_documentation: `${baseUrl}/docs`,
 });
+
+/** A hosted client has no secret, so it authenticates by no method. */
+const methods = (hosted: boolean): string[] => ['client_secret_basic', ...(hosted ? ['none'] : [])];
 
 const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly Scope[]): object => ({
   resource: resourceUri(baseUrl, resource),
@@ -52,11 +57,18 @@ const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly
  * The four OAuth metadata documents, each with its path. The document of A2A lists only the scopes that the A2A skills
  * need.
  */
-export const metadataDocuments = (baseUrl: string, skillScopes: readonly Scope[]): ReadonlyMap<string, object> =>
+export const metadataDocuments = (
+  baseUrl: string,
+  { skillScopes, hosted }: { readonly skillScopes: readonly Scope[]; readonly hosted: boolean },
+): ReadonlyMap<string, object> =>
   new Map([
-    [AUTHORIZATION_SERVER, authorizationServer(baseUrl)],
+    [AUTHORIZATION_SERVER, authorizationServer(baseUrl, hosted)],
     ...RESOURCES.map((one) => {
-      const scopes = one === 'a2a' ? skillScopes : SCOPES;
+      const scopes = scopesOf(one, skillScopes);
       return [WELL_KNOWN + PATHS[one], protectedResource(baseUrl, one, scopes)] as const;
     }),
   ]);
+
+/** The scopes that the metadata of an interface names. */
+export const scopesOf = (resource: Resource, skillScopes: readonly Scope[]): readonly Scope[] =>
+  resource === 'a2a' ? skillScopes : SCOPES;

@@ -2,11 +2,22 @@ import { ENDPOINTS, type Endpoint, type OAuthContext, type Rule } from './contex
 import { clientAuthentication } from './rules/client-authentication.ts';
 import { codeChallenge } from './rules/code-challenge.ts';
 import { codeVerifier } from './rules/code-verifier.ts';
+import { confidentialOnly } from './rules/confidential-only.ts';
 import { csrf } from './rules/csrf.ts';
 import { grantType } from './rules/grant-type.ts';
+import { hostedClient } from './rules/hosted-client.ts';
+import { hostedForm } from './rules/hosted-form.ts';
+import { hostedParameters } from './rules/hosted-parameters.ts';
+import { hostedPerson } from './rules/hosted-person.ts';
+import { hostedRedirectUri } from './rules/hosted-redirect-uri.ts';
+import { hostedScope } from './rules/hosted-scope.ts';
+import { hostedSelection } from './rules/hosted-selection.ts';
+import { hostedState } from './rules/hosted-state.ts';
 import { knownClient } from './rules/known-client.ts';
+import { offeredMethod } from './rules/offered-method.ts';
 import { parameters } from './rules/parameters.ts';
 import { person } from './rules/person.ts';
+import { publicClient } from './rules/public-client.ts';
 import { redirectUri } from './rules/redirect-uri.ts';
 import { resource } from './rules/resource.ts';
 import { responseType } from './rules/response-type.ts';
@@ -21,7 +32,7 @@ const yes = true;
 const ____ = false;
 
 /**
- * The checks of each endpoint, which run from top to bottom. On the pages for people, a refusal by the rules up to
+ * The checks of each endpoint for issued credentials, which run from top to bottom. On the pages for people, a refusal by the rules up to
  * `redirectUri` shows an error page. A refusal by a later rule redirects the browser to the client.
  *
  * When all checks have passed, one statement performs the request. This statement verifies client, revision and person
@@ -36,6 +47,7 @@ const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
   [redirectUri,                 yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
   [state,                       yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
   [parameters,                  yes,     yes,      yes,      yes,     yes,  ____,         yes,            yes,      yes,    yes],
+  [offeredMethod,              ____,    ____,     ____,     ____,    ____,   yes,         yes,            yes,      yes,    yes],
   [clientAuthentication,       ____,    ____,     ____,     ____,    ____,   yes,         yes,            yes,      yes,    yes],
   [grantType,                  ____,    ____,     ____,     ____,    ____,   yes,        ____,           ____,     ____,   ____],
   [responseType,                yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
@@ -53,11 +65,42 @@ const ORDER: readonly (readonly [rule: Rule, ...cells: boolean[]])[] = [
   [emptyForm,                  ____,    ____,      yes,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
 ];
 
-export const rulesOf = (endpoint: Endpoint): Rule[] => {
+/**
+ * The checks for a hosted client, whose client id is the URL of its metadata document. The client has no secret, so no
+ * rule of a token request proves who the client is. PKCE and the redirect URI bind the code to the client that asked.
+ */
+// biome-ignore format: a matrix is read in columns
+const HOSTED_ORDER: typeof ORDER = [
+  //                       authorize  sign_in  sign_out  identity  consent  token      client_  authorization_  refresh_  revoke
+  //                                                                               credentials            code     token
+  [sameOrigin,                 ____,     yes,      yes,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
+  [hostedClient,                yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [hostedRedirectUri,           yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [hostedState,                 yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [hostedParameters,            yes,     yes,      yes,      yes,     yes,  ____,         yes,            yes,      yes,    yes],
+  [offeredMethod,              ____,    ____,     ____,     ____,    ____,   yes,         yes,            yes,      yes,    yes],
+  [publicClient,               ____,    ____,     ____,     ____,    ____,   yes,         yes,            yes,      yes,    yes],
+  [grantType,                  ____,    ____,     ____,     ____,    ____,   yes,        ____,           ____,     ____,   ____],
+  [confidentialOnly,           ____,    ____,     ____,     ____,    ____,  ____,         yes,           ____,     ____,   ____],
+  [responseType,                yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [codeChallenge,               yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [codeVerifier,               ____,    ____,     ____,     ____,    ____,  ____,        ____,            yes,     ____,   ____],
+  [resource,                    yes,     yes,      yes,      yes,     yes,  ____,        ____,            yes,      yes,   ____],
+  [hostedScope,                 yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
+  [narrowerScope,              ____,    ____,     ____,     ____,    ____,  ____,        ____,           ____,      yes,   ____],
+  [hostedPerson,                yes,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
+  [csrf,                       ____,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
+  [hostedSelection,            ____,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
+  [hostedForm,                 ____,     yes,     ____,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
+  [emptyForm,                  ____,    ____,      yes,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
+];
+
+export const rulesOf = (endpoint: Endpoint, kind: OAuthContext['kind'] = 'issued'): Rule[] => {
   const column = ENDPOINTS.indexOf(endpoint);
-  return ORDER.filter(([, ...cells]) => cells[column] === true).map(([rule]) => rule);
+  const order = kind === 'hosted' ? HOSTED_ORDER : ORDER;
+  return order.filter(([, ...cells]) => cells[column] === true).map(([rule]) => rule);
 };
 
 export async function check(context: OAuthContext): Promise<void> {
-  for (const rule of rulesOf(context.endpoint)) await rule(context);
+  for (const rule of rulesOf(context.endpoint, context.kind)) await rule(context);
 }

@@ -3,6 +3,7 @@ import type { Database } from '../../store/driver/postgres.ts';
 import { Bucket, Throttle } from '../throttle.ts';
 import { openClients } from './clients.ts';
 import type { Services } from './context.ts';
+import { type HostedOptions, openHosted } from './hosted/clients.ts';
 
 const FAILURES = { perMinute: 60, burst: 60 };
 const LOOKUPS = { perMinute: 6, burst: 6 };
@@ -16,11 +17,16 @@ export interface OAuthOptions {
   readonly baseUrl: string;
   readonly db: Database;
   readonly skillScopes: readonly Scope[];
+  /** Which hosted clients are believed. Without this option, there are none. */
+  readonly hosted?: HostedOptions;
 }
+
+const NONE: HostedOptions = { hosts: [], longest: 0, fetch: async () => undefined };
 
 export const openOAuth = (options: OAuthOptions): Services => ({
   ...options,
   clients: openClients(options.db),
+  hosted: openHosted(options.hosted ?? NONE),
   failures: new Throttle(FAILURES),
   lookups: new Throttle(LOOKUPS),
   strangers: new Bucket(STRANGERS),

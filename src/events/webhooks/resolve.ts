@@ -1,5 +1,5 @@
 import { lookup, Resolver } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { isIP, isIPv6, type LookupFunction } from 'node:net';
 import { isPublic } from './addresses.ts';
 import { hostOf } from './receivers.ts';
 
@@ -38,4 +38,24 @@ export async function checkedAddresses(url: URL, exempt: boolean, resolve: Resol
   const addresses = isIP(host) === 0 ? await resolve(host, exempt) : [host];
   if (!exempt && !addresses.every(isPublic)) throw new AddressRefused('an address of the receiver is not public');
   return addresses;
+}
+
+/** Returns a DNS look-up function that gives only the checked addresses. So the connection goes to one of them. */
+export const pinned = (addresses: readonly string[]): LookupFunction => {
+  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
+  return (_host, options, done) => {
+    const [first] = all;
+    if (options.all === true) done(null, all);
+    else done(null, first?.address ?? '', first?.family ?? 0);
+  };
+};
+
+/** Settles like `promise`, but rejects at once when the signal aborts. */
+export function before<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const cut = (): void => reject(signal.reason);
+    if (signal.aborted) cut();
+    signal.addEventListener('abort', cut, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', cut));
+  });
 }

@@ -1,9 +1,8 @@
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
-import { isIPv6, type LookupFunction } from 'node:net';
 import type { EventReceipt } from '../../core/events.ts';
 import { type Receiver, receiverOf } from './receivers.ts';
-import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
+import { AddressRefused, before, checkedAddresses, pinned, type Resolve, resolveName } from './resolve.ts';
 import { retryAfterOf } from './schedule.ts';
 import { signatures } from './signature.ts';
 
@@ -46,9 +45,11 @@ export interface SenderOptions {
   readonly deadline?: number;
 }
 
+export const userAgent = (baseUrl: string): string => `installation-gateway/1 (+${baseUrl}/docs)`;
+
 export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): SenderOptions => ({
   allowed,
-  userAgent: `installation-gateway/1 (+${baseUrl}/docs)`,
+  userAgent: userAgent(baseUrl),
   resolve: resolveName,
 });
 
@@ -125,16 +126,6 @@ async function post(
   return exchange(request, body, attempt.at, ended);
 }
 
-/** Returns a DNS look-up function that gives only the checked addresses. So the connection goes to one of them. */
-const pinned = (addresses: readonly string[]): LookupFunction => {
-  const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
-  return (_host, options, done) => {
-    const [first] = all;
-    if (options.all === true) done(null, all);
-    else done(null, first?.address ?? '', first?.family ?? 0);
-  };
-};
-
 const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_|ERR_OSSL|EPROTO)/;
 
 function exchange(
@@ -177,13 +168,3 @@ function exchange(
 }
 
 const statusOf = ({ statusCode = 0 }: IncomingMessage): number => statusCode;
-
-/** Settles like `promise`, but rejects at once when the signal aborts. */
-function before<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cut = (): void => reject(signal.reason);
-    if (signal.aborted) cut();
-    signal.addEventListener('abort', cut, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', cut));
-  });
-}

@@ -8,6 +8,8 @@ export interface AppRecord {
   readonly organization_id: string;
   readonly organization_external_id: string;
   readonly installation_ids: string[];
+  /** The host of a client that nobody registered. Null for an app from the command line. */
+  readonly client_host: string | null;
   readonly quota_per_minute: number;
   readonly burst: number;
   readonly created_at: Date;
@@ -41,6 +43,8 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
   return db.query<AppRecord>(sql`
     SELECT a.id, a.tenant, a.name, o.public_id AS organization_id, o.external_id AS organization_external_id,
            ARRAY(SELECT i.id FROM gateway.installation i WHERE i.app_id = a.id ORDER BY i.created_at, i.id) AS installation_ids,
+           (SELECT c.hosted_host FROM gateway.installation i JOIN gateway.credential c ON c.installation_id = i.id
+             WHERE i.app_id = a.id AND c.hosted_host IS NOT NULL LIMIT 1) AS client_host,
            a.quota_per_minute, a.burst, a.created_at
       FROM gateway.app a JOIN platform.organization o ON o.tenant = a.tenant
      WHERE (${id}::text IS NULL OR a.id = ${id}) AND (${tenant}::bigint IS NULL OR a.tenant = ${tenant})

@@ -12,6 +12,9 @@ export interface ConsentRecord {
   readonly credential_id: string;
   readonly app_id: string;
   readonly app_name: string;
+  /** The host and the URL of a client that nobody registered. Null for the app of an issued credential. */
+  readonly client_host: string | null;
+  readonly client_id: string | null;
   readonly organization_id: string;
   readonly person_id: string;
   readonly email: string;
@@ -37,9 +40,10 @@ export interface ConsentRecord {
 
 /**
  * Why a consent was revoked. `revoked`: by an administrator. `client`: by the app. `person`: the person was disabled,
- * or is no longer owner or admin.
+ * or is no longer owner or admin. `replaced`: the person approved the same client again. `host`: the operator removed
+ * the client's host from GATEWAY_CLIENT_HOSTS.
  */
-type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'person' | 'credential';
+type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'person' | 'credential' | 'replaced' | 'host';
 /**
  * Why a consent has expired. `unused`: the app did not exchange the authorization code in time, or the app can no
  * longer use or renew any token of the consent.
@@ -50,7 +54,8 @@ const view = (where: Fragment = empty): Fragment => sql`
   SELECT v.*, CASE WHEN v.revoked_at IS NOT NULL THEN 'revoked' WHEN v.lapsed IS NOT NULL THEN 'expired' ELSE 'active' END AS state,
          coalesce(v.revoked_because, v.lapsed) AS because
     FROM (
-      SELECT c.id, c.credential_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, c.person_id, p.email,
+      SELECT c.id, c.credential_id, a.id AS app_id, a.name AS app_name,
+             k.hosted_host AS client_host, k.hosted_client AS client_id, o.public_id AS organization_id, c.person_id, p.email,
              c.audience AS resource, c.scopes, ARRAY(SELECT 'web_' || a.tenant || '_' || s FROM unnest(c.sites) AS s) AS website_ids,
              c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, c.renewable, c.created_at, c.expires_at, c.revoked_at, c.revoked_because,
              CASE WHEN c.expires_at <= now() THEN 'time' WHEN k.expires_at <= now() THEN 'credential_expired'

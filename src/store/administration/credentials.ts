@@ -28,6 +28,8 @@ export interface CredentialRecord {
   /** After a rotation, the old secret is also accepted until this time. Null: only the new secret is accepted. */
   readonly old_secret_until: Date | null;
   readonly usable_tokens: number;
+  /** The host of a client that nobody registered. Null for an issued credential. */
+  readonly client_host: string | null;
 }
 
 export type Environment = 'live' | 'test';
@@ -60,6 +62,7 @@ const view = (where: Fragment = empty): Fragment => sql`
   SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
          c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,
          c.callbacks, c.origins, c.revision, c.expires_at, c.revoked_at, c.created_at, c.updated_at,
+         c.hosted_host AS client_host,
          CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked' WHEN c.expires_at <= now() THEN 'expired' ELSE 'active' END AS state,
          CASE WHEN c.old_secret_until > now() THEN c.old_secret_until END AS old_secret_until,
          (SELECT count(*)::integer FROM gateway.token t
@@ -147,8 +150,8 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
  * Replaces the secret and the token of a credential. The old secret and token work for `overlap` more seconds. With 0
  * they end at once. Secrets and tokens of earlier rotations do not get more time.
  *
- * Returns undefined and changes nothing when the credential is revoked or expired. The same happens when the credential
- * no longer has the revision that the caller has read. Without this check, two rotations at the same time could leave
+ * Returns undefined and changes nothing when the credential is revoked or expired, or belongs to a client without a
+ * secret. The same happens when the credential no longer has the revision that the caller has read. Without this check, two rotations at the same time could leave
  * the token of the first rotation active.
  */
 export async function rotateSecrets(
@@ -165,6 +168,7 @@ export async function rotateSecrets(
              old_secret_digest = CASE WHEN ${overlap}::integer > 0 THEN secret_digest END,
              old_secret_until = CASE WHEN ${overlap}::integer > 0 THEN ${end} END
        WHERE id = ${which.id} AND revision = ${which.revision} AND revoked_at IS NULL AND expires_at > now()
+         AND hosted_client IS NULL
       RETURNING *
     ), old AS (
       UPDATE gateway.token t

@@ -113,16 +113,37 @@ export async function findForSignIn(
   return row;
 }
 
+/** The most organizations that one sign-in tries. */
+const TENANTS_MAX = 5;
+
+/**
+ * Finds the organizations in which a person with this e-mail address may consent, oldest person first. `organization`
+ * limits the search to one organization, by id or external_id.
+ */
+export async function findTenants(
+  db: Database,
+  { email, organization = null }: { email: string; organization: string | null | undefined },
+): Promise<string[]> {
+  const rows = await db.read<{ tenant: string }>(sql`
+    SELECT p.tenant FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
+     WHERE p.email = ${email} AND ${mayConsent}
+       AND (${organization}::text IS NULL OR o.public_id = ${organization} OR o.external_id = ${organization})
+     ORDER BY p.created_at, p.id LIMIT ${TENANTS_MAX}`);
+  return rows.map(({ tenant }) => tenant);
+}
+
 /**
  * Finds a person by the subject (user id) at the identity provider. Returns undefined when there is no such person or
- * the person may not consent.
+ * the person may not consent. A null tenant searches all organizations.
  */
 export async function findBySubject(
   db: Database,
-  { tenant, subject }: { tenant: string; subject: string },
+  { tenant, subject }: { tenant: string | null; subject: string },
 ): Promise<string | undefined> {
   const [row] = await db.read<{ id: string }>(sql`
-    SELECT p.id FROM gateway.person p WHERE p.tenant = ${tenant} AND p.subject = ${subject} AND ${mayConsent}`);
+    SELECT p.id FROM gateway.person p
+     WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.subject = ${subject} AND ${mayConsent}
+     ORDER BY p.created_at, p.id LIMIT 1`);
   return row?.id;
 }
 
@@ -132,12 +153,16 @@ export async function findBySubject(
  */
 export async function bindSubject(
   db: Database,
-  { tenant, subject, email }: { tenant: string; subject: string; email: string },
+  { tenant, subject, email }: { tenant: string | null; subject: string; email: string },
 ): Promise<string | undefined> {
   const [row] = await db.query<{ id: string }>(sql`
     UPDATE gateway.person p SET subject = ${subject}
-     WHERE p.tenant = ${tenant} AND p.email = ${email} AND p.subject IS NULL AND ${mayConsent}
-       AND NOT EXISTS (SELECT FROM gateway.person o WHERE o.tenant = ${tenant} AND o.subject = ${subject})
+     WHERE p.id = (SELECT m.id FROM gateway.person m
+                    WHERE (${tenant}::bigint IS NULL OR m.tenant = ${tenant}::bigint) AND m.email = ${email} AND m.subject IS NULL
+                      AND m.disabled_at IS NULL AND m.role IN ('owner', 'admin')
+                      AND NOT EXISTS (SELECT FROM gateway.person o WHERE o.tenant = m.tenant AND o.subject = ${subject})
+                    ORDER BY m.created_at, m.id LIMIT 1)
+       AND p.subject IS NULL AND ${mayConsent}
     RETURNING p.id`);
   return row?.id;
 }

@@ -27,6 +27,7 @@ interface AuthorityRow extends Found {
   expires_at: Date;
   audience: Resource | null;
   consent_id: string | null;
+  hosted: boolean;
 }
 
 /** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
@@ -46,6 +47,7 @@ export async function loadAuthority(
   const columns = sql`
            c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
+           c.hosted_client IS NOT NULL AS hosted,
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,
@@ -90,6 +92,7 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     revision: row.revision,
     audience: row.audience,
     consentId: row.consent_id,
+    hosted: row.hosted,
     environment: row.environment,
     organizationId: row.organization_id,
     appId: row.app_id,

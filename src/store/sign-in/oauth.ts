@@ -25,7 +25,7 @@ export interface Client {
 }
 
 /**
- * Loads the OAuth client of an active credential. `network` is the caller's network. When connections are busy, the
+ * Loads the OAuth client of an active credential. A credential of a hosted client is no OAuth client (hosted.ts). `network` is the caller's network. When connections are busy, the
  * networks take turns.
  */
 export async function loadClient(db: Database, id: string, network: string): Promise<Client | undefined> {
@@ -44,7 +44,7 @@ export async function loadClient(db: Database, id: string, network: string): Pro
       JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
-     WHERE c.id = ${id} AND c.revoked_at IS NULL AND c.expires_at > now()`,
+     WHERE c.id = ${id} AND c.hosted_client IS NULL AND c.revoked_at IS NULL AND c.expires_at > now()`,
     ),
   );
   return row;
@@ -244,7 +244,7 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
  * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end. During this hour, the
  * gateway can tell an ended token from an unknown token. Refresh tokens are deleted an hour after the end of their
  * consent. Consents and known sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are
- * also deleted.
+ * also deleted. The salt of a replaced refresh token is deleted when the refresh can no longer be repeated.
  *
  * Deletes at most `n` rows of each kind. Returns the number of deleted rows of the most frequent kind.
  */
@@ -274,8 +274,12 @@ export async function purgeOAuth(db: Database, n: number): Promise<number> {
       DELETE FROM gateway.sign_in_place WHERE place IN (
         SELECT place FROM gateway.sign_in_place WHERE seen_at < now() - interval '30 days'
          ORDER BY seen_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), x AS (
+      UPDATE gateway.refresh_token SET salt = NULL WHERE digest IN (
+        SELECT digest FROM gateway.refresh_token WHERE salt IS NOT NULL AND used_at < now() - interval '10 seconds'
+         ORDER BY used_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
     )
-    SELECT greatest((SELECT count(*) FROM t), (SELECT count(*) FROM r), (SELECT count(*) FROM c),
+    SELECT greatest((SELECT count(*) FROM x), (SELECT count(*) FROM t), (SELECT count(*) FROM r), (SELECT count(*) FROM c),
                     (SELECT count(*) FROM s), (SELECT count(*) FROM f), (SELECT count(*) FROM p))::integer AS purged`);
   return row?.purged ?? 0;
 }

@@ -91,7 +91,7 @@ export function sendProblem(
   request: IncomingMessage,
   response: ServerResponse,
   failure: Failure,
-  context: ProblemContext & { resource: string; tokenSent: boolean },
+  context: ProblemContext & Challenge,
   headers: OutgoingHttpHeaders = {},
 ): void {
   const { allow, retryAfter, size } = failure.details;
@@ -105,10 +105,19 @@ export function sendProblem(
   });
 }
 
+interface Challenge {
+  /** The URL of the interface's metadata. */
+  readonly resource: string;
+  readonly tokenSent: boolean;
+  /** The scopes for which a client can ask. Some clients read the scopes only here (RFC 6750, section 3). */
+  readonly scope?: string;
+}
+
 /**
  * The value of the header WWW-Authenticate. The value has no `error` if the request had no token (RFC 6750, section 3;
  * RFC 9728, section 5.1).
  */
-function challenge({ resource, tokenSent }: { resource: string; tokenSent: boolean }): string {
-  return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"`;
+function challenge({ resource, tokenSent, scope }: Challenge): string {
+  const asked = scope === undefined ? '' : `, scope="${scope}"`;
+  return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"${asked}`;
 }

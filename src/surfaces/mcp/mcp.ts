@@ -3,6 +3,7 @@ import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import { Failure } from '../../core/failures.ts';
+import { SCOPES } from '../../core/scopes.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
@@ -14,6 +15,7 @@ import { METHOD_NOT_FOUND, PARSE_ERROR, type RequestId, RpcError, readMessage } 
 import { eraOf, isModern } from './era.ts';
 import { McpRequest } from './request.ts';
 import { openRpc, type RpcOptions } from './rpc.ts';
+import { stepUp } from './step-up.ts';
 import { ASSUMED, MODERN } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
@@ -46,11 +48,14 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
     const refuse = (failure: Failure): void => {
       noteRefusal(record, failure);
       const tokenSent = request.headers.authorization !== undefined;
-      const context = { baseUrl: options.baseUrl, requestId, resource, tokenSent };
+      const context = { baseUrl: options.baseUrl, requestId, resource, tokenSent, scope: SCOPES.join(' ') };
       sendProblem(request, response, failure, context, headers());
     };
-    const reply = (status: number, message: object): void =>
-      send(request, response, status, JSON_TYPE, JSON.stringify(message), headers());
+    const answerWith = (status: number, text: string): void => {
+      const challenge = mcpRequest && stepUp(mcpRequest, resource);
+      send(request, response, challenge ? 403 : status, JSON_TYPE, text, { ...headers(), ...challenge });
+    };
+    const reply = (status: number, message: object): void => answerWith(status, JSON.stringify(message));
     // If the gateway cannot read the id, the older versions send null, as JSON-RPC says. MCP 2026-07-28 leaves it out.
     const replyError = (status: number, error: RpcError, id?: RequestId): void => {
       record.code = String(error.code);
@@ -102,7 +107,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
         const text = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...outcome });
         source?.hold(Buffer.byteLength(text));
         await current.pay();
-        send(request, response, 200, JSON_TYPE, text, headers());
+        answerWith(200, text);
         if ('error' in outcome) record.code = String(outcome.error.code);
       } catch (error) {
         if (!(error instanceof RpcError)) throw error;

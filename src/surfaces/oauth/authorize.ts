@@ -1,68 +1,18 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { OAuthContext, type OAuthRequest, type Services } from '../../auth/oauth/context.ts';
+import { OAuthContext, type OAuthRequest } from '../../auth/oauth/context.ts';
 import type { OAuthError } from '../../auth/oauth/errors.ts';
-import { ACCESS_MINUTES, approve, CONSENT_HOURS } from '../../auth/oauth/grants.ts';
+import { approve } from '../../auth/oauth/grants.ts';
+import { DURATIONS } from '../../auth/oauth/hosted/durations.ts';
+import { approveHosted } from '../../auth/oauth/hosted/grants.ts';
 import { check } from '../../auth/oauth/order.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
-import { csrfToken } from '../../auth/oauth/rules/csrf.ts';
 import { SignInNeeded } from '../../auth/oauth/rules/person.ts';
 import { PageOutdated } from '../../auth/oauth/rules/selection.ts';
-import { SESSION_SECONDS, signIn, signOut } from '../../auth/sign-in.ts';
-import type { RequestRecord } from '../http/records.ts';
-import { send } from '../http/reply.ts';
-import { queryOf } from '../http/request.ts';
+import { SESSION_SECONDS, signIn, signInAnywhere, signOut } from '../../auth/sign-in.ts';
 import { clearedSession, sessionCookie } from './cookies.ts';
-import { consentPage, errorPage, signInPage } from './pages/views.ts';
-import { asOAuthError, readForm } from './token.ts';
-
-export interface PageServices extends Services {
-  /** Display name of the organization's identity provider. `undefined` when no provider is configured. */
-  readonly identity: string | undefined;
-}
-
-export class Visit {
-  constructor(
-    readonly request: IncomingMessage,
-    readonly response: ServerResponse,
-    readonly wire: Omit<OAuthRequest, 'parameters'>,
-    readonly services: PageServices,
-    readonly requestId: string,
-    readonly record: RequestRecord,
-  ) {}
-
-  /** The query of the authorization request. The URL of every page contains it. */
-  get query(): string {
-    return queryOf(this.request);
-  }
-
-  page(status: number, html: string, callback?: string, headers: OutgoingHttpHeaders = {}): void {
-    send(this.request, this.response, status, 'text/html; charset=utf-8', html, {
-      ...headers,
-      ...pageHeaders(callback),
-    });
-  }
-
-  /** Redirects with 303, so that the browser does not send the form data again (RFC 9700, section 4.12). */
-  redirect(location: string, headers: OutgoingHttpHeaders = {}): void {
-    send(this.request, this.response, 303, 'text/plain; charset=utf-8', '', { ...headers, Location: location });
-  }
-
-  async form(): Promise<ReturnType<typeof readParameters>> {
-    return readParameters(await readForm(this.request, this.response));
-  }
-}
-
-/**
- * The policy must allow the origin of the callback, because Chromium applies `form-action` even to the redirect that
- * follows a form.
- */
-const pageHeaders = (callback: string | undefined): OutgoingHttpHeaders => ({
-  'Content-Security-Policy': `default-src 'none'; style-src 'self'; form-action 'self'${
-    callback === undefined ? '' : ` ${new URL(callback).origin}`
-  }; frame-ancestors 'none'; base-uri 'none'`,
-  'X-Frame-Options': 'DENY',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-});
+import { errorPage } from './pages/views.ts';
+import { showConsent, showSignIn } from './show.ts';
+import { asOAuthError } from './token.ts';
+import type { Visit } from './visit.ts';
 
 export async function showAuthorize(visit: Visit): Promise<void> {
   const context = contextOf(visit, 'authorize');
@@ -81,8 +31,11 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
     const [email = ''] = form?.get('email') ?? [];
     const [password = ''] = form?.get('password') ?? [];
     const { services, wire } = visit;
-    const { tenant } = context.the('client');
-    const done = await signIn(services.db, { tenant, email, password, source: wire.source });
+    const attempt = { email, password, source: wire.source };
+    const done =
+      context.kind === 'hosted'
+        ? await signInAnywhere(services.db, { ...attempt, organization: form?.get('organization')?.[0] || undefined })
+        : await signIn(services.db, { ...attempt, tenant: context.the('client').tenant });
     if ('session' in done) {
       visit.record.audit = { person: done.person };
       visit.redirect(`/oauth/authorize?${visit.query}`, {
@@ -98,7 +51,9 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
       showSignIn(visit, context, 429, { email, problem, locked: true }, { 'Retry-After': String(done.retryAfter) });
     } else {
       const problem =
-        'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
+        context.kind === 'hosted'
+          ? 'No owner or admin has this e-mail and password. Check the e-mail and the password, then try again.'
+          : 'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
       showSignIn(visit, context, 403, { email, problem });
     }
   });
@@ -110,20 +65,29 @@ export async function receiveConsent(visit: Visit): Promise<void> {
   const context = contextOf(visit, 'consent', form);
   await guarded(visit, context, async () => {
     await check(context);
-    const choice = context.the('choice');
-    if (context.the('pressed') === 'tick') {
+    const missing = context.the('pressed') === 'tick' ? undefined : missingIn(context);
+    if (context.the('pressed') === 'tick' || missing !== undefined) {
       visit.record.does = undefined;
-      showConsent(visit, context);
+      showConsent(visit, context, missing);
       return;
     }
-    const nothing = choice.scopes.length === 0 ? 'scope' : choice.sites.length === 0 ? 'website' : undefined;
-    if (nothing !== undefined) {
-      visit.record.does = undefined;
-      showConsent(visit, context, `Tick at least one ${nothing === 'scope' ? 'permission' : 'website'}, or deny.`);
-      return;
-    }
-    visit.redirect(callback(context, { code: await approve(context, choice) }));
+    visit.redirect(callback(context, { code: await approved(context) }));
   });
+}
+
+/** What the person still has to choose, as a sentence. `undefined` if nothing is missing. */
+function missingIn(context: OAuthContext): string | undefined {
+  const { scopes, sites } = context.known('hostedChoice') ?? context.the('choice');
+  if (scopes.length === 0) return 'Tick at least one permission, or deny.';
+  if (sites.length === 0) return 'Tick at least one website, or deny.';
+  const timeless = context.kind === 'hosted' && context.the('hostedChoice').duration === undefined;
+  return timeless ? 'Choose for how long, or deny.' : undefined;
+}
+
+function approved(context: OAuthContext): Promise<string> {
+  const chosen = context.known('hostedChoice');
+  const duration = DURATIONS.find(({ name }) => name === chosen?.duration);
+  return chosen && duration ? approveHosted(context, chosen, duration) : approve(context, context.the('choice'));
 }
 
 export async function leaveForIdentity(visit: Visit, begin: () => Promise<void>): Promise<void> {
@@ -153,16 +117,18 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
 }
 
 /**
- * Adds the person and the consent to the audit entry. If the request was refused, also adds the caller's address. The
+ * Adds the person, the consent and the host of a hosted client to the audit entry. If the request was refused, also adds the caller's address. The
  * audit entry never contains a value that the caller sent.
  */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
   const client = context.known('client');
+  const hosted = context.known('hosted');
   const person = context.known('person');
   const consent = context.known('consent');
   if (client) record.credential = client.id;
   record.audit = {
     ...record.audit,
+    ...(hosted && { client_host: hosted.host }),
     ...(person && { person: person.id }),
     ...(consent !== undefined && { consent }),
     ...(record.code !== undefined && { source: wire.source }),
@@ -231,57 +197,4 @@ function callback(context: OAuthContext, told: Readonly<Record<string, string>>)
   const added = new URLSearchParams({ ...told, ...(state !== undefined && { state }), iss: baseUrl });
   // Keep the redirect URI exactly as it was registered, because a URL parser could change its text.
   return `${uri}${uri.includes('?') ? '&' : '?'}${added}`;
-}
-
-const host = (context: OAuthContext): string => new URL(context.the('redirectUri')).host;
-
-function showSignIn(
-  visit: Visit,
-  context: OAuthContext,
-  status: number,
-  given: { email: string; problem?: string; locked?: boolean },
-  headers: OutgoingHttpHeaders = {},
-): void {
-  const { organization, app } = context.the('client');
-  const { identity } = visit.services;
-  const html = signInPage({
-    action: `/oauth/sign-in?${visit.query}`,
-    organization,
-    app,
-    redirectHost: host(context),
-    ...given,
-    ...(identity !== undefined && { identity: { action: `/oauth/identity?${visit.query}`, name: identity } }),
-  });
-  visit.page(status, html, context.the('redirectUri'), headers);
-}
-
-function showConsent(visit: Visit, context: OAuthContext, problem?: string): void {
-  const client = context.the('client');
-  const choice = context.known('choice');
-  const html = consentPage({
-    action: `/oauth/consent?${visit.query}`,
-    signOut: `/oauth/sign-out?${visit.query}`,
-    csrf: csrfToken(context, client.revision),
-    organization: client.organization,
-    app: client.app,
-    environment: client.environment,
-    redirectHost: host(context),
-    person: context.the('person').email,
-    resource: context.the('resource'),
-    hours: CONSENT_HOURS,
-    minutes: ACCESS_MINUTES,
-    scopes: context.the('scopes'),
-    dataAccess: client.dataAccess,
-    restricted: client.restricted,
-    websites: client.websites,
-    ...(choice && {
-      chosen: {
-        scopes: choice.scopes,
-        websites: client.websites.filter(({ site }) => choice.sites.includes(site)).map(({ id }) => id),
-        renewal: choice.renewable,
-      },
-    }),
-    ...(problem !== undefined && { problem }),
-  });
-  visit.page(problem === undefined ? 200 : 400, html, context.the('redirectUri'));
 }

@@ -11,9 +11,9 @@ import { identityCookie, identityName, readCookie, sessionCookie } from './cooki
 export interface IdentityOptions {
   readonly baseUrl: string;
   readonly provider: IdentityProvider;
-  /** The tenant of a client. `undefined` means that the client is unknown. */
-  tenantOf(clientId: string): Promise<string | undefined>;
-  signInWith(identity: Identity & { tenant: string }): Promise<{ session: string } | { refused: 'credentials' }>;
+  /** The tenant of a client. `null` is for a hosted client, which belongs to none. `undefined` is for an unknown client. */
+  tenantOf(clientId: string): Promise<string | null | undefined>;
+  signInWith(identity: Identity & { tenant: string | null }): Promise<{ session: string } | { refused: 'credentials' }>;
   /** Answers with an error page. The cause of the refusal goes only to the log. */
   refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void;
 }

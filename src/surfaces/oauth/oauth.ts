@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { IdentityProvider } from '../../auth/identity-provider.ts';
 import type { Services } from '../../auth/oauth/context.ts';
 import { OAuthError } from '../../auth/oauth/errors.ts';
+import { isClientUrl } from '../../auth/oauth/hosted/clients.ts';
 import { metadataDocuments } from '../../auth/oauth/metadata.ts';
 import { signInWith } from '../../auth/sign-in.ts';
 import { packageRoot } from '../../config/package.ts';
@@ -13,18 +14,17 @@ import { refuseAmbiguous, refuseBody } from '../http/request.ts';
 import type { Source } from '../http/source.ts';
 import {
   leaveForIdentity,
-  type PageServices,
   receiveConsent,
   receiveSignIn,
   receiveSignOut,
   showAuthorize,
   showError,
-  Visit,
 } from './authorize.ts';
 import { sessionOf } from './cookies.ts';
 import { type IdentityHandlers, identityHandlers } from './identity.ts';
 import { errorPage } from './pages/views.ts';
 import { answerToken, asOAuthError, refuse } from './token.ts';
+import { type PageServices, Visit } from './visit.ts';
 
 type Wire = ConstructorParameters<typeof Visit>[2];
 type Answer = (
@@ -73,7 +73,12 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
       const handlers = identityHandlers({
         baseUrl,
         provider: known,
-        tenantOf: async (client) => (await services.clients.fresh(client, visit.wire.source))?.tenant,
+        tenantOf: async (client) =>
+          isClientUrl(client)
+            ? services.hosted.believed(client)
+              ? null
+              : undefined
+            : (await services.clients.fresh(client, visit.wire.source))?.tenant,
         signInWith: async (vouched) => {
           const done = await signInWith(services.db, vouched);
           if ('session' in done) visit.record.audit = { person: done.person };
@@ -105,15 +110,17 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     ['/oauth/consent', { method: 'POST', operation: 'oauth_consent', kind: 'page', answer: page(receiveConsent) }],
     ['/oauth/sign-out', { method: 'POST', operation: 'oauth_sign_out', kind: 'page', answer: page(receiveSignOut) }],
     ['/oauth/oauth.css', { method: 'GET', operation: 'oauth_style', kind: 'page', answer: text('text/css', css) }],
-    ...[...metadataDocuments(baseUrl, services.skillScopes)].map(([path, document]): [string, Route] => [
-      path,
-      {
-        method: 'GET',
-        operation: 'oauth_metadata',
-        kind: 'json',
-        answer: text('application/json', JSON.stringify(document)),
-      },
-    ]),
+    ...[...metadataDocuments(baseUrl, { skillScopes: services.skillScopes, hosted: services.hosted.offered })].map(
+      ([path, document]): [string, Route] => [
+        path,
+        {
+          method: 'GET',
+          operation: 'oauth_metadata',
+          kind: 'json',
+          answer: text('application/json', JSON.stringify(document)),
+        },
+      ],
+    ),
   ]);
 
   return (request, response, context) => {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ENDPOINTS, type Endpoint, OAuthContext, type OAuthRequest, type Services } from '../../auth/oauth/context.ts';
 import { OAuthError } from '../../auth/oauth/errors.ts';
 import { GRANTS, revoke } from '../../auth/oauth/grants.ts';
+import { HOSTED_GRANTS, revokeHosted } from '../../auth/oauth/hosted/grants.ts';
 import { check } from '../../auth/oauth/order.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
 import { proveAgain } from '../../auth/oauth/rules/client-authentication.ts';
@@ -46,12 +47,13 @@ export async function answerToken(
     });
     if (endpoint === 'revoke') {
       record.does = 'revocation';
-      const ended = await revoke(context);
+      const ended = await (context.kind === 'hosted' ? revokeHosted(context) : revoke(context));
       record.audit = { ended: ended?.what ?? 'nothing' };
       if (ended?.consent !== undefined) record.consent = ended.consent;
       send(request, response, 200, 'application/json', '');
     } else if (isGrant(endpoint)) {
-      send(request, response, 200, 'application/json', JSON.stringify(await GRANTS[endpoint](context)));
+      const grants = context.kind === 'hosted' ? { ...GRANTS, ...HOSTED_GRANTS } : GRANTS;
+      send(request, response, 200, 'application/json', JSON.stringify(await grants[endpoint](context)));
     }
   } catch (error) {
     const refusal = asOAuthError(error);

@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RESOURCES, type Resource } from '../../../src/core/authority.ts';
+import { SCOPES } from '../../../src/core/scopes.ts';
 import type { Answer } from '../../support/answer.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
@@ -61,7 +62,7 @@ const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = 
       ['prompts/list', undefined],
     ] as const)
       answers.push(await rpc(gateway.port, bearer, method, params));
-    return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource/mcp`);
+    return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource/mcp`, `, scope="${SCOPES.join(' ')}"`);
   },
   a2a: async (bearer) => {
     const answers: Answer[] = [];
@@ -71,13 +72,13 @@ const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = 
   },
 };
 
-function agreed(answers: readonly Answer[], metadata: string): boolean {
+function agreed(answers: readonly Answer[], metadata: string, scope = ''): boolean {
   const [first, ...others] = [...new Set(answers.map(({ status }) => status))];
   expect(others).toEqual([]);
   expect([200, 401]).toContain(first);
   if (first === 401)
     for (const { headers } of answers)
-      expect(headers['www-authenticate']).toBe(`Bearer error="invalid_token", resource_metadata="${metadata}"`);
+      expect(headers['www-authenticate']).toBe(`Bearer error="invalid_token", resource_metadata="${metadata}"${scope}`);
   return first === 200;
 }
 
@@ -216,7 +217,7 @@ describe('how a token is sent', () => {
     await gateway.database
       .sql`UPDATE gateway.token SET revoked_at = now() WHERE consent_id IS NULL AND kind = 'access'`;
     const rest = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource"`;
-    const mcp = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`;
+    const mcp = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp", scope="${SCOPES.join(' ')}"`;
     const none = await gateway.ask('/api/v1/websites');
     expect([none.status, none.headers['www-authenticate']]).toEqual([401, `Bearer ${rest}`]);
     const noneMcp = await rpc(gateway.port, undefined, 'tools/list');

@@ -861,7 +861,7 @@ describe('LG-02 who decided', () => {
     );
     await post(gateway, '/oauth/token', 'grant_type=client_credentials&x=y', { authorization: 'Basic x' });
     await vi.waitFor(() =>
-      expect(lineOf('oauth_token')).toMatchObject({ code: 'invalid_request', source: '127.0.0.1' }),
+      expect(lineOf('oauth_token')).toMatchObject({ code: 'invalid_client', source: '127.0.0.1' }),
     );
   });
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { auth, type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import type { OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
+import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
@@ -21,6 +21,7 @@ import { restSurface } from '../../../src/surfaces/rest/rest.ts';
 import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { KEYS } from '../../support/keys.ts';
+import { answerPage } from '../../support/oauth/hosted.ts';
 import {
   type Choice,
   type Door,
@@ -31,6 +32,7 @@ import {
   signedIn,
   type TestClient,
 } from '../../support/oauth/oauth.ts';
+import { fetchProfile } from '../../support/oauth/profiles.ts';
 
 let database: TestDatabase;
 let server: RunningServer;
@@ -70,7 +72,15 @@ beforeAll(async () => {
     },
     mcpSurface(corridor, { ...pages, baseUrl: origin }),
     restSurface(corridor, origin),
-    oauthSurface(openOAuth({ baseUrl: origin, db: database.db, skillScopes: [] }), openSource([])),
+    oauthSurface(
+      openOAuth({
+        baseUrl: origin,
+        db: database.db,
+        skillScopes: [],
+        hosted: { hosts: ['vscode.dev'], longest: 2_592_000, fetch: fetchProfile },
+      }),
+      openSource([]),
+    ),
   );
   door = doorFrom(server.port);
   owner = (await newPerson({ database })).email;
@@ -258,8 +268,9 @@ class App implements OAuthClientProvider {
   state(): string {
     return this.sentState;
   }
-  clientInformation(): { client_id: string; client_secret: string; issuer: string } {
-    return { client_id: this.registered.credential, client_secret: this.registered.secret, issuer: origin };
+  clientInformation(): OAuthClientInformationMixed | undefined {
+    const issued = { client_id: this.registered.credential, client_secret: this.registered.secret, issuer: origin };
+    return issued;
   }
   tokens(): OAuthTokens | undefined {
     return this.kept;
@@ -275,6 +286,22 @@ class App implements OAuthClientProvider {
   }
   codeVerifier(): string {
     return this.#verifier;
+  }
+}
+
+/** A client without a credential. The SDK takes the URL of the document as client id, because the gateway permits this. */
+class HostedApp extends App {
+  readonly clientMetadataUrl = 'https://vscode.dev/oauth/client-metadata.json';
+  #information: OAuthClientInformationMixed | undefined;
+
+  constructor() {
+    super({ credential: '', secret: '', token: '', callback: 'http://127.0.0.1:40123/' } as TestClient); // the cast is sound, because the class reads only the callback
+  }
+  override clientInformation(): OAuthClientInformationMixed | undefined {
+    return this.#information;
+  }
+  saveClientInformation(information: OAuthClientInformationMixed): void {
+    this.#information = information;
   }
 }
 
@@ -351,5 +378,35 @@ describe('the MCP SDK’s client', () => {
     await done;
     expect((await client.callTool({ name: 'websites_list', arguments: {} })).isError).toBe(false);
     await client.close();
+  });
+
+  it('without a credential: the client names itself by a URL, connects, refreshes, and gets more after a 403', async () => {
+    const app = new HostedApp();
+    const first = await connecting(app);
+    await expect(first.done).rejects.toThrow(UnauthorizedError);
+    expect(app.sentTo?.searchParams.get('client_id')).toBe(app.clientMetadataUrl);
+    const approve = async (scope: readonly string[]): Promise<string> => {
+      const query = app.sentTo?.search.slice(1) ?? '';
+      const answer = await answerPage(door, query, await signedIn(door, query, owner), { scope, duration: '30d' });
+      return new URL(answer.headers.location ?? '').searchParams.get('code') ?? '';
+    };
+    await first.transport.finishAuth(await approve(['website_read']));
+    const second = await connecting(app);
+    await second.done;
+    expect((await second.client.callTool({ name: 'websites_list', arguments: {} })).isError).toBe(false);
+    await database.sql`UPDATE gateway.token SET expires_at = now() WHERE kind = 'access'`;
+    const before = app.kept?.refresh_token;
+    expect((await second.client.callTool({ name: 'websites_list', arguments: {} })).isError).toBe(false);
+    expect(app.kept?.refresh_token).not.toBe(before);
+    app.sentTo = undefined;
+    const call = { name: 'conversations_list', arguments: { website_id: 'web_1_1' } };
+    // This SDK answers the 403 with a refresh, which brings no scope. The app must drop its tokens to ask the person.
+    await expect(second.client.callTool(call)).rejects.toThrow('upscoping');
+    app.kept = undefined;
+    await expect(second.client.callTool(call)).rejects.toThrow(UnauthorizedError);
+    expect(new URL(String(app.sentTo)).searchParams.get('scope')?.split(' ')).toContain('conversation_read');
+    await second.transport.finishAuth(await approve(['conversation_read']));
+    expect((await second.client.callTool(call)).isError).toBe(false);
+    await second.client.close();
   });
 });

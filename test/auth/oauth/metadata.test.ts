@@ -65,13 +65,13 @@ describe('OM-01 of the authorization server', () => {
     const query = formOf(request(client, pkce()));
     expect((await gateway.ask(`${path(body.authorization_endpoint)}?${query}`, { unchecked: true })).status).toBe(200);
     for (const endpoint of [body.token_endpoint, body.revocation_endpoint])
-      expect((await post(gateway, path(endpoint), 'grant_type=client_credentials&token=x')).status).toBe(400);
+      expect((await post(gateway, path(endpoint), 'grant_type=client_credentials&token=x')).status).toBe(401);
     expect((await gateway.ask(path(body.service_documentation), { unchecked: true })).status).toBe(200);
   });
 
   it('OM-01 behind https the issuer is the base address, and every address is of its origin', () => {
     for (const base of ['https://gw.example', 'https://gw.example:8443', BASE_URL]) {
-      const documents = metadataDocuments(base, []);
+      const documents = metadataDocuments(base, { skillScopes: [], hosted: true });
       expect([...documents.keys()].sort()).toEqual([SERVER, ...Object.values(PROTECTED)].sort());
       const server: object = documents.get(SERVER) ?? {};
       expect(server).toMatchObject({ issuer: base });

@@ -132,7 +132,6 @@ describe('OR-01 revocation', () => {
       'token',
       `${form}&${form}`,
       `${form}&client_secret=x`,
-      `${form}&x=y`,
       `${form}%00`,
       `${form}%ZZ`,
     ])
@@ -141,7 +140,10 @@ describe('OR-01 revocation', () => {
     const json = { unchecked: true, body: { token: mine }, headers: { authorization } };
     expectRefused(await gateway.ask('/oauth/revoke', json), 'invalid_request', 'JSON');
     expect(await usable(mine)).toBe(200);
-    expectDone(await post(gateway, '/oauth/revoke', form, { authorization }), 'the form');
+    expectDone(
+      await post(gateway, '/oauth/revoke', `${form}&x=y`, { authorization }),
+      'the form, with an unknown parameter',
+    );
     expect(await usable(mine)).toBe(401);
   });
 });

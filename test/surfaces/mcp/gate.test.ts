@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../../../src/auth/tokens.ts';
+import { SCOPES } from '../../../src/core/scopes.ts';
 import type { Answer } from '../../support/answer.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
@@ -48,7 +49,7 @@ const BODIES: readonly (readonly [what: string, body: string])[] = [
   ['bytes beyond the limit', PING.padEnd(65_537)],
 ];
 
-const METADATA = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`;
+const METADATA = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp", scope="${SCOPES.join(' ')}"`;
 
 function expectUnauthorized(answer: Answer, where: string, code: string, sent = true): void {
   expect(answer.status, where).toBe(401);

@@ -1,5 +1,6 @@
 import type { Endpoint, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
+import type { Parameters } from '../parameters.ts';
 
 interface Known {
   readonly required: readonly string[];
@@ -19,6 +20,8 @@ const AUTHORIZE: Known = {
     'code_challenge_method',
   ],
 };
+/** Only the endpoints for people refuse unknown parameters. */
+const STRICT: readonly Endpoint[] = ['authorize', 'sign_in', 'sign_out', 'identity', 'consent'];
 const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
   authorize: AUTHORIZE,
   sign_in: AUTHORIZE,
@@ -28,25 +31,41 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
   token: { required: ['grant_type'] },
   // Every token request requires `resource`, but this table lists `resource` as optional. Another rule reports a
   // missing `resource` as invalid_target (OT-11).
-  client_credentials: { required: ['grant_type'], optional: ['resource', 'scope'], repeatable: ['website_id'] },
-  authorization_code: { required: ['grant_type', 'code', 'redirect_uri', 'code_verifier'], optional: ['resource'] },
-  refresh_token: { required: ['grant_type', 'refresh_token'], optional: ['resource', 'scope'] },
-  revoke: { required: ['token'], optional: ['token_type_hint'] },
+  client_credentials: {
+    required: ['grant_type'],
+    optional: ['resource', 'scope', 'client_id'],
+    repeatable: ['website_id'],
+  },
+  authorization_code: {
+    required: ['grant_type', 'code', 'redirect_uri', 'code_verifier'],
+    optional: ['resource', 'client_id'],
+  },
+  refresh_token: { required: ['grant_type', 'refresh_token'], optional: ['resource', 'scope', 'client_id'] },
+  revoke: { required: ['token'], optional: ['token_type_hint', 'client_id'] },
 };
 
 /**
- * Refuses unknown parameters, repeated parameters, and required parameters without a value. RFC 6749 ignores unknown
- * parameters. The gateway refuses unknown parameters, because a client secret in the body must be refused too.
+ * Refuses repeated parameters, and required parameters without a value. The authorization endpoint also refuses unknown
+ * parameters. The token and the revocation endpoint ignore unknown parameters, because common libraries send some (RFC
+ * 6749, section 3.2).
  */
 export const parameters: Rule = ({ endpoint, request }) => {
   const { required, optional = [], repeatable = [] } = PARAMETERS[endpoint];
   if (!request.parameters) throw new OAuthError('invalid_request');
   for (const [name, values] of request.parameters) {
     if (repeatable.includes(name)) continue;
-    // The error does not name the unknown parameter, because the caller chose the name.
-    if (!required.includes(name) && !optional.includes(name)) throw new OAuthError('invalid_request');
+    if (!required.includes(name) && !optional.includes(name)) {
+      // The error does not name the unknown parameter, because the caller chose the name.
+      // A client that limits a refresh to websites must not get a token for all of them.
+      if (STRICT.includes(endpoint) || name === 'website_id') throw new OAuthError('invalid_request');
+      continue;
+    }
     if (values.length > 1) throw new OAuthError('invalid_request', { about: name });
   }
-  const missing = required.find((name) => !request.parameters?.get(name)?.[0]);
-  if (missing !== undefined) throw new OAuthError('invalid_request', { about: missing });
+  requirePresent(request.parameters, required);
 };
+
+export function requirePresent(given: Parameters, required: readonly string[]): void {
+  const missing = required.find((name) => !given.get(name)?.[0]);
+  if (missing !== undefined) throw new OAuthError('invalid_request', { about: missing });
+}

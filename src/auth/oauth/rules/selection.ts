@@ -1,4 +1,5 @@
 import { GROUPS } from '../../../core/scope-texts.ts';
+import type { Scope } from '../../../core/scopes.ts';
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
@@ -9,7 +10,7 @@ export class PageOutdated extends Error {
 }
 
 /** The buttons that tick or untick a whole group of scopes, or all websites. The page works without a script. */
-const TICK = /^(tick|untick)-(?:group-([0-9])|websites)$/;
+export const TICK = /^(tick|untick)-(?:group-([0-9])|websites)$/;
 
 /** The list with all items of `group`, or without these items. The order is the order of `all`. */
 const ticked = <T>(all: readonly T[], chosen: readonly T[], group: readonly T[], button: string): T[] =>
@@ -45,14 +46,33 @@ export const selection: Rule = (context) => {
   if (scopes.length !== asked.length || websites.length !== named.length) {
     throw new OAuthError('invalid_request', { about: 'form' });
   }
-  const group = number === undefined ? [] : (GROUPS[Number(number)]?.scopes ?? []);
-  const sites = number === undefined ? offered : [];
-  const scopesNow = tick === undefined ? scopes : ticked(context.the('scopes'), scopes, group, button);
-  const websitesNow = tick === undefined ? websites : ticked(offered, websites, sites, button);
+  const all = { scopes: context.the('scopes'), websites: offered };
+  const now = tickGroup(tick, button, number, all, { scopes, websites });
   context.learn('pressed', tick === undefined ? 'approve' : 'tick');
   context.learn('choice', {
-    scopes: scopesNow,
-    sites: websitesNow.map(({ site }) => site),
+    scopes: now.scopes,
+    sites: now.websites.map(({ site }) => site),
     renewable: renewal.length === 1,
   });
 };
+
+interface Ticks<W> {
+  readonly scopes: readonly Scope[];
+  readonly websites: readonly W[];
+}
+
+/** The ticks of the form after a button for a whole group. `tick` is `undefined` if the person pressed no such button. */
+export function tickGroup<W>(
+  tick: string | undefined,
+  button: string,
+  number: string | undefined,
+  all: Ticks<W>,
+  chosen: Ticks<W>,
+): Ticks<W> {
+  if (tick === undefined) return chosen;
+  const group = number === undefined ? [] : (GROUPS[Number(number)]?.scopes ?? []);
+  return {
+    scopes: ticked(all.scopes, chosen.scopes, group, button),
+    websites: ticked(all.websites, chosen.websites, number === undefined ? all.websites : [], button),
+  };
+}

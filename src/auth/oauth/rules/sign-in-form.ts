@@ -5,7 +5,7 @@ export const signInForm: Rule = ({ request }) => only(request, ['email', 'passwo
 
 export const emptyForm: Rule = ({ request }) => only(request, []);
 
-function only({ form }: OAuthRequest, names: readonly string[]): void {
+export function only({ form }: OAuthRequest, names: readonly string[]): void {
   const fields = [...(form ?? [])];
   const strange = fields.some(([name, values]) => !names.includes(name) || values.length > 1);
   if (!form || strange) throw new OAuthError('invalid_request', { about: 'form' });

@@ -1,6 +1,7 @@
 import { CLASSES, GROUPS, SCOPE_TEXTS, type ScopeGroup, type ScopeText } from '../../../core/scope-texts.ts';
 import type { DataAccess, Scope } from '../../../core/scopes.ts';
 import { type Html, html } from '../../http/html.ts';
+import { checked, client, dataAccess, durations, flagged, type HostedView, LOOPBACK, listed } from './hosted.ts';
 import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
 export interface ConsentView {
@@ -31,6 +32,8 @@ export interface ConsentView {
     readonly renewal: boolean;
   };
   readonly problem?: string;
+  /** Present for a hosted client, which nobody registered. `app` is then the name that the client gives to itself. */
+  readonly hosted?: HostedView;
 }
 
 const INTERFACES: Readonly<Record<ConsentView['resource'], string>> = {
@@ -46,8 +49,9 @@ export function consentPage(view: ConsentView): string {
     scopes: group.scopes.filter((one) => view.scopes.includes(one)),
   }));
   const body = html`
-<h1>Approve access for ${named(view.app)}?</h1>
+<h1>Approve access for ${view.hosted ? hostOf(view.hosted.host) : named(view.app)}?</h1>
 ${problem(view)}
+${view.hosted?.loopback ? LOOPBACK : undefined}
 ${facts(view)}
 ${jumps(view)}
 <form class="consent" id="consent" method="post" action="${view.action}" autocomplete="off">
@@ -59,8 +63,9 @@ ${jumps(view)}
     ${view.restricted ? RESTRICTED : undefined}
     ${groups.filter(({ scopes }) => scopes.length > 0).map((group) => groupSet(group, view))}
   </section>
+  ${view.hosted ? dataAccess(view.hosted) : undefined}
   ${websites(view)}
-  ${duration(view)}
+  ${view.hosted ? durations(view.hosted) : duration(view)}
   ${decision(view)}
 </form>
 ${BAR}`;
@@ -81,11 +86,12 @@ const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></butto
 const RESTRICTED = html`<p class="note">The app’s credential is limited to some channels, teams or subsites. Conversations
 outside these limits stay hidden. Operations that need a credential without limits are refused, even if you tick them.</p>`;
 
-function problem({ problem: sentence, chosen }: ConsentView): Html | undefined {
+function problem({ problem: sentence, chosen, hosted }: ConsentView): Html | undefined {
   if (sentence === undefined) return undefined;
   const links = [
     ...(chosen?.scopes.length === 0 ? [html`<li><a href="#permissions">Go to the permissions</a></li>`] : []),
     ...(chosen?.websites.length === 0 ? [html`<li><a href="#websites">Go to the websites</a></li>`] : []),
+    ...(hosted?.duration === undefined && hosted ? [html`<li><a href="#duration">Go to the duration</a></li>`] : []),
   ];
   return html`<div class="problem" role="alert">
   <p>${plain(sentence)}</p>
@@ -95,7 +101,7 @@ function problem({ problem: sentence, chosen }: ConsentView): Html | undefined {
 
 const facts = (view: ConsentView): Html => html`
 <dl class="facts">
-  <div><dt>App</dt><dd class="name">${named(view.app)}</dd></div>
+  ${view.hosted ? client(view.hosted, view.app) : html`<div><dt>App</dt><dd class="name">${named(view.app)}</dd></div>`}
   <div><dt>Organization</dt><dd class="name">${named(view.organization)}</dd></div>
   <div><dt>You are sent to</dt><dd>${hostOf(view.redirectHost)} <span class="small">If you did not come from there, choose Deny.</span></dd></div>
   <div><dt>Signed in as</dt><dd>${named(view.person, EMAIL)}
@@ -108,10 +114,11 @@ const facts = (view: ConsentView): Html => html`
   }</dd></div>
 </dl>`;
 
-const jumps = ({ scopes, websites: sites }: ConsentView): Html => html`
+const jumps = ({ scopes, websites: sites, hosted }: ConsentView): Html => html`
 <nav aria-label="On this page">
   <ul>
     <li><a href="#permissions">Permissions (${scopes.length})</a></li>
+    ${hosted ? html`<li><a href="#data-access">Data access</a></li>` : undefined}
     <li><a href="#websites">Websites (${sites.length})</a></li>
     <li><a href="#duration">For how long</a></li>
     <li><a href="#decision">Decision</a></li>
@@ -151,7 +158,7 @@ function scopeCard(scope: Scope, view: ConsentView): Html {
           ${marks(text)}
           <p>${text.sentence}</p>
           ${together(text, view.scopes)}
-          ${masked(text, view.dataAccess)}
+          ${view.hosted ? flagged(text) : masked(text, view.dataAccess)}
           <p class="small"><code>${scope}</code></p>
         </div>
       </div>
@@ -180,11 +187,6 @@ function masked({ flags, acts }: ScopeText, held: readonly DataAccess[]): Html |
   const [what, outcome] = acts ? ['Refused', 'the app cannot do this'] : ['Masked', 'the app does not see this data'];
   return html`<p class="small masked"><strong>${what}:</strong> the app’s credential has no access to ${listed(missing)}, so ${outcome}.</p>`;
 }
-
-const listed = (words: readonly string[]): string =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
-
-const checked = (yes: boolean | undefined): Html | undefined => (yes === true ? html` checked` : undefined);
 
 const websites = (view: ConsentView): Html => {
   const { websites: all, chosen } = view;
@@ -229,12 +231,17 @@ const decision = (view: ConsentView): Html => html`
   <h2 id="decision-title">Decision</h2>
   <ul>
     <li>After either choice you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
-    <li>The access ends after ${view.minutes} minutes, or after ${view.hours} hours if you let the app renew it.</li>
+    <li>${ends(view)}</li>
     <li>The access can end sooner. The operator of this gateway can end the access with
     <code>gateway consent revoke</code>, and the app can give the access back. The access also ends when the app’s
     credential ends, and when you stop being an owner or admin.</li>
   </ul>
 </section>`;
+
+const ends = ({ hosted, minutes, hours }: ConsentView): string =>
+  hosted
+    ? 'The access ends after the time that you choose. If the app does not use the access for a quarter of that time, the access ends then.'
+    : `The access ends after ${minutes} minutes, or after ${hours} hours if you let the app renew it.`;
 
 /** The bar stands outside the form, because a bar inside the form would be out of sight above the form. */
 const BAR = html`<div class="decide" role="group" aria-label="Your decision">

@@ -1,13 +1,16 @@
-import { html } from '../../http/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
-export { consentPage } from './consent.ts';
+export { type ConsentView, consentPage } from './consent.ts';
 
 /** The pages trust no text. Every text is escaped, isolated and cut. Each form action is a path with its query. */
 export interface SignInView {
   readonly action: string;
-  readonly organization: string;
-  readonly app: string;
+  /** The organization and the app of an issued credential. Absent for a hosted client. */
+  readonly organization?: string;
+  readonly app?: string;
+  /** The hosted client that asks. Absent for an issued credential. */
+  readonly client?: { readonly host: string; readonly name: string };
   readonly redirectHost: string;
   /** The e-mail address of the last attempt. Empty on the first visit. */
   readonly email: string;
@@ -36,7 +39,7 @@ ${
   ${locked ? undefined : html`<p><a href="#email">Check e-mail and password</a></p>`}
 </div>`
 }
-<p class="lead">${named(view.app)} asks for access to data of ${named(view.organization)}.
+<p class="lead">${asks(view)}
 Sign in to see what the app asks for. The app gets nothing before you approve.</p>
 <form method="post" action="${view.action}">
   <p class="field">
@@ -47,6 +50,7 @@ Sign in to see what the app asks for. The app gets nothing before you approve.</
     <label for="password">Password</label>
     <input id="password" name="password" type="password" autocomplete="current-password" required${described}>
   </p>
+  ${view.client ? ORGANIZATION : undefined}
   <p class="buttons"><button class="main" type="submit">Sign in</button></p>
 </form>
 ${
@@ -56,11 +60,22 @@ ${
     : undefined
 }
 <ul class="small">
-  <li>Only owners and admins of the organization can decide.</li>
+  <li>Only owners and admins of ${view.client ? 'an' : 'the'} organization can decide.</li>
   <li>After your decision you are sent to ${hostOf(view.redirectHost)}. If you did not come from there, close this page.</li>
 </ul>`;
   return shell({ title: problem === undefined ? 'Sign in' : 'Problem: Sign in', kind: 'narrow', body });
 }
+
+/** The host stands before the name, because the client chooses its name. */
+const asks = ({ client, app = '', organization = '' }: SignInView): Html =>
+  client
+    ? html`${hostOf(client.host)}, which calls itself ${named(client.name)}, asks for access to data of your organization.`
+    : html`${named(app)} asks for access to data of ${named(organization)}.`;
+
+const ORGANIZATION = html`<p class="field">
+    <label for="organization">Organization (only if you belong to several)</label>
+    <input id="organization" name="organization" type="text" autocomplete="organization" autocapitalize="none" spellcheck="false">
+  </p>`;
 
 /** The error page. It has no link to the app, because the app's redirect URI is not verified. */
 export function errorPage({ title, sentence, requestId }: ErrorView): string {

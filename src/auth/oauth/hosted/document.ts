@@ -1,0 +1,79 @@
+import { z } from 'zod';
+
+/** A client that nobody registered, as its metadata document describes it. */
+export interface HostedClient {
+  /** The URL of the document, which is also the client id. */
+  readonly url: string;
+  /** The host of the URL, without a port. The host is the only fact about the client that the gateway has checked. */
+  readonly host: string;
+  /** The name that the client gives to itself. */
+  readonly name: string;
+  /** The https and loopback addresses to which the client lets a browser be sent. */
+  readonly redirects: readonly string[];
+  /** True when every address in `redirects` is on the person's own machine. */
+  readonly loopback: boolean;
+}
+
+/**
+ * The members of a metadata document that the gateway reads. Members of RFC 7591 that concern secrets must be absent,
+ * because a public document cannot keep a secret.
+ */
+const Document = z.looseObject({
+  client_id: z.string(),
+  client_name: z.string().regex(/\S/).max(1_000),
+  redirect_uris: z.array(z.string()).min(1).max(100),
+  token_endpoint_auth_method: z.string().optional(),
+  token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+  client_secret: z.undefined().optional(),
+  client_secret_expires_at: z.undefined().optional(),
+});
+
+/**
+ * Reads the metadata document of a client. Returns `undefined` if the document is malformed, names another client id,
+ * or describes a client that authenticates with a secret. A client that prefers to sign its requests is accepted if it
+ * can also do without.
+ */
+export function hostedClientOf(url: string, json: unknown): HostedClient | undefined {
+  const parsed = Document.safeParse(json);
+  if (!parsed.success || parsed.data.client_id !== url) return undefined;
+  const { data } = parsed;
+  const method = data.token_endpoint_auth_method ?? 'none';
+  const signs = method === 'private_key_jwt' && data.token_endpoint_auth_methods_supported?.includes('none') === true;
+  if (method !== 'none' && !signs) return undefined;
+  const redirects = data.redirect_uris.filter(isUsable);
+  return {
+    url,
+    host: new URL(url).hostname,
+    name: data.client_name,
+    redirects,
+    loopback: redirects.length > 0 && redirects.every((one) => isLoopback(new URL(one))),
+  };
+}
+
+const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
+const isLoopback = ({ protocol, hostname }: URL): boolean => protocol === 'http:' && LOOPBACK.includes(hostname);
+
+/** True for an https address, and for an http address on loopback. Apps of the operating system get no code. */
+function isUsable(text: string): boolean {
+  if (!/^https?:\/\/[\x21-\x7e]+$/.test(text) || text.includes('#') || text.includes('\\')) return false;
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return url.username + url.password === '' && (url.protocol === 'https:' || isLoopback(url));
+}
+
+/**
+ * True when a client may send the browser to `asked`. The address must be listed exactly. On loopback, any port is
+ * allowed, because an app on the person's machine takes a free port (RFC 8252, section 7.3).
+ */
+export function mayRedirect({ redirects }: HostedClient, asked: string): boolean {
+  if (redirects.includes(asked)) return true;
+  const bare = withoutPort(asked);
+  return bare !== undefined && redirects.some((one) => withoutPort(one) === bare);
+}
+
+/** A loopback address without its port. Only the port is cut, so every other character must be the same. */
+function withoutPort(text: string): string | undefined {
+  if (!isUsable(text) || !isLoopback(new URL(text))) return undefined;
+  const [, host, rest = ''] = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?((?:[/?].*)?)$/.exec(text) ?? [];
+  return host === undefined ? undefined : `${host}${rest}`;
+}

@@ -1,0 +1,17 @@
+import type { Rule } from '../context.ts';
+import { OAuthError } from '../errors.ts';
+import { mayRedirect } from '../hosted/document.ts';
+import { single } from '../parameters.ts';
+
+/**
+ * Requires a `redirect_uri` that the client's document lists. Until this rule has passed, the URI is not trusted, so no
+ * refusal may redirect to it.
+ */
+export const hostedRedirectUri: Rule = (context) => {
+  const { parameters } = context.request;
+  const uri = parameters && single(parameters, 'redirect_uri');
+  if (uri === undefined || !mayRedirect(context.the('hosted'), uri)) {
+    throw new OAuthError('invalid_request', { about: 'client_id or redirect_uri' });
+  }
+  context.learn('redirectUri', uri);
+};

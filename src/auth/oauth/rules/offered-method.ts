@@ -1,0 +1,25 @@
+import type { Rule } from '../context.ts';
+import { OAuthError } from '../errors.ts';
+import { isClientUrl } from '../hosted/clients.ts';
+import { single } from '../parameters.ts';
+
+/** The parameters of authentication methods that the gateway does not offer (RFC 6749, section 2.3.1; RFC 7521). */
+const OTHERS = ['client_secret', 'client_assertion', 'client_assertion_type'];
+
+/**
+ * Refuses a client that authenticates by a method that the metadata does not name (RFC 6749, section 5.2). A client id
+ * in the body is accepted if it repeats the client id of HTTP Basic (RFC 6749, section 3.2.1). A hosted client has no
+ * secret, so it must not use HTTP Basic.
+ */
+export const offeredMethod: Rule = ({ request: { parameters, authorization } }) => {
+  if (OTHERS.some((name) => parameters?.get(name)?.some((value) => value !== ''))) {
+    // Two methods in one request are a malformed request, not a wrong authentication.
+    throw new OAuthError(authorization === undefined ? 'invalid_client' : 'invalid_request');
+  }
+  const repeated = parameters && single(parameters, 'client_id');
+  if (authorization === undefined || repeated === undefined) return;
+  if (isClientUrl(repeated)) throw new OAuthError('invalid_client');
+  const [, encoded = ''] = /^Basic (.+)$/i.exec(authorization) ?? [];
+  const [id = ''] = Buffer.from(encoded, 'base64').toString('latin1').split(':');
+  if (id !== repeated) throw new OAuthError('invalid_request', { about: 'client_id' });
+};

@@ -1,0 +1,94 @@
+import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import { receiverOf } from './webhooks/receivers.ts';
+import { before, checkedAddresses, pinned, type Resolve, resolveName } from './webhooks/resolve.ts';
+
+/** A small JSON document from another server. `maxAge` is the time in seconds for which the server lets it be kept. */
+export interface Fetched {
+  readonly json: unknown;
+  readonly maxAge: number | undefined;
+}
+
+/** Fetches a document. Returns `undefined` if the address, the answer or the document breaks a rule. Never rejects. */
+export type FetchDocument = (url: string) => Promise<Fetched | undefined>;
+
+export interface DocumentOptions {
+  /** Origins that may use http, any port and a private address. */
+  readonly allowed: ReadonlySet<string>;
+  readonly userAgent: string;
+  readonly resolve?: Resolve;
+}
+
+/** The longest time of a request in milliseconds, from the DNS look-up to the last byte. */
+const DEADLINE = 2_000;
+const BYTES_MAX = 5_120;
+const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json[ \t]*(?:;|$)/i;
+
+/**
+ * Returns a function that fetches documents under the rules for webhook receivers: https, public addresses, one DNS
+ * look-up whose addresses are checked, and no redirect. A document has at most 5 KiB of JSON and comes within 2
+ * seconds.
+ */
+export const documentFetcher =
+  ({ allowed, userAgent, resolve = resolveName }: DocumentOptions): FetchDocument =>
+  async (text) => {
+    const receiver = receiverOf(text, allowed);
+    if ('refused' in receiver) return undefined;
+    const { url, exempt } = receiver;
+    const cut = new AbortController();
+    const timer = setTimeout(() => cut.abort(), DEADLINE);
+    try {
+      const addresses = await before(cut.signal, checkedAddresses(url, exempt, resolve));
+      const request = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
+        method: 'GET',
+        headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': userAgent },
+        // Open a new connection, without the process-wide settings for certificates and proxies.
+        agent: false,
+        rejectUnauthorized: true,
+        lookup: pinned(addresses),
+        signal: cut.signal,
+      });
+      const answered = new Promise<IncomingMessage>((done, fail) => {
+        request.on('error', fail);
+        request.on('response', done);
+        // A response such as 101 asks to change the protocol. The gateway never does this.
+        request.on('upgrade', (_response, socket) => {
+          socket.destroy();
+          fail(new Error('the server of a document asked for another protocol'));
+        });
+      });
+      request.end();
+      try {
+        return await read(await answered);
+      } finally {
+        request.destroy();
+      }
+    } catch {
+      return undefined; // every failure has the same consequence: there is no document
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+
+async function read(response: IncomingMessage): Promise<Fetched | undefined> {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = response.headers;
+  if (response.statusCode !== 200 || !JSON_TYPE.test(type) || encoding !== 'identity') return undefined;
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of response) {
+    if (!Buffer.isBuffer(part)) return undefined;
+    length += part.length;
+    if (length > BYTES_MAX) return undefined;
+    parts.push(part);
+  }
+  const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+  const json: unknown = JSON.parse(text);
+  return { json, maxAge: maxAgeOf(response.headers['cache-control']) };
+}
+
+/** The lifetime in the header Cache-Control (RFC 9111, section 5.2.2). `undefined` if the header names no lifetime. */
+function maxAgeOf(header = ''): number | undefined {
+  if (/(?:^|[\s,])(?:no-store|no-cache)(?:$|[\s,=])/i.test(header)) return 0;
+  const [, seconds] = /(?:^|[\s,])max-age="?(\d{1,9})"?(?:$|[\s,])/i.exec(header) ?? [];
+  return seconds === undefined ? undefined : Number(seconds);
+}

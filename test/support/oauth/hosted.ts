@@ -1,0 +1,169 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'vitest';
+import type { HostedOptions } from '../../../src/auth/oauth/hosted/clients.ts';
+import { documentFetcher } from '../../../src/events/documents.ts';
+import type { Answer } from '../answer.ts';
+import type { TestGateway } from '../gateway.ts';
+import { csrfOf, type Door, type Fields, formOf, type Pkce, pkce, post, RESOURCE, SAME, signedIn } from './oauth.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A server of metadata documents on loopback. */
+export interface DocumentServer {
+  readonly origin: string;
+  /** The paths of the requests so far. */
+  readonly asked: string[];
+  /** Serves a document at the path. Returns its URL, which is the client id. */
+  serve(path: string, document?: object | Handler): string;
+  close(): Promise<void>;
+}
+
+export const LOOPBACK = 'http://127.0.0.1/callback';
+
+export const documentOf = (url: string, changes: object = {}): object => ({
+  client_id: url,
+  client_name: 'Test Client',
+  redirect_uris: ['https://app.example/cb', LOOPBACK],
+  token_endpoint_auth_method: 'none',
+  ...changes,
+});
+
+export async function openDocuments(): Promise<DocumentServer> {
+  const pages = new Map<string, Handler>();
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    const page = pages.get(request.url ?? '');
+    if (page) page(request, response);
+    else response.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
+  const origin = `http://127.0.0.1:${port}`;
+  return {
+    origin,
+    asked,
+    serve(path, document = {}) {
+      const url = `${origin}${path}`;
+      pages.set(
+        path,
+        typeof document === 'function'
+          ? (document as Handler) // the cast is sound, because the only functions that a test gives are handlers
+          : (_request, response) =>
+              response
+                .writeHead(200, { 'content-type': 'application/json' })
+                .end(JSON.stringify(documentOf(url, document))),
+      );
+      return url;
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+export const hostedOptions = (documents: DocumentServer, hosts: readonly string[] = ['127.0.0.1']): HostedOptions => ({
+  hosts,
+  longest: 2_592_000,
+  fetch: documentFetcher({ allowed: new Set([documents.origin]), userAgent: 'test' }),
+});
+
+export const hostedRequest = (client: string, proof: Pkce, changes: Fields = {}): Fields => ({
+  response_type: 'code',
+  client_id: client,
+  redirect_uri: 'https://app.example/cb',
+  resource: RESOURCE.mcp,
+  code_challenge: proof.challenge,
+  code_challenge_method: 'S256',
+  ...changes,
+});
+
+export interface Wishes {
+  readonly scope?: readonly string[];
+  readonly website_id?: readonly string[];
+  readonly data_access?: readonly string[];
+  readonly duration?: string;
+  readonly decision?: string;
+}
+
+/** Ticks what the wishes name on the consent page and sends the form. */
+export async function answerPage(
+  gateway: Door,
+  query: string,
+  cookie: string,
+  { scope = ['website_read'], website_id = ['web_1_1'], data_access = [], ...rest }: Wishes = {},
+): Promise<Answer> {
+  const page = await gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, headers: { cookie } });
+  expect(page.status, page.text).toBe(200);
+  const { duration = '7d', decision = 'approve' } = rest;
+  const fields = { csrf: csrfOf(page), decision, duration, scope, website_id, data_access };
+  return post(gateway, `/oauth/consent?${query}`, fields, { ...SAME, cookie });
+}
+
+export interface HostedFamily {
+  readonly client: string;
+  readonly access: string;
+  readonly refresh: string;
+  readonly cookie: string;
+  readonly body: Answer['body'];
+}
+
+/** Performs all steps from the authorization request to the tokens. */
+export async function connect(
+  gateway: TestGateway,
+  client: string,
+  email: string,
+  { wishes = {}, changes = {}, session }: { wishes?: Wishes; changes?: Fields; session?: string } = {},
+): Promise<HostedFamily> {
+  const proof = pkce();
+  const asked = hostedRequest(client, proof, changes);
+  const query = formOf(asked);
+  const cookie = session ?? (await signedIn(gateway, query, email));
+  const approved = await answerPage(gateway, query, cookie, wishes);
+  expect(approved.status, approved.text).toBe(303);
+  const code = new URL(approved.headers.location ?? '').searchParams.get('code') ?? expect.fail('no code');
+  const answer = await exchangeCode(
+    gateway,
+    client,
+    code,
+    proof,
+    String(asked['redirect_uri']),
+    String(asked['resource']),
+  );
+  expect(answer.status, answer.text).toBe(200);
+  const { access_token: access, refresh_token: refresh } = answer.body;
+  return { client, access, refresh, cookie, body: answer.body };
+}
+
+export const exchangeCode = (
+  gateway: TestGateway,
+  client: string,
+  code: string,
+  proof: Pkce,
+  redirect_uri = 'https://app.example/cb',
+  resource: string = RESOURCE.mcp,
+): Promise<Answer> =>
+  post(gateway, '/oauth/token', {
+    grant_type: 'authorization_code',
+    client_id: client,
+    code,
+    redirect_uri,
+    code_verifier: proof.verifier,
+    resource,
+  });
+
+export const refreshHosted = (
+  gateway: TestGateway,
+  { client, refresh }: Pick<HostedFamily, 'client' | 'refresh'>,
+  changes: Fields = {},
+): Promise<Answer> =>
+  post(gateway, '/oauth/token', {
+    grant_type: 'refresh_token',
+    client_id: client,
+    refresh_token: refresh,
+    resource: RESOURCE.mcp,
+    ...changes,
+  });

@@ -1,0 +1,209 @@
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { digestOf } from '../../../src/auth/tokens.ts';
+import { readConfig } from '../../../src/config/config.ts';
+import type { Answer } from '../../support/answer.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { KEYS } from '../../support/keys.ts';
+import { formOf, newPerson, PASSWORD, pkce, post } from '../../support/oauth/oauth.ts';
+import { fetchProfile, PROFILES, type Profile } from '../../support/oauth/profiles.ts';
+import { DESKTOP, openBrowser, PHONE } from '../../support/surfaces/browser.ts';
+import { rpc } from '../../support/surfaces/mcp.ts';
+
+let gateway: TestGateway;
+let browser: Browser;
+let proxy: Server;
+
+beforeAll(async () => {
+  const { hosts, longest } = readConfig({}).hosted;
+  gateway = await openTestGateway('demo', undefined, KEYS, {}, { hosts, longest, fetch: fetchProfile });
+  proxy = createServer(forward);
+  proxy.on('connect', (_request, socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  browser = await openBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+  proxy.closeAllConnections();
+  await new Promise((resolve) => proxy.close(resolve));
+  await gateway.close();
+});
+
+/** The proxy of the browser: the gateway at its base address, and an app that answers every callback. */
+function forward(from: IncomingMessage, to: ServerResponse): void {
+  const url = new URL(from.url ?? '');
+  if (url.origin !== BASE_URL || url.pathname === '/callback') {
+    to.setHeader('Content-Type', 'text/html').end('You can close this page.');
+    return;
+  }
+  const options = { host: '127.0.0.1', port: gateway.port, method: from.method, headers: from.headers };
+  const onward = httpRequest({ ...options, path: url.pathname + url.search }, (answer) => {
+    to.writeHead(answer.statusCode ?? 500, answer.headers);
+    answer.pipe(to);
+  });
+  onward.on('error', () => to.destroy());
+  from.pipe(onward);
+}
+
+async function open(view: { width: number; height: number }): Promise<BrowserContext> {
+  const { port } = proxy.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
+  // Without the bypass rule, Chromium would send requests for loopback past the proxy.
+  const server = { server: `http://127.0.0.1:${port}`, bypass: '<-loopback>' };
+  return browser.newContext({ viewport: view, javaScriptEnabled: false, reducedMotion: 'reduce', proxy: server });
+}
+
+const get = async (path: string): Promise<Answer['body']> => (await gateway.ask(path, { unchecked: true })).body;
+
+/** Finds the endpoints as the clients do: from the 401 to the metadata of the resource, then to its issuer. */
+async function discover(): Promise<{ resource: string; authorize: string; token: string; scope: string }> {
+  const { status, headers } = await rpc(gateway.port, undefined, 'initialize', {});
+  expect(status).toBe(401);
+  const challenge = headers['www-authenticate'] ?? '';
+  const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
+  const [, scope = ''] = /scope="([^"]+)"/.exec(challenge) ?? [];
+  const { resource, authorization_servers } = await get(metadata.slice(BASE_URL.length));
+  expect(authorization_servers).toEqual([BASE_URL]);
+  const server = await get('/.well-known/oauth-authorization-server');
+  expect(server.client_id_metadata_document_supported).toBe(true);
+  expect(server.token_endpoint_auth_methods_supported).toContain('none');
+  return { resource, authorize: server.authorization_endpoint, token: server.token_endpoint, scope };
+}
+
+const path = (url: string): string => url.slice(BASE_URL.length);
+
+interface Asked {
+  readonly scopes: readonly string[];
+  readonly asks?: string | undefined;
+}
+
+/** Opens the authorization page, signs in if necessary, ticks, approves, and exchanges the code. */
+async function consent(
+  profile: Profile,
+  context: BrowserContext,
+  email: string,
+  { scopes, asks }: Asked,
+): Promise<Answer['body']> {
+  const found = await discover();
+  const proof = pkce();
+  const scope = asks ?? profile.scope(found.scope);
+  const query = formOf({
+    response_type: 'code',
+    client_id: profile.client,
+    redirect_uri: profile.redirect,
+    code_challenge: proof.challenge,
+    code_challenge_method: 'S256',
+    resource: found.resource,
+    ...profile.authorize,
+    ...(scope !== undefined && { scope }),
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  await page.goto(`${found.authorize}?${query}`);
+  if ((await page.getByLabel('Password').count()) > 0) {
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await Promise.all([page.waitForURL('**/oauth/authorize?*'), page.getByRole('button', { name: 'Sign in' }).click()]);
+  }
+  const host = new URL(profile.client).hostname;
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(`Approve access for ${host}?`);
+  expect(await page.locator('input:checked').count()).toBe(0);
+  for (const one of scopes) await page.check(`[name=scope][value=${one}]`);
+  await page.check('[name=website_id][value=web_1_1]');
+  await page.check('[name=data_access][value=pii]');
+  await page.check('[name=duration][value="30d"]');
+  const told = context.waitForEvent('request', (one) => one.url().startsWith(`${profile.redirect}?`));
+  await page.getByRole('button', { name: 'Approve' }).click();
+  const answer = new URL((await told).url()).searchParams;
+  expect([answer.get('state'), answer.get('iss')]).toEqual([profile.authorize['state'], BASE_URL]);
+  await page.close();
+  const exchanged = await post(gateway, path(found.token), {
+    grant_type: 'authorization_code',
+    client_id: profile.client,
+    code: answer.get('code') ?? '',
+    redirect_uri: profile.redirect,
+    code_verifier: proof.verifier,
+    resource: found.resource,
+  });
+  expect(exchanged.status, exchanged.text).toBe(200);
+  return exchanged.body;
+}
+
+const refresh = (profile: Profile, token: string): Promise<Answer> =>
+  post(gateway, '/oauth/token', {
+    grant_type: 'refresh_token',
+    client_id: profile.client,
+    refresh_token: token,
+    resource: `${BASE_URL}/mcp`,
+  });
+
+const call = (bearer: string, name: string, input: object): Promise<Answer> =>
+  rpc(gateway.port, bearer, 'tools/call', { name, arguments: input });
+
+/** Moves everything of the consent into the past, as if the hours had passed. */
+async function pass(token: string, hours: number): Promise<void> {
+  const { sql } = gateway.database;
+  const [row] = await sql<{ id: string; credential: string }[]>`
+    SELECT c.id, c.credential_id AS credential FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id
+     WHERE r.digest = ${digestOf(token)}`;
+  const { id = '', credential = '' } = row ?? {};
+  const back = sql`make_interval(hours => ${hours})`;
+  await sql`UPDATE gateway.consent SET expires_at = expires_at - ${back} WHERE id = ${id}`;
+  await sql`UPDATE gateway.credential SET expires_at = expires_at - ${back} WHERE id = ${credential}`;
+  await sql`UPDATE gateway.token SET expires_at = expires_at - ${back} WHERE consent_id = ${id}`;
+  await sql`UPDATE gateway.refresh_token SET expires_at = expires_at - ${back}, used_at = used_at - ${back},
+    created_at = created_at - ${back} WHERE consent_id = ${id}`;
+}
+
+it.each(PROFILES.map((profile) => [profile.name, profile] as const))(
+  '%s: from the bare URL to a call, through 30 days, a revocation, and more scopes after a 403',
+  async (_name, profile) => {
+    const { email } = await newPerson(gateway);
+    const context = await open(profile.retries ? PHONE : DESKTOP);
+    try {
+      let tokens = await consent(profile, context, email, { scopes: ['website_read'] });
+      const called = await call(tokens.access_token, 'websites_list', {});
+      expect([called.status, called.body.result.isError]).toEqual([200, false]);
+
+      // An access token ends after 15 minutes. The client comes back every five days.
+      for (let day = 5; day < 30; day += 5) {
+        await pass(tokens.refresh_token, 5 * 24);
+        expect((await call(tokens.access_token, 'websites_list', {})).status).toBe(401);
+        const next = await refresh(profile, tokens.refresh_token);
+        expect(next.status, `day ${day}: ${next.text}`).toBe(200);
+        if (profile.retries) expect((await refresh(profile, tokens.refresh_token)).text).toBe(next.text);
+        tokens = next.body;
+        expect((await call(tokens.access_token, 'websites_list', {})).status).toBe(200);
+      }
+      await pass(tokens.refresh_token, 5 * 24);
+      expect((await refresh(profile, tokens.refresh_token)).body.error).toBe('invalid_grant');
+
+      tokens = await consent(profile, context, email, { scopes: ['website_read'] });
+      const refused = await call(tokens.access_token, 'conversations_list', { website_id: 'web_1_1' });
+      expect(refused.status).toBe(403);
+      const [, more = ''] =
+        /insufficient_scope", scope="([^"]+)"/.exec(refused.headers['www-authenticate'] ?? '') ?? [];
+      const wider = await consent(profile, context, email, {
+        asks: `${tokens.scope} ${more}`,
+        scopes: [...tokens.scope.split(' '), ...more.split(' ')],
+      });
+      const taken = await call(wider.access_token, 'conversations_list', { website_id: 'web_1_1' });
+      expect(taken.status).toBe(200);
+      expect((await call(tokens.access_token, 'websites_list', {})).status).toBe(401);
+
+      const form = { client_id: profile.client, token: wider.refresh_token, token_type_hint: 'refresh_token' };
+      expect((await post(gateway, '/oauth/revoke', form)).status).toBe(200);
+      expect((await call(wider.access_token, 'websites_list', {})).status).toBe(401);
+    } finally {
+      await context.close();
+    }
+  },
+  90_000,
+);
