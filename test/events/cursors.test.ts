@@ -192,7 +192,7 @@ describe('cursors on the wire', () => {
       expect([called.status, called.code], cursor).toEqual([400, 'invalid_cursor']);
     }
     expect(bodies.size).toBe(1);
-    expect([...bodies][0]).toContain('"errors":[{"parameter":"after","code":"invalid_cursor"}]');
+    expect([...bodies][0]).toContain('"errors":[{"parameter":"after","code":"invalid_cursor","expected":');
     // This cursor has a valid signature and belongs to this reader, but names an older revision of the subscription.
     // The refusal must name this reason.
     const older = await pull(gateway, token, mine.id, forged({ revision: 7 }));

@@ -98,6 +98,7 @@ describe('set-up of clients elsewhere', () => {
     const plain = text
       .replaceAll('&quot;', '"')
       .replaceAll('&#34;', '"')
+      .replaceAll(/<\/?(span|wbr)\b[^>]*>/g, '')
       .replaceAll(/<[^>]+>/g, '\n');
     const entries = configurations(plain);
     const http = entries.filter(({ url }) => url !== undefined);

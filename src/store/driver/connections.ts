@@ -27,8 +27,8 @@ const LIFETIME = 45 * 60_000;
  */
 const PREPARED = 300;
 /**
- * For each connection of the pool, this many statements of one app can wait. For example, an app can have 512 waiting
- * statements when the pool has 4 connections.
+ * For each connection of the pool, this many reads of one app can wait, and as many changes. For example, 512 reads and
+ * 512 changes of an app can wait when the pool has 4 connections.
  */
 const WAITING = 128;
 
