@@ -36,7 +36,7 @@ import { type Example, examples, freshKey } from '../support/surfaces/wire.ts';
  * status of its own inside the answer. `TEST_FORM=long npm test -- test/surfaces/fuzz` sends a million requests.
  * FC_SEED repeats a run.
  */
-const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(20_000, 1_000_000));
+const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(7_000, 1_000_000));
 /** The number of requests in one round. After each round, the test removes everything that the requests wrote. */
 const ROUND = Math.min(20_000, INPUTS);
 const LANES = 8;

@@ -20,7 +20,7 @@ import { ENVELOPE, type McpOptions, MODERN, post } from '../../support/surfaces/
  * documented answer, and the memory of the server must not grow. The test measures a compiled `gateway serve` in its
  * own process.
  */
-const REQUESTS = times(4_000, 10_000);
+const REQUESTS = times(2_000, 10_000);
 const CONNECTIONS = 16;
 const MB = 20;
 
