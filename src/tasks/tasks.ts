@@ -71,7 +71,7 @@ export interface TaskPage {
   readonly totalSize: number;
 }
 
-/** The messageId was already used with another skill or with other arguments. */
+/** The messageId was already used with another skill, with other arguments or in another context. */
 export class MessageIdConflict extends Error {
   override readonly name = 'MessageIdConflict';
 }
@@ -224,6 +224,8 @@ export function openTasks(options: TasksOptions): Tasks {
         const { accepted, paid } = await accept(request);
         if (accepted.verdict === 'conflict') throw new MessageIdConflict('the messageId was used for another task');
         if (accepted.verdict === 'full') throw new Failure('task_limit', { retryAfter: accepted.retryAfter });
+        if (request.contextId !== undefined && request.contextId !== accepted.task.contextId)
+          throw new MessageIdConflict('the messageId was used in another context');
         const { authority } = request.caller;
         if (!request.wait) return viewOf(accepted.task, authority);
         return ended(request, accepted.task).catch((error: unknown) => {

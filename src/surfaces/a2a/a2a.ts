@@ -28,6 +28,9 @@ import { complete, faultOf, type RpcFault } from './refusals.ts';
 import { speaks } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
+const STREAM_TYPE = 'text/event-stream';
+/** The methods that a client calls with the Accept header of an event stream. The gateway refuses them with an A2A error. */
+const STREAMING: readonly string[] = ['SendStreamingMessage', 'SubscribeToTask'];
 /**
  * How long a socket may be idle while a call waits for its task, in milliseconds. This time is longer than the longest
  * wait for a task, which is 30 seconds.
@@ -155,8 +158,9 @@ async function readRequest(
   response: ServerResponse,
 ): Promise<Extract<Message, { kind: 'request' }>> {
   const { accept } = request.headers;
-  if (accept !== undefined && accept !== JSON_TYPE && accepts(request).type([JSON_TYPE]) === false)
-    throw new Failure('not_acceptable');
+  const takes = (type: string): boolean => accepts(request).type([type]) !== false;
+  const takesJson = accept === undefined || accept === JSON_TYPE || takes(JSON_TYPE);
+  if (!takesJson && !takes(STREAM_TYPE)) throw new Failure('not_acceptable');
   requireJson(request);
   const body = await readBody(request, response, BODY_LIMIT).catch((error: unknown) => {
     if (!(error instanceof Failure) || error.code !== 'body_too_large') throw error;
@@ -166,6 +170,7 @@ async function readRequest(
   // Refuse a message without an id. Such a message is a notification, which gets no answer. But the task of the message
   // would still cost quota.
   if (message.kind !== 'request') throw new RpcError(INVALID_REQUEST, 'The message has no id.');
+  if (!takesJson && !STREAMING.includes(message.method)) throw new Failure('not_acceptable');
   return message;
 }
 

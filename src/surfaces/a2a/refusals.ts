@@ -41,7 +41,7 @@ export function invalidParams(failure: Failure, prefix = ''): RpcError {
 export const messageIdConflict = (): RpcError =>
   new RpcError(
     INVALID_PARAMS,
-    'The messageId was already used with another skill or other arguments. Send a new messageId.',
+    'The messageId was already used with another skill, other arguments or another contextId. Send a new messageId.',
     [info('message_id_conflict')],
   );
 

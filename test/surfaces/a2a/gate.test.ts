@@ -265,6 +265,13 @@ describe('the HTTP gate', () => {
       const answer = await post(gateway.port, token, LIST, { headers: { accept } });
       expect([answer.status, answer.body.code], accept).toEqual([406, 'not_acceptable']);
     }
+    // A client asks for a stream and cannot know that the method is unsupported. The A2A error tells the client.
+    for (const method of ['SendStreamingMessage', 'SubscribeToTask']) {
+      const answer = await rpc(gateway.port, token, method, { id: 'x' }, { headers: { accept: 'text/event-stream' } });
+      expectRpcError(answer, -32_004, method);
+      const refused = await rpc(gateway.port, token, method, {}, { headers: { accept: 'text/html' } });
+      expect([refused.status, refused.body.code], method).toEqual([406, 'not_acceptable']);
+    }
   });
 
   it('what is no message: -32700 and -32600 with HTTP 400, never a page of HTML', async () => {

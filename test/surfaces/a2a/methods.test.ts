@@ -144,7 +144,11 @@ describe('SendMessage', () => {
     const others = [
       work('contact_inspection', { contact_id: 'ctc_1_1_1' }, { messageId: message.messageId }),
       work('support_insights', { website_id: WEB, range: 'today' }, { messageId: message.messageId }),
+      work('contact_inspection', { contact_id: contact }, { messageId: message.messageId, contextId: 'another' }),
     ];
+    const { contextId } = first;
+    const inContext = work('contact_inspection', { contact_id: contact }, { messageId: message.messageId, contextId });
+    expect((await send(inContext)).body.result.task.id).toBe(first.id);
     for (const other of others) {
       const answer = await send(other);
       expectRpcError(answer, -32_602, 'conflict');

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AgentCard, SendMessageRequest, TaskState } from '@a2a-js/sdk';
 import { type Client, ClientFactory } from '@a2a-js/sdk/client';
-import { TaskNotCancelableError, TaskNotFoundError } from '@a2a-js/sdk/errors';
+import { TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../../src/config/package.ts';
@@ -328,6 +328,8 @@ describe('the SDK’s own client', () => {
     );
     await expect(client.getTask({ tenant: '', id: 'x' }, options())).rejects.toBeInstanceOf(TaskNotFoundError);
     await expect(client.getTask({ tenant: '', id })).rejects.toThrow('401');
+    const streamed = client.resubscribeTask({ tenant: '', id }, options()).next();
+    await expect(streamed).rejects.toBeInstanceOf(UnsupportedOperationError);
     await expect(client.sendMessage(request('nothing', {}), options())).rejects.toMatchObject({
       message: expect.stringContaining('message.parts.0.data.skill'),
     });
