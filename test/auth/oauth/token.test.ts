@@ -230,6 +230,19 @@ describe('the request', () => {
     }
   });
 
+  it('OT-04 a code and a refresh take unknown parameters, and the client_id of HTTP Basic alone', async () => {
+    const { exchange } = await consent(client, RENEWABLE);
+    const more = { client_id: client.credential, audience: 'x', client_secret: '', 'a[b]': 'y' };
+    const other = { ...more, client_id: `crd_${'0'.repeat(32)}` };
+    expectRefused(await token(gateway, client, { ...exchange, ...other }), 'invalid_request', 'another id');
+    const first = await token(gateway, client, { ...exchange, ...more });
+    expect(first.status, first.text).toBe(200);
+    const { refresh_token } = first.body;
+    expectRefused(await token(gateway, client, refreshing(refresh_token, other)), 'invalid_request', 'another id');
+    const next = await token(gateway, client, refreshing(refresh_token, more));
+    expect(next.status, next.text).toBe(200);
+  });
+
   it('OT-04 a parameter twice is refused, with one value or two', async () => {
     const { exchange } = await consent(client, RENEWABLE);
     const before = await issued();
