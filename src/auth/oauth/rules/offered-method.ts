@@ -21,6 +21,6 @@ export const offeredMethod: Rule = ({ request: { parameters, authorization } }) 
   if (authorization === undefined || repeated === undefined) return;
   if (isClientUrl(repeated)) throw new OAuthError('invalid_client');
   const given = credentialsOf(authorization);
-  // The next rule refuses an authorization header that is not HTTP Basic, or that has no id of a credential.
+  // The next rule refuses an Authorization header that is malformed or is not HTTP Basic.
   if (given && given.id !== repeated) throw new OAuthError('invalid_request', { about: 'client_id' });
 };
