@@ -25,7 +25,7 @@ import { MODERN } from '../../support/surfaces/mcp.ts';
 
 /**
  * The OAuth code of both client packages, unmodified, against a gateway process. A test only stores what the package
- * asks to be stored, and does what a person does in the browser.
+ * asks to be stored, and does what a person does in the browser. The client id is the URL of a metadata document.
  */
 let served: Served;
 let documents: DocumentServer;
@@ -57,7 +57,7 @@ beforeEach(async () => {
 afterEach(() => context.close());
 
 const REDIRECT = 'http://127.0.0.1:54545/callback';
-const REST: Approval = { host: '127.0.0.1', redirect: REDIRECT, scopes: [] };
+const ANSWER: Approval = { host: '127.0.0.1', redirect: REDIRECT, scopes: [] };
 const LIST = ['conversations_list', { website_id: 'web_1_1' }] as const;
 
 type ClientInformation = Parameters<NonNullable<OAuthClientProvider['saveClientInformation']>>[0];
@@ -148,8 +148,7 @@ function older(wallet: Wallet): Opened {
   const transport = new OlderTransport(address(), { authProvider: wallet });
   const client = new OlderClient(WHO);
   return {
-    // The cast is needed, because the types of the package do not allow exact optional properties.
-    connect: () => client.connect(transport as Transport),
+    connect: () => client.connect(transport as Transport), // the package's types differ only in optional properties
     version: () => transport.protocolVersion,
     finish: (answer) => transport.finishAuth(answer.get('code') ?? ''),
     call: async (name, input) => (await client.callTool({ name, arguments: { ...input } })).isError,
@@ -172,32 +171,34 @@ async function signIn(wallet: Wallet, open: (wallet: Wallet) => Opened): Promise
     code_challenge_method: 'S256',
   });
   expect(scopesOf(url)).toEqual(SCOPES);
-  await stranger.finish(await approve(context, url ?? '', email, { ...REST, scopes: ['website_read'] }));
+  await stranger.finish(await approve(context, url ?? '', email, { ...ANSWER, scopes: ['website_read'] }));
   const client = open(wallet);
   await client.connect();
   expect(await client.call('websites_list', {})).toBe(false);
   return client;
 }
 
-/** Ends the access token, as time does, and shows that the package renews it without the person. */
+/** Lets 25 days pass in steps of five. The package renews the ended access token each time, without the person. */
 async function renew(wallet: Wallet, client: Opened): Promise<void> {
+  const { length } = wallet.asked;
   for (let day = 5; day < 30; day += 5) {
     const { refresh_token = '', access_token } = wallet.tokens() ?? {};
     await passHours(served.database, refresh_token, 5 * 24);
-    expect(await client.call('websites_list', {}), `day ${day}`).toBe(false);
+    expect(await client.call('gateway_context', {}), `day ${day}`).toBe(false);
     expect(wallet.tokens()?.access_token).not.toBe(access_token);
     expect(wallet.tokens()?.refresh_token).not.toBe(refresh_token);
   }
-  expect(wallet.asked.length).toBe(1);
+  expect(wallet.asked.length).toBe(length);
 }
 
-/** Lets the consent end. The package then sends the person to the consent page again. */
+/** Lets 30 days pass. Then the consent has ended, and the package sends the person to the consent page again. */
 async function signInAgain(wallet: Wallet, client: Opened): Promise<void> {
   const { length } = wallet.asked;
-  await passHours(served.database, wallet.tokens()?.refresh_token ?? '', 31 * 24);
-  await expect(client.call('websites_list', {})).rejects.toThrow(/^Unauthorized$/);
+  await renew(wallet, client);
+  await passHours(served.database, wallet.tokens()?.refresh_token ?? '', 5 * 24);
+  await expect(client.call('gateway_context', {})).rejects.toThrow(/^Unauthorized$/);
   const url = wallet.asked[length] ?? '';
-  await client.finish(await approve(context, url, email, { ...REST, scopes: ['website_read'] }));
+  await client.finish(await approve(context, url, email, { ...ANSWER, scopes: ['website_read'] }));
   expect(await client.call('websites_list', {})).toBe(false);
   expect(documents.asked.filter((path) => wallet.clientMetadataUrl.endsWith(path)).length).toBe(1);
 }
@@ -208,7 +209,7 @@ it.each([
   ['2026-07-28', current('auto'), MODERN],
   ['2025-11-25', current('legacy'), '2025-11-25'],
 ] as const)(
-  'client 2.x with %s: sign-in, 25 days of refreshes, more scopes after a 403, sign-in again',
+  'client 2.x with %s: sign-in, refreshes, more scopes after a 403, sign-in again after 30 days',
   async (_, open, version) => {
     const wallet = newWallet();
     const client = await signIn(wallet, open);
@@ -219,17 +220,17 @@ it.each([
     const url = wallet.asked[1];
     expect(scopesOf(url)).toEqual(expect.arrayContaining(['website_read', 'conversation_read']));
     const scopes = ['website_read', 'conversation_read'];
-    await client.finish(await approve(context, url ?? '', email, { ...REST, scopes }));
+    await client.finish(await approve(context, url ?? '', email, { ...ANSWER, scopes }));
     expect(await client.call(...LIST)).toBe(false);
-    expect(await client.call('websites_list', {})).toBe(false);
     expect(wallet.tokens()?.scope).toBe(scopes.join(' '));
     expect(wallet.asked.length).toBe(2);
+    await signInAgain(wallet, client);
     await client.close();
   },
   60_000,
 );
 
-it('client 1.x: sign-in, 25 days of refreshes, more scopes after a 403, sign-in again', async () => {
+it('client 1.x: sign-in, refreshes, more scopes after a 403, sign-in again after 30 days', async () => {
   const wallet = newWallet();
   const client = await signIn(wallet, older);
   expect(client.version()).toBe('2025-11-25');
@@ -243,7 +244,7 @@ it('client 1.x: sign-in, 25 days of refreshes, more scopes after a 403, sign-in 
   await expect(client.call(...LIST)).rejects.toThrow(/^Unauthorized$/);
   const url = wallet.asked[1];
   expect(scopesOf(url)).toEqual(['conversation_read']);
-  await client.finish(await approve(context, url ?? '', email, { ...REST, scopes: ['conversation_read'] }));
+  await client.finish(await approve(context, url ?? '', email, { ...ANSWER, scopes: ['conversation_read'] }));
   expect(await client.call(...LIST)).toBe(false);
   await signInAgain(wallet, client);
   await client.close();
