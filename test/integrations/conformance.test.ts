@@ -13,8 +13,14 @@ import { startServer } from '../../src/surfaces/http/server.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase } from '../support/database.ts';
+import { serve } from '../support/hostile/served.ts';
 import { KEYS } from '../support/keys.ts';
 import { type Ended, onlyLoopback, run } from '../support/loopback.ts';
+import { approve } from '../support/oauth/approve.ts';
+import { openDocuments } from '../support/oauth/hosted.ts';
+import { newPerson } from '../support/oauth/oauth.ts';
+import { freePort } from '../support/port.ts';
+import { openBrowser } from '../support/surfaces/browser.ts';
 import { withFixtures } from '../support/surfaces/conformance.ts';
 
 /**
@@ -33,6 +39,11 @@ const EXCLUDED: Readonly<Record<'2025-11-25' | '2026-07-28', readonly string[]>>
   '2026-07-28': ['tools-call-with-progress', 'completion-complete'],
 };
 const SCENARIOS = { '2025-11-25': 30, '2026-07-28': 37 };
+/** A warning or a skipped check does not count as passed. */
+const AUTHORIZATION = [
+  '✓ authorization-server-metadata-endpoint: 2 passed, 0 failed',
+  '✓ authorization-code-grant: 1 passed, 0 failed',
+];
 
 /** The suite needs Node 22. A package brings a newer Node for the older ones. */
 function newerNode(): string {
@@ -123,3 +134,47 @@ it.each(['2025-11-25', '2026-07-28'] as const)(
   },
   180_000,
 );
+
+/**
+ * Runs the scenarios for authorization servers against a gateway process. The client of the suite is a hosted client.
+ * The suite cannot be an issued credential, because its callback is on http, and the callbacks of credentials are on
+ * https.
+ */
+it('the authorization server scenarios: metadata, and a code through the consent of a person', async () => {
+  const documents = await openDocuments();
+  const [served, browser, port] = await Promise.all([
+    serve({ GATEWAY_CLIENT_HOSTS: '127.0.0.1', GATEWAY_CLIENT_ALLOW: documents.origin }),
+    openBrowser(),
+    freePort(),
+  ]);
+  try {
+    const { email } = await newPerson(served);
+    const redirect = `http://127.0.0.1:${port}/callback`;
+    let approved: Promise<URLSearchParams> | undefined;
+    const heard = (stdout: string): void => {
+      const [, url] = /^(http:\S+\/oauth\/authorize\?\S+)\n/m.exec(stdout) ?? [];
+      if (url === undefined || approved) return;
+      approved = browser
+        .newContext()
+        .then((context) => approve(context, url, email, { host: '127.0.0.1', redirect, scopes: ['website_read'] }));
+      approved.catch(() => undefined); // the test reports the error after the suite has ended
+    };
+    const ended = await run(
+      '@modelcontextprotocol/conformance',
+      [
+        ...['authorization', '--url', served.url, '--resource', `${served.url}/mcp`],
+        ...['--client-id', documents.serve('/client.json'), '--port', String(port)],
+      ],
+      import.meta.url,
+      { node: newerNode(), patience: 60_000, heard },
+    );
+    const summary = ended.stdout.slice(ended.stdout.indexOf('=== SUMMARY ==='));
+    console.info(`conformance authorization: exit ${ended.code}, ${ended.ms} ms\n${summary}`);
+    await approved;
+    expect(ended.code, ended.stdout + ended.stderr).toBe(0);
+    expect(summary.match(/^[✓✗] .*$/gm)).toEqual(AUTHORIZATION);
+    onlyLoopback(ended);
+  } finally {
+    await Promise.all([browser.close(), served.close(), documents.close()]);
+  }
+}, 120_000);

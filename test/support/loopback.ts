@@ -38,15 +38,22 @@ export interface Ended {
   readonly ms: number;
 }
 
+interface RunOptions {
+  readonly node?: string;
+  /** The time in milliseconds after which the program is killed. */
+  readonly patience?: number;
+  readonly heard?: (stdout: string) => void;
+}
+
 /**
  * Runs the first program of a package. `from` is the module whose packages are searched. `node` is the Node that runs the
- * program.
+ * program. `heard` gets all output so far whenever the program writes more.
  */
 export function run(
   name: string,
   args: readonly string[],
   from = import.meta.url,
-  { node = process.execPath, patience = 20_000 }: { readonly node?: string; readonly patience?: number } = {},
+  { node = process.execPath, patience = 20_000, heard }: RunOptions = {},
 ): Promise<Ended> {
   const manifest = createRequire(from).resolve(`${name}/package.json`);
   const { bin }: { bin: Record<string, string> } = JSON.parse(readFileSync(manifest, 'utf8'));
@@ -61,6 +68,7 @@ export function run(
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
     stdout += part;
+    heard?.(stdout);
   });
   child.stderr.setEncoding('utf8').on('data', (part: string) => {
     stderr += part;

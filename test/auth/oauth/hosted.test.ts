@@ -144,6 +144,15 @@ describe('a client that nobody registered', () => {
     const answer = await answerPage(gateway, query, cookie);
     const told = new URL(answer.headers.location ?? '').searchParams;
     expect([...told.keys()].sort()).toEqual(['code', 'iss']);
+    const exchange = {
+      grant_type: 'authorization_code',
+      client_id: client,
+      code: told.get('code') ?? '',
+      redirect_uri: 'https://app.example/cb',
+      code_verifier: proof.verifier,
+      resource: RESOURCE.mcp,
+    };
+    expect((await post(gateway, '/oauth/token', { ...exchange, audience: 'x', nonce: 'x' })).status).toBe(200);
     const offline = formOf(hostedRequest(client, pkce(), { scope: ' website_read offline_access', state: 'short' }));
     const narrow = await authorize(offline, cookie);
     expect([...narrow.text.matchAll(/name="scope"/g)].length).toBe(1);

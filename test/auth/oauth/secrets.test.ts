@@ -142,7 +142,8 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
   const whole = exchangeOf(client, code, proof);
   // Mistakes of a client. Each request contains secrets that an error must not repeat.
   await token(gateway, { ...client, secret: `${client.secret}x` }, whole);
-  await token(gateway, client, { ...whole, [code]: code });
+  // The unknown parameter is ignored. The repeated code makes the gateway refuse the request.
+  await token(gateway, client, { ...whole, [code]: code, code: [code, code] });
   await token(gateway, client, { ...whole, grant_type: `urn:${code}` });
   await token(gateway, client, { ...whole, resource: `${RESOURCE.rest}/${code}` });
   await post(gateway, '/oauth/token', { ...whole, client_id: client.credential, client_secret: client.secret });

@@ -160,25 +160,29 @@ describe('the request', () => {
       expect((await token(gateway, client, { ...CREDENTIALS, ...more })).status, JSON.stringify(more)).toBe(200);
     expectRefused(await post(gateway, '/oauth/token', CREDENTIALS), 'invalid_client', 'neither');
     for (const authorization of [`Bearer ${client_secret}`, `Bearer ${client.token}`, `Digest ${client_secret}`])
-      expectRefused(
-        await post(gateway, '/oauth/token', CREDENTIALS, { authorization }),
-        'invalid_client',
-        authorization,
-      );
+      for (const more of [{}, { client_id }])
+        expectRefused(
+          await post(gateway, '/oauth/token', { ...CREDENTIALS, ...more }, { authorization }),
+          'invalid_client',
+          authorization,
+        );
   });
 
   it('OT-03 id and secret are form-urlencoded before base64, whatever the case of the scheme', async () => {
     const { credential, secret } = client;
     const header = (text: string, scheme = 'Basic'): string => `${scheme} ${Buffer.from(text).toString('base64')}`;
-    const ask = (authorization: string): Promise<Answer> =>
-      post(gateway, '/oauth/token', CREDENTIALS, { authorization });
+    const ask = (authorization: string, more: Fields = {}): Promise<Answer> =>
+      post(gateway, '/oauth/token', { ...CREDENTIALS, ...more }, { authorization });
     const all = (text: string): string =>
       [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
     const good = [header(`${credential}:${secret}`), header(`${credential}:${secret}`, 'basic')].concat(
       [header(`${credential}:${secret}`, 'BASIC'), header(`${all(credential)}:${all(secret)}`)],
       [header(`${credential.replace('_', '%5F')}:${secret.replace('_', '%5f')}`)],
     );
-    for (const authorization of good) expect((await ask(authorization)).status, authorization).toBe(200);
+    // The client id in the body is the decoded id.
+    for (const authorization of good)
+      for (const more of [{}, { client_id: credential }])
+        expect((await ask(authorization, more)).status, authorization).toBe(200);
     const bad = [
       `${credential}:${secret}x`,
       `${credential}:${newSecret('secret')}`,
@@ -224,6 +228,19 @@ describe('the request', () => {
       expectRefused(answer, 'invalid_client', authorization);
       expect(answer.headers['www-authenticate']).toMatch(/^Basic realm="[^"]+"/);
     }
+  });
+
+  it('OT-04 a code and a refresh take unknown parameters, and the client_id of HTTP Basic alone', async () => {
+    const { exchange } = await consent(client, RENEWABLE);
+    const more = { client_id: client.credential, audience: 'x', client_secret: '', 'a[b]': 'y' };
+    const other = { ...more, client_id: `crd_${'0'.repeat(32)}` };
+    expectRefused(await token(gateway, client, { ...exchange, ...other }), 'invalid_request', 'another id');
+    const first = await token(gateway, client, { ...exchange, ...more });
+    expect(first.status, first.text).toBe(200);
+    const { refresh_token } = first.body;
+    expectRefused(await token(gateway, client, refreshing(refresh_token, other)), 'invalid_request', 'another id');
+    const next = await token(gateway, client, refreshing(refresh_token, more));
+    expect(next.status, next.text).toBe(200);
   });
 
   it('OT-04 a parameter twice is refused, with one value or two', async () => {

@@ -1,15 +1,18 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createSecure, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
 import type { HostedOptions } from '../../../src/auth/oauth/hosted/clients.ts';
+import { digestOf } from '../../../src/auth/tokens.ts';
 import { documentFetcher } from '../../../src/events/documents.ts';
 import type { Answer } from '../answer.ts';
+import type { TestDatabase } from '../database.ts';
 import type { TestGateway } from '../gateway.ts';
 import { csrfOf, type Door, type Fields, formOf, type Pkce, pkce, post, RESOURCE, SAME, signedIn } from './oauth.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server of metadata documents on loopback. */
+/** A server of metadata documents on loopback, with https if it has a certificate. */
 export interface DocumentServer {
   readonly origin: string;
   /** The paths of the requests so far. */
@@ -29,18 +32,19 @@ export const documentOf = (url: string, changes: object = {}): object => ({
   ...changes,
 });
 
-export async function openDocuments(): Promise<DocumentServer> {
+export async function openDocuments(tls?: ServerOptions): Promise<DocumentServer> {
   const pages = new Map<string, Handler>();
   const asked: string[] = [];
-  const server = createServer((request, response) => {
+  const answer: Handler = (request, response) => {
     asked.push(request.url ?? '');
     const page = pages.get(request.url ?? '');
     if (page) page(request, response);
     else response.writeHead(404).end();
-  });
+  };
+  const server = tls ? createSecure(tls, answer) : createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
-  const origin = `http://127.0.0.1:${port}`;
+  const origin = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   return {
     origin,
     asked,
@@ -167,3 +171,17 @@ export const refreshHosted = (
     resource: RESOURCE.mcp,
     ...changes,
   });
+
+/** Moves everything of the consent that has the refresh token into the past, as if the hours had passed. */
+export async function passHours({ sql }: Pick<TestDatabase, 'sql'>, refresh: string, hours: number): Promise<void> {
+  const [row] = await sql<{ id: string; credential: string }[]>`
+    SELECT c.id, c.credential_id AS credential FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id
+     WHERE r.digest = ${digestOf(refresh)}`;
+  const { id, credential } = row ?? expect.fail('no consent has this refresh token');
+  const back = sql`make_interval(hours => ${hours})`;
+  await sql`UPDATE gateway.consent SET expires_at = expires_at - ${back} WHERE id = ${id}`;
+  await sql`UPDATE gateway.credential SET expires_at = expires_at - ${back} WHERE id = ${credential}`;
+  await sql`UPDATE gateway.token SET expires_at = expires_at - ${back} WHERE consent_id = ${id}`;
+  await sql`UPDATE gateway.refresh_token SET expires_at = expires_at - ${back}, used_at = used_at - ${back},
+    created_at = created_at - ${back} WHERE consent_id = ${id}`;
+}

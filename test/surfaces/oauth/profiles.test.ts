@@ -8,22 +8,24 @@ import {
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { digestOf } from '../../../src/auth/tokens.ts';
 import { readConfig } from '../../../src/config/config.ts';
+import { upkeep } from '../../../src/gateway/upkeep.ts';
 import type { Answer } from '../../support/answer.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
-import { formOf, newPerson, PASSWORD, pkce, post } from '../../support/oauth/oauth.ts';
+import { approve } from '../../support/oauth/approve.ts';
+import { passHours } from '../../support/oauth/hosted.ts';
+import { formOf, newPerson, pkce, post } from '../../support/oauth/oauth.ts';
 import { fetchProfile, PROFILES, type Profile } from '../../support/oauth/profiles.ts';
 import { DESKTOP, openBrowser, PHONE } from '../../support/surfaces/browser.ts';
 import { rpc } from '../../support/surfaces/mcp.ts';
 
+const { hosts, longest } = readConfig({}).hosted;
 let gateway: TestGateway;
 let browser: Browser;
 let proxy: Server;
 
 beforeAll(async () => {
-  const { hosts, longest } = readConfig({}).hosted;
   gateway = await openTestGateway('demo', undefined, KEYS, {}, { hosts, longest, fetch: fetchProfile });
   proxy = createServer(forward);
   proxy.on('connect', (_request, socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
@@ -104,26 +106,13 @@ async function consent(
     ...profile.authorize,
     ...(scope !== undefined && { scope }),
   });
-  const page = await context.newPage();
-  page.setDefaultTimeout(10_000);
-  await page.goto(`${found.authorize}?${query}`);
-  if ((await page.getByLabel('Password').count()) > 0) {
-    await page.getByLabel('E-mail').fill(email);
-    await page.getByLabel('Password').fill(PASSWORD);
-    await Promise.all([page.waitForURL('**/oauth/authorize?*'), page.getByRole('button', { name: 'Sign in' }).click()]);
-  }
   const host = new URL(profile.client).hostname;
-  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(`Approve access for ${host}?`);
-  expect(await page.locator('input:checked').count()).toBe(0);
-  for (const one of scopes) await page.check(`[name=scope][value=${one}]`);
-  await page.check('[name=website_id][value=web_1_1]');
-  await page.check('[name=data_access][value=pii]');
-  await page.check('[name=duration][value="30d"]');
-  const told = context.waitForEvent('request', (one) => one.url().startsWith(`${profile.redirect}?`));
-  await page.getByRole('button', { name: 'Approve' }).click();
-  const answer = new URL((await told).url()).searchParams;
+  const answer = await approve(context, `${found.authorize}?${query}`, email, {
+    host,
+    redirect: profile.redirect,
+    scopes,
+  });
   expect([answer.get('state'), answer.get('iss')]).toEqual([profile.authorize['state'], BASE_URL]);
-  await page.close();
   const exchanged = await post(gateway, path(found.token), {
     grant_type: 'authorization_code',
     client_id: profile.client,
@@ -144,23 +133,15 @@ const refresh = (profile: Profile, token: string): Promise<Answer> =>
     resource: `${BASE_URL}/mcp`,
   });
 
+/** Lets five days pass, with the maintenance of the gateway. */
+async function passFiveDays(refreshToken: string): Promise<void> {
+  const { database, corridor } = gateway;
+  await passHours(database, refreshToken, 5 * 24);
+  await upkeep({ db: database.db, registry: corridor.registry, clientHosts: hosts });
+}
+
 const call = (bearer: string, name: string, input: object): Promise<Answer> =>
   rpc(gateway.port, bearer, 'tools/call', { name, arguments: input });
-
-/** Moves everything of the consent into the past, as if the hours had passed. */
-async function pass(token: string, hours: number): Promise<void> {
-  const { sql } = gateway.database;
-  const [row] = await sql<{ id: string; credential: string }[]>`
-    SELECT c.id, c.credential_id AS credential FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id
-     WHERE r.digest = ${digestOf(token)}`;
-  const { id = '', credential = '' } = row ?? {};
-  const back = sql`make_interval(hours => ${hours})`;
-  await sql`UPDATE gateway.consent SET expires_at = expires_at - ${back} WHERE id = ${id}`;
-  await sql`UPDATE gateway.credential SET expires_at = expires_at - ${back} WHERE id = ${credential}`;
-  await sql`UPDATE gateway.token SET expires_at = expires_at - ${back} WHERE consent_id = ${id}`;
-  await sql`UPDATE gateway.refresh_token SET expires_at = expires_at - ${back}, used_at = used_at - ${back},
-    created_at = created_at - ${back} WHERE consent_id = ${id}`;
-}
 
 it.each(PROFILES.map((profile) => [profile.name, profile] as const))(
   '%s: from the bare URL to a call, through 30 days, a revocation, and more scopes after a 403',
@@ -174,7 +155,7 @@ it.each(PROFILES.map((profile) => [profile.name, profile] as const))(
 
       // An access token ends after 15 minutes. The client comes back every five days.
       for (let day = 5; day < 30; day += 5) {
-        await pass(tokens.refresh_token, 5 * 24);
+        await passFiveDays(tokens.refresh_token);
         expect((await call(tokens.access_token, 'websites_list', {})).status).toBe(401);
         const next = await refresh(profile, tokens.refresh_token);
         expect(next.status, `day ${day}: ${next.text}`).toBe(200);
@@ -182,7 +163,7 @@ it.each(PROFILES.map((profile) => [profile.name, profile] as const))(
         tokens = next.body;
         expect((await call(tokens.access_token, 'websites_list', {})).status).toBe(200);
       }
-      await pass(tokens.refresh_token, 5 * 24);
+      await passFiveDays(tokens.refresh_token);
       expect((await refresh(profile, tokens.refresh_token)).body.error).toBe('invalid_grant');
 
       tokens = await consent(profile, context, email, { scopes: ['website_read'] });

@@ -90,7 +90,8 @@ function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined
 const NONE = Buffer.from('00'.repeat(32), 'hex');
 const NOBODY: Pick<Client, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
 
-function credentialsOf(header: string | undefined): Given | undefined {
+/** Reads the id and the secret of HTTP Basic. Returns `undefined` if the id or the secret is malformed. */
+export function credentialsOf(header: string | undefined): Given | undefined {
   const [, encoded] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header ?? '') ?? [];
   const text = Buffer.from(encoded ?? '', 'base64').toString('latin1');
   const at = text.indexOf(':');

@@ -2,6 +2,7 @@ import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { isClientUrl } from '../hosted/clients.ts';
 import { single } from '../parameters.ts';
+import { credentialsOf } from './client-authentication.ts';
 
 /** The parameters of authentication methods that the gateway does not offer (RFC 6749, section 2.3.1; RFC 7521). */
 const OTHERS = ['client_secret', 'client_assertion', 'client_assertion_type'];
@@ -19,7 +20,7 @@ export const offeredMethod: Rule = ({ request: { parameters, authorization } }) 
   const repeated = parameters && single(parameters, 'client_id');
   if (authorization === undefined || repeated === undefined) return;
   if (isClientUrl(repeated)) throw new OAuthError('invalid_client');
-  const [, encoded = ''] = /^Basic (.+)$/i.exec(authorization) ?? [];
-  const [id = ''] = Buffer.from(encoded, 'base64').toString('latin1').split(':');
-  if (id !== repeated) throw new OAuthError('invalid_request', { about: 'client_id' });
+  const given = credentialsOf(authorization);
+  // The next rule refuses an Authorization header that is malformed or is not HTTP Basic.
+  if (given && given.id !== repeated) throw new OAuthError('invalid_request', { about: 'client_id' });
 };
