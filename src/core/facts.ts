@@ -5,6 +5,8 @@ export interface GatewayFacts {
   guides(): GuideName[];
   /** Returns null if the guide does not exist or if the caller may not read the guide. */
   guide(name: string): string | null;
+  /** Address of the page that shows a record to a person. */
+  page(id: string): string;
 }
 
 export interface OperationFacts {

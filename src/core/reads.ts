@@ -1,4 +1,6 @@
 import type { SubscriptionReads } from './events.ts';
+import type { WebsiteKey } from './ids.ts';
+import type { Said, Term } from './search.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
@@ -71,6 +73,37 @@ export interface Reads extends SubscriptionReads {
   operation(operationId: string): Promise<Receipt>;
   health(): Promise<HealthReading>;
   report(range: ReportRange): Promise<ReportReading>;
+  search(request: SearchRequest): Promise<SearchPage>;
+}
+
+export interface SearchRequest {
+  readonly groups: readonly (readonly Term[])[];
+  readonly kinds: readonly Said[];
+  readonly websites: readonly WebsiteKey[];
+  readonly includeInternal: boolean;
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly order: 'best' | 'newest';
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+/** A text that matches. `id` is the native id of the message, conversation, note or contact. */
+export interface SearchHit {
+  readonly kind: Said;
+  readonly website: WebsiteKey;
+  readonly id: string;
+  readonly conversation_id: string | null;
+  readonly visitor_id: string | null;
+  readonly created_at: string;
+  /** Subject of the conversation. */
+  readonly subject: string | null;
+  readonly snippet: string | null;
+}
+
+export interface SearchPage {
+  readonly hits: readonly SearchHit[];
+  readonly next_cursor: string | null;
 }
 
 export interface Receipt {

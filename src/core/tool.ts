@@ -18,6 +18,7 @@ type PageInput<P> = P extends undefined ? unknown : { limit: number; cursor?: st
 
 export const TAGS = {
   Discovery: 'Who the credential is, and what the credential may do.',
+  Search: 'Find records by words, and read them as text.',
   Conversations: 'Stored conversations and their messages.',
   Visitors: 'Stored visitors, their conversations and notes.',
   Contacts: 'Stored contacts, their visitors and notes.',
@@ -149,7 +150,10 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
 
 export interface PageRule {
   readonly cursor: Cursor;
+  /** The default of the parameter `limit`. */
   readonly limit: number;
+  /** The largest value of the parameter `limit`. The default is 100. */
+  readonly max?: number;
 }
 
 /** A tool as the gateway uses it: the declaration, and values that the gateway computes once from the declaration. */
@@ -263,14 +267,14 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
   };
 }
 
-const pageParameters = (page: PageRule): Shape => ({
+const pageParameters = ({ max = 100, ...page }: PageRule): Shape => ({
   limit: z
     .int()
     .min(1)
-    .max(100)
+    .max(max)
     .default(page.limit)
     .describe(
-      `Records per page. The range is 1 to 100, and the default is ${page.limit}. A page can hold fewer records.`,
+      `Records per page. The range is 1 to ${max}, and the default is ${page.limit}. A page can hold fewer records.`,
     ),
   cursor: accepts(('schema' in page.cursor ? page.cursor.schema : page.cursor).optional(), NEXT_CURSOR).describe(
     'The last next_cursor. To get the next page, send the next_cursor of the previous page. Absent: the first page.',

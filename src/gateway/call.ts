@@ -38,6 +38,7 @@ export interface CorridorOptions {
   readonly authorities: Authorities;
   readonly quota: Quota;
   readonly guides: Guides;
+  readonly baseUrl: string;
   readonly ledger: Ledger;
   readonly subscriptions: Subscriptions;
   readonly realtime: RealtimeSessions;
@@ -69,11 +70,12 @@ export class Corridor {
   }
 
   facts(authority: Authority): GatewayFacts {
-    const { registry, guides } = this.#options;
+    const { registry, guides, baseUrl } = this.#options;
     return {
       operations: () => registry.callableBy(authority).map(factsOf),
       guides: () => guides.given(authority),
       guide: (name) => guides.text(name, authority),
+      page: (id) => `${baseUrl}/c/${id}`,
     };
   }
 

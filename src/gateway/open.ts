@@ -46,6 +46,7 @@ export async function openGateway({
     ledger: new Ledger(store.writers ?? [store.db, store.db], secret, remote),
     subscriptions: new Subscriptions(store.writers?.at(-1) ?? store.db, keys, secret),
     realtime: new RealtimeSessions(baseUrl),
+    baseUrl,
     checkEvery,
     onDefect,
   });

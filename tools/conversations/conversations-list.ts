@@ -1,18 +1,10 @@
 import { z } from 'zod';
-import { accepts, MOMENT_EXPECTED } from '../../src/core/expected.ts';
+import { accepts } from '../../src/core/expected.ts';
 import { ChannelId, ContactId, OperatorId, SubsiteId, TeamId } from '../../src/core/ids.ts';
+import { Moment } from '../../src/core/moment.ts';
 import { both, DIRECTORY, MSG, PII } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { byConversation, bySubject, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
-
-// PostgreSQL has no year 0, and PostgreSQL limits the length of a timestamp.
-const Moment = accepts(
-  z.iso
-    .datetime()
-    .max(40)
-    .refine((text) => !text.startsWith('0000')),
-  MOMENT_EXPECTED,
-).describe('Time in RFC 3339, in UTC.');
 
 const Statuses = accepts(
   z.string().regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`)),

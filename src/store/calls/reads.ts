@@ -9,6 +9,7 @@ import { readOperation } from './operations.ts';
 import { readPage } from './page.ts';
 import { readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
+import { readSearch } from './search.ts';
 import { readWebsites } from './websites.ts';
 
 export function openReads(
@@ -26,6 +27,7 @@ export function openReads(
     websites: () => caller.take(readWebsites(access)),
     operation: (id) => caller.take(readOperation(access, id)),
     health: () => caller.take(readHealth(access)),
+    search: (request) => caller.take(readSearch({ authority, website, db: slow }, request)),
     report: (range) => caller.take(readReport(access, slow, range, replica)),
   };
 }

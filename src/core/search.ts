@@ -1,0 +1,45 @@
+import type { Requirement } from './scopes.ts';
+import { both, INT, MSG, needs, PII } from './scopes.ts';
+
+/** The kinds of text that the search finds, in the order of hits of the same time. */
+export const SAID = ['messages', 'subjects', 'notes', 'contacts'] as const;
+export type Said = (typeof SAID)[number];
+
+/** What a caller needs to search a kind. A restricted credential never searches notes and contacts. */
+export const SAID_NEEDS: Readonly<Record<Said, Requirement & { readonly unrestricted: boolean }>> = {
+  messages: { ...both(needs('conversation_read'), MSG, PII), unrestricted: false },
+  subjects: { ...both(needs('conversation_read'), MSG, PII), unrestricted: false },
+  notes: {
+    scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
+    dataAccess: ['message_content', 'pii', 'internal_notes'],
+    unrestricted: true,
+  },
+  contacts: { ...both(needs('contact_read'), PII), unrestricted: true },
+};
+
+/** What a caller needs to search internal messages, in addition to messages. */
+export const INTERNAL_NEEDS: Requirement = INT;
+
+/** A term of a query: words that must stand side by side, or that must not. */
+export interface Term {
+  readonly text: string;
+  readonly not: boolean;
+}
+
+const TERM = /(-?)"([^"]*)(?:"|$)|(\S+)/g;
+
+/**
+ * Reads a query as people type it: words, "words side by side", -excluded and or. A text must match all terms of one
+ * group; `or` begins the next group. Returns an empty list if a group has no term that must be found.
+ */
+export function readQuery(query: string): readonly (readonly Term[])[] {
+  const groups: Term[][] = [[]];
+  for (const [, minus, quoted, word = ''] of query.matchAll(TERM)) {
+    if (quoted !== undefined) groups.at(-1)?.push({ text: quoted, not: minus === '-' });
+    else if (/^or$/i.test(word)) groups.push([]);
+    else if (/^-[^-]/.test(word)) groups.at(-1)?.push({ text: word.slice(1), not: true });
+    else groups.at(-1)?.push({ text: word, not: false });
+  }
+  const filled = groups.filter((group) => group.length > 0);
+  return filled.every((group) => group.some(({ not }) => !not)) ? filled : [];
+}

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { Failure, invalidCursor } from '../../core/failures.ts';
+import { fitsBigint } from '../../core/ids.ts';
+import type { SearchHit, SearchPage, SearchRequest } from '../../core/reads.ts';
+import { RESTRICTIONS } from '../../core/scopes.ts';
+import { SAID } from '../../core/search.ts';
+import { type Fragment, sql } from '../../core/sql.ts';
+import { guarded, type Proved } from './guard.ts';
+import { permitted } from './projection.ts';
+import type { WebsiteAccess } from './read.ts';
+
+/**
+ * The order `best` compares this many hits with each other. The best of the newest hits come first, then the best of the
+ * hits before these.
+ */
+const WINDOW = 200;
+
+/** A position in the order of time. The page begins with the hits before this position, without the first `skip` hits. */
+interface Place {
+  readonly micros: string;
+  readonly kind: number;
+  readonly site: string;
+  readonly id: string;
+  readonly skip: number;
+}
+
+interface Row {
+  readonly known: boolean;
+  readonly found: number;
+  /** The positions of the newest and the oldest hit of the window. Null if there is no hit. */
+  readonly top: string | null;
+  readonly bottom: string | null;
+  /** Null if the page has no hit. */
+  readonly kind: number | null;
+  readonly site: string;
+  readonly id: string;
+  readonly conversation_id: string | null;
+  readonly visitor_id: string | null;
+  readonly at: Date;
+  readonly place: string;
+  readonly subject: string | null;
+  readonly snippet: string | null;
+}
+
+/**
+ * Searches the texts of several websites in one guarded statement. What the caller may not see is left out before hits
+ * are counted, ranked or cut.
+ */
+export async function readSearch(access: WebsiteAccess, request: SearchRequest): Promise<Proved<SearchPage>> {
+  const { groups, websites, includeInternal, order, limit, cursor } = request;
+  const { kinds, from, to } = request;
+  const search = JSON.stringify([groups, kinds, websites.map(({ id }) => id), includeInternal, from, to, order]);
+  const start = cursor === undefined ? undefined : placeOf(cursor, search);
+  const best = order === 'best';
+  const window = best ? WINDOW : limit * 3;
+  const terms = groups.flatMap((group) => group.flatMap(({ text, not }) => (not ? [] : [text])));
+  const { proof, rows } = await guarded<Row>(
+    access,
+    sql`r.*`,
+    sql`LEFT JOIN LATERAL (
+      SELECT * FROM platform.search(${KINDS}::text[], ${streams(access, request, start)}, ${JSON.stringify(groups)}::text::jsonb,
+        ${terms}::text[], ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer)
+       WHERE guard.ok) r ON true`,
+  );
+  const [first] = rows;
+  if (first?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
+  const found = rows.filter(({ kind }) => kind !== null);
+  const shown = found.slice(0, limit);
+  const next = (): Place | undefined => {
+    const last = shown.at(-1);
+    if (found.length <= limit || !last) return first.found === window ? parsePlace(first.bottom ?? '') : undefined;
+    if (!best) return parsePlace(last.place);
+    // The next page has the same window, without the hits that were shown.
+    return { ...(start ?? above(first.top ?? '')), skip: (start?.skip ?? 0) + limit };
+  };
+  const place = next();
+  const hits = shown.map((row) => hitOf(row, request));
+  return { proof, answer: { hits, next_cursor: place ? cursorOf(place, search) : null } };
+}
+
+const NO_WORD = {
+  parameter: 'query',
+  code: 'invalid_parameter' as const,
+  expected: 'at least one word or number to find, also in each part beside or',
+};
+
+const KINDS = SAID.map((name) => name.slice(0, -1));
+const MAX_BIGINT = '9223372036854775807';
+
+const parsePlace = (text: string): Place | undefined => {
+  const [, micros = '', kind = '', site = '', id = '', skip = '0'] =
+    /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})(?:\.(\d{1,3}))?$/.exec(text) ?? [];
+  if (!fitsBigint(site || '9'.repeat(20)) || !fitsBigint(id)) return undefined;
+  return { micros, kind: Number(kind), site, id, skip: Number(skip) };
+};
+
+/** The position directly above a hit. */
+function above(top: string): Place {
+  const [micros = '0'] = top.split('.');
+  return { micros: String(BigInt(micros) + 1n), kind: 0, site: '0', id: '0', skip: 0 };
+}
+
+const digest = (search: string): string => createHash('sha256').update(search).digest('base64url').slice(0, 10);
+
+// The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
+const cursorOf = ({ micros, kind, site, id, skip }: Place, search: string): string =>
+  Buffer.from(`${digest(search)}:${micros}.${kind}.${site}.${id}.${skip}`).toString('base64url');
+
+/** Throws `invalid_cursor` for a cursor of another search. */
+function placeOf(cursor: string, search: string): Place {
+  const [made, text = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split(':');
+  const place = made === digest(search) ? parsePlace(text) : undefined;
+  if (!place || cursorOf(place, search) !== cursor) throw invalidCursor();
+  return place;
+}
+
+/** What the search reads: each kind of each website, with the restrictions of the caller. */
+function streams({ authority }: WebsiteAccess, request: SearchRequest, start: Place | undefined): Fragment {
+  const { websites, kinds, includeInternal, from = null, to = null } = request;
+  const all = websites.flatMap((website) =>
+    kinds.map((name) => {
+      const kind = SAID.indexOf(name);
+      const [channels, teams, subsites] = RESTRICTIONS.map((one) => permitted(authority, website, one) ?? null);
+      return {
+        ...{ tenant: website.tenant, site: website.site, kind: KINDS[kind], internal: includeInternal },
+        ...{ channels, teams, subsites, from_at: from, to_at: to },
+        before_id: start ? beforeId(start, kind, website.site) : '0',
+      };
+    }),
+  );
+  const at = start
+    ? sql`'epoch'::timestamptz + ${start.micros}::bigint * interval '1 microsecond'`
+    : sql`'infinity'::timestamptz`;
+  return sql`(SELECT array_agg((s.tenant, s.site, s.kind, s.internal, s.channels, s.teams, s.subsites, s.from_at, s.to_at, ${at}, s.before_id)::platform.searched)
+     FROM jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) AS s (
+       tenant bigint, site bigint, kind text, internal boolean, channels bigint[], teams bigint[], subsites bigint[],
+       from_at timestamptz, to_at timestamptz, before_id bigint))`;
+}
+
+/** Hits of the same time are in the order of kind and website, and the newest id first. */
+function beforeId({ kind, site, id }: Place, ofKind: number, ofSite: string): string {
+  const later = ofKind - kind || Number(BigInt(ofSite) - BigInt(site));
+  return later === 0 ? id : later > 0 ? MAX_BIGINT : '0';
+}
+
+function hitOf(row: Row, { websites }: SearchRequest): SearchHit {
+  const website = websites.find((one) => one.site === row.site);
+  const kind = SAID[row.kind ?? -1];
+  if (!website || !kind) throw new Error('the search has found a text that nobody asked for');
+  const { id, conversation_id, visitor_id, at, subject, snippet } = row;
+  return { kind, website, id, conversation_id, visitor_id, created_at: at.toISOString(), subject, snippet };
+}

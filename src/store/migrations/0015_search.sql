@@ -1,0 +1,325 @@
+-- The search for words in messages, subjects, notes and names. The indexes below hold the words, so the transaction that
+-- changes a text also changes the index. A search never lags and never shows a text that was removed.
+--
+-- The rows of a website are numbered, so a row belongs to a block of 2,048 rows and to a span of 32 blocks. The index
+-- holds the marks of block, span and website beside the words of the row. So the statement for "the words in this block"
+-- reads only the block, no matter how frequent the words are and how large the website is. docs/decisions/search.md has
+-- the measurements.
+
+-- Prepares a text for the parser of PostgreSQL. The parser keeps marks such as hyphens, dots and slashes inside of words
+-- (order-123, a.b/c), so these marks become spaces. Accents are removed. In writing without spaces, each pair of
+-- neighbouring characters becomes a word. Only the first 100,000 characters of a text can be found.
+CREATE FUNCTION platform.spaced(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  -- Han, Hiragana, Katakana, Thai, Lao, Myanmar and Khmer.
+  dense constant text := '[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]';
+  folded text := normalize(lower(left(t, 100000)), NFKD);
+  run text;
+  out text := '';
+  place integer;
+BEGIN
+  folded := replace(replace(replace(translate(folded, 'øłđðı', 'olddi'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe');
+  folded := normalize(regexp_replace(folded, '[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]', '', 'g'), NFC);
+  folded := regexp_replace(folded, '[^[:alnum:]\u0080-\U0010ffff]|[\u0080-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb-\u00bf\u00d7\u00f7\u060c\u061b\u061f\u0640\u066a-\u066d\u06d4\u0964\u0965\u2000-\u206f\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe30-\ufe6f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+', ' ', 'g');
+  IF folded !~ dense THEN RETURN folded; END IF;
+  LOOP
+    run := substring(folded FROM dense || '+');
+    EXIT WHEN run IS NULL;
+    place := strpos(folded, run);
+    out := out || left(folded, place - 1) || ' ';
+    IF length(run) = 1 THEN out := out || run || ' '; END IF;
+    FOR i IN 1 .. length(run) - 1 LOOP out := out || substr(run, i, 2) || ' '; END LOOP;
+    folded := substr(folded, place + length(run));
+  END LOOP;
+  RETURN out || folded;
+END $$;
+
+-- A text as the parser must read it. Six replacements take a quarter of the time of one translate() (23 November 2026).
+CREATE FUNCTION platform.plain(t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN octet_length(t) = length(t) AND length(t) <= 100000
+    THEN replace(replace(replace(replace(replace(replace(t, '-', ' '), '.', ' '), '/', ' '), '@', ' '), '_', ' '), ':', ' ')
+    ELSE platform.spaced(t) END
+$$;
+
+-- The mark of the rows whose numbers are equal after a shift by so many bits: 11 for a block, 16 for a span, 63 for all
+-- rows of a website. A mark is a word of the index. The parser reads it as the name of a file. No text has such a word,
+-- because platform.plain removes the slashes.
+CREATE FUNCTION platform.mark(tenant bigint, site bigint, id bigint, shift integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT '/m' || shift || '/' || tenant || '/' || site || '/' || (id >> shift) $$;
+
+-- What an index holds of a row. Null if the row has no text.
+CREATE FUNCTION platform.words(tenant bigint, site bigint, id bigint, t text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT to_tsvector('simple'::regconfig, platform.plain(t)
+    || ' ' || platform.mark(tenant, site, id, 11) || ' ' || platform.mark(tenant, site, id, 16) || ' ' || platform.mark(tenant, site, id, 63))
+$$;
+
+-- New entries of an index wait in a list that every search reads. A list of 256 kB keeps this short.
+CREATE INDEX message_words ON platform.message USING gin (platform.words(tenant, site, id, text)) WITH (gin_pending_list_limit = 256) WHERE NOT redacted;
+CREATE INDEX conversation_words ON platform.conversation USING gin (platform.words(tenant, site, id, subject)) WITH (gin_pending_list_limit = 256);
+CREATE INDEX note_words ON platform.note USING gin (platform.words(tenant, site, id, coalesce(title || ' ', '') || text)) WITH (gin_pending_list_limit = 256);
+CREATE INDEX contact_words ON platform.contact USING gin (platform.words(tenant, site, id, name)) WITH (gin_pending_list_limit = 256) WHERE NOT deleted;
+
+-- Every text that a search can find. Each branch has an index above on the same expression.
+CREATE VIEW platform.said AS
+  SELECT 'message' AS kind, tenant, site, id, conversation_id, NULL::bigint AS visitor_id, created_at,
+         visibility = 'internal' AS internal, text, platform.words(tenant, site, id, text) AS words
+    FROM platform.message WHERE NOT redacted
+  UNION ALL
+  SELECT 'subject', tenant, site, id, id, NULL, created_at, false, subject, platform.words(tenant, site, id, subject)
+    FROM platform.conversation
+  UNION ALL
+  SELECT 'note', tenant, site, id, NULL, visitor_id, created_at, false, coalesce(title || ' ', '') || text,
+         platform.words(tenant, site, id, coalesce(title || ' ', '') || text)
+    FROM platform.note
+  UNION ALL
+  SELECT 'contact', tenant, site, id, NULL, NULL, created_at, false, name, platform.words(tenant, site, id, name)
+    FROM platform.contact WHERE NOT deleted;
+
+-- The times of the rows of each block, rounded to whole days. So a search knows which blocks can hold newer rows. The
+-- times of a block never come closer together.
+CREATE TABLE platform.said_block (
+  tenant bigint NOT NULL, site bigint NOT NULL,
+  kind text NOT NULL, block bigint NOT NULL,
+  oldest timestamptz NOT NULL, newest timestamptz NOT NULL,
+  PRIMARY KEY (tenant, site, kind, block),
+  FOREIGN KEY (tenant, site) REFERENCES platform.website ON DELETE CASCADE
+);
+
+-- Widens the blocks of several rows of one kind. The arrays have equal length. Nearly always, the block is wide enough,
+-- and nothing is written.
+CREATE FUNCTION platform.widen_blocks(p_kind text, tenants bigint[], sites bigint[], ids bigint[], times timestamptz[]) RETURNS void
+LANGUAGE sql AS $$
+  INSERT INTO platform.said_block AS b (tenant, site, kind, block, oldest, newest)
+  SELECT w.tenant, w.site, p_kind, w.block, w.oldest, w.newest
+    FROM (SELECT r.tenant, r.site, r.id >> 11 AS block, date_trunc('day', min(r.at), 'UTC') AS oldest,
+                 date_trunc('day', max(r.at), 'UTC') + interval '1 day' AS newest
+            FROM unnest(tenants, sites, ids, times) AS r (tenant, site, id, at) GROUP BY 1, 2, 3) w
+   WHERE NOT EXISTS (SELECT FROM platform.said_block o
+                      WHERE o.tenant = w.tenant AND o.site = w.site AND o.kind = p_kind AND o.block = w.block
+                        AND o.oldest <= w.oldest AND o.newest >= w.newest)
+   ORDER BY w.tenant, w.site, w.block
+  ON CONFLICT (tenant, site, kind, block) DO UPDATE
+    SET oldest = least(b.oldest, excluded.oldest), newest = greatest(b.newest, excluded.newest)
+$$;
+
+CREATE FUNCTION platform.rows_said() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM platform.widen_blocks(TG_ARGV[0], array_agg(tenant), array_agg(site), array_agg(id), array_agg(created_at)) FROM new_rows;
+  RETURN NULL;
+END $$;
+CREATE FUNCTION platform.row_moved() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM platform.widen_blocks(TG_ARGV[0], ARRAY[NEW.tenant], ARRAY[NEW.site], ARRAY[NEW.id], ARRAY[NEW.created_at]);
+  RETURN NULL;
+END $$;
+DO $do$
+DECLARE
+  t record;
+BEGIN
+  FOR t IN SELECT * FROM (VALUES ('message', 'message'), ('conversation', 'subject'), ('note', 'note'), ('contact', 'contact')) AS v (name, kind) LOOP
+    EXECUTE format('CREATE TRIGGER %1$s_said AFTER INSERT ON platform.%1$I REFERENCING NEW TABLE AS new_rows
+      FOR EACH STATEMENT EXECUTE FUNCTION platform.rows_said(%2$L)', t.name, t.kind);
+    EXECUTE format('CREATE TRIGGER %1$s_moved AFTER UPDATE OF created_at ON platform.%1$I
+      FOR EACH ROW WHEN (OLD.created_at IS DISTINCT FROM NEW.created_at) EXECUTE FUNCTION platform.row_moved(%2$L)', t.name, t.kind);
+    EXECUTE format('SELECT platform.widen_blocks(%2$L, array_agg(tenant), array_agg(site), array_agg(id), array_agg(created_at))
+      FROM (SELECT tenant, site, min(id) AS id, min(created_at) AS created_at FROM platform.%1$I GROUP BY tenant, site, id >> 11
+            UNION ALL
+            SELECT tenant, site, min(id), max(created_at) FROM platform.%1$I GROUP BY tenant, site, id >> 11) edges', t.name, t.kind);
+  END LOOP;
+END $do$;
+
+-- The query of a search. If p_loose is true, the words of a term can stand apart. p_groups is an array of groups; a text must match one group. A group is an array of terms
+-- {"text", "not"}; a text must match all terms. A term matches its words side by side. Null if a group has no word.
+CREATE FUNCTION platform.search_query(p_groups jsonb, p_loose boolean) RETURNS tsquery LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  g jsonb;
+  t jsonb;
+  term tsquery;
+  wanted tsquery;
+  unwanted tsquery;
+  whole tsquery;
+BEGIN
+  FOR g IN SELECT * FROM jsonb_array_elements(p_groups) LOOP
+    wanted := NULL;
+    unwanted := NULL;
+    FOR t IN SELECT * FROM jsonb_array_elements(g) LOOP
+      -- A loose query must find every text that the query finds. So it excludes a text only for a term of one word.
+      term := CASE WHEN p_loose AND NOT (t ->> 'not')::boolean THEN plainto_tsquery('simple'::regconfig, platform.plain(t ->> 'text'))
+                   ELSE phraseto_tsquery('simple'::regconfig, platform.plain(t ->> 'text')) END;
+      CONTINUE WHEN numnode(term) = 0 OR (p_loose AND (t ->> 'not')::boolean AND numnode(term) > 1);
+      IF (t ->> 'not')::boolean THEN unwanted := coalesce(unwanted || term, term);
+      ELSE wanted := coalesce(wanted && term, term); END IF;
+    END LOOP;
+    IF wanted IS NULL THEN RETURN NULL; END IF;
+    IF unwanted IS NOT NULL THEN wanted := wanted && !!unwanted; END IF;
+    whole := coalesce(whole || wanted, wanted);
+  END LOOP;
+  RETURN whole;
+END $$;
+
+CREATE TYPE platform.hit AS (at timestamptz, id bigint, conversation_id bigint);
+
+-- What a search may find: texts of one kind and website, before the position (at, before_id), within from_at and to_at.
+-- Null restrictions permit everything. A restriction concerns the conversation of a text.
+CREATE TYPE platform.searched AS (
+  tenant bigint, site bigint, kind text, internal boolean,
+  channels bigint[], teams bigint[], subsites bigint[],
+  from_at timestamptz, to_at timestamptz, at timestamptz, before_id bigint
+);
+
+-- The hits among the rows of one mark, in no order, at most p_limit. Null means all hits. The setting keeps one plan for
+-- all calls, because planning takes longer than most look-ups. OFFSET 0 keeps the planner from all indexes but those of
+-- words.
+CREATE FUNCTION platform.marked_hits(p platform.searched, p_query tsquery, p_id bigint, p_shift integer, p_limit integer)
+RETURNS platform.hit[] LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT (t.created_at, t.id, t.conversation_id)::platform.hit
+      FROM (SELECT s.tenant, s.site, s.id, s.conversation_id, s.created_at, s.internal FROM platform.said s
+             WHERE s.kind = p.kind
+               AND s.words @@ (p_query && quote_literal(platform.mark(p.tenant, p.site, p_id, p_shift))::tsquery) OFFSET 0) t
+     WHERE t.tenant = p.tenant AND t.site = p.site AND (t.created_at, t.id) < (p.at, p.before_id) AND (p.internal OR NOT t.internal)
+       AND (p.from_at IS NULL OR t.created_at >= p.from_at) AND (p.to_at IS NULL OR t.created_at < p.to_at)
+       AND ((p.channels IS NULL AND p.teams IS NULL AND p.subsites IS NULL) OR EXISTS (
+         SELECT FROM platform.conversation c
+          WHERE c.tenant = p.tenant AND c.site = p.site AND c.id = t.conversation_id
+            AND (p.channels IS NULL OR c.channel_id = ANY(p.channels)) AND (p.teams IS NULL OR c.team_id = ANY(p.teams))
+            AND (p.subsites IS NULL OR c.subsite_id = ANY(p.subsites))))
+     LIMIT p_limit);
+END $$;
+
+CREATE FUNCTION platform.newest_of(hits platform.hit[], want integer) RETURNS platform.hit[] LANGUAGE sql IMMUTABLE AS $$
+  SELECT ARRAY(SELECT h FROM unnest(hits) h ORDER BY h.at DESC, h.id DESC LIMIT want)
+$$;
+
+-- The hits of the loose query that also match the query itself.
+CREATE FUNCTION platform.strict_hits(p platform.searched, p_query tsquery, p_loose tsquery, hits platform.hit[])
+RETURNS platform.hit[] LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF p_query = p_loose THEN RETURN hits; END IF;
+  RETURN ARRAY(SELECT (h.at, h.id, h.conversation_id)::platform.hit
+                 FROM unnest(hits) h JOIN platform.said t
+                   ON t.kind = p.kind AND t.tenant = p.tenant AND t.site = p.site AND t.id = h.id
+                WHERE t.words @@ p_query);
+END $$;
+
+-- The newest texts that match the query, newest first, at most p_want. p_loose is the query without the order of words.
+--
+-- Frequent words have enough hits in the newest block. Rare words have few hits in the whole website. Other words are
+-- looked up span by span, and a span with many hits is looked up block by block. So no look-up has many hits, and the
+-- loops end as soon as no block that is left can hold a newer hit. Few hits are found with the loose query, because
+-- PostgreSQL reads the text of each hit to check the order of words.
+CREATE FUNCTION platform.newest_hits(p platform.searched, p_query tsquery, p_loose tsquery, p_want integer)
+RETURNS SETOF platform.hit LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  few constant integer := 256;
+  kept platform.hit[] := '{}';
+  fresh platform.hit[];
+  tried bigint;
+  frequent boolean;
+  s record;
+  b record;
+BEGIN
+  FOR s IN SELECT max(o.newest) AS newest, array_agg(o.block << 11 ORDER BY o.newest DESC, o.block DESC) AS ids,
+                  array_agg(o.newest ORDER BY o.newest DESC, o.block DESC) AS ends
+             FROM platform.said_block o
+            WHERE o.tenant = p.tenant AND o.site = p.site AND o.kind = p.kind AND o.oldest <= p.at
+              AND (p.from_at IS NULL OR o.newest > p.from_at) AND (p.to_at IS NULL OR o.oldest < p.to_at)
+            GROUP BY o.block >> 5 ORDER BY 1 DESC, max(o.block) DESC LOOP
+    IF tried IS NULL THEN
+      tried := s.ids[1];
+      fresh := platform.marked_hits(p, p_query, tried, 11, NULL);
+      kept := platform.newest_of(fresh, p_want);
+      frequent := cardinality(fresh) >= few / 32;
+      IF NOT frequent THEN
+        fresh := platform.marked_hits(p, p_loose, 0, 63, few + 1);
+        IF cardinality(fresh) <= few THEN
+          kept := platform.newest_of(platform.strict_hits(p, p_query, p_loose, fresh), p_want);
+          EXIT;
+        END IF;
+      END IF;
+    END IF;
+    EXIT WHEN cardinality(kept) = p_want AND (kept[p_want]).at >= s.newest;
+    IF NOT frequent THEN fresh := platform.marked_hits(p, p_loose, s.ids[1], 16, few + 1); END IF;
+    IF NOT frequent AND cardinality(fresh) <= few THEN
+      fresh := platform.strict_hits(p, p_query, p_loose, fresh);
+      kept := platform.newest_of(CASE WHEN s.ids[1] = tried THEN fresh ELSE kept || fresh END, p_want);
+      CONTINUE;
+    END IF;
+    FOR b IN SELECT * FROM unnest(s.ids, s.ends) AS u (id, newest) WHERE u.id <> tried LOOP
+      EXIT WHEN cardinality(kept) = p_want AND (kept[p_want]).at >= b.newest;
+      kept := platform.newest_of(kept || platform.marked_hits(p, p_query, b.id, 11, NULL), p_want);
+    END LOOP;
+    frequent := false;
+  END LOOP;
+  RETURN QUERY SELECT * FROM unnest(kept);
+END $$;
+
+-- True if the conversation has a hit at or after the position of p, so an earlier page has shown it.
+CREATE FUNCTION platform.shown_before(p platform.searched, p_conversation bigint, p_query tsquery) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN EXISTS (
+    SELECT FROM platform.message m
+     WHERE m.tenant = p.tenant AND m.site = p.site AND m.conversation_id = p_conversation AND NOT m.redacted
+       AND (m.created_at, m.id) >= (p.at, p.before_id) AND (p.internal OR m.visibility = 'public')
+       AND (p.from_at IS NULL OR m.created_at >= p.from_at) AND (p.to_at IS NULL OR m.created_at < p.to_at)
+       AND platform.words(m.tenant, m.site, m.id, m.text) @@ p_query);
+END $$;
+
+-- About 240 characters of a text around the first of the terms, or from the start of the text.
+CREATE FUNCTION platform.snippet(t text, terms text[]) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN s.start > 1 THEN '…' ELSE '' END || substr(t, s.start, 240) || CASE WHEN length(t) > s.start + 239 THEN '…' ELSE '' END
+    FROM (SELECT greatest(1, coalesce(min(nullif(strpos(lower(t), lower(term)), 0)), 1) - 80) AS start FROM unnest(terms) AS term) s
+$$;
+
+-- One page of a search over several kinds and websites. `found` is the number of hits in the window of p_window hits;
+-- `top` and `bottom` are the positions of its newest and its oldest hit. With p_best, the best hit of the window comes
+-- first, otherwise the newest. The page begins after p_skip hits. Returns one row with an empty `kind` for an empty page.
+-- `known` is false if the query names no word.
+--
+-- The statement stands in a function, because a function keeps its plan.
+CREATE FUNCTION platform.search(
+  p_kinds text[], p_streams platform.searched[], p_groups jsonb, p_terms text[],
+  p_best boolean, p_window integer, p_skip integer, p_limit integer
+) RETURNS TABLE (
+  known boolean, found integer, top text, bottom text, kind integer, site bigint, id bigint,
+  conversation_id bigint, visitor_id bigint, at timestamptz, place text, subject text, snippet text
+) LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
+#variable_conflict use_column
+DECLARE
+  exact constant tsquery := platform.search_query(p_groups, false);
+  loose constant tsquery := platform.search_query(p_groups, true);
+BEGIN
+  known := exact IS NOT NULL;
+  IF NOT known THEN RETURN NEXT; RETURN; END IF;
+  RETURN QUERY
+  WITH hits AS MATERIALIZED (
+    SELECT k AS p, (k).site, array_position(p_kinds, (k).kind) - 1 AS kind, n.at, n.id, n.conversation_id,
+           (extract(epoch FROM n.at) * 1000000)::bigint || '.' || array_position(p_kinds, (k).kind) - 1 || '.' || (k).site || '.' || n.id AS place
+      FROM unnest(p_streams) AS k
+     CROSS JOIN LATERAL platform.newest_hits(k, exact, loose, p_window) n
+     ORDER BY n.at DESC, 3, 2, n.id DESC LIMIT p_window
+  ), read AS (
+    SELECT h.*, t.text, t.visitor_id,
+           CASE WHEN p_best THEN ts_rank_cd(t.words, exact, 1) * CASE WHEN h.kind = 0 THEN 1 ELSE 2 END ELSE 0 END AS rank
+      FROM hits h
+     CROSS JOIN LATERAL (
+       SELECT s.text, s.visitor_id, s.words FROM platform.said s
+        WHERE s.kind = (h.p).kind AND s.tenant = (h.p).tenant AND s.site = h.site AND s.id = h.id LIMIT 1) t
+     WHERE h.kind > 0 OR (h.p).at = 'infinity' OR NOT platform.shown_before(h.p, h.conversation_id, exact)
+  )
+  SELECT true, w.found, w.top, w.bottom, d.kind, d.site, d.id, d.conversation_id, d.visitor_id, d.at, d.place, d.subject, d.snippet
+    FROM (SELECT count(*)::integer AS found, (array_agg(h.place ORDER BY h.at DESC))[1] AS top,
+                 (array_agg(h.place ORDER BY h.at, h.kind DESC, h.site DESC, h.id))[1] AS bottom FROM hits h) w
+    LEFT JOIN LATERAL (
+      SELECT h.kind, h.site, h.id, h.conversation_id, h.visitor_id, h.at, h.place,
+             (SELECT left(c.subject, 200) FROM platform.conversation c
+               WHERE c.tenant = (h.p).tenant AND c.site = h.site AND c.id = h.conversation_id) AS subject,
+             platform.snippet(h.text, p_terms) AS snippet
+        FROM (SELECT r.*, row_number() OVER (
+                       PARTITION BY r.kind, r.site, CASE WHEN r.kind = 0 THEN r.conversation_id ELSE r.id END
+                       ORDER BY r.rank DESC, r.at DESC, r.id DESC) AS turn
+                FROM read r) h
+       WHERE h.turn = 1 ORDER BY h.rank DESC, h.at DESC, h.kind, h.site, h.id DESC
+      OFFSET p_skip LIMIT p_limit) d ON true;
+END $$;

@@ -1,0 +1,195 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer } from '../../support/answer.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+
+let gateway: TestGateway;
+let token: string;
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  ({ token } = await gateway.issue());
+});
+afterAll(() => gateway.close());
+
+type Query = Readonly<Record<string, string>>;
+interface Result {
+  readonly id: string;
+  readonly title: string;
+  readonly kind: 'message' | 'subject' | 'note' | 'contact';
+  readonly conversation_id?: string;
+  readonly message_id?: string;
+  readonly created_at: string;
+  readonly snippet?: string;
+}
+
+const search = (query: string, more: Query = {}, by = token): Promise<Answer> =>
+  gateway.ask(`/api/v1/search?${new URLSearchParams({ query, ...more })}`, { token: by });
+
+async function walk(query: string, more: Query = {}): Promise<Result[]> {
+  const all: Result[] = [];
+  let cursor: string | null = null;
+  for (let pages = 0; pages < 500; pages++) {
+    const { body, status } = await search(query, { ...more, ...(cursor !== null && { cursor }) });
+    expect(status, query).toBe(200);
+    all.push(...body.results);
+    cursor = body.next_cursor;
+    if (cursor === null) return all;
+  }
+  return expect.fail(`${query} has no last page`);
+}
+
+/** What a search must find, without any index: the texts that hold each of the words in one place. */
+async function expected(words: readonly string[], { internal = false } = {}): Promise<string[]> {
+  const rows = await gateway.database.sql<{ found: string }[]>`
+    SELECT DISTINCT found FROM (
+      SELECT 'message cnv_' || m.tenant || '_' || m.site || '_' || m.conversation_id AS found, m.text FROM platform.message m
+       WHERE NOT m.redacted AND (${internal} OR m.visibility = 'public') AND m.tenant = 1
+      UNION ALL SELECT 'subject cnv_' || c.tenant || '_' || c.site || '_' || c.id, c.subject FROM platform.conversation c WHERE c.tenant = 1
+      UNION ALL SELECT 'note ' || n.tenant || '_' || n.site || '_' || n.id, coalesce(n.title || ' ', '') || n.text FROM platform.note n WHERE n.tenant = 1
+      UNION ALL SELECT 'contact ctc_' || c.tenant || '_' || c.site || '_' || c.id, c.name FROM platform.contact c WHERE NOT c.deleted AND c.tenant = 1
+    ) t WHERE (SELECT bool_and(t.text ~* ('\\m' || w || '\\M')) FROM unnest(${words as string[]}::text[]) AS w)`;
+  return rows.map(({ found }) => found).sort();
+}
+const named = ({ kind, id }: Result): string => `${kind} ${id}`;
+const withoutNotes = (all: readonly string[]): string[] => all.filter((one) => !one.startsWith('note ')).sort();
+
+describe('search', () => {
+  it.each(['order', 'the', 'order the', 'delivery', 'nonesuch', 'refund order'])(
+    'finds every text that holds %s, once, in both orders, page by page',
+    async (query) => {
+      const due = await expected(query.split(' '));
+      for (const more of [{}, { limit: '50' }, { order: 'newest' }, { order: 'newest', limit: '1' }, { limit: '3' }]) {
+        if (due.length > 400 && more.limit === '1') continue;
+        const found = await walk(query, more);
+        expect(withoutNotes(found.map(named)), JSON.stringify(more)).toEqual(withoutNotes(due));
+        expect(found.filter(({ kind }) => kind === 'note')).toHaveLength(due.length - withoutNotes(due).length);
+        if (more.order === 'newest') {
+          const times = found.map(({ created_at }) => created_at);
+          expect(times).toEqual([...times].sort().reverse());
+        }
+      }
+    },
+  );
+
+  it('reads quotes, excluded words, or, accents and letter case as people type them', async () => {
+    const { sql } = gateway.database;
+    const [row] = await sql<{ id: string }[]>`SELECT max(id) AS id FROM platform.message WHERE tenant = 1 AND site = 1`;
+    const texts = [
+      'Zebra crossing is closed',
+      'crossing a zebra',
+      'The zebra-crossing, re-opened!',
+      'Größe und Naïveté',
+      '東京都に住んでいます',
+      'سلام يا صديقي العزيز',
+      'สวัสดีครับ',
+      'Order AB-1234/7 of jane.doe@example.com',
+    ];
+    for (const [i, text] of texts.entries())
+      await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+        VALUES (1, 1, ${Number(row?.id) + 1 + i}, ${`said ${i}`}, ${i + 1}, 'visitor', 'public', 'text', ${text}, now())`;
+    const hits = async (query: string): Promise<number[]> =>
+      (await walk(query, { kinds: 'messages' }))
+        .map(({ message_id = '' }) => Number(message_id.split('_')[3]) - Number(row?.id) - 1)
+        .sort();
+    expect(await hits('zebra crossing')).toEqual([0, 1, 2]);
+    expect(await hits('"ZEBRA crossing"')).toEqual([0, 2]);
+    expect(await hits('zebra-crossing')).toEqual([0, 2]);
+    expect(await hits('zebra -closed')).toEqual([1, 2]);
+    expect(await hits('zebra -"zebra crossing"')).toEqual([1]);
+    expect(await hits('closed zebra or naive')).toEqual([0]);
+    expect(await hits('closed zebra or NAÏVETE')).toEqual([0, 3]);
+    expect(await hits('"grosse und"')).toEqual([3]);
+    expect(await hits('naivete')).toEqual([3]);
+    expect(await hits('東京')).toEqual([4]);
+    expect(await hits('京都に住')).toEqual([4]);
+    expect(await hits('東都')).toEqual([]);
+    expect(await hits('صديقي')).toEqual([5]);
+    expect(await hits('สวัสดี')).toEqual([6]);
+    expect(await hits('ab-1234/7')).toEqual([7]);
+    expect(await hits('1234')).toEqual([7]);
+    expect(await hits('jane.doe@example.com')).toEqual([7]);
+    expect(await hits('m63x1x1x0')).toEqual([]);
+  });
+
+  it.each([
+    '',
+    ' ',
+    '"',
+    '""',
+    '-',
+    '-order',
+    '- -',
+    '!!! ...',
+    '👍',
+    'order or',
+    'or',
+    'or or',
+    'x'.repeat(401),
+    '\u0000',
+  ])('refuses %j, which names no word, or lets it be words', async (query) => {
+    const { status, body } = await search(query);
+    if (['or', 'or or', 'order or'].includes(query)) expect([200, 400]).toContain(status);
+    else expect([status, body.errors?.[0]?.parameter]).toEqual([400, 'query']);
+  });
+
+  it.each([
+    'a '.repeat(200),
+    'order & | ! ( ) : * <-> \\ \' "',
+    "'); DROP TABLE platform.message; --",
+    '(((order',
+    '.*[a-z]+(a|b){2,}$',
+    '\u202eorder\u202c',
+    'order\u200b',
+    `order ${'"'.repeat(99)}`,
+    '-a -b order',
+    '"order',
+  ])('takes %j as text', async (query) => {
+    expect((await search(query)).status).toBe(200);
+  });
+
+  it('refuses the cursor of another search, and a forged one', async () => {
+    const { body } = await search('the', { limit: '1' });
+    expect(body.next_cursor).toMatch(/^[\w-]+$/);
+    for (const more of [
+      { kinds: 'messages' },
+      { order: 'newest' },
+      { website_id: 'web_1_1' },
+      { created_from: '2026-01-01T00:00:00Z' },
+    ]) {
+      const answer = await search('the', { cursor: body.next_cursor, ...more });
+      expect([answer.status, answer.body.code]).toEqual([400, 'invalid_cursor']);
+    }
+    expect((await search('thee', { cursor: body.next_cursor })).body.code).toBe('invalid_cursor');
+    for (const cursor of ['x', `${body.next_cursor}A`, Buffer.from('x:1.0.1.1.0').toString('base64url')])
+      expect((await search('the', { cursor })).body.code).toBe('invalid_cursor');
+    expect((await search('the', { cursor: body.next_cursor, limit: '50' })).status).toBe(200);
+  });
+
+  it('never shows what was changed or removed', async () => {
+    const { sql } = gateway.database;
+    const count = async (query: string): Promise<number> => (await walk(query)).length;
+    await sql`UPDATE platform.message SET text = 'xylophone one' WHERE tenant = 1 AND site = 1 AND id = 1`;
+    await sql`UPDATE platform.conversation SET subject = 'xylophone two' WHERE tenant = 1 AND site = 1 AND id = 5`;
+    expect(await count('xylophone')).toBe(2);
+    await sql`UPDATE platform.message SET redacted = true WHERE tenant = 1 AND site = 1 AND id = 1`;
+    expect(await count('xylophone')).toBe(1);
+    await sql`UPDATE platform.conversation SET subject = 'piano' WHERE tenant = 1 AND site = 1 AND id = 5`;
+    expect(await count('xylophone')).toBe(0);
+  });
+});
+
+describe('who may search what', () => {
+  const lacking = async (scopes: readonly string[], flags: readonly string[]): Promise<Answer> => {
+    const issued = await gateway.issue({ scopes, dataAccess: flags } as Parameters<TestGateway['issue']>[0]); // the test names a subset of the scopes
+    return search('order', {}, issued.token);
+  };
+  it('leaves out kinds that are not granted, and names them', async () => {
+    const messages = ['contact_read_pii', 'conversation_read', 'message_content_read'];
+    const one = await lacking(messages, ['pii', 'message_content']);
+    expect(one.body.left_out).toEqual(['notes', 'contacts']);
+    expect(new Set(one.body.results.map(({ kind }: Result) => kind))).not.toContain('note');
+    const two = await lacking(['contact_read_pii', 'contact_read'], ['pii']);
+    expect(two.body.left_out).toEqual(['messages', 'subjects', 'notes']);
+    const none = await lacking(['contact_read_pii'], ['pii']);
+    expect([none.status, none.body.code]).toEqual([404, 'not_permitted']);
+  });
+});
