@@ -214,7 +214,7 @@ function typed({ text, document, line }: Command): string {
       .replace(/^npm run build$/, `npm --prefix ${fileURLToPath(packageRoot)} run build`)
       .replace(/^npm install (.+)$/m, (_, packages: string) => linked(packages))
       .replaceAll('db.internal:5432', `127.0.0.1:${server?.port}`)
-      .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
+      .replaceAll('127.0.0.1:8420', `127.0.0.1:${port}`)
       .replaceAll(/\b9000\b/g, String(receiver))
       .replaceAll(
         words,

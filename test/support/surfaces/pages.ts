@@ -11,7 +11,7 @@ import { startServer } from '../../../src/surfaces/http/server.ts';
 import { openapi } from '../../../src/surfaces/openapi/openapi.ts';
 import { openVisit, type View, type Visit } from './browser.ts';
 
-const BASE_URL = 'http://127.0.0.1:8787';
+const BASE_URL = 'http://127.0.0.1:8420';
 
 /** The public pages without a store. */
 export interface Pages {

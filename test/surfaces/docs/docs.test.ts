@@ -176,7 +176,7 @@ describe('links', () => {
 
   it('every link and anchor of every page and of the search resolves, within the gateway', async () => {
     const texts = await textsOf();
-    const metadata = metadataDocuments('http://127.0.0.1:8787', { skillScopes: [], hosted: true });
+    const metadata = metadataDocuments('http://127.0.0.1:8420', { skillScopes: [], hosted: true });
     const found: { url: string }[] = await (await get('/docs/assets/search.json')).json();
     texts.set('/search', found.map(({ url }) => `<a href="${url}">`).join(''));
     const statuses = new Map<string, number>();
