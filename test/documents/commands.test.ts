@@ -169,7 +169,13 @@ function linked(packages: string): string {
 it('the documents name the versions of clients that the tests run', () => {
   const read = (name: string): string => readFileSync(new URL(name, packageRoot), 'utf8');
   const table = read('docs/integrations.md').match(/^\|.*$/gm) ?? [];
-  const commands = ['docs/integrations.md', 'docs/tour.md', 'README.md', 'src/surfaces/docs/clients.ts'].map(read);
+  const commands = [
+    'docs/clients.md',
+    'docs/integrations.md',
+    'docs/tour.md',
+    'README.md',
+    'src/surfaces/docs/clients.ts',
+  ].map(read);
   const named = [
     ...table.flatMap((row) => [...row.matchAll(/`([^`]+)` (\d+\.\d+\.\d+)/g)]),
     ...commands.flatMap((text) => [...text.matchAll(/((?:@[\w-]+\/)?[\w-]+)@(\d+\.\d+\.\d+)/g)]),

@@ -68,6 +68,7 @@ describe('llms.txt', () => {
       '/llms-full.txt',
       '/api/v1/openapi.json',
       '/docs',
+      '/docs/clients',
       '/docs/reference',
       '/docs/errors',
       ...GUIDE_NAMES.map((name) => `/docs/guides/${name}`),
