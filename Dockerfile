@@ -25,14 +25,14 @@ LABEL org.opencontainers.image.description="An agent-first gateway (REST, MCP, A
 LABEL org.opencontainers.image.version="0.1.0"
 LABEL org.opencontainers.image.licenses="Apache-2.0"
 LABEL org.opencontainers.image.base.name="docker.io/library/node:24-bookworm-slim"
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=8787
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8420
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules
 COPY --from=build /image ./
 # Nothing here is this user's: with GATEWAY_KEYS the root file system can be read-only. Kubernetes needs the number to see that the
 # user is not root.
 USER 1000:1000
-EXPOSE 8787
+EXPOSE 8420
 # Asks this very process, whose certificate is for another name.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "const { HOST: host, PORT: port, GATEWAY_TLS_CERT: tls } = process.env; require(tls ? 'https' : 'http').get({ host, port, path: '/readyz', rejectUnauthorized: false }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]

@@ -34,7 +34,7 @@ const IDENTITY = ['GATEWAY_OIDC_ISSUER', 'GATEWAY_OIDC_CLIENT_ID', 'GATEWAY_OIDC
 
 const Environment = z
   .object({
-    PORT: whole(0, 65_535).default(8787),
+    PORT: whole(0, 65_535).default(8420),
     HOST: z.string().refine(isHost).default('127.0.0.1'),
     GATEWAY_BASE_URL: z.string().refine(isBaseUrl).optional(),
     DATABASE_URL: database,

@@ -27,7 +27,7 @@ export interface GatewayOptions {
 export async function openGateway({
   store,
   keys,
-  baseUrl = 'http://127.0.0.1:8787',
+  baseUrl = 'http://127.0.0.1:8420',
   checkEvery,
   onDefect,
   remote,

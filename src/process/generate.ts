@@ -13,7 +13,7 @@ import { llms } from '../surfaces/llms/llms.ts';
 import { serverJson } from '../surfaces/mcp/server-json.ts';
 import { openapi } from '../surfaces/openapi/openapi.ts';
 
-const BASE_URL = 'http://127.0.0.1:8787';
+const BASE_URL = 'http://127.0.0.1:8420';
 
 const DIGESTS = 'test/golden/migrations.txt';
 

@@ -10,29 +10,32 @@ export const clientConfiguration = (baseUrl: string, token: string): object => (
   },
 });
 
-export const welcome = (baseUrl: string, { token, website }: DemoAccess): string => `
-A demo organization was loaded. Its test token is shown only now. The data folder keeps it in demo-token.json:
+/** The address that a person pastes into a client stands alone in its line, so that nobody misses the address. */
+const paste = (baseUrl: string): string => `
+Paste this address into your MCP client:
 
-  ${token}
+  ${baseUrl}/mcp
 
-A first read:
+What to click   ${baseUrl}/docs/clients
+Documentation   ${baseUrl}/docs
+`;
+
+export const welcome = (baseUrl: string, { token, website }: DemoAccess): string => `${paste(baseUrl)}\
+Demo token      ${token}
+                is shown only now. The data folder keeps it in demo-token.json.
+
+A first read, and the configuration of a client that takes the token:
 
   curl -s -H 'Authorization: Bearer ${token}' '${baseUrl}/api/v1/conversations?website_id=${website}&limit=3'
 
-For an MCP client (other clients: ${baseUrl}/docs):
-
-${indented(JSON.stringify(clientConfiguration(baseUrl, token), null, 2))}
-
-Documentation: ${baseUrl}/docs
+  ${JSON.stringify(clientConfiguration(baseUrl, token))}
 `;
 
 /**
  * The text that is shown at every start except the first start. This text does not contain the demo's token. If the
  * file with the token exists, the text names this file.
  */
-export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `
-Documentation: ${baseUrl}/docs
-For an MCP client: ${JSON.stringify(clientConfiguration(baseUrl, 'YOUR_TOKEN'))}
-${tokenFile === undefined ? '' : `The demo’s test token is in ${tokenFile}.\n`}`;
-
-const indented = (text: string): string => text.replaceAll(/^/gm, '  ');
+export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `${paste(baseUrl)}\
+${tokenFile === undefined ? '' : `Demo token      ${tokenFile}\n`}\
+With a token    ${JSON.stringify(clientConfiguration(baseUrl, 'YOUR_TOKEN'))}
+`;

@@ -15,7 +15,7 @@ import { Browser, openTestProvider, type TestProvider } from '../support/oauth/i
 import { fetchProfile } from '../support/oauth/profiles.ts';
 
 const HTTPS = 'https://gateway.example';
-const HTTP = 'http://127.0.0.1:8787';
+const HTTP = 'http://127.0.0.1:8420';
 const CALLBACK = '/oauth/identity/callback';
 const APP = 'https://app.example/cb';
 const ADA = { sub: 'ada-1', email: 'ada@example.org', email_verified: true };
@@ -54,7 +54,7 @@ const hosted = { hosts: ['vscode.dev'], longest: 2_592_000, fetch: fetchProfile 
 const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer> =>
   startServer({
     host: '127.0.0.1',
-    baseUrl: 'http://127.0.0.1:8787',
+    baseUrl: 'http://127.0.0.1:8420',
     port: 0,
     tls: undefined,
     log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),

@@ -67,7 +67,7 @@ export async function webhooks(store: EmbeddedStore, print: (line: string) => vo
       db,
       eventKey: openLedgerKey(db),
       keys,
-      sender: senderOptions(new Set([origin]), 'http://127.0.0.1:8787'),
+      sender: senderOptions(new Set([origin]), 'http://127.0.0.1:8420'),
       schedule: [0, 5],
       onError: (error) => print(String(error)),
     });

@@ -89,7 +89,7 @@ const KEY = Buffer.alloc(32).toString('base64');
 
 const CASES = (): Record<string, Case[]> => ({
   PORT: [
-    ...each('PORT', ['65536', '-1', '80.5', '0x50', '1e3', ' ', 'http', '8787 ']),
+    ...each('PORT', ['65536', '-1', '80.5', '0x50', '1e3', ' ', 'http', '8420 ']),
     [{ PORT: `${port}` }, `Port ${port} on 127.0.0.1 is in use. Choose another with PORT.`],
   ],
   HOST: [

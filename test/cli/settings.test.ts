@@ -33,7 +33,7 @@ test.each([
   expect(refusal({ GATEWAY_BASE_URL: given })).toMatch(/^GATEWAY_BASE_URL must be an https address/);
 });
 
-test.each(['http://127.0.0.1:8787', 'http://localhost', 'http://[::1]:1', 'https://gateway.example'])(
+test.each(['http://127.0.0.1:8420', 'http://localhost', 'http://[::1]:1', 'https://gateway.example'])(
   'GATEWAY_BASE_URL %j is taken',
   (given) => {
     expect(refusal({ GATEWAY_BASE_URL: given })).toBeUndefined();

@@ -129,7 +129,7 @@ describe('resources/kubernetes', () => {
     for (const path of probes) {
       const status = await new Promise((resolve, reject) => {
         // The kubelet sends the address of the pod.
-        request(`${gateway.url}${path}`, { headers: { host: '10.244.1.7:8787', 'user-agent': 'kube-probe/1.34' } })
+        request(`${gateway.url}${path}`, { headers: { host: '10.244.1.7:8420', 'user-agent': 'kube-probe/1.34' } })
           .on('response', (answer) => resolve(answer.resume().statusCode))
           .on('error', reject)
           .end();

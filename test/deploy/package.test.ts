@@ -115,7 +115,7 @@ describe('the npm package', () => {
       let said = '';
       for (const stream of [child.stdout, child.stderr])
         createInterface(stream).on('line', (line) => (said += `${line}\n`));
-      while (!/igw_test_\w+[\s\S]*Documentation: /.test(said)) {
+      while (!/igw_test_\w+[\s\S]*"mcpServers"/.test(said)) {
         const code = await Promise.race([ended.then(() => 'ended'), new Promise((resolve) => setTimeout(resolve, 50))]);
         if (code === 'ended') expect.fail(said);
       }
@@ -125,6 +125,7 @@ describe('the npm package', () => {
       expect(context.status).toBe(200);
       expect(await assetsOf(`${url}/docs`)).toBeGreaterThan(0);
       expect(await assetsOf(`${url}/docs/reference`)).toBeGreaterThan(0);
+      expect(await assetsOf(`${url}/docs/clients`)).toBeGreaterThan(0);
       expect((await fetch(`${url}/llms-full.txt`)).status).toBe(200);
       expect((await fetch(`${url}/oauth/oauth.css`)).status).toBe(200);
       expect(readdirSync(place)).toEqual(['.data']);

@@ -335,7 +335,7 @@ async function trial(): Promise<void> {
     },
     as: NOBODY,
   });
-  await until(() => /igw_test_\w+[\s\S]*Documentation: /.test(gateway.said()), `a token: ${gateway.said()}`);
+  await until(() => /igw_test_\w+[\s\S]*"mcpServers"/.test(gateway.said()), `a token: ${gateway.said()}`);
   const [token = ''] = /igw_test_\w+/.exec(gateway.said()) ?? [];
   const { status } = await fetch(`${url}/api/v1/context`, { headers: { authorization: `Bearer ${token}` } });
   must(status === 200, 'docker compose up prints a token, and the token reads');

@@ -169,7 +169,13 @@ function linked(packages: string): string {
 it('the documents name the versions of clients that the tests run', () => {
   const read = (name: string): string => readFileSync(new URL(name, packageRoot), 'utf8');
   const table = read('docs/integrations.md').match(/^\|.*$/gm) ?? [];
-  const commands = ['docs/integrations.md', 'docs/tour.md', 'README.md', 'src/surfaces/docs/clients.ts'].map(read);
+  const commands = [
+    'docs/clients.md',
+    'docs/integrations.md',
+    'docs/tour.md',
+    'README.md',
+    'src/surfaces/docs/clients.ts',
+  ].map(read);
   const named = [
     ...table.flatMap((row) => [...row.matchAll(/`([^`]+)` (\d+\.\d+\.\d+)/g)]),
     ...commands.flatMap((text) => [...text.matchAll(/((?:@[\w-]+\/)?[\w-]+)@(\d+\.\d+\.\d+)/g)]),
@@ -214,7 +220,7 @@ function typed({ text, document, line }: Command): string {
       .replace(/^npm run build$/, `npm --prefix ${fileURLToPath(packageRoot)} run build`)
       .replace(/^npm install (.+)$/m, (_, packages: string) => linked(packages))
       .replaceAll('db.internal:5432', `127.0.0.1:${server?.port}`)
-      .replaceAll('127.0.0.1:8787', `127.0.0.1:${port}`)
+      .replaceAll('127.0.0.1:8420', `127.0.0.1:${port}`)
       .replaceAll(/\b9000\b/g, String(receiver))
       .replaceAll(
         words,

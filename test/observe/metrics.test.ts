@@ -192,7 +192,7 @@ describe('/metrics', () => {
     const asked = (address: string, headers: Record<string, string> = {}) => {
       const socket = new Socket();
       Object.defineProperty(socket, 'remoteAddress', { value: address });
-      return Object.assign(new IncomingMessage(socket), { headers: { host: 'localhost:8787', ...headers } });
+      return Object.assign(new IncomingMessage(socket), { headers: { host: 'localhost:8420', ...headers } });
     };
     const alone = openAllowed([], []);
     expect(['127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].filter((one) => !alone(asked(one)))).toEqual([]);
@@ -203,9 +203,9 @@ describe('/metrics', () => {
     expect(PASSED.filter((name) => alone(asked('127.0.0.1', { [name]: '127.0.0.1' })))).toEqual([]);
     // A foreign Host header can come from a proxy, or from a web page that has rebound its DNS name to this machine.
     // The gateway refuses such requests.
-    const NAMES = ['gateway.example', 'localhost.evil.example:8787', '127.0.0.1.evil.example', '192.0.2.1', ''];
+    const NAMES = ['gateway.example', 'localhost.evil.example:8420', '127.0.0.1.evil.example', '192.0.2.1', ''];
     expect(NAMES.filter((host) => alone(asked('127.0.0.1', { host })))).toEqual([]);
-    expect(['[::1]:8787', 'LOCALHOST', '127.0.0.1:1'].filter((host) => !alone(asked('::1', { host })))).toEqual([]);
+    expect(['[::1]:8420', 'LOCALHOST', '127.0.0.1:1'].filter((host) => !alone(asked('::1', { host })))).toEqual([]);
     const wide = openAllowed(['10.1.0.0/16', 'fd00::/8'], ['10.0.0.1']);
     expect(['10.1.2.3', 'fd00::1', '127.0.0.1'].filter((one) => !wide(asked(one)))).toEqual([]);
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '10.1.2.3', host: 'gateway.example' }))).toBe(true);
@@ -399,7 +399,7 @@ describe('traces', () => {
     for (const trustedProxies of [undefined, ['10.0.0.0/8'], ['127.0.0.1']]) {
       const server = await startServer({
         host: '127.0.0.1',
-        baseUrl: 'http://127.0.0.1:8787',
+        baseUrl: 'http://127.0.0.1:8420',
         port: 0,
         tls: undefined,
         log: pino({ level: 'silent' }),

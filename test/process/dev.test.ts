@@ -18,6 +18,7 @@ const COPIED = [
   'skills',
   'prompts',
   'resources',
+  'docs',
   'llms',
   'server.json',
 ];

@@ -31,7 +31,7 @@ import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
 import { openOracle } from './oracle.ts';
 
-export const BASE_URL = 'http://127.0.0.1:8787';
+export const BASE_URL = 'http://127.0.0.1:8420';
 
 export interface AskOptions {
   readonly token?: string | undefined;

@@ -74,13 +74,27 @@ describe('what the first start prints', () => {
     expect(text).toContain(`${BASE_URL}/docs`);
   });
 
+  it('shows the address to paste alone in its line, in one column with the other addresses', () => {
+    for (const text of [
+      welcome(BASE_URL, { token, website: 'web_1_1' }),
+      addresses(BASE_URL, '.data/demo-token.json'),
+    ]) {
+      expect(text.split('\n')[3]).toBe(`  ${BASE_URL}/mcp`);
+      expect(text).toContain(`${BASE_URL}/docs/clients\n`);
+      const rows = text.split('\n').filter((line) => /^[A-Z][\w ]+ {3}/.test(line));
+      expect(rows.map((line) => line.search(/(?<= {3})\S/))).toEqual(rows.map(() => 16));
+      expect(rows.length).toBeGreaterThan(2);
+      expect(text.split('\n').length).toBeLessThan(20);
+    }
+  });
+
   it('is said without the token at later starts, with where it lies', () => {
     const text = addresses(BASE_URL, '.data/demo-token.json');
     expect(configurations(text)).toMatchObject([
       { url: `${BASE_URL}/mcp`, headers: { Authorization: 'Bearer YOUR_TOKEN' } },
     ]);
     expect(text).toContain('.data/demo-token.json');
-    expect(addresses(BASE_URL, undefined)).not.toContain('token lies');
+    expect(addresses(BASE_URL, undefined)).not.toContain('Demo token');
   });
 });
 

@@ -13,7 +13,7 @@ import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
-import { bearerOf, refuseAmbiguous } from '../http/request.ts';
+import { afterEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
 import {
   INVALID_REQUEST,
   type Message,
@@ -52,8 +52,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
   const resource = metadataUri(baseUrl, 'a2a');
 
   return (request, response, { requestId, record }) => {
-    const url = request.url ?? '';
-    if (url !== '/a2a' && !url.startsWith('/a2a?')) return false;
+    const query = afterEndpoint(request, '/a2a');
+    if (query === undefined) return false;
     record.surface = 'a2a';
     record.operation = 'a2a';
     let quota: QuotaState | undefined;
@@ -73,7 +73,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
     const answer = async (): Promise<void> => {
       refuseAmbiguous(request);
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
-      const version = versionOf(request, url);
+      const version = versionOf(request, query);
       const bearer = bearerOf(request);
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       // If the message has a problem, do not report it yet. A bad bearer token must be reported first.
@@ -139,11 +139,11 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
  * Returns the A2A version that the client asks for (A2A, section 3.6.1). The client names the version in the header
  * `A2A-Version` or in the query parameter `A2A-Version`. No other query parameter is allowed.
  */
-function versionOf(request: IncomingMessage, url: string): string | undefined {
+function versionOf(request: IncomingMessage, query: string): string | undefined {
   const header = request.headers['a2a-version'];
   const sent = typeof header === 'string' ? header : undefined;
-  const parameters = [...new URLSearchParams(url.slice('/a2a'.length))];
-  if (url !== '/a2a' && parameters.length === 0) throw new Failure('unsupported_parameter');
+  const parameters = [...new URLSearchParams(query)];
+  if (query !== '' && parameters.length === 0) throw new Failure('unsupported_parameter');
   for (const [name] of parameters) if (name !== 'A2A-Version') throw new Failure('unsupported_parameter');
   if (parameters.length + (sent === undefined ? 0 : 1) > 1) {
     throw new Failure('duplicate_parameter', {

@@ -1,9 +1,15 @@
+import { readFileSync } from 'node:fs';
+import { packageRoot } from '../../config/package.ts';
 import { type Html, html } from '../http/html.ts';
 import { code, json2 } from './highlight.ts';
 import { tabs } from './tabs.ts';
 
 const NAME = 'installation-gateway';
 const variable = (name: string): string => `\${${name}}`;
+
+/** The text of docs/clients.md, with the address of this gateway in place of the address of a checkout. */
+export const clientsText = (baseUrl: string): string =>
+  readFileSync(new URL('docs/clients.md', packageRoot), 'utf8').replaceAll('http://127.0.0.1:8420', () => baseUrl);
 
 export const firstCall = (baseUrl: string): Html =>
   tabs('first', 'First call', [
@@ -64,7 +70,8 @@ export function mcpClients(baseUrl: string): Html {
     {
       title: 'Cursor',
       body: html`${code('~/.cursor/mcp.json', json2({ mcpServers: { [NAME]: { url, headers: bearer('env:TOKEN') } } }), 'json')}
-<p>Set <code>TOKEN</code> in the environment that starts Cursor.</p>`,
+<p>Set <code>TOKEN</code> in the environment that starts Cursor. If Cursor asks you to log in instead, write the
+configuration of Claude Desktop into this file.</p>`,
     },
     {
       title: 'VS Code',

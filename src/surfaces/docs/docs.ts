@@ -12,6 +12,7 @@ import type { Missing } from '../http/app.ts';
 import { type Document, document, sendDocument } from '../http/document.ts';
 import { send } from '../http/reply.ts';
 import { refuseAmbiguous, refuseBody } from '../http/request.ts';
+import { clientsText } from './clients.ts';
 import { errorsBody } from './errors.ts';
 import { guideBody } from './guide.ts';
 import { missingBody } from './missing.ts';
@@ -130,6 +131,14 @@ function pagesOf({ baseUrl, registry, skills, guides }: DocsOptions): Map<string
       }),
     ],
     [
+      '/docs/clients',
+      () => ({
+        title: 'Connect a client',
+        description: 'What to click in Claude, ChatGPT, Codex, VS Code and Cursor, from one address to the first call.',
+        ...guideBody(clientsText(baseUrl), registry),
+      }),
+    ],
+    [
       '/docs/errors',
       () => ({
         title: 'Errors',
@@ -183,7 +192,7 @@ interface Asset {
   readonly content: Buffer;
 }
 
-function assetsOf({ registry, guides }: DocsOptions): Map<string, Asset> {
+function assetsOf({ baseUrl, registry, guides }: DocsOptions): Map<string, Asset> {
   const script = (name: string): [string, Asset] => [
     name,
     { type: 'text/javascript; charset=utf-8', content: own(name) },
@@ -192,7 +201,13 @@ function assetsOf({ registry, guides }: DocsOptions): Map<string, Asset> {
   return new Map([
     ['docs.css', { type: 'text/css; charset=utf-8', content: style }],
     ...['theme.js', 'docs.js', 'search.js', 'try.js'].map(script),
-    ['search.json', { type: 'application/json', content: Buffer.from(JSON.stringify(searchIndex(registry, guides))) }],
+    [
+      'search.json',
+      {
+        type: 'application/json',
+        content: Buffer.from(JSON.stringify(searchIndex(registry, guides, clientsText(baseUrl)))),
+      },
+    ],
     ['text.woff2', { type: 'font/woff2', content: font('geist') }],
     ['mono.woff2', { type: 'font/woff2', content: font('geist-mono') }],
   ]);

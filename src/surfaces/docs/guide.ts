@@ -3,7 +3,7 @@ import { FAILURE_CODES } from '../../core/failures.ts';
 import { GUIDE_NAMES } from '../../core/guides.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { Html, slug } from '../http/html.ts';
-import { highlighted } from './highlight.ts';
+import { highlighted, labelled } from './highlight.ts';
 import type { Section } from './page.ts';
 import { addressOf } from './reference/words.ts';
 
@@ -22,9 +22,12 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
       code({ text, lang = '' }) {
+        // The words after the language are the label of the block.
+        const [language = '', ...label] = lang.split(' ');
+        if (label.length > 0) return labelled(label.join(' '), text, language).text;
         // A wide block of code scrolls sideways. The block must accept focus, so that keyboard users can scroll the
         // block.
-        return `<pre tabindex="0"><code>${highlighted(text, lang).text}</code></pre>\n`;
+        return `<pre tabindex="0"><code>${highlighted(text, language).text}</code></pre>\n`;
       },
     },
   });

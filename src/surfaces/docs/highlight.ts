@@ -25,8 +25,14 @@ export function highlighted(text: string, language: string): Html {
   return new Html(known ? highlighter().highlight(text, { language }).value : escapeHtml(text));
 }
 
-/** A block of code with a label. The block accepts focus, so that keyboard users can scroll the block sideways. */
-export const code = (label: string, text: string, language: Language): Html => html`
+/** A block of code with a label, in a language that the highlighter knows. */
+export const code = (label: string, text: string, language: Language): Html => labelled(label, text, language);
+
+/**
+ * A block of code with a label and a button that copies the code. The block accepts focus, so that keyboard users can
+ * scroll the block sideways.
+ */
+export const labelled = (label: string, text: string, language: string): Html => html`
 <figure class="code">
   <figcaption>${label}</figcaption>
   <pre tabindex="0"><code>${breakable(highlighted(text, language))}</code></pre>

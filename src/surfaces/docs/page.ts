@@ -46,6 +46,7 @@ const ICON =
 
 const MAIN_LINKS: readonly (readonly [path: string, title: string, under: string])[] = [
   ['/docs', 'Start', '/docs#'],
+  ['/docs/clients', 'Clients', '/docs/clients#'],
   ['/docs/reference', 'Reference', '/docs/reference/'],
   ['/docs/guides/overview', 'Guides', '/docs/guides/'],
   ['/docs/scopes', 'Scopes', '/docs/scopes#'],

@@ -16,7 +16,11 @@ interface Entry {
   readonly words: string;
 }
 
-export function searchIndex(registry: Registry, guides: ReadonlyMap<GuideName, string>): readonly Entry[] {
+export function searchIndex(
+  registry: Registry,
+  guides: ReadonlyMap<GuideName, string>,
+  clients: string,
+): readonly Entry[] {
   return [
     ...registry.operations.map(
       (tool): Entry => ({
@@ -27,7 +31,8 @@ export function searchIndex(registry: Registry, guides: ReadonlyMap<GuideName, s
         words: [tool.name, tool.summary, ...tool.parameters.map(({ name }) => name)].join(' '),
       }),
     ),
-    ...[...guides].flatMap(([name, text]) => sectionsOf(name, text)),
+    ...sectionsOf('Clients', '/docs/clients', clients),
+    ...[...guides].flatMap(([name, text]) => sectionsOf(titleOfGuide(name), `/docs/guides/${name}`, text)),
     ...FAILURE_CODES.map(
       (failure): Entry => ({
         kind: 'Error',
@@ -50,15 +55,14 @@ export function searchIndex(registry: Registry, guides: ReadonlyMap<GuideName, s
 }
 
 /** The entries of a guide: one for the guide, and one for each section. Every word of a section finds the section. */
-function sectionsOf(name: GuideName, markdown: string): Entry[] {
-  const guide = titleOfGuide(name);
+function sectionsOf(guide: string, path: string, markdown: string): Entry[] {
   const [opening = '', ...sections] = markdown.split(/^## /m);
   return [
-    { kind: 'Guide', title: guide, url: `/docs/guides/${name}`, about: 'Guide', words: unique(opening) },
+    { kind: 'Guide', title: guide, url: path, about: 'Guide', words: unique(opening) },
     ...sections.map((section): Entry => {
       const [heading = '', ...rest] = section.split('\n');
       const title = heading.replaceAll('`', '');
-      const url = `/docs/guides/${name}#${slug(title)}`;
+      const url = `${path}#${slug(title)}`;
       return { kind: 'Guide', title, url, about: `Guide: ${guide}`, words: unique(rest.join(' ')) };
     }),
   ];

@@ -59,7 +59,9 @@ ${code(
 </ul>
 
 <h2 id="mcp"><a class="anchor" href="#mcp">MCP clients</a></h2>
-<p>The endpoint is <code>${baseUrl}/mcp</code>: Streamable HTTP, POST only, with the token in every request. A client
+<p>A person needs no token: paste <code>${baseUrl}/mcp</code> into a client, and sign in.
+<a href="/docs/clients">Clients</a> shows what to click in Claude, ChatGPT, Codex, VS Code and Cursor.</p>
+<p>The endpoint is Streamable HTTP, POST only, with a token in every request. A client
 sees only the tools that its token may call. Each operation except the Realtime operations is a tool. In the snippets, replace <code>YOUR_TOKEN</code> with your token, or set the
 environment variable <code>TOKEN</code>.</p>
 ${mcpClients(baseUrl)}

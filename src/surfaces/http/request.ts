@@ -68,3 +68,14 @@ export function queryOf(request: IncomingMessage): string {
   const cut = url.indexOf('?');
   return cut === -1 ? '' : url.slice(cut + 1);
 }
+
+/**
+ * What follows the path of an endpoint in the URL: an empty text or a query. `undefined` for any other path. The path
+ * may end with one slash, because some HTTP libraries add a slash to a base address.
+ */
+export function afterEndpoint(request: IncomingMessage, path: string): string | undefined {
+  const url = request.url ?? '';
+  if (!url.startsWith(path)) return undefined;
+  const rest = url.slice(url[path.length] === '/' ? path.length + 1 : path.length);
+  return rest === '' || rest.startsWith('?') ? rest : undefined;
+}

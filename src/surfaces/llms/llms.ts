@@ -89,6 +89,7 @@ function links(
     '## Optional',
     '',
     link('Developer pages', '/docs', 'how to start. All pages under /docs are HTML for people.'),
+    link('Clients', '/docs/clients', 'what a person clicks in Claude, ChatGPT, Codex, VS Code and Cursor.'),
     link('Reference', '/docs/reference', 'all operations.'),
     link('Errors', '/docs/errors', 'all failure codes.'),
     ...all.filter(([name]) => OPTIONAL.has(name)).map(guide),

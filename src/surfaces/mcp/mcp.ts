@@ -9,7 +9,7 @@ import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
-import { bearerOf, refuseAmbiguous } from '../http/request.ts';
+import { afterEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
 import { calledLoopback } from '../http/source.ts';
 import { METHOD_NOT_FOUND, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { eraOf, isModern } from './era.ts';
@@ -38,8 +38,8 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
   const resource = metadataUri(options.baseUrl, 'mcp');
 
   return (request, response, { requestId, record }) => {
-    const url = request.url ?? '';
-    if (url !== '/mcp' && !url.startsWith('/mcp?')) return false;
+    const query = afterEndpoint(request, '/mcp');
+    if (query === undefined) return false;
     record.surface = 'mcp';
     const source = exchangeOf(request);
     record.operation = 'mcp';
@@ -70,7 +70,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
       refuseAmbiguous(request);
       refuseForeign(request, own);
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
-      if (url !== '/mcp') throw new Failure('unsupported_parameter');
+      if (query !== '') throw new Failure('unsupported_parameter');
       const bearer = bearerOf(request);
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       mcpRequest = new McpRequest(corridor, bearer, requestId, ASSUMED, source);

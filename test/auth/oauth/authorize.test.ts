@@ -329,15 +329,15 @@ describe('the parameters', () => {
       `${BASE_URL}/mcp#x`,
       `${BASE_URL}#`,
     ].concat(
-      [`${BASE_URL}/mcp?x=1`, `${BASE_URL}?`, 'mcp', '/mcp', './mcp', '//127.0.0.1:8787/mcp', `${BASE_URL}/MCP`],
+      [`${BASE_URL}/mcp?x=1`, `${BASE_URL}?`, 'mcp', '/mcp', './mcp', '//127.0.0.1:8420/mcp', `${BASE_URL}/MCP`],
       [
         BASE_URL.toUpperCase(),
         BASE_URL.replace('http', 'HTTP'),
         BASE_URL.replace('http', 'https'),
         `${BASE_URL}/api/v1`,
       ],
-      ['http://localhost:8787', 'http://127.0.0.1:8788', 'http://127.0.0.1', 'http://127.1:8787', `${BASE_URL}/%6dcp`],
-      [`${BASE_URL}/a2a/../mcp`, `${BASE_URL}//mcp`, `http://x@127.0.0.1:8787`, `${BASE_URL} ${BASE_URL}/mcp`, 'rest'],
+      ['http://localhost:8420', 'http://127.0.0.1:8421', 'http://127.0.0.1', 'http://127.1:8420', `${BASE_URL}/%6dcp`],
+      [`${BASE_URL}/a2a/../mcp`, `${BASE_URL}//mcp`, `http://x@127.0.0.1:8420`, `${BASE_URL} ${BASE_URL}/mcp`, 'rest'],
       [` ${BASE_URL}`, 'a'.repeat(10_000)],
     );
     for (const resource of wrong)

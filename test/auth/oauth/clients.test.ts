@@ -56,7 +56,7 @@ beforeAll(async () => {
   // The base URL needs the port, and the port is known only after the server listens.
   server = await startServer({
     host: '127.0.0.1',
-    baseUrl: 'http://127.0.0.1:8787',
+    baseUrl: 'http://127.0.0.1:8420',
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),

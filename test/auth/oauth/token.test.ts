@@ -395,7 +395,7 @@ describe('the answer', () => {
       `${BASE_URL}/`,
       `${BASE_URL}/mcp/`,
       'mcp',
-      'https://127.0.0.1:8787',
+      'https://127.0.0.1:8420',
       `${BASE_URL}/a2a#`,
       'x',
     ])

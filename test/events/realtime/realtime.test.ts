@@ -59,7 +59,7 @@ describe('sessions', () => {
     expect(session).toEqual({
       session_id: expect.stringMatching(/^rts_[a-f0-9]{32}$/),
       ticket_expires_at: expect.any(Number),
-      socket_url: `ws://127.0.0.1:8787/api/v1/realtime/sessions/${session.session_id}/socket`,
+      socket_url: `ws://127.0.0.1:8420/api/v1/realtime/sessions/${session.session_id}/socket`,
       protocol: 'igw.realtime.v1',
       expires_at: expect.any(Number),
       heartbeat_seconds: 25,

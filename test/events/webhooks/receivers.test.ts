@@ -48,7 +48,7 @@ const attempt = (url: string): Attempt => ({
 });
 
 const sendTo = (url: string, resolve: Resolve, allowed = NONE): Promise<Outcome> =>
-  send(attempt(url), { ...senderOptions(allowed, 'http://127.0.0.1:8787'), resolve, deadline: 2_000 });
+  send(attempt(url), { ...senderOptions(allowed, 'http://127.0.0.1:8420'), resolve, deadline: 2_000 });
 
 const answering =
   (...addresses: readonly string[]): Resolve =>

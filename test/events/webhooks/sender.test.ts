@@ -52,7 +52,7 @@ async function attempt(
       },
     },
     {
-      ...senderOptions(new Set([origin]), 'http://127.0.0.1:8787'),
+      ...senderOptions(new Set([origin]), 'http://127.0.0.1:8420'),
       deadline,
       ...(more.resolve && { resolve: more.resolve }),
     },

@@ -14,7 +14,7 @@ export function commandsOf(document: string): Command[] {
   let inside = false;
   let open: { line: number; lines: string[] } | undefined;
   for (const [i, line] of lines.entries()) {
-    const fence = /^\s*```(\w*)$/.exec(line);
+    const fence = /^\s*```(\w*)(?: .*)?$/.exec(line);
     if (fence) {
       if (inside && open) throw new Error(`${document}:${open.line} has a command without an end`);
       inside = !inside && fence[1] === 'sh';

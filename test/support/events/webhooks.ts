@@ -123,7 +123,7 @@ export function run(
     eventKey: openLedgerKey(db),
     keys: KEYS,
     sender: {
-      ...senderOptions(new Set(receivers.map(({ origin }) => origin)), 'http://127.0.0.1:8787'),
+      ...senderOptions(new Set(receivers.map(({ origin }) => origin)), 'http://127.0.0.1:8420'),
       ...sending,
     },
     schedule: [0, 0.1, 0.1, 0.1, 0.1],

@@ -11,7 +11,7 @@ import { startServer } from '../../../src/surfaces/http/server.ts';
 import { openapi } from '../../../src/surfaces/openapi/openapi.ts';
 import { openVisit, type View, type Visit } from './browser.ts';
 
-const BASE_URL = 'http://127.0.0.1:8787';
+const BASE_URL = 'http://127.0.0.1:8420';
 
 /** The public pages without a store. */
 export interface Pages {
@@ -55,7 +55,7 @@ export async function servePages(): Promise<Pages> {
     port: server.port,
     origin,
     paths: [
-      ...['/docs', '/docs/errors', '/docs/scopes', '/docs/reference'],
+      ...['/docs', '/docs/clients', '/docs/errors', '/docs/scopes', '/docs/reference'],
       ...GUIDE_NAMES.map((name) => `/docs/guides/${name}`),
       ...registry.operations.map(addressOf),
     ],

@@ -235,8 +235,37 @@ describe('the HTTP gate', () => {
     }
   });
 
-  it('knows one path, byte for byte', async () => {
-    for (const path of ['/a2a/', '/A2A', '/a2a/tasks', '/%612a', '/a2a%3F', '/a2a.json', '//a2a', '/v1/a2a'])
+  it('one slash after the path names the same endpoint', async () => {
+    for (const bearer of [token, undefined])
+      for (const verb of ['POST', 'GET', 'DELETE']) {
+        const told = async (path: string): Promise<unknown> => {
+          const body = verb === 'POST' ? LIST : undefined;
+          const { status, headers, text } = await post(gateway.port, bearer, body, { verb, path });
+          return [status, headers['allow'], headers['www-authenticate'], text.replace(/req_\w+/, '')];
+        };
+        const bare = await told('/a2a');
+        expect(bare).toContain(verb !== 'POST' ? 405 : bearer === undefined ? 401 : 200);
+        expect(await told('/a2a/'), verb).toEqual(bare);
+      }
+    const versioned = { version: null, path: '/a2a/?A2A-Version=1.0' };
+    expect((await post(gateway.port, token, LIST, versioned)).body.result).toBeDefined();
+    for (const path of ['/a2a/?', '/a2a/?x=1'])
+      expect((await post(gateway.port, token, LIST, { path })).body.code, path).toBe('unsupported_parameter');
+  });
+
+  it('knows no other path', async () => {
+    for (const path of [
+      '/a2a//',
+      '/a2a/x',
+      '/A2A/',
+      '/A2A',
+      '/a2a/tasks',
+      '/%612a',
+      '/a2a%3F',
+      '/a2a.json',
+      '//a2a',
+      '/v1/a2a',
+    ])
       expect((await post(gateway.port, token, LIST, { path })).status, path).toBe(404);
   });
 

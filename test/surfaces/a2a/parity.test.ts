@@ -255,7 +255,7 @@ describe('the SDK’s own client', () => {
     let app: ReturnType<typeof publicApp> | undefined;
     server = await startServer({
       host: '127.0.0.1',
-      baseUrl: 'http://127.0.0.1:8787',
+      baseUrl: 'http://127.0.0.1:8420',
       port: 0,
       tls: undefined,
       log: pino({ level: 'silent' }),

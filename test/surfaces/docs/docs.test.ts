@@ -2,9 +2,10 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metadataDocuments } from '../../../src/auth/oauth/metadata.ts';
 import { FAILURE_CODES, statusOf, titleOf } from '../../../src/core/failures.ts';
+import { clientsText } from '../../../src/surfaces/docs/clients.ts';
 import { PAGE_CSP } from '../../../src/surfaces/docs/page.ts';
 import { DESKTOP, openBrowser, PHONE, violations } from '../../support/surfaces/browser.ts';
-import { type Pages, servePages } from '../../support/surfaces/pages.ts';
+import { type Pages, servePages, textOf } from '../../support/surfaces/pages.ts';
 import { raw } from '../../support/surfaces/wire.ts';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -20,7 +21,16 @@ const ASSETS = [
 const READ = '/docs/reference/conversations_list';
 const WRITE = '/docs/reference/visitor_note_add';
 /** One page of each kind. */
-const KINDS = ['/docs', '/docs/errors', '/docs/scopes', '/docs/guides/overview', '/docs/reference', READ, WRITE];
+const KINDS = [
+  '/docs',
+  '/docs/clients',
+  '/docs/errors',
+  '/docs/scopes',
+  '/docs/guides/overview',
+  '/docs/reference',
+  READ,
+  WRITE,
+];
 const HTML = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
 
 let pages: Pages;
@@ -144,6 +154,19 @@ describe('documents', () => {
     expect((await get('/x', { method: 'POST', ...HTML })).headers.get('content-type')).toBe('application/problem+json');
   });
 
+  it('the page of the clients is docs/clients.md with the address of this gateway', async () => {
+    const text = clientsText('https://gateway.example');
+    expect(text).toContain('claude mcp add --transport http installation-gateway https://gateway.example/mcp');
+    expect(text).toContain('codex mcp add installation-gateway --url https://gateway.example/mcp');
+    expect(text).not.toContain('127.0.0.1');
+    const page = textOf(await (await get('/docs/clients')).text());
+    for (const [, title = ''] of text.matchAll(/^#+ (.+)$/gm)) expect(page).toContain(title);
+    // Each client has at most three steps.
+    const clients = text.split(/^## /m).filter((section) => /^(Claude|ChatGPT|Codex|VS Code|Cursor)/.test(section));
+    expect(clients.map((section) => section.match(/^\d\. /gm)?.length)).toEqual(clients.map(() => 3));
+    expect(clients).toHaveLength(6);
+  });
+
   it('the texts for models are plain text', async () => {
     for (const [path, text] of [
       ['/llms.txt', '# index'],
@@ -176,7 +199,7 @@ describe('links', () => {
 
   it('every link and anchor of every page and of the search resolves, within the gateway', async () => {
     const texts = await textsOf();
-    const metadata = metadataDocuments('http://127.0.0.1:8787', { skillScopes: [], hosted: true });
+    const metadata = metadataDocuments('http://127.0.0.1:8420', { skillScopes: [], hosted: true });
     const found: { url: string }[] = await (await get('/docs/assets/search.json')).json();
     texts.set('/search', found.map(({ url }) => `<a href="${url}">`).join(''));
     const statuses = new Map<string, number>();

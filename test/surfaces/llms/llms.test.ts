@@ -68,6 +68,7 @@ describe('llms.txt', () => {
       '/llms-full.txt',
       '/api/v1/openapi.json',
       '/docs',
+      '/docs/clients',
       '/docs/reference',
       '/docs/errors',
       ...GUIDE_NAMES.map((name) => `/docs/guides/${name}`),
@@ -254,7 +255,7 @@ describe.each([
   });
 
   it('holds nothing that was not filled in', () => {
-    const waste = [/undefined/, /\[object /, /\bNaN\b/, /\{\{\w+\}\}/, /\{base_url\}/, /<!--/, /127\.0\.0\.1:8787/];
+    const waste = [/undefined/, /\[object /, /\bNaN\b/, /\{\{\w+\}\}/, /\{base_url\}/, /<!--/, /127\.0\.0\.1:8420/];
     expect(waste.flatMap((pattern) => pattern.exec(text)?.[0] ?? [])).toEqual([]);
     expect(text.includes(`${BASE}/api/v1/`) && !text.includes(`${BASE}//`)).toBe(true);
   });

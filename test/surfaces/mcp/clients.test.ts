@@ -47,7 +47,7 @@ async function serve(): Promise<Served> {
   const handlers: RequestHandler[] = [];
   const server = await startServer({
     host: '127.0.0.1',
-    baseUrl: 'http://127.0.0.1:8787',
+    baseUrl: 'http://127.0.0.1:8420',
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),

@@ -38,7 +38,7 @@ let token: string;
  */
 function compile(): string {
   const project = fileURLToPath(packageRoot);
-  for (const name of ['node_modules', 'src', 'resources', 'llms', 'package.json'])
+  for (const name of ['node_modules', 'src', 'docs', 'resources', 'llms', 'package.json'])
     symlinkSync(join(project, name), join(folder, name));
   const config = {
     extends: join(project, 'tsconfig.json'),

@@ -14,6 +14,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+const LIST = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
 const ask = (headers: Readonly<Record<string, string | readonly string[] | undefined>>): Promise<Answer> =>
   post(gateway.port, token, PING, { headers });
 
@@ -141,9 +142,31 @@ describe('MC-06 the address', () => {
     }
   });
 
+  it('MC-06 one slash after the path names the same endpoint, and nothing more does', async () => {
+    const told = async (bearer: string | undefined, verb: string, path: string): Promise<unknown> => {
+      const { status, headers, text } = await post(gateway.port, bearer, verb === 'POST' ? LIST : undefined, {
+        verb,
+        path,
+      });
+      return [status, headers['allow'], headers['www-authenticate'], text.replace(/req_\w+/, '')];
+    };
+    for (const bearer of [token, undefined])
+      for (const verb of ['POST', 'GET', 'DELETE', 'OPTIONS']) {
+        const bare = await told(bearer, verb, '/mcp');
+        expect(bare).toContain(verb !== 'POST' ? 405 : bearer === undefined ? 401 : 200);
+        expect(await told(bearer, verb, '/mcp/'), verb).toEqual(bare);
+        for (const path of ['/mcp//', '/mcp/x', '/mcp/mcp/'])
+          expect(await told(bearer, verb, path), path).toContain(404);
+      }
+    for (const path of ['/mcp/?', '/mcp/?x=1'])
+      expectProblem(await post(gateway.port, token, PING, { path }), 400, 'unsupported_parameter', path);
+  });
+
   it('MC-06 any other spelling of the path is no endpoint', async () => {
     for (const path of [
-      '/mcp/',
+      '/mcp//?x=1',
+      '/MCP/',
+      '//mcp/',
       '/MCP',
       '/Mcp',
       '//mcp',
