@@ -13,7 +13,7 @@ import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
-import { afterEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
+import { atEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
 import {
   INVALID_REQUEST,
   type Message,
@@ -52,7 +52,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
   const resource = metadataUri(baseUrl, 'a2a');
 
   return (request, response, { requestId, record }) => {
-    const query = afterEndpoint(request, '/a2a');
+    const at = atEndpoint(request, '/a2a');
+    const query = at?.below === '' ? at.query : undefined;
     if (query === undefined) return false;
     record.surface = 'a2a';
     record.operation = 'a2a';

@@ -69,13 +69,18 @@ export function queryOf(request: IncomingMessage): string {
   return cut === -1 ? '' : url.slice(cut + 1);
 }
 
+/** The URL of a request to an endpoint: the path below the endpoint, and an empty text or the query with its mark. */
+export interface EndpointUrl {
+  readonly below: string;
+  readonly query: string;
+}
+
 /**
- * What follows the path of an endpoint in the URL: an empty text or a query. `undefined` for any other path. The path
- * may end with one slash, because some HTTP libraries add a slash to a base address.
+ * Splits the URL of a request to an endpoint. `undefined` for another path. The path may end with one slash, because
+ * some HTTP libraries add a slash to a base address.
  */
-export function afterEndpoint(request: IncomingMessage, path: string): string | undefined {
-  const url = request.url ?? '';
-  if (!url.startsWith(path)) return undefined;
-  const rest = url.slice(url[path.length] === '/' ? path.length + 1 : path.length);
-  return rest === '' || rest.startsWith('?') ? rest : undefined;
+export function atEndpoint(request: IncomingMessage, endpoint: string): EndpointUrl | undefined {
+  const [, path = '', query = ''] = /^([^?]*)(.*)$/s.exec(request.url ?? '') ?? [];
+  const below = path.slice(endpoint.length).replace(/\/$/, '');
+  return path.startsWith(endpoint) && /^(?:\/|$)/.test(below) ? { below, query } : undefined;
 }

@@ -4,12 +4,13 @@ import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import { Failure } from '../../core/failures.ts';
 import { SCOPES } from '../../core/scopes.ts';
+import { ALL_TOOLS, readSelection, TOOLSETS } from '../../core/toolsets.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
-import { afterEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
+import { atEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
 import { calledLoopback } from '../http/source.ts';
 import { METHOD_NOT_FOUND, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { eraOf, isModern } from './era.ts';
@@ -20,6 +21,7 @@ import { ASSUMED, MODERN } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
+const UNKNOWN_SET = `The address names a set of tools that does not exist. The sets are ${TOOLSETS.join(', ')}.`;
 /** The Accept header that nearly every client sends. */
 const BOTH = `${JSON_TYPE}, ${STREAM_TYPE}`;
 
@@ -38,8 +40,9 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
   const resource = metadataUri(options.baseUrl, 'mcp');
 
   return (request, response, { requestId, record }) => {
-    const query = afterEndpoint(request, '/mcp');
-    if (query === undefined) return false;
+    const at = atEndpoint(request, '/mcp');
+    const selection = at && readSelection(at.below);
+    if (!selection) return false;
     record.surface = 'mcp';
     const source = exchangeOf(request);
     record.operation = 'mcp';
@@ -70,10 +73,11 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
       refuseAmbiguous(request);
       refuseForeign(request, own);
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
-      if (query !== '') throw new Failure('unsupported_parameter');
+      if (at.query !== '') throw new Failure('unsupported_parameter');
       const bearer = bearerOf(request);
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
-      mcpRequest = new McpRequest(corridor, bearer, requestId, ASSUMED, source);
+      const selected = selection === 'unknown' ? ALL_TOOLS : selection;
+      mcpRequest = new McpRequest(corridor, bearer, requestId, ASSUMED, source, selected);
       const current = mcpRequest;
       /** If `work` finds a problem in the message, checks the bearer token before the problem is reported. */
       const proved = async <T>(work: () => T | Promise<T>): Promise<T> => {
@@ -85,6 +89,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
         }
       };
       const message = await proved(async () => {
+        if (selection === 'unknown') throw new Failure('not_found', { detail: UNKNOWN_SET });
         negotiate(request);
         const body = await readBody(request, response, BODY_LIMIT).catch((error: unknown) => {
           throw error instanceof Failure && error.code === 'body_too_large' ? tooLarge() : error;

@@ -1,5 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
+import type { Selection } from '../../core/toolsets.ts';
 import type { Corridor, Source } from '../../gateway/call.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
@@ -40,6 +41,7 @@ export class McpRequest {
     /** The version is known when the body has been read. */
     public version: Version,
     readonly source: Source | undefined,
+    readonly selection: Selection,
   ) {}
 
   /**

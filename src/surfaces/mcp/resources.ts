@@ -1,5 +1,6 @@
 import { Failure } from '../../core/failures.ts';
 import type { Resource } from '../../core/resource.ts';
+import { selects } from '../../core/toolsets.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { RpcError } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
@@ -22,7 +23,7 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
     const authority = await mcpRequest.admit();
     return resources.filter(({ tool }) => {
       const reads = registry.get(tool);
-      return reads !== undefined && mayCall(reads, authority);
+      return reads !== undefined && mayCall(reads, authority) && selects(mcpRequest.selection, reads);
     });
   };
   return {
@@ -66,7 +67,8 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
       for (const { resource, match } of matchers) {
         const variables = match(uri);
         const input = variables && resource.input(variables);
-        if (!input) continue;
+        const reads = registry.get(resource.tool);
+        if (!input || !reads || !selects(mcpRequest.selection, reads)) continue;
         const outcome = await mcpRequest.call(resource.tool, input);
         if ('body' in outcome) {
           const json = mcpRequest.text(outcome.body);

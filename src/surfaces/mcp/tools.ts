@@ -1,5 +1,6 @@
 import { type Failure, titleOf } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
+import { selects } from '../../core/toolsets.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { invalidText } from '../jsonrpc/envelope.ts';
@@ -25,12 +26,13 @@ export function mcpTools(registry: Registry) {
     async list(mcpRequest: McpRequest): Promise<{ tools: Descriptor[] }> {
       const authority = await mcpRequest.admit();
       const known = descriptors.get(mcpRequest.version);
-      return { tools: registry.callableBy(authority).flatMap((tool) => known?.get(tool.name) ?? []) };
+      const tools = registry.callableBy(authority).filter((tool) => selects(mcpRequest.selection, tool));
+      return { tools: tools.flatMap(({ name }) => known?.get(name) ?? []) };
     },
 
     async call(mcpRequest: McpRequest, name: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult> {
       const tool = registry.get(name);
-      if (!tool) {
+      if (!tool || !selects(mcpRequest.selection, tool)) {
         await mcpRequest.admit();
         throw unusable('tool');
       }

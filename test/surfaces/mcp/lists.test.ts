@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import configurationPreview from '../../../prompts/configuration-preview.ts';
 import performanceSummary from '../../../prompts/performance-summary.ts';
 import type { Tool } from '../../../src/core/tool.ts';
+import { ALL_TOOLS } from '../../../src/core/toolsets.ts';
 import { Registry } from '../../../src/gateway/registry.ts';
 import { mcpPrompts } from '../../../src/surfaces/mcp/prompts.ts';
 import { McpRequest } from '../../../src/surfaces/mcp/request.ts';
@@ -877,7 +878,7 @@ describe('prompts', () => {
     const without = new Registry(corridor.registry.tools.filter(({ name }) => name !== 'config_plan'));
     const prompts = mcpPrompts([configurationPreview, performanceSummary], without);
     const { token } = await gateway.issue();
-    const exchange = new McpRequest(corridor, token, 'req', '2025-11-25', undefined);
+    const exchange = new McpRequest(corridor, token, 'req', '2025-11-25', undefined, ALL_TOOLS);
     expect(names((await prompts.list(exchange)).prompts)).toEqual(['performance_summary']);
     await expect(prompts.get(exchange, 'configuration_preview', given)).rejects.toMatchObject({
       code: -32602,

@@ -1,0 +1,63 @@
+import type { Tag, Tool } from './tool.ts';
+
+/** Groups of tools. An address of the MCP endpoint can list a few groups, so that a model reads fewer descriptions. */
+export const TOOLSETS = [
+  'core',
+  'find',
+  'conversations',
+  'people',
+  'catalogue',
+  'reports',
+  'settings',
+  'events',
+  'files',
+  'writes',
+] as const;
+export type Toolset = (typeof TOOLSETS)[number];
+
+const OF_TAG: Readonly<Record<Tag, Toolset>> = {
+  Discovery: 'core',
+  Search: 'find',
+  Conversations: 'conversations',
+  Visitors: 'people',
+  Contacts: 'people',
+  Files: 'files',
+  'Directory and catalogues': 'catalogue',
+  Reporting: 'reports',
+  'AI features': 'settings',
+  Configuration: 'settings',
+  Events: 'events',
+  Realtime: 'events',
+};
+
+export const toolsetsOf = ({ tag, performs, name }: Tool): readonly Toolset[] => [
+  OF_TAG[tag],
+  ...(performs ? ['writes' as const] : []),
+  ...(name === 'access_explain' ? ['find' as const] : []),
+];
+
+/** A part of the tools. The set `core` always belongs to it. `sets` absent: all sets. */
+export interface Selection {
+  readonly sets?: ReadonlySet<Toolset>;
+  readonly readonly: boolean;
+}
+
+export const ALL_TOOLS: Selection = { readonly: false };
+
+export const selects = ({ sets, readonly }: Selection, tool: Tool): boolean =>
+  !(readonly && tool.effect === 'write') &&
+  (sets === undefined || toolsetsOf(tool).some((one) => one === 'core' || sets.has(one)));
+
+/**
+ * Reads the path after the endpoint: nothing, `/readonly`, `/only/{sets}` or `/only/{sets}/readonly`. Returns
+ * `unknown` if a set does not exist, and `undefined` for any other path.
+ */
+export function readSelection(path: string): Selection | 'unknown' | undefined {
+  const [, list, readonly] = /^(?:\/only\/([^/]{1,200}))?(\/readonly)?$/.exec(path) ?? [undefined, undefined, null];
+  if (readonly === null) return undefined;
+  if (list === undefined) return { readonly: readonly !== undefined };
+  const names = list.split(',');
+  const sets = TOOLSETS.filter((one) => names.includes(one));
+  if (sets.length !== names.length) return 'unknown';
+  return { sets: new Set(sets), readonly: readonly !== undefined };
+}

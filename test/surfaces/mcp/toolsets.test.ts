@@ -1,0 +1,139 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { post, rpc } from '../../support/surfaces/mcp.ts';
+
+let gateway: TestGateway;
+let token: string;
+beforeAll(async () => {
+  gateway = await openTestGateway();
+  ({ token } = await gateway.issue());
+});
+afterAll(() => gateway.close());
+
+const CORE = [
+  'access_explain',
+  'capabilities_list',
+  'gateway_context',
+  'guide_read',
+  'health',
+  'operation_get',
+  'websites_list',
+];
+const FIND = ['access_explain', 'conversation_brief', 'conversations_count', 'customer_find', 'fetch', 'search'];
+const WRITES = ['ai_feature_execute', 'config_plan', 'conversation_disposition_set', 'visitor_note_add'];
+
+const listed = async (path: string): Promise<string[]> => {
+  const { body } = await rpc(gateway.port, token, 'tools/list', undefined, { path });
+  return body.result.tools.map(({ name }: { name: string }) => name).sort();
+};
+const sets = [
+  'core',
+  'find',
+  'conversations',
+  'people',
+  'catalogue',
+  'reports',
+  'settings',
+  'events',
+  'files',
+  'writes',
+];
+const sorted = (...names: readonly string[]): string[] => [...new Set(names)].sort();
+
+describe('sets of tools', () => {
+  it('list their tools and core, and together they list all', async () => {
+    expect(await listed('/mcp/only/core')).toEqual(CORE);
+    expect(await listed('/mcp/only/find')).toEqual(sorted(...CORE, ...FIND));
+    expect(await listed('/mcp/only/writes')).toEqual(sorted(...CORE, ...WRITES));
+    expect(await listed('/mcp/only/find,writes')).toEqual(sorted(...CORE, ...FIND, ...WRITES));
+    expect(await listed('/mcp/only/writes,find/')).toEqual(sorted(...CORE, ...FIND, ...WRITES));
+    const every = await listed('/mcp');
+    expect(await listed(`/mcp/only/${sets.join(',')}`)).toEqual(every);
+    const parts = await Promise.all(sets.map((set) => listed(`/mcp/only/${set}`)));
+    expect(sorted(...parts.flat())).toEqual(every);
+  });
+
+  it('a read-only address lists every tool but those that change something', async () => {
+    const every = await listed('/mcp');
+    const reads = await listed('/mcp/readonly');
+    expect(reads).not.toContain('visitor_note_add');
+    expect(every.filter((name) => !reads.includes(name))).toEqual(
+      sorted(...WRITES, 'subscription_create', 'subscription_delete', 'subscription_replace'),
+    );
+    expect(await listed('/mcp/only/writes/readonly')).toEqual(CORE);
+    expect(await listed('/mcp/only/find,writes/readonly/')).toEqual(sorted(...CORE, ...FIND));
+  });
+
+  it('a tool that is not listed cannot be called, and is like one that does not exist', async () => {
+    const call = async (path: string, name: string): Promise<unknown> => {
+      const { body } = await rpc(
+        gateway.port,
+        token,
+        'tools/call',
+        { name, arguments: { website_id: 'web_1_1' } },
+        { path },
+      );
+      return body.error ?? (body.result.isError ? 'failed' : 'done');
+    };
+    const never = await call('/mcp', 'nothing');
+    expect(await call('/mcp/only/find', 'contacts_list')).toEqual(never);
+    expect(await call('/mcp/readonly', 'visitor_note_add')).toEqual(never);
+    expect(await call('/mcp/only/people/readonly', 'visitor_note_add')).toEqual(never);
+    expect(await call('/mcp/only/people', 'contacts_list')).toBe('done');
+    const read = async (path: string): Promise<unknown> =>
+      (await rpc(gateway.port, token, 'resources/read', { uri: 'gateway://websites/web_1_1/conversations' }, { path }))
+        .body.error?.code;
+    expect(await read('/mcp/only/find')).toBe(-32_602);
+  });
+
+  it.each([
+    '/mcp/only/nothing',
+    '/mcp/only/find,nothing',
+    '/mcp/only/Find',
+    '/mcp/only/find,find',
+    '/mcp/only/find,',
+    '/mcp/only/find,,core',
+  ])('%s is 404 with the list of sets, and 401 without a token', async (path) => {
+    const answer = await rpc(gateway.port, token, 'tools/list', undefined, { path });
+    expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
+    for (const set of sets) expect(answer.body.detail).toContain(set);
+    expect((await rpc(gateway.port, undefined, 'tools/list', undefined, { path })).status).toBe(401);
+  });
+
+  it.each([
+    '/mcp/only',
+    '/mcp/only/',
+    '/mcp/only/find/x',
+    '/mcp/only/find/readonly/x',
+    '/mcp/readonly/only/find',
+    '/mcp/read-only',
+    '/mcp/only/find//',
+    '/mcp/%6fnly/find',
+  ])('%s is no endpoint', async (path) => {
+    expect((await post(gateway.port, token, '{}', { path })).status).toBe(404);
+  });
+
+  it('the protected resource of each address is the endpoint', async () => {
+    for (const path of ['/mcp/only/find', '/mcp/readonly', '/mcp/only/find,writes/readonly']) {
+      const { headers, status } = await rpc(gateway.port, undefined, 'tools/list', undefined, { path });
+      expect(status).toBe(401);
+      expect(headers['www-authenticate']).toContain(
+        `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`,
+      );
+    }
+  });
+
+  it('an SDK client works at such an address', async () => {
+    const client = new Client({ name: 'test', version: '1.0.0' });
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${gateway.port}/mcp/only/find/readonly`), {
+        requestInit: { headers: { Authorization: `Bearer ${token}` } },
+      }) as Parameters<Client['connect']>[0], // the SDK's own types differ under exactOptionalPropertyTypes
+    );
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name).sort()).toEqual(sorted(...CORE, ...FIND));
+    await client.close();
+  });
+});
