@@ -127,9 +127,9 @@ export class OAuthContext {
   ) {}
 
   /**
-   * `hosted` if the client id is a URL. Such a client has no secret, so a token request with a header Authorization is of
-   * the other kind. On the pages for people, the header does not count, because a proxy in front of the gateway can ask
-   * for it. Each kind of client has its own matrix in order.ts.
+   * `hosted` if the client id is a URL. Such a client has no secret, so a token request with a header Authorization is
+   * of the other kind. On the pages for people, the header does not count, because a proxy in front of the gateway can
+   * ask for it. Each kind of client has its own matrix in order.ts.
    */
   get kind(): 'issued' | 'hosted' {
     const { parameters, authorization } = this.request;

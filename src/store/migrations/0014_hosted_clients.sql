@@ -16,6 +16,8 @@ CREATE INDEX credential_hosted_host ON gateway.credential (hosted_host) WHERE ho
 -- A consent ends when it is not refreshed for the time `idle`. Null means that the consent is for an issued credential,
 -- whose time src/store/sign-in/oauth.ts names.
 ALTER TABLE gateway.consent ADD COLUMN idle interval;
+-- The consents of hosted clients that have not ended. A sweep ends those whose host is no longer believed.
+CREATE INDEX consent_hosted ON gateway.consent (id) WHERE idle IS NOT NULL AND revoked_at IS NULL;
 
 -- Two more reasons for the end of a consent. `replaced`: the person approved the same client again. `host`: the
 -- operator removed the client's host from GATEWAY_CLIENT_HOSTS.
@@ -33,8 +35,8 @@ ALTER TABLE gateway.refresh_token
   ADD COLUMN successor_access bytea;
 CREATE INDEX refresh_token_salt ON gateway.refresh_token (used_at) WHERE salt IS NOT NULL;
 
--- True when the refresh tokens of an ended consent have been deleted. While a consent lives, its replaced refresh tokens
--- stay, because their further use must end the consent.
+-- True when the refresh tokens of an ended consent have been deleted. While a consent lives, its replaced refresh
+-- tokens stay, because their further use must end the consent.
 ALTER TABLE gateway.consent ADD COLUMN purged boolean NOT NULL DEFAULT false;
 CREATE INDEX consent_unpurged ON gateway.consent (least(expires_at, revoked_at)) WHERE NOT purged;
 
@@ -94,8 +96,8 @@ BEGIN
 END $$;
 
 -- Exchanges the authorization code of a hosted client. The answers are those of gateway.redeem_code, with the members
--- "credential" and "consent" if the code belongs to the client. Only the client in whose name the code was issued can use
--- the code.
+-- "credential" and "consent" if the code belongs to the client. Only the client in whose name the code was issued can
+-- use the code.
 CREATE FUNCTION gateway.redeem_hosted(
   p_client text, p_code bytea, p_redirect_uri text, p_challenge text, p_audience text, p_access bytea, p_refresh bytea,
   p_lifetime interval
@@ -105,6 +107,8 @@ DECLARE
   c gateway.consent;
   answer json;
 BEGIN
+  PERFORM FROM gateway.consent n WHERE n.code_digest = p_code;
+  IF NOT FOUND THEN RETURN '{"refused": "invalid_grant"}'; END IF;
   -- Locks the credential before the consent, in the same order as gateway.redeem_code.
   SELECT o.* INTO k FROM gateway.consent n JOIN gateway.credential o ON o.id = n.credential_id
    WHERE n.code_digest = p_code AND o.hosted_client = p_client AND o.revoked_at IS NULL AND o.expires_at > now()
@@ -136,6 +140,9 @@ DECLARE
   wait integer;
   known jsonb;
 BEGIN
+  -- An unknown token ends here, because a look-up by key costs a third of the join.
+  PERFORM FROM gateway.refresh_token t WHERE t.digest = p_token;
+  IF NOT FOUND THEN RETURN '{"refused": "invalid_grant"}'; END IF;
   SELECT o.* INTO k
     FROM gateway.refresh_token t JOIN gateway.consent n ON n.id = t.consent_id JOIN gateway.credential o ON o.id = n.credential_id
    WHERE t.digest = p_token AND o.hosted_client = p_client AND o.revoked_at IS NULL AND o.expires_at > now()

@@ -131,7 +131,7 @@ export async function endStrangeHosts(db: Database, hosts: readonly string[]): P
       WITH strange AS MATERIALIZED (
         SELECT c.id FROM gateway.consent c JOIN gateway.credential k ON k.id = c.credential_id
          WHERE k.hosted_host IS NOT NULL AND k.hosted_host <> ALL (${hosts}::text[])
-           AND c.revoked_at IS NULL AND c.expires_at > now()
+           AND c.idle IS NOT NULL AND c.revoked_at IS NULL AND c.expires_at > now()
          ORDER BY c.id LIMIT ${BATCH}::integer
       ), locked AS (
         SELECT c.id FROM gateway.consent c WHERE c.id IN (SELECT id FROM strange) AND c.revoked_at IS NULL

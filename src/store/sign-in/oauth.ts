@@ -242,9 +242,10 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
 
 /**
  * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end. During this hour, the
- * gateway can tell an ended token from an unknown token. Refresh tokens are deleted when their consent is revoked, or an
- * hour after it expires. Until then, replaced refresh tokens stay, because their reuse must end the consent. Consents and known sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are
- * also deleted. The salt of a replaced refresh token is deleted when the refresh can no longer be repeated.
+ * gateway can tell an ended token from an unknown token. Refresh tokens are deleted when their consent is revoked, or
+ * an hour after it expires. Until then, replaced refresh tokens stay, because their reuse must end the consent.
+ * Consents and known sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are also
+ * deleted. The salt of a replaced refresh token is deleted when the refresh can no longer be repeated.
  *
  * Changes at most `n` rows of each kind. Returns the number of changed rows of the most frequent kind.
  */

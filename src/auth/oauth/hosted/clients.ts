@@ -44,8 +44,8 @@ const REMEMBERED = 1_000;
 const URL_MAX = 2_000;
 
 /**
- * Limits requests for unknown URLs: for each network, and in total. Without these limits, the gateway would send as many
- * requests to a believed host as a stranger wants.
+ * Limits requests for unknown URLs: for each network, and in total. Without these limits, the gateway would send as
+ * many requests to a believed host as a stranger wants.
  */
 const FETCHES = { perMinute: 120, burst: 100 };
 const ALL_FETCHES = { perMinute: 600, burst: 300 };

@@ -58,8 +58,8 @@ export const HOSTED_GRANTS = {
 };
 
 /**
- * Ends the token in the request. An unknown token is no error (RFC 7009, section 2.2), but it counts as a failure of the
- * caller's address. When the address has failed too often, the request is refused.
+ * Ends the token in the request. An unknown token is no error (RFC 7009, section 2.2), but it counts as a failure of
+ * the caller's address. When the address has failed too often, the request is refused.
  */
 export async function revokeHosted(context: OAuthContext): Promise<TokenEnd | undefined> {
   const { db, failures } = context.services;
@@ -137,8 +137,8 @@ async function exchange<E extends Exchanged & Holder>(
 }
 
 /**
- * Runs the statement for a code or token that a caller presents. Counts a code or token that is not valid as a failure of
- * the caller's address. Returns `undefined` for a malformed text, which costs no statement.
+ * Runs the statement for a code or token that a caller presents. Counts a code or token that is not valid as a failure
+ * of the caller's address. Returns `undefined` for a malformed text, which costs no statement.
  *
  * Only the statement knows whether a code or token is valid. All people of a web client such as Claude share a few
  * addresses. Therefore no number of failures may stop the statement. Instead, addresses with too many failures share
