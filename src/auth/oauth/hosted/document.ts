@@ -53,7 +53,7 @@ export function hostedClientOf(url: string, json: unknown): HostedClient | undef
 const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
 const isLoopback = ({ protocol, hostname }: URL): boolean => protocol === 'http:' && LOOPBACK.includes(hostname);
 
-/** True for an https address, and for an http address on loopback. Apps of the operating system get no code. */
+/** True for an https address, and for an http address on loopback. False for custom schemes such as `cursor://`. */
 function isUsable(text: string): boolean {
   if (!/^https?:\/\/[\x21-\x7e]+$/.test(text) || text.includes('#') || text.includes('\\')) return false;
   if (!URL.canParse(text)) return false;
