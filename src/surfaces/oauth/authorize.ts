@@ -117,8 +117,9 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
 }
 
 /**
- * Adds the person, the consent and the host of a hosted client to the audit entry. If the request was refused, also adds the caller's address. The
- * audit entry never contains a value that the caller sent.
+ * Adds the person, the consent and the host of a hosted client to the audit entry. If the request was refused, also
+ * adds the caller's address. Apart from the host, as the URL parser reads it, the audit entry contains no value that the
+ * caller sent.
  */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
   const client = context.known('client');

@@ -1,6 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { OAuthContext } from '../../auth/oauth/context.ts';
 import { ACCESS_MINUTES, CONSENT_HOURS } from '../../auth/oauth/grants.ts';
+import { isLoopback } from '../../auth/oauth/hosted/document.ts';
 import { durationsUpTo } from '../../auth/oauth/hosted/durations.ts';
 import { fingerprint } from '../../auth/oauth/hosted/page.ts';
 import { csrfToken } from '../../auth/oauth/rules/csrf.ts';
@@ -98,7 +99,7 @@ function hostedPart(context: OAuthContext): Part {
     websites,
     hosted: {
       host: client.host,
-      loopback: client.loopback,
+      loopback: isLoopback(new URL(context.the('redirectUri'))),
       durations: durationsUpTo(context.services.hosted.longest),
       dataAccess: choice?.dataAccess ?? [],
       duration: choice?.duration,
