@@ -57,8 +57,15 @@ const TABLE = {
 export type OAuthCode = keyof typeof TABLE;
 
 /**
+ * Why the gateway does not accept a hosted client. `host_not_believed`: the operator's list lacks the host.
+ * `document_unreachable`: no JSON document came from the URL. `document_refused`: the document breaks a rule.
+ */
+export type ClientReason = 'host_not_believed' | 'document_unreachable' | 'document_refused';
+
+/**
  * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
- * that the gateway accepts. `form` says in words which form the parameter must have. `ended` is a consent that this refusal has ended. Only the log shows `ended`.
+ * that the gateway accepts. `form` says in words which form the parameter must have. `reason` is for the log and the
+ * error page. `ended` is a consent that this refusal has ended. Only the log shows `ended`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -70,6 +77,7 @@ export class OAuthError extends Error {
       readonly expected?: readonly string[];
       readonly form?: string;
       readonly retryAfter?: number;
+      readonly reason?: ClientReason;
       readonly cause?: unknown;
       readonly ended?: EndedConsent | undefined;
     } = {},

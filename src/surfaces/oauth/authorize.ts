@@ -1,11 +1,11 @@
 import { OAuthContext, type OAuthRequest } from '../../auth/oauth/context.ts';
-import type { OAuthError } from '../../auth/oauth/errors.ts';
+import type { ClientReason, OAuthError } from '../../auth/oauth/errors.ts';
 import { approve } from '../../auth/oauth/grants.ts';
 import { DURATIONS } from '../../auth/oauth/hosted/durations.ts';
 import { approveHosted } from '../../auth/oauth/hosted/grants.ts';
 import { check } from '../../auth/oauth/order.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
-import { SignInNeeded } from '../../auth/oauth/rules/person.ts';
+import { SignInNeeded, sessionPerson } from '../../auth/oauth/rules/person.ts';
 import { PageOutdated } from '../../auth/oauth/rules/selection.ts';
 import { SESSION_SECONDS, signIn, signInAnywhere, signOut } from '../../auth/sign-in.ts';
 import { clearedSession, sessionCookie } from './cookies.ts';
@@ -123,13 +123,13 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
  */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
   const client = context.known('client');
-  const hosted = context.known('hosted');
+  const host = context.known('clientHost');
   const person = context.known('person');
   const consent = context.known('consent');
   if (client) record.credential = client.id;
   record.audit = {
     ...record.audit,
-    ...(hosted && { client_host: hosted.host }),
+    ...(host !== undefined && { client_host: host }),
     ...(person && { person: person.id }),
     ...(consent !== undefined && { consent }),
     ...(record.code !== undefined && { source: wire.source }),
@@ -166,24 +166,41 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     // for a page.
     if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
       visit.record.does ??= 'authorization';
+    const { reason } = refusal.details;
+    if (reason !== undefined) visit.record.audit = { ...visit.record.audit, reason };
     audit(visit, context);
-    // Two kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is a
-    // 5xx during sign-in, because the redirect to the client would interrupt the sign-in.
+    // Three kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is a
+    // 5xx during sign-in, because the redirect to the client would interrupt the sign-in. The third kind is an error of
+    // a hosted client before a person has signed in. Everybody can publish a document, so the gateway would send any
+    // browser to any address (RFC 9700, section 4.11.2).
     const ours = refusal.details.about === 'form';
     const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
-    if (context.known('redirectUri') !== undefined && !here) {
+    const redirects = context.known('redirectUri') !== undefined && !here;
+    if (redirects && (context.kind === 'issued' || (await sessionPerson(context)) !== undefined)) {
       visit.redirect(callback(context, { error: refusal.code, error_description: refusal.description }));
     } else showError(visit, refusal, ours);
   }
 }
 
+/** What a person reads when the gateway does not accept a hosted client. The log names the host and the reason. */
+const REASONS: Readonly<Record<ClientReason, string>> = {
+  host_not_believed:
+    'The operator of this gateway does not accept clients from this host. If you trust the app, ask the operator to accept its host.',
+  document_unreachable:
+    'The gateway could not fetch the document in which the app describes itself. Wait a moment, then try again.',
+  document_refused:
+    'The document in which the app describes itself breaks a rule of this gateway. Tell the developer of the app.',
+};
+
 export function showError(visit: Visit, refusal: OAuthError, form = false): void {
-  const { retryAfter } = refusal.details;
+  const { retryAfter, reason } = refusal.details;
   const sentence = form
     ? 'The form did not come from the consent page, or the page is out of date. Go back to the app and start again.'
-    : refusal.status < 500
-      ? 'The app that sent you here made an invalid request. Tell the developer of the app.'
-      : refusal.message;
+    : reason !== undefined
+      ? REASONS[reason]
+      : refusal.status < 500
+        ? 'The app that sent you here made an invalid request. Tell the developer of the app.'
+        : refusal.message;
   const title = refusal.status < 500 ? 'This request cannot be answered' : 'The gateway cannot answer now';
   visit.page(refusal.status, errorPage({ title, sentence, requestId: visit.requestId }), undefined, {
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),

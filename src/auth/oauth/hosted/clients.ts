@@ -22,8 +22,8 @@ export interface HostedClients {
   /** True when the URL is in its normal form and its host is believed. Sends no request. */
   believed(url: string): boolean;
   /**
-   * The client that the document at this URL describes. `undefined` if there is no valid document. `from` is the IP
-   * address of the person. Throws an OAuthError if too many unknown URLs were asked for.
+   * The client that the document at this URL describes. `undefined` if the document breaks a rule. `from` is the IP
+   * address of the person. Throws an OAuthError if no document came, or if too many unknown URLs were asked for.
    */
   find(url: string, from: string): Promise<HostedClient | undefined>;
 }
@@ -31,8 +31,9 @@ export interface HostedClients {
 /** The time in milliseconds for which a document is kept: at most, and if its server names no time. */
 const DAY = 86_400_000;
 const UNTOLD = 300_000;
-/** The time in milliseconds for which a failure is kept. */
+/** The time in milliseconds for which a document that breaks a rule is kept, and for which no document is fetched again. */
 const FAILED = 60_000;
+const AWAY = 5_000;
 const REMEMBERED = 1_000;
 
 /**
@@ -55,9 +56,13 @@ export function openHosted({ hosts, longest, fetch }: HostedOptions): HostedClie
   const load = async (url: string, kept: () => Kept | undefined): Promise<HostedClient | undefined> => {
     const fetched = await fetch(url);
     const client = fetched && hostedClientOf(url, fetched.json);
-    const lasts = client ? Math.min(fetched.maxAge === undefined ? UNTOLD : fetched.maxAge * 1_000, DAY) : FAILED;
+    const failed = fetched ? FAILED : AWAY;
+    const lasts = client ? Math.min(fetched.maxAge === undefined ? UNTOLD : fetched.maxAge * 1_000, DAY) : failed;
     const entry = kept();
     if (entry) entry.until = performance.now() + lasts;
+    if (!fetched) {
+      throw new OAuthError('temporarily_unavailable', { reason: 'document_unreachable', retryAfter: AWAY / 1_000 });
+    }
     return client;
   };
 
