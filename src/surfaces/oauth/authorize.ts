@@ -1,3 +1,4 @@
+import { chooseOrganization } from '../../auth/memberships.ts';
 import { OAuthContext, type OAuthRequest } from '../../auth/oauth/context.ts';
 import type { ClientReason, OAuthError } from '../../auth/oauth/errors.ts';
 import { approve } from '../../auth/oauth/grants.ts';
@@ -5,12 +6,13 @@ import { DURATIONS } from '../../auth/oauth/hosted/durations.ts';
 import { approveHosted } from '../../auth/oauth/hosted/grants.ts';
 import { check } from '../../auth/oauth/order.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
+import { OrganizationNeeded } from '../../auth/oauth/rules/hosted-person.ts';
 import { SignInNeeded, sessionPerson } from '../../auth/oauth/rules/person.ts';
 import { PageOutdated } from '../../auth/oauth/rules/selection.ts';
-import { SESSION_SECONDS, signIn, signInAnywhere, signOut } from '../../auth/sign-in.ts';
+import { SESSION_SECONDS, type SignedIn, signIn, signInAnywhere, signOut } from '../../auth/sign-in.ts';
 import { clearedSession, sessionCookie } from './cookies.ts';
 import { errorPage } from './pages/views.ts';
-import { showConsent, showSignIn } from './show.ts';
+import { showConsent, showOrganizations, showSignIn } from './show.ts';
 import { asOAuthError } from './token.ts';
 import type { Visit } from './visit.ts';
 
@@ -31,18 +33,22 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
     const [email = ''] = form?.get('email') ?? [];
     const [password = ''] = form?.get('password') ?? [];
     const { services, wire } = visit;
-    const attempt = { email, password, source: wire.source };
-    const done =
-      context.kind === 'hosted'
-        ? await signInAnywhere(services.db, { ...attempt, organization: form?.get('organization')?.[0] || undefined })
-        : await signIn(services.db, { ...attempt, tenant: context.the('client').tenant });
-    if ('session' in done) {
-      visit.record.audit = { person: done.person };
-      visit.redirect(`/oauth/authorize?${visit.query}`, {
-        'Set-Cookie': sessionCookie(services.baseUrl, done.session, SESSION_SECONDS),
-      });
+    const [token] = form?.get('choose') ?? [];
+    if (token !== undefined) {
+      const choice = { secret: wire.session, token, seconds: SESSION_SECONDS };
+      const chosen = await chooseOrganization(services.db, choice);
+      if (chosen) return enter(visit, chosen);
+      visit.record.code = 'session_ended';
+      showSignIn(visit, context, 403, { email: '', problem: 'Your sign-in has ended. Sign in again.' });
       return;
     }
+    const attempt = { email, password, source: wire.source };
+    const organization = form?.get('organization')?.[0]?.trim() || undefined;
+    const done =
+      context.kind === 'hosted'
+        ? await signInAnywhere(services.db, { ...attempt, organization })
+        : await signIn(services.db, { ...attempt, tenant: context.the('client').tenant });
+    if ('session' in done) return enter(visit, done);
     visit.record.code = done.refused;
     if (done.refused === 'throttled') {
       const minutes = Math.ceil(done.retryAfter / 60);
@@ -56,6 +62,14 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
           : 'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
       showSignIn(visit, context, 403, { email, problem });
     }
+  });
+}
+
+/** Goes on to the consent page with the new session. */
+function enter(visit: Visit, { session, person }: Extract<SignedIn, { session: string }>): void {
+  if (person !== undefined) visit.record.audit = { person };
+  visit.redirect(`/oauth/authorize?${visit.query}`, {
+    'Set-Cookie': sessionCookie(visit.services.baseUrl, session, SESSION_SECONDS),
   });
 }
 
@@ -141,13 +155,14 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     await run();
     audit(visit, context);
   } catch (error) {
-    if (error instanceof SignInNeeded) {
+    if (error instanceof SignInNeeded || error instanceof OrganizationNeeded) {
       // A first visit has no session, which is normal. A decision without a session is refused.
       if (context.endpoint === 'consent') {
         visit.record.code = 'session_ended';
         audit(visit, context);
       }
-      showSignIn(visit, context, 200, { email: '' });
+      if (error instanceof OrganizationNeeded) showOrganizations(visit, context, error.organizations);
+      else showSignIn(visit, context, 200, { email: '' });
       return;
     }
     if (error instanceof PageOutdated) {

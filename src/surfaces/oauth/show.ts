@@ -6,7 +6,7 @@ import { durationsUpTo } from '../../auth/oauth/hosted/durations.ts';
 import { fingerprint } from '../../auth/oauth/hosted/page.ts';
 import { csrfToken } from '../../auth/oauth/rules/csrf.ts';
 import { DATA_ACCESS } from '../../core/scopes.ts';
-import { type ConsentView, consentPage, signInPage } from './pages/views.ts';
+import { type ConsentView, consentPage, type OrganizationsView, organizationsPage, signInPage } from './pages/views.ts';
 import type { Visit } from './visit.ts';
 
 const host = (context: OAuthContext): string => new URL(context.the('redirectUri')).host;
@@ -31,6 +31,20 @@ export function showSignIn(
     ...(identity !== undefined && { identity: { action: `/oauth/identity?${visit.query}`, name: identity } }),
   });
   visit.page(status, html, context.the('redirectUri'), headers);
+}
+
+export function showOrganizations(
+  visit: Visit,
+  context: OAuthContext,
+  organizations: OrganizationsView['organizations'],
+): void {
+  const html = organizationsPage({
+    action: `/oauth/sign-in?${visit.query}`,
+    signOut: `/oauth/sign-out?${visit.query}`,
+    client: context.the('hosted'),
+    organizations,
+  });
+  visit.page(200, html, context.the('redirectUri'));
 }
 
 export function showConsent(visit: Visit, context: OAuthContext, problem?: string): void {
