@@ -28,11 +28,11 @@ export const SESSION_SECONDS = 3600;
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
 /**
- * `session` is the secret of the new session. `person` is the id of the signed-in person. Without `person`, the person
- * belongs to several organizations and must first choose one (memberships.ts).
+ * `session` is the secret of the new session. `person` is the id of the signed-in person. A person of several
+ * organizations must first choose one with this secret (memberships.ts). `person` is then the id of the oldest record.
  */
 export type SignedIn =
-  | { readonly session: string; readonly person?: string }
+  | { readonly session: string; readonly person: string }
   | { readonly refused: 'credentials' }
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
@@ -162,9 +162,9 @@ async function openFor(
   db: Database,
   people: readonly { readonly id: string; readonly password?: string }[],
 ): Promise<Session | undefined> {
-  if (people.length > 1) return { session: await openMemberships(db, people) };
-  const [only] = people;
-  return only && openSession(db, only.id, only.password);
+  const [first] = people;
+  if (first && people.length > 1) return { session: await openMemberships(db, people), person: first.id };
+  return first && openSession(db, first.id, first.password);
 }
 
 async function openSession(db: Database, person: string, password?: string): Promise<Session | undefined> {

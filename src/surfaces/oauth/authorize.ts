@@ -67,7 +67,7 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
 
 /** Goes on to the consent page with the new session. */
 function enter(visit: Visit, { session, person }: Extract<SignedIn, { session: string }>): void {
-  if (person !== undefined) visit.record.audit = { person };
+  visit.record.audit = { person };
   visit.redirect(`/oauth/authorize?${visit.query}`, {
     'Set-Cookie': sessionCookie(visit.services.baseUrl, session, SESSION_SECONDS),
   });

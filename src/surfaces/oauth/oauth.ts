@@ -81,7 +81,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
             : (await services.clients.fresh(client, visit.wire.source))?.tenant,
         signInWith: async (vouched) => {
           const done = await signInWith(services.db, vouched);
-          if ('person' in done) visit.record.audit = { person: done.person };
+          if ('session' in done) visit.record.audit = { person: done.person };
           return done;
         },
         refuse: (_request, _response, { status, code, title, sentence, cause }) => {
