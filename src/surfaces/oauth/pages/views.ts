@@ -81,7 +81,7 @@ const asks = ({ client, app = '', organization = '' }: SignInView): Html =>
     : html`${named(app)} asks for access to data of ${named(organization)}.`;
 
 const ORGANIZATION = html`<p class="field">
-    <label for="organization">Organization (only if you belong to several)</label>
+    <label for="organization">Organization (only if you belong to more than three)</label>
     <input id="organization" name="organization" type="text" autocomplete="organization" autocapitalize="none" spellcheck="false">
   </p>`;
 
