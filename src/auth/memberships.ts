@@ -8,6 +8,8 @@ import { digestOf, newSecret, wellFormed } from './tokens.ts';
  * A session belongs to one organization. When a sign-in proves that a person belongs to several organizations, the
  * person gets a secret that is not yet a session. For each organization, the store has a row under a digest of the
  * secret and a number. The person chooses one row, which becomes the session, and the other rows are deleted.
+ *
+ * This is the largest number of organizations among which a person can choose.
  */
 const MEMBERSHIPS_MAX = 20;
 /** Seconds in which the person must choose. */
@@ -22,11 +24,13 @@ export interface Organization {
 const digestsOf = (secret: string): Buffer[] =>
   Array.from({ length: MEMBERSHIPS_MAX }, (_, n) => digestOf(`${secret} ${n}`));
 
-/** Only the browser that holds the secret can get the token. So a form of another site cannot choose. */
+/** Makes the token of a button from the secret in the browser's cookie. So a form of another site cannot choose. */
 const tokenOf = (secret: string, person: string): string =>
   createHmac('sha256', secret).update(person).digest('base64url');
 
-/** Returns the secret with which the person can choose. `password` is the hash against which a password was verified. */
+/**
+ * Returns the secret with which the person can choose. `password` is the stored hash that the given password has matched.
+ */
 export async function openMemberships(
   db: Database,
   people: readonly { readonly id: string; readonly password?: string }[],

@@ -66,7 +66,7 @@ export async function signIn(
  * an attempt to 0.9 s of a core. A person of more organizations names one.
  */
 const VERIFICATIONS = 3;
-/** In place of a tenant: stands for all organizations together. A tenant is a number. */
+/** This word stands for all organizations together where an account needs a tenant. No tenant has this name. */
 const ANY = 'any';
 
 /**

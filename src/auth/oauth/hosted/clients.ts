@@ -31,8 +31,9 @@ export interface HostedClients {
 /** The time in milliseconds for which a document is kept: at most, and if its server names no time. */
 const DAY = 86_400_000;
 const UNTOLD = 300_000;
-/** The time in milliseconds for which a document that breaks a rule is kept, and for which no document is fetched again. */
+/** The time in milliseconds for which the refusal of a document is kept. */
 const FAILED = 60_000;
+/** The time in milliseconds after a failed request in which the gateway sends no other request for the document. */
 const AWAY = 5_000;
 const REMEMBERED = 1_000;
 
