@@ -29,7 +29,8 @@ const tokenOf = (secret: string, person: string): string =>
   createHmac('sha256', secret).update(person).digest('base64url');
 
 /**
- * Returns the secret with which the person can choose. `password` is the stored hash that the given password has matched.
+ * Returns the secret with which the person can choose. `password` is the stored hash that the given password has
+ * matched.
  */
 export async function openMemberships(
   db: Database,

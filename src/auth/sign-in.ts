@@ -62,8 +62,8 @@ export async function signIn(
 
 /**
  * The number of passwords that a sign-in without a known organization verifies. A refusal always takes this number, so
- * the time does not tell whether and in how many organizations an e-mail address is known. The number bounds the cost of
- * an attempt to 0.9 s of a core. A person of more organizations names one.
+ * the time does not tell whether and in how many organizations an e-mail address is known. The number bounds the cost
+ * of an attempt to 0.9 s of a core. A person of more organizations names one.
  */
 const VERIFICATIONS = 3;
 /** This word stands for all organizations together where an account needs a tenant. No tenant has this name. */

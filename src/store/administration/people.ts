@@ -130,8 +130,8 @@ export const findCandidates = (
      ORDER BY p.created_at, p.id LIMIT ${most}`);
 
 /**
- * Finds the people with this subject (user id) at the identity provider who may consent. An organization has at most one
- * such person. A null tenant searches all organizations.
+ * Finds the people with this subject (user id) at the identity provider who may consent. An organization has at most
+ * one such person. A null tenant searches all organizations.
  */
 export const findBySubject = (
   db: Database,
@@ -144,9 +144,9 @@ export const findBySubject = (
 
 /**
  * Links the people with this e-mail address to a subject (user id) at the identity provider, permanently. An
- * organization has at most one such person. A null tenant links the people of all organizations. Leaves out a person who
- * is linked already, and an organization where the subject is linked to another person. Returns the people whom this
- * call has linked.
+ * organization has at most one such person. A null tenant links the people of all organizations. Leaves out a person
+ * who is linked already, and an organization where the subject is linked to another person. Returns the people whom
+ * this call has linked.
  */
 export const bindSubject = (
   db: Database,

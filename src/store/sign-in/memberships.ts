@@ -11,7 +11,7 @@ export interface Membership {
   readonly organization: string;
 }
 
-/** Returns the memberships whose digests are given, oldest record first. Leaves out those that may no longer consent. */
+/** Returns the memberships with these digests, oldest record first. Leaves out people who may no longer consent. */
 export const readMemberships = (
   db: Database,
   digests: readonly Uint8Array[],
@@ -34,7 +34,8 @@ export async function takeMembership(
   const rows = await db.query(sql`
     WITH taken AS (
       UPDATE gateway.session s
-         SET digest = ${to}, created_at = now(), expires_at = now() + make_interval(secs => ${seconds}::double precision)
+         SET digest = ${to}, created_at = now(),
+             expires_at = now() + make_interval(secs => ${seconds}::double precision)
         FROM gateway.person p
        WHERE s.digest = ${from} AND s.expires_at > now() AND p.id = s.person_id AND ${mayConsent}
       RETURNING 1 AS one

@@ -18,7 +18,7 @@ export function invalidParams(failure: Failure, authority?: Authority): RpcError
   });
 }
 
-/** The title of a failure. A hosted client gets what it lacks from the person who approved it, not from the operator. */
+/** The title of a failure. A hosted client must ask the person who approved the client, and not the operator. */
 export function titleFor({ code, details: { required } }: Failure, authority: Authority | undefined): string {
   const grantable = authority?.hosted === true && code === 'not_permitted' && required?.unrestricted === false;
   return grantable ? ASK_PERSON : titleOf(code);

@@ -132,8 +132,8 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
 
 /**
  * Adds the person, the consent and the host of a hosted client to the audit entry. If the request was refused, also
- * adds the caller's address. Apart from the host, as the URL parser reads it, the audit entry contains no value that the
- * caller sent.
+ * adds the caller's address. Apart from the host, as the URL parser reads it, the audit entry contains no value that
+ * the caller sent.
  */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
   const client = context.known('client');
@@ -184,8 +184,8 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     const { reason } = refusal.details;
     if (reason !== undefined) visit.record.audit = { ...visit.record.audit, reason };
     audit(visit, context);
-    // Three kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is a
-    // 5xx during sign-in, because the redirect to the client would interrupt the sign-in. The third kind is an error of
+    // Three kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is
+    // a 5xx during sign-in, because the redirect to the client would interrupt the sign-in. The third kind is an error of
     // a hosted client before a person has signed in. Everybody can publish a document, so the gateway would send any
     // browser to any address (RFC 9700, section 4.11.2).
     const ours = refusal.details.about === 'form';
