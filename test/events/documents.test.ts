@@ -257,7 +257,7 @@ it('decides by the host first, without the port, for URLs in their normal form o
   expect([hosted([]).offered, hosted([]).believed('https://claude.ai/a')]).toEqual([false, false]);
 });
 
-it('keeps a document as long as its server says, a failure for a minute, and asks once for many requests', async () => {
+it('keeps a document as long as its server says, a failure for a while, and asks once for many requests', async () => {
   let fetched = 0;
   let answer: { json: unknown; maxAge: number | undefined } | undefined;
   const clients = openHosted({
@@ -269,9 +269,11 @@ it('keeps a document as long as its server says, a failure for a minute, and ask
     },
   });
   const url = 'https://a.example/a';
-  await clients.find(url, FROM);
+  const away = { details: { reason: 'document_unreachable', retryAfter: 5 } };
+  await expect(clients.find(url, FROM)).rejects.toMatchObject(away);
   answer = { json: documentOf(url), maxAge: 3_600 };
-  expect([await clients.find(url, FROM), fetched], 'the failure is kept').toEqual([undefined, 1]);
+  await expect(clients.find(url, FROM), 'the failure is kept').rejects.toMatchObject(away);
+  expect(fetched).toBe(1);
   const other = 'https://a.example/b';
   answer = { json: documentOf(other), maxAge: 3_600 };
   const found = await Promise.all(Array.from({ length: 20 }, () => clients.find(other, FROM)));

@@ -106,6 +106,8 @@ export interface Facts {
   /** What the person pressed. After `tick`, the page is shown again with more or fewer ticks. */
   readonly pressed: 'approve' | 'tick';
   readonly consent: string;
+  /** The host of a client id that is a URL, as the URL parser reads it. The operator's list can lack this host. */
+  readonly clientHost: string;
   /** The hosted client, as its document describes it. Known only before a token request. */
   readonly hosted: HostedClient;
   /** The client id of a hosted client that makes a token request. */

@@ -61,9 +61,16 @@ type Texts = readonly [status: number, sentence: string, withoutSecret?: string]
 export type OAuthCode = keyof typeof TABLE;
 
 /**
+ * Why the gateway does not accept a hosted client. `host_not_believed`: the operator's list lacks the host.
+ * `document_unreachable`: no JSON document came from the URL. `document_refused`: the document breaks a rule.
+ */
+export type ClientReason = 'host_not_believed' | 'document_unreachable' | 'document_refused';
+
+/**
  * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
  * that the gateway accepts. `form` says in words which form the parameter must have. `secret` is false for a client
- * without a secret. `ended` is a consent that this refusal has ended. Only the log shows `ended`.
+ * without a secret. `reason` is for the log and the error page. `ended` is a consent that this refusal has ended. Only
+ * the log shows `ended`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -76,6 +83,7 @@ export class OAuthError extends Error {
       readonly form?: string;
       readonly secret?: boolean;
       readonly retryAfter?: number;
+      readonly reason?: ClientReason;
       readonly cause?: unknown;
       readonly ended?: EndedConsent | undefined;
     } = {},

@@ -5,6 +5,7 @@ import { digestOf } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
 import { endStrangeHosts } from '../../../src/store/sign-in/hosted.ts';
+import type { Answer } from '../../support/answer.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
 import { because, orphans } from '../../support/oauth/ends.ts';
@@ -37,7 +38,7 @@ import {
   SAME,
   signedIn,
 } from '../../support/oauth/oauth.ts';
-import { rpc } from '../../support/surfaces/mcp.ts';
+import { ENVELOPE, modern, rpc } from '../../support/surfaces/mcp.ts';
 
 let gateway: TestGateway;
 let documents: DocumentServer;
@@ -625,9 +626,10 @@ describe('more scopes', () => {
     const refused = await call(family.access, 'conversations_list', { website_id: 'web_1_1' });
     expect([refused.status, refused.headers['www-authenticate']]).toEqual([
       403,
-      `Bearer error="insufficient_scope", scope="conversation_read", resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`,
+      `Bearer error="insufficient_scope", scope="website_read conversation_read contact_read", resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`,
     ]);
     expect(refused.body.error.data.code).toBe('not_permitted');
+    expect(refused.body.error.message).toMatch(/Ask the person/);
     const more = await connect(gateway, client, person.email, {
       session: family.cookie,
       changes: { scope: 'website_read conversation_read message_content_read contact_read_pii' },
@@ -641,8 +643,37 @@ describe('more scopes', () => {
       conversation_id: id,
     });
     expect([masked.status, masked.headers['www-authenticate']]).toEqual([200, undefined]);
+    expect(masked.text).toContain('Ask the person');
     const issued = await gateway.issue({ scopes: ['website_read'] });
     const plain = await call(issued.token, 'conversations_list', { website_id: 'web_1_1' });
     expect([plain.status, plain.headers['www-authenticate']]).toEqual([200, undefined]);
+    expect(plain.body.error.message).toContain('Ask the operator');
+  });
+
+  it('a client that asks for exactly the named scopes loses none; MCP 2026-07-28 names those of the operation', async () => {
+    const family = await connect(gateway, client, person.email, { wishes: { scope: ['website_read'] } });
+    const list = { name: 'conversations_list', arguments: { website_id: 'web_1_1' } };
+    const named = ({ headers }: Answer): string[] =>
+      /scope="([^"]+)"/.exec(headers['www-authenticate'] ?? '')?.[1]?.split(' ') ?? [];
+    const scope = named(await rpc(gateway.port, family.access, 'tools/call', list));
+    const more = await connect(gateway, client, person.email, {
+      session: family.cookie,
+      changes: { scope: scope.join(' ') },
+      wishes: { scope },
+    });
+    const statuses = ['websites_list', 'conversations_list'].map(
+      async (name) =>
+        (
+          await rpc(gateway.port, more.access, 'tools/call', {
+            ...list,
+            name,
+            ...(name === 'websites_list' && { arguments: {} }),
+          })
+        ).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 200]);
+    const narrow = await connect(gateway, client, person.email, { wishes: { scope: ['website_read'] } });
+    const now = await modern(gateway.port, narrow.access, 'tools/call', { ...list, _meta: ENVELOPE }, {});
+    expect([now.status, named(now)]).toEqual([403, ['conversation_read']]);
   });
 });

@@ -26,8 +26,8 @@ export interface HostedClients {
   /** True when the URL is in its normal form and its host is believed. Sends no request. */
   believed(url: string): boolean;
   /**
-   * The client that the document at this URL describes. `undefined` if there is no valid document. `from` is the IP
-   * address of the person. Throws an OAuthError if too many unknown URLs were asked for.
+   * The client that the document at this URL describes. `undefined` if the document breaks a rule. `from` is the IP
+   * address of the person. Throws an OAuthError if no document came, or if too many unknown URLs were asked for.
    */
   find(url: string, from: string): Promise<HostedClient | undefined>;
 }
@@ -36,8 +36,10 @@ export interface HostedClients {
 const DAY = 86_400_000;
 /** Milliseconds for which a document is used without a new request when its server names no time. */
 const UNTOLD = 300_000;
-/** Milliseconds for which the gateway does not repeat a failed request. */
-const FAILED = 60_000;
+/** The time in milliseconds for which the refusal of a document is kept. */
+const REFUSED = 60_000;
+/** The time in milliseconds after a failed request in which the gateway sends no other request for the document. */
+const AWAY = 5_000;
 /** The most documents that are kept, and the most failures. */
 const REMEMBERED = 1_000;
 /** The longest URL of a client. PostgreSQL cannot index a text of more than 2,700 bytes. */
@@ -65,7 +67,7 @@ interface Held {
 export function openHosted({ hosts, longest, fetch }: HostedOptions): HostedClients {
   // Failures have a map of their own. Otherwise a stranger could push out valid documents with URLs that do not exist.
   const valid = new Map<string, Held>();
-  const failed = new Map<string, number>();
+  const failed = new Map<string, { readonly until: number; readonly refused: boolean }>();
   const underway = new Map<string, Promise<HostedClient | undefined>>();
   const fetches = new Throttle(FETCHES);
   const all = new Bucket(ALL_FETCHES);
@@ -87,10 +89,17 @@ export function openHosted({ hosts, longest, fetch }: HostedOptions): HostedClie
       keep(valid, url, { client, fetchedAt: now, freshUntil: now + Math.min(lasts, DAY) });
       return client;
     }
-    keep(failed, url, now + FAILED);
+    keep(failed, url, { until: now + (fetched ? REFUSED : AWAY), refused: fetched !== undefined });
     // A server that answers decides. Its earlier document must not outlive a document of another client, or a 404.
     if (fetched !== undefined) valid.delete(url);
-    return lastValid(url);
+    return failing(url);
+  };
+
+  /** The last valid document. Throws if there is none and the last request failed. */
+  const failing = (url: string): HostedClient | undefined => {
+    const last = lastValid(url);
+    if (last || failed.get(url)?.refused !== false) return last;
+    throw new OAuthError('temporarily_unavailable', { reason: 'document_unreachable', retryAfter: AWAY / 1_000 });
   };
 
   /** Takes a unit of the limit for the URL. Returns the seconds to wait if the limit is used up. */
@@ -122,7 +131,7 @@ export function openHosted({ hosts, longest, fetch }: HostedOptions): HostedClie
       if (held) keep(valid, url, held);
       const now = performance.now();
       if (held && held.freshUntil > now) return held.client;
-      if ((failed.get(url) ?? 0) > now) return lastValid(url);
+      if ((failed.get(url)?.until ?? 0) > now) return failing(url);
       // All requests for the URL wait for the same document.
       const asked = underway.get(url);
       if (asked) return asked;
