@@ -162,12 +162,12 @@ describe('a document that cannot be fetched', () => {
       expect(await visit(served.url), String(broken)).toBe(200);
       const asked = documents.asked.length;
       expect(await visit(served.url)).toBe(200);
-      expect(documents.asked.length, 'the failure is kept for a minute').toBe(asked);
+      expect(documents.asked.length, 'the failure is kept for a moment').toBe(asked);
       minute();
       expect(await visit(served.url)).toBe(200);
       expect(documents.asked.length).toBe(asked + 1);
       moved += 86_400_000;
-      expect(await visit(served.url), 'after a day').toBe(400);
+      expect(await visit(served.url), 'after a day').toBe(503);
     }
     const json = { 'content-type': 'application/json' };
     for (const refusal of [
@@ -183,7 +183,7 @@ describe('a document that cannot be fetched', () => {
       expect(await visit(served.url), String(refusal)).toBe(400);
       served.answer = (response) => void response.writeHead(500).end();
       minute();
-      expect(await visit(served.url), 'the earlier document is forgotten').toBe(400);
+      expect(await visit(served.url), 'the earlier document is forgotten').toBe(503);
     }
   }, 60_000);
 });

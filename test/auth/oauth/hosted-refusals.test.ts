@@ -54,11 +54,15 @@ describe('a client that is not accepted', () => {
       'host_not_believed',
       expect.stringMatching(/does not accept clients from this host.*ask the operator/),
     ]);
-    expect(await refused(`${documents.origin}/nothing.json`, 503)).toEqual([
+    const broken = documents.serve(`/${randomUUID()}`, (_request: unknown, response: ServerResponse) =>
+      response.writeHead(500).end(),
+    );
+    expect(await refused(broken, 503)).toEqual([
       '127.0.0.1',
       'document_unreachable',
       expect.stringContaining('try again'),
     ]);
+    expect((await refused(`${documents.origin}/nothing.json`, 400))[1]).toBe('document_refused');
     const secret = documents.serve(`/${randomUUID()}`, { token_endpoint_auth_method: 'client_secret_basic' });
     expect(await refused(secret, 400)).toEqual([
       '127.0.0.1',
@@ -72,25 +76,25 @@ describe('a client that is not accepted', () => {
     expect(String(lineOf(long)['client_host']).length).toBeLessThan(300);
   });
 
-  it('a document that is away at the approval is 503, and is asked for again as soon as it is back', async () => {
+  it('a document that is away is 503 at the first visit, and its last form counts at the approval', async () => {
     const path = `/${randomUUID()}.json`;
-    let away = false;
+    let away = true;
     const url = documents.serve(path, (_request: unknown, response: ServerResponse) =>
       response
         .writeHead(away ? 500 : 200, { 'content-type': 'application/json', 'cache-control': 'max-age=0' })
         .end(JSON.stringify(documentOf(`${documents.origin}${path}`))),
     );
     const query = formOf(hostedRequest(url, pkce()));
-    const cookie = await signedIn(gateway, query, person.email);
-    const csrf = csrfOf(await authorize(query, cookie));
-    const form = { csrf, decision: 'approve', scope: 'website_read', website_id: 'web_1_1', duration: '8h' };
-    away = true;
-    const answer = await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
+    const answer = await authorize(query);
     expectPage(answer, 'away', 503);
     const seconds = Number(answer.headers['retry-after']);
     expect(seconds).toBeLessThanOrEqual(5);
     away = false;
     await new Promise((resolve) => setTimeout(resolve, seconds * 1_000 + 100));
+    const cookie = await signedIn(gateway, query, person.email);
+    const csrf = csrfOf(await authorize(query, cookie));
+    const form = { csrf, decision: 'approve', scope: 'website_read', website_id: 'web_1_1', duration: '8h' };
+    away = true;
     expect((await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie })).status).toBe(303);
   });
 
