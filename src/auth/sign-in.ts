@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { bindSubject, findBySubject, findForSignIn, findTenants } from '../store/administration/people.ts';
+import { bindSubject, findBySubject, findCandidates, findForSignIn } from '../store/administration/people.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { rememberOneSignIn } from '../store/sign-in/memberships.ts';
 import {
   type Attempt,
   beginSignIn,
@@ -11,6 +12,7 @@ import {
   rememberSignIn,
   type SignInLimits,
 } from '../store/sign-in/sessions.ts';
+import { forgetMemberships, openMemberships } from './memberships.ts';
 import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
@@ -25,7 +27,10 @@ export const SESSION_SECONDS = 3600;
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
-/** `session` is the secret of the new session. `person` is the id of the signed-in person. */
+/**
+ * `session` is the secret of the new session. `person` is the id of the signed-in person. A person of several
+ * organizations must first choose one with this secret (memberships.ts). `person` is then the id of the oldest record.
+ */
 export type SignedIn =
   | { readonly session: string; readonly person: string }
   | { readonly refused: 'credentials' }
@@ -56,23 +61,43 @@ export async function signIn(
 }
 
 /**
- * Signs a person in who can belong to any organization, for a client that belongs to none. If several organizations
- * know the e-mail address, tries them in order of age. `organization` is an id or an external_id, and chooses one.
+ * The number of passwords that a sign-in without a known organization verifies. A refusal always takes this number, so
+ * the time does not tell whether and in how many organizations an e-mail address is known. The number bounds the cost
+ * of an attempt to 0.9 s of a core. A person of more organizations names one.
+ */
+const VERIFICATIONS = 3;
+/** This word stands for all organizations together where an account needs a tenant. No tenant has this name. */
+const ANY = 'any';
+
+/**
+ * Signs a person in who can belong to any organization, for a client that belongs to none. `organization` is an id, an
+ * external_id or a name, and limits the search. The attempt counts once for the e-mail address, whatever organizations
+ * know the address. If the password is right in several organizations, the person chooses among these organizations.
  */
 export async function signInAnywhere(
   db: Database,
   attempt: { organization: string | undefined; email: string; password: string; source: string },
 ): Promise<SignedIn> {
-  const { organization, ...rest } = attempt;
-  const tenants = await findTenants(db, { email: emailOf(attempt.email), organization });
-  let refusal: SignedIn = { refused: 'credentials' };
-  // No organization has the number 0. The attempt then takes the same work as for a known address.
-  for (const tenant of tenants.length > 0 ? tenants : ['0']) {
-    const done = await signIn(db, { tenant, ...rest });
-    if ('session' in done) return done;
-    if (done.refused === 'throttled') refusal = done;
-  }
-  return refusal;
+  const { organization, password } = attempt;
+  const email = emailOf(attempt.email);
+  const source = networkOf(attempt.source);
+  const recorded = await beginSignIn(db, { source, account: accountOf(ANY, email) }, LIMITS);
+  if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
+  const open = async (): Promise<Session | undefined> => {
+    const candidates = await findCandidates(db, { email, organization, most: VERIFICATIONS });
+    const right: typeof candidates = [];
+    for (let n = 0; n < VERIFICATIONS; n++) {
+      const candidate = candidates[n];
+      if (!candidate && right.length > 0) break;
+      const matches = await verifyPassword(password, candidate?.password ?? null, source);
+      if (candidate && matches) right.push(candidate);
+    }
+    return openFor(db, right);
+  };
+  const session = await open().catch((error: unknown) => withdraw(db, recorded, error));
+  if (session === undefined) return { refused: 'credentials' };
+  await rememberOneSignIn(db, recorded);
+  return session;
 }
 
 /**
@@ -106,28 +131,41 @@ export interface Identity {
 /**
  * Signs in a person whom the identity provider has identified. First looks for the person who is already bound to the
  * provider's subject. If nobody is bound to the subject, looks for the person with the verified e-mail address, and
- * binds the subject to this person. If `tenant` is null, the person can belong to any organization. If there are
- * several, the oldest record decides.
+ * binds the subject to this person. If `tenant` is null, does so for every organization, and the person chooses among
+ * the found organizations.
  */
 export async function signInWith(
   db: Database,
   { tenant, subject, email }: Identity & { tenant: string | null },
 ): Promise<Session | { refused: 'credentials' }> {
   const known = await findBySubject(db, { tenant, subject });
-  const person =
-    known ?? (email === undefined ? undefined : await bindSubject(db, { tenant, subject, email: emailOf(email) }));
-  const session = person === undefined ? undefined : await openSession(db, person);
-  return session ?? { refused: 'credentials' };
+  const unbound = email !== undefined && (tenant === null || known.length === 0);
+  const bound = unbound ? await bindSubject(db, { tenant, subject, email: emailOf(email) }) : [];
+  return (await openFor(db, [...known, ...bound])) ?? { refused: 'credentials' };
 }
 
 /** Lets a person sign in again before the limit of failed sign-ins ends. Returns the number of forgotten failures. */
-export const unlock = (db: Database, { tenant, email }: { tenant: string; email: string }): Promise<number> =>
-  forgetFailures(db, accountOf(tenant, email));
+export async function unlock(db: Database, { tenant, email }: { tenant: string; email: string }): Promise<number> {
+  const here = await forgetFailures(db, accountOf(tenant, email));
+  return here + (await forgetFailures(db, accountOf(ANY, email)));
+}
 
-export const signOut = (db: Database, session: string): Promise<string | undefined> =>
-  endSession(db, digestOf(session));
+export async function signOut(db: Database, session: string): Promise<string | undefined> {
+  await forgetMemberships(db, session);
+  return endSession(db, digestOf(session));
+}
 
 type Session = Extract<SignedIn, { session: string }>;
+
+/** Opens the session of the only person. For several people, opens the choice among their organizations. */
+async function openFor(
+  db: Database,
+  people: readonly { readonly id: string; readonly password?: string }[],
+): Promise<Session | undefined> {
+  const [first] = people;
+  if (first && people.length > 1) return { session: await openMemberships(db, people), person: first.id };
+  return first && openSession(db, first.id, first.password);
+}
 
 async function openSession(db: Database, person: string, password?: string): Promise<Session | undefined> {
   const session = newSecret('session');

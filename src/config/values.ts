@@ -62,11 +62,16 @@ export function areProxies(list: string): boolean {
 
 export const listOf = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 
-/** True for a list of hosts as the URL parser writes them, for `*`, and for an empty list. */
+/**
+ * True for a list of hosts as the URL parser writes them, for `*`, and for an empty list. A pattern such as
+ * `*.claude.ai` and a name with a dot at the end are refused, because no client's host would ever equal them.
+ */
 export const areClientHosts = (list: string): boolean =>
-  listOf(list.toLowerCase()).every(
-    (host) => host === '*' || (URL.canParse(`https://${host}/`) && new URL(`https://${host}/`).hostname === host),
-  );
+  listOf(list.toLowerCase()).every((host) => {
+    if (host === '*') return true;
+    const named = isHost(host) || host.startsWith('[');
+    return named && URL.canParse(`https://${host}/`) && new URL(`https://${host}/`).hostname === host;
+  });
 
 /** True for an origin in its normal form: scheme, host and port. Origins are compared as text. */
 export const isOrigin = (text: string): boolean =>

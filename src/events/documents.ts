@@ -1,4 +1,4 @@
-import { type IncomingMessage, request as plainRequest } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { receiverOf } from './webhooks/receivers.ts';
 import { before, checkedAddresses, pinned, type Resolve, resolveName } from './webhooks/resolve.ts';
@@ -9,8 +9,11 @@ export interface Fetched {
   readonly maxAge: number | undefined;
 }
 
-/** Fetches a document. Returns `undefined` if the address, the answer or the document breaks a rule. Never rejects. */
-export type FetchDocument = (url: string) => Promise<Fetched | undefined>;
+/**
+ * Fetches a document. Returns `gone` if the server answers 404 or 410. Returns `undefined` if the address, the answer or
+ * the document breaks a rule. Never rejects.
+ */
+export type FetchDocument = (url: string) => Promise<Fetched | 'gone' | undefined>;
 
 export interface DocumentOptions {
   /** Origins that may use http, any port and a private address. */
@@ -70,8 +73,11 @@ export const documentFetcher =
     }
   };
 
-async function read(response: IncomingMessage): Promise<Fetched | undefined> {
+const GONE: readonly (number | undefined)[] = [404, 410];
+
+async function read(response: IncomingMessage): Promise<Fetched | 'gone' | undefined> {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = response.headers;
+  if (GONE.includes(response.statusCode)) return 'gone';
   if (response.statusCode !== 200 || !JSON_TYPE.test(type) || encoding !== 'identity') return undefined;
   const parts: Buffer[] = [];
   let length = 0;
@@ -83,12 +89,25 @@ async function read(response: IncomingMessage): Promise<Fetched | undefined> {
   }
   const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
   const json: unknown = JSON.parse(text);
-  return { json, maxAge: maxAgeOf(response.headers['cache-control']) };
+  return { json, maxAge: maxAgeOf(response.headers) };
 }
 
-/** The lifetime in the header Cache-Control (RFC 9111, section 5.2.2). `undefined` if the header names no lifetime. */
-function maxAgeOf(header = ''): number | undefined {
-  if (/(?:^|[\s,])(?:no-store|no-cache)(?:$|[\s,=])/i.test(header)) return 0;
-  const [, seconds] = /(?:^|[\s,])max-age="?(\d{1,9})"?(?:$|[\s,])/i.exec(header) ?? [];
-  return seconds === undefined ? undefined : Number(seconds);
+/**
+ * The seconds for which a document stays fresh (RFC 9111, sections 4.2 and 5). The time that the document has spent in
+ * other caches is subtracted. `undefined` if the headers name no lifetime.
+ */
+function maxAgeOf(headers: IncomingHttpHeaders): number | undefined {
+  const { 'cache-control': control = '', expires, date, age = '' } = headers;
+  if (/(?:^|[\s,])(?:no-store|no-cache)(?:$|[\s,=])/i.test(control)) return 0;
+  const [, seconds] = /(?:^|[\s,])max-age="?(\d{1,9})"?(?:$|[\s,])/i.exec(control) ?? [];
+  const lifetime = seconds === undefined ? lifetimeUntil(expires, date) : Number(seconds);
+  return lifetime === undefined ? undefined : Math.max(0, lifetime - (/^\d{1,9}$/.test(age) ? Number(age) : 0));
+}
+
+/** The seconds from the header Date to the header Expires. A malformed Expires means that the document has expired. */
+function lifetimeUntil(expires: string | undefined, date: string | undefined): number | undefined {
+  if (expires === undefined) return undefined;
+  const sent = Date.parse(date ?? '');
+  const lifetime = Math.floor((Date.parse(expires) - (Number.isNaN(sent) ? Date.now() : sent)) / 1_000);
+  return Number.isNaN(lifetime) ? 0 : lifetime;
 }

@@ -13,7 +13,12 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
-import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
+import {
+  AlwaysOnSampler,
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  type SpanExporter,
+} from '@opentelemetry/sdk-trace-base';
 import type { CallTrace } from '../core/calls.ts';
 import type { OnStatement } from '../store/driver/watched.ts';
 
@@ -62,13 +67,20 @@ export function startTracing(options: TracingOptions): Tracing {
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
   const exporter = telling(new OTLPTraceExporter({ url, timeoutMillis: timeout }), onError);
-  const provider = new BasicTracerProvider({
+  const settings = {
     resource: resourceFromAttributes({ 'service.name': service, 'service.version': version }).merge(
       detectResources({ detectors: [envDetector] }),
     ),
     spanProcessors: [new BatchSpanProcessor(exporter, { exportTimeoutMillis: timeout })],
-  });
+  };
+  const provider = new BasicTracerProvider(settings);
   const tracer = provider.getTracer('installation-gateway', version);
+  // Makes the other spans of a call that is already sampled. A sampler such as traceidratio decides by the id of the
+  // trace, and a client can choose that id.
+  const sampled = new BasicTracerProvider({ ...settings, sampler: new AlwaysOnSampler() }).getTracer(
+    'installation-gateway',
+    version,
+  );
   const current = new AsyncLocalStorage<{ span: Span }>();
 
   return {
@@ -85,7 +97,7 @@ export function startTracing(options: TracingOptions): Tracing {
           if (!named) return;
           const followed = trace.setSpanContext(ROOT_CONTEXT, { ...named, traceFlags: TraceFlags.SAMPLED });
           // A span cannot get another parent. So a new span replaces the old one, which is never ended and never sent.
-          call.span = tracer.startSpan('call', { kind: SpanKind.SERVER, startTime }, followed);
+          call.span = sampled.startSpan('call', { kind: SpanKind.SERVER, startTime }, followed);
         },
         end({ surface, operation, outcome, status, requestId }) {
           const { span } = call;
@@ -105,7 +117,7 @@ export function startTracing(options: TracingOptions): Tracing {
     onStatement(pool) {
       const parent = current.getStore()?.span;
       if (!parent?.isRecording()) return () => undefined;
-      const span = tracer.startSpan(
+      const span = sampled.startSpan(
         `store ${pool}`,
         { kind: SpanKind.CLIENT, attributes: { 'db.system.name': 'postgresql', 'gateway.pool': pool } },
         trace.setSpan(ROOT_CONTEXT, parent),

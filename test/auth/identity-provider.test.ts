@@ -139,6 +139,36 @@ describe('a person signs in at the identity provider', () => {
     expect((await newBrowser().go(`${HTTP}/oauth/identity?${strange}`)).status).toBe(400);
   });
 
+  it('for such a client, a person of several organizations chooses one, also the first time', async () => {
+    await database.sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (8, 'acme', 'Acme Support')
+      ON CONFLICT DO NOTHING`;
+    const second = newId('prs');
+    await insertPerson(database.db, { id: second, tenant: '8', email: ADA.email, role: 'owner', password: null });
+    const client_id = 'https://vscode.dev/oauth/client-metadata.json';
+    const asks = query({ client_id, redirect_uri: 'http://127.0.0.1:40123/', resource: HTTP });
+    for (const time of ['first', 'second']) {
+      const browser = newBrowser();
+      const page = await browser.go(`${HTTP}/oauth/identity?${asks}`);
+      expect([page.status, page.text.includes('name="scope"')], time).toEqual([200, false]);
+      const [, token = ''] = /value="([^"]+)"><bdi>Acme Support/.exec(page.text) ?? [];
+      const chosen = await fetch(`http://127.0.0.1:${servers.get(HTTP)?.port}/oauth/sign-in?${asks}`, {
+        method: 'POST',
+        redirect: 'manual',
+        headers: {
+          cookie: [...browser.cookies(HTTP)].map(([name, value]) => `${name}=${value}`).join('; '),
+          'sec-fetch-site': 'same-origin',
+          origin: HTTP,
+        },
+        body: new URLSearchParams({ choose: token }),
+      });
+      expect(chosen.status, time).toBe(303);
+      const [name = '', value = ''] = chosen.headers.getSetCookie()[0]?.split(';')[0]?.split('=') ?? [];
+      browser.cookies(HTTP).set(name, value);
+      expect((await browser.go(`${HTTP}/oauth/authorize?${asks}`)).text).toContain('<bdi>Acme Support</bdi>');
+    }
+    expect(await subjects()).toEqual([`${provider.issuer} ada-1`, `${provider.issuer} ada-1`]);
+  });
+
   async function cookiesOf(base: string): Promise<string[]> {
     const browser = newBrowser();
     const raw = async (address: string): Promise<{ cookies: string[]; location: string }> => {

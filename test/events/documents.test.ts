@@ -22,22 +22,44 @@ const serve = (answer: (response: ServerResponse) => void): string =>
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 it('fetches a small JSON document with its lifetime', async () => {
-  const lives: readonly (readonly [string | undefined, number | undefined])[] = [
-    [undefined, undefined],
-    ['max-age=60', 60],
-    ['public, max-age=60, immutable', 60],
-    ['no-store', 0],
-    ['max-age=60, no-cache', 0],
-    ['s-maxage=9', undefined],
+  const date = 'Mon, 23 Nov 2026 12:00:00 GMT';
+  const expires = 'Mon, 23 Nov 2026 12:10:00 GMT';
+  const lives: readonly (readonly [Readonly<Record<string, string>>, number | undefined])[] = [
+    [{}, undefined],
+    [{ 'cache-control': 'max-age=60' }, 60],
+    [{ 'cache-control': 'public, max-age=60, immutable' }, 60],
+    [{ 'cache-control': 'no-store' }, 0],
+    [{ 'cache-control': 'max-age=60, no-cache' }, 0],
+    [{ 'cache-control': 's-maxage=9' }, undefined],
+    [{ 'cache-control': 'max-age=60', age: '45' }, 15],
+    [{ 'cache-control': 'max-age=60', age: '61' }, 0],
+    [{ 'cache-control': 'max-age=60', age: 'x' }, 60],
+    [{ age: '45' }, undefined],
+    [{ date, expires }, 600],
+    [{ date, expires, age: '100' }, 500],
+    [{ date, expires, 'cache-control': 'max-age=60' }, 60],
+    [{ date, expires, 'cache-control': 'no-cache' }, 0],
+    [{ date: expires, expires: date }, 0],
+    [{ expires: '0' }, 0],
+    [{ expires: 'soon' }, 0],
   ];
-  for (const [header, maxAge] of lives) {
-    const url = serve((response) =>
-      response
-        .writeHead(200, { ...JSON_TYPE, ...(header !== undefined && { 'cache-control': header }) })
-        .end('{"a":1}'),
-    );
-    expect(await here()(url), header).toEqual({ json: { a: 1 }, maxAge });
+  for (const [headers, maxAge] of lives) {
+    const url = serve((response) => response.writeHead(200, { ...JSON_TYPE, ...headers }).end('{"a":1}'));
+    expect(await here()(url), JSON.stringify(headers)).toEqual({ json: { a: 1 }, maxAge });
   }
+  // Without the header Date, the gateway's own clock counts.
+  const undated = serve((response) => {
+    response.sendDate = false;
+    response.writeHead(200, { ...JSON_TYPE, expires: new Date(Date.now() + 100_000).toUTCString() }).end('{}');
+  });
+  const fetched = await here()(undated);
+  expect(fetched).toEqual({ json: {}, maxAge: expect.any(Number) });
+  expect(Math.abs(100 - Number(fetched !== 'gone' && fetched?.maxAge))).toBeLessThan(10);
+});
+
+it('tells that there is no document from a request that failed', async () => {
+  for (const status of [404, 410])
+    expect(await here()(serve((response) => response.writeHead(status).end())), String(status)).toBe('gone');
 });
 
 it('takes no answer that is large, slow, redirected, encoded, broken or no JSON', async () => {
@@ -53,7 +75,8 @@ it('takes no answer that is large, slow, redirected, encoded, broken or no JSON'
     'never begins': () => undefined,
     redirect: (response) => response.writeHead(302, { location: documents.serve('/real') }).end(),
     'redirect with a document': (response) => response.writeHead(301, { ...JSON_TYPE, location: '/' }).end('{}'),
-    '404': (response) => response.writeHead(404, JSON_TYPE).end('{}'),
+    '403': (response) => response.writeHead(403, JSON_TYPE).end('{}'),
+    '503': (response) => response.writeHead(503, JSON_TYPE).end('{}'),
     '206': (response) => response.writeHead(206, JSON_TYPE).end('{}'),
     HTML: (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('{}'),
     'no type': (response) => response.writeHead(200).end('{}'),
@@ -225,6 +248,7 @@ it('decides by the host first, without the port, for URLs in their normal form o
     'https://claude.ai./a',
     ' https://claude.ai/a',
     'https:claude.ai/a',
+    `https://claude.ai/${'a'.repeat(2_000)}`,
     'crd_00000000000000000000000000000000',
     '',
   ])
@@ -233,7 +257,7 @@ it('decides by the host first, without the port, for URLs in their normal form o
   expect([hosted([]).offered, hosted([]).believed('https://claude.ai/a')]).toEqual([false, false]);
 });
 
-it('keeps a document as long as its server says, a failure for a minute, and asks once for many requests', async () => {
+it('keeps a document as long as its server says, a failure for a while, and asks once for many requests', async () => {
   let fetched = 0;
   let answer: { json: unknown; maxAge: number | undefined } | undefined;
   const clients = openHosted({
@@ -245,9 +269,11 @@ it('keeps a document as long as its server says, a failure for a minute, and ask
     },
   });
   const url = 'https://a.example/a';
-  await clients.find(url, FROM);
+  const away = { details: { reason: 'document_unreachable', retryAfter: 5 } };
+  await expect(clients.find(url, FROM)).rejects.toMatchObject(away);
   answer = { json: documentOf(url), maxAge: 3_600 };
-  expect([await clients.find(url, FROM), fetched], 'the failure is kept').toEqual([undefined, 1]);
+  await expect(clients.find(url, FROM), 'the failure is kept').rejects.toMatchObject(away);
+  expect(fetched).toBe(1);
   const other = 'https://a.example/b';
   answer = { json: documentOf(other), maxAge: 3_600 };
   const found = await Promise.all(Array.from({ length: 20 }, () => clients.find(other, FROM)));

@@ -501,6 +501,36 @@ describe('traces', () => {
       expect(ignored?.traceId).not.toBe(named);
   });
 
+  it('the sampler decides before the call moves, whatever id the client has chosen', async () => {
+    const { token } = await issue(database.sql, 1);
+    // A ratio just below 1 samples almost every id, but never this id.
+    const hidden = `ffffffff${'0'.repeat(24)}`;
+    const one = await startReplica({
+      databaseUrl: proxy.url(database.name),
+      env: {
+        OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+        OTEL_BSP_SCHEDULE_DELAY: '50',
+        OTEL_TRACES_SAMPLER: 'traceidratio',
+        OTEL_TRACES_SAMPLER_ARG: '0.99999',
+      },
+    });
+    try {
+      const params = {
+        name: 'websites_list',
+        arguments: {},
+        _meta: { ...ENVELOPE, traceparent: `00-${hidden}-${'a'.repeat(16)}-00` },
+      };
+      const answer = await modern(Number(new URL(one.url).port), token, 'tools/call', params, {});
+      const find = () =>
+        collector.spans.find(({ attributes }) => attributes['gateway.request_id'] === answer.headers['x-request-id']);
+      await vi.waitFor(() => expect(find()).toMatchObject({ traceId: hidden }), { timeout: 5_000 });
+      const reads = collector.spans.filter(({ parentSpanId }) => parentSpanId === find()?.spanId);
+      expect(reads.map(({ traceId }) => traceId)).toContain(hidden);
+    } finally {
+      await one.end();
+    }
+  });
+
   it('a collector that is away or silent costs a line in the log', async () => {
     const call = {
       surface: 'rest',

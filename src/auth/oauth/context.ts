@@ -1,10 +1,11 @@
 import type { Resource } from '../../core/authority.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import type { Offer } from '../../store/sign-in/hosted.ts';
+import type { Holder, Offer } from '../../store/sign-in/hosted.ts';
 import type { Client, Proved } from '../../store/sign-in/oauth.ts';
 import type { Person } from '../../store/sign-in/sessions.ts';
 import type { Bucket, Throttle } from '../throttle.ts';
+import type { WorkQueue } from '../work-queue.ts';
 import type { Clients } from './clients.ts';
 import { type HostedClients, isClientUrl } from './hosted/clients.ts';
 import type { HostedClient } from './hosted/document.ts';
@@ -27,6 +28,9 @@ export const ENDPOINTS = [
   'revoke',
 ] as const;
 export type Endpoint = (typeof ENDPOINTS)[number];
+
+/** The endpoints that a person's browser asks for. The other endpoints are for clients. */
+export const PAGES: readonly Endpoint[] = ['authorize', 'sign_in', 'sign_out', 'identity', 'consent'];
 
 export interface OAuthRequest {
   /**
@@ -62,6 +66,11 @@ export interface Services {
    * networks with too many failed authentications.
    */
   readonly strangers: Bucket;
+  /**
+   * Runs the statements of hosted clients from networks with too many failed authentications: one at a time, and the
+   * networks take turns.
+   */
+  readonly suspects: WorkQueue;
   readonly skillScopes: readonly Scope[];
 }
 
@@ -97,10 +106,14 @@ export interface Facts {
   /** What the person pressed. After `tick`, the page is shown again with more or fewer ticks. */
   readonly pressed: 'approve' | 'tick';
   readonly consent: string;
+  /** The host of a client id that is a URL, as the URL parser reads it. The operator's list can lack this host. */
+  readonly clientHost: string;
   /** The hosted client, as its document describes it. Known only before a token request. */
   readonly hosted: HostedClient;
   /** The client id of a hosted client that makes a token request. */
   readonly publicClient: string;
+  /** The credential and the consent of the code or token that a hosted client has presented. */
+  readonly holder: Holder;
   /** What the signed-in person can grant to a hosted client. */
   readonly offer: Offer;
   readonly hostedChoice: HostedChoice;
@@ -116,13 +129,15 @@ export class OAuthContext {
   ) {}
 
   /**
-   * `hosted` if the client id is a URL and the request has no header Authorization. Such a client has no secret. Each
-   * kind of client has its own matrix in order.ts.
+   * `hosted` if the client id is a URL. Such a client has no secret, so a token request with a header Authorization is
+   * of the other kind. On the pages for people, the header does not count, because a proxy in front of the gateway can
+   * ask for it. Each kind of client has its own matrix in order.ts.
    */
   get kind(): 'issued' | 'hosted' {
     const { parameters, authorization } = this.request;
     const id = parameters && single(parameters, 'client_id');
-    return id !== undefined && authorization === undefined && isClientUrl(id) ? 'hosted' : 'issued';
+    const bare = authorization === undefined || PAGES.includes(this.endpoint);
+    return id !== undefined && bare && isClientUrl(id) ? 'hosted' : 'issued';
   }
 
   learn<K extends keyof Facts>(name: K, value: Facts[K]): void {

@@ -3,7 +3,7 @@ import type { EndedConsent } from '../../store/sign-in/oauth.ts';
 /**
  * The errors of the OAuth endpoints (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). Each code has an HTTP
  * status and a text. The client's developer reads the text, or a person reads it on a page. A text never contains a
- * value from the request.
+ * value from the request. Some codes have another text for a client without a secret.
  */
 const TABLE = {
   invalid_request: [
@@ -13,6 +13,7 @@ const TABLE = {
   invalid_client: [
     401,
     'The client is unknown, or its authentication is missing or wrong. Send the credential id and secret with HTTP Basic.',
+    'The client is unknown, or it authenticates. A client whose client_id is a URL sends this URL in the body, and neither a secret nor an Authorization header. The operator of the gateway decides which hosts are accepted.',
   ],
   invalid_grant: [
     400,
@@ -47,18 +48,29 @@ const TABLE = {
   too_many_tokens: [
     429,
     'The client received 60 tokens in a minute, for itself or for one consent. Use each token until the token expires. Try again after the number of seconds in Retry-After.',
+    'The client refreshed the tokens of one consent 60 times in an hour or a minute. Use each token until the token expires. Try again after the number of seconds in Retry-After.',
   ],
   slow_down: [
     429,
     'Too many authentications from this address failed. Check the credential id and secret, and try again after the number of seconds in Retry-After.',
+    'Too many codes and tokens from this address were not valid. Try again after the number of seconds in Retry-After.',
   ],
-} as const satisfies Record<string, readonly [status: number, sentence: string]>;
+} as const satisfies Record<string, Texts>;
 
+type Texts = readonly [status: number, sentence: string, withoutSecret?: string];
 export type OAuthCode = keyof typeof TABLE;
 
 /**
+ * Why the gateway does not accept a hosted client. `host_not_believed`: the operator's list lacks the host.
+ * `document_unreachable`: no JSON document came from the URL. `document_refused`: the document breaks a rule.
+ */
+export type ClientReason = 'host_not_believed' | 'document_unreachable' | 'document_refused';
+
+/**
  * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
- * that the gateway accepts. `form` says in words which form the parameter must have. `ended` is a consent that this refusal has ended. Only the log shows `ended`.
+ * that the gateway accepts. `form` says in words which form the parameter must have. `secret` is false for a client
+ * without a secret. `reason` is for the log and the error page. `ended` is a consent that this refusal has ended. Only
+ * the log shows `ended`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -69,12 +81,15 @@ export class OAuthError extends Error {
       readonly about?: string;
       readonly expected?: readonly string[];
       readonly form?: string;
+      readonly secret?: boolean;
       readonly retryAfter?: number;
+      readonly reason?: ClientReason;
       readonly cause?: unknown;
       readonly ended?: EndedConsent | undefined;
     } = {},
   ) {
-    super(TABLE[code][1], { cause: details.cause });
+    const [, sentence, withoutSecret = sentence]: Texts = TABLE[code];
+    super(details.secret === false ? withoutSecret : sentence, { cause: details.cause });
   }
 
   get status(): number {

@@ -135,10 +135,11 @@ async function whileProved<T>(context: OAuthContext, run: () => Promise<T | unde
 const unlessStale = (exchanged: Exchanged): Exchanged | undefined =>
   'refused' in exchanged && exchanged.refused === 'stale' ? undefined : exchanged;
 
-export function accepted<E extends Exchanged>(exchanged: E): Exclude<E, { refused: unknown }> {
+export function accepted<E extends Exchanged>(exchanged: E, secret = true): Exclude<E, { refused: unknown }> {
   if (!('refused' in exchanged)) return exchanged as Exclude<E, { refused: unknown }>; // the cast is sound, because only a refusal has this member
   const { refused, ended, wait } = exchanged;
   throw new OAuthError(refused === 'stale' ? 'temporarily_unavailable' : refused, {
+    secret,
     ended,
     ...(wait !== undefined && { retryAfter: wait }),
   });
@@ -148,7 +149,7 @@ export function accepted<E extends Exchanged>(exchanged: E): Exclude<E, { refuse
  * Returns the digest of the authorization code or refresh token. Refuses a malformed value without a query, because the
  * gateway never issues such a value.
  */
-export function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
+function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
   const secret = context.request.parameters?.get(name)?.[0] ?? '';
   if (!wellFormed(secret)) throw new OAuthError('invalid_grant');
   return digestOf(secret);

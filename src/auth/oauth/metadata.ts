@@ -21,8 +21,8 @@ export const metadataUri = (baseUrl: string, resource: Resource): string => base
 
 /**
  * The metadata of the authorization server (RFC 8414, section 2). The metadata names no registration endpoint, because
- * credentials are issued at the command line. A hosted client needs no registration, because its client id is the URL of
- * its description. `hosted` is false when the operator believes no host.
+ * credentials are issued at the command line. A hosted client needs no registration, because its client id is the URL
+ * of its description. `hosted` is false when the operator believes no host.
  */
 const authorizationServer = (baseUrl: string, hosted: boolean): object => ({
   issuer: baseUrl,

@@ -7,6 +7,7 @@ import { csrf } from './rules/csrf.ts';
 import { grantType } from './rules/grant-type.ts';
 import { hostedClient } from './rules/hosted-client.ts';
 import { hostedForm } from './rules/hosted-form.ts';
+import { hostedNarrowerScope } from './rules/hosted-narrower-scope.ts';
 import { hostedParameters } from './rules/hosted-parameters.ts';
 import { hostedPerson } from './rules/hosted-person.ts';
 import { hostedRedirectUri } from './rules/hosted-redirect-uri.ts';
@@ -32,8 +33,8 @@ const yes = true;
 const ____ = false;
 
 /**
- * The checks of each endpoint for issued credentials, which run from top to bottom. On the pages for people, a refusal by the rules up to
- * `redirectUri` shows an error page. A refusal by a later rule redirects the browser to the client.
+ * The checks of each endpoint for issued credentials, which run from top to bottom. On the pages for people, a refusal
+ * by the rules up to `redirectUri` shows an error page. A refusal by a later rule redirects the browser to the client.
  *
  * When all checks have passed, one statement performs the request. This statement verifies client, revision and person
  * again (store/sign-in/oauth.ts).
@@ -87,7 +88,7 @@ const HOSTED_ORDER: typeof ORDER = [
   [codeVerifier,               ____,    ____,     ____,     ____,    ____,  ____,        ____,            yes,     ____,   ____],
   [resource,                    yes,     yes,      yes,      yes,     yes,  ____,        ____,            yes,      yes,   ____],
   [hostedScope,                 yes,     yes,      yes,      yes,     yes,  ____,        ____,           ____,     ____,   ____],
-  [narrowerScope,              ____,    ____,     ____,     ____,    ____,  ____,        ____,           ____,      yes,   ____],
+  [hostedNarrowerScope,        ____,    ____,     ____,     ____,    ____,  ____,        ____,           ____,      yes,   ____],
   [hostedPerson,                yes,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
   [csrf,                       ____,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],
   [hostedSelection,            ____,    ____,     ____,     ____,     yes,  ____,        ____,           ____,     ____,   ____],

@@ -1,6 +1,7 @@
 import type { Scope } from '../../core/scopes.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { Bucket, Throttle } from '../throttle.ts';
+import { WorkQueue } from '../work-queue.ts';
 import { openClients } from './clients.ts';
 import type { Services } from './context.ts';
 import { type HostedOptions, openHosted } from './hosted/clients.ts';
@@ -12,6 +13,7 @@ const LOOKUPS = { perMinute: 6, burst: 6 };
  * thousandth of the time of one database connection.
  */
 const STRANGERS = { perMinute: 300, burst: 60 };
+const SUSPECTS = { atOnce: 1, waiting: 200 };
 
 export interface OAuthOptions {
   readonly baseUrl: string;
@@ -30,4 +32,5 @@ export const openOAuth = (options: OAuthOptions): Services => ({
   failures: new Throttle(FAILURES),
   lookups: new Throttle(LOOKUPS),
   strangers: new Bucket(STRANGERS),
+  suspects: new WorkQueue(SUSPECTS),
 });

@@ -151,8 +151,8 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
  * they end at once. Secrets and tokens of earlier rotations do not get more time.
  *
  * Returns undefined and changes nothing when the credential is revoked or expired, or belongs to a client without a
- * secret. The same happens when the credential no longer has the revision that the caller has read. Without this check, two rotations at the same time could leave
- * the token of the first rotation active.
+ * secret. The same happens when the credential no longer has the revision that the caller has read. Without this check,
+ * two rotations at the same time could leave the token of the first rotation active.
  */
 export async function rotateSecrets(
   db: Database,

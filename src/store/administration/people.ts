@@ -113,56 +113,48 @@ export async function findForSignIn(
   return row;
 }
 
-/** The most organizations that one sign-in tries. */
-const TENANTS_MAX = 5;
-
 /**
- * Finds the organizations in which a person with this e-mail address may consent, oldest person first. `organization`
- * limits the search to one organization, by id or external_id.
+ * Finds the people with this e-mail address who may consent and have a password, oldest person first. `organization`
+ * limits the search to the organizations with this id, external_id or name. The case of a name does not count. Returns
+ * at most `most` people.
  */
-export async function findTenants(
+export const findCandidates = (
   db: Database,
-  { email, organization = null }: { email: string; organization: string | null | undefined },
-): Promise<string[]> {
-  const rows = await db.read<{ tenant: string }>(sql`
-    SELECT p.tenant FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
-     WHERE p.email = ${email} AND ${mayConsent}
-       AND (${organization}::text IS NULL OR o.public_id = ${organization} OR o.external_id = ${organization})
-     ORDER BY p.created_at, p.id LIMIT ${TENANTS_MAX}`);
-  return rows.map(({ tenant }) => tenant);
-}
+  { email, organization = null, most }: { email: string; organization: string | null | undefined; most: number },
+): Promise<{ readonly id: string; readonly password: string }[]> =>
+  db.read(sql`
+    SELECT p.id, p.password FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
+     WHERE p.email = ${email} AND p.password IS NOT NULL AND ${mayConsent}
+       AND (${organization}::text IS NULL OR o.public_id = ${organization} OR o.external_id = ${organization}
+            OR lower(o.name) = lower(${organization}))
+     ORDER BY p.created_at, p.id LIMIT ${most}`);
 
 /**
- * Finds a person by the subject (user id) at the identity provider. Returns undefined when there is no such person or
- * the person may not consent. A null tenant searches all organizations.
+ * Finds the people with this subject (user id) at the identity provider who may consent. An organization has at most
+ * one such person. A null tenant searches all organizations.
  */
-export async function findBySubject(
+export const findBySubject = (
   db: Database,
   { tenant, subject }: { tenant: string | null; subject: string },
-): Promise<string | undefined> {
-  const [row] = await db.read<{ id: string }>(sql`
+): Promise<{ readonly id: string }[]> =>
+  db.read(sql`
     SELECT p.id FROM gateway.person p
      WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.subject = ${subject} AND ${mayConsent}
-     ORDER BY p.created_at, p.id LIMIT 1`);
-  return row?.id;
-}
+     ORDER BY p.created_at, p.id`);
 
 /**
- * Links the person with this e-mail address to a subject (user id) at the identity provider, permanently. Returns
- * undefined when no unlinked person has the address, or when the subject is linked to another person.
+ * Links the people with this e-mail address to a subject (user id) at the identity provider, permanently. An
+ * organization has at most one such person. A null tenant links the people of all organizations. Leaves out a person
+ * who is linked already, and an organization where the subject is linked to another person. Returns the people whom
+ * this call has linked.
  */
-export async function bindSubject(
+export const bindSubject = (
   db: Database,
   { tenant, subject, email }: { tenant: string | null; subject: string; email: string },
-): Promise<string | undefined> {
-  const [row] = await db.query<{ id: string }>(sql`
+): Promise<{ readonly id: string }[]> =>
+  db.query(sql`
     UPDATE gateway.person p SET subject = ${subject}
-     WHERE p.id = (SELECT m.id FROM gateway.person m
-                    WHERE (${tenant}::bigint IS NULL OR m.tenant = ${tenant}::bigint) AND m.email = ${email} AND m.subject IS NULL
-                      AND m.disabled_at IS NULL AND m.role IN ('owner', 'admin')
-                      AND NOT EXISTS (SELECT FROM gateway.person o WHERE o.tenant = m.tenant AND o.subject = ${subject})
-                    ORDER BY m.created_at, m.id LIMIT 1)
-       AND p.subject IS NULL AND ${mayConsent}
+     WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.email = ${email} AND p.subject IS NULL
+       AND ${mayConsent}
+       AND NOT EXISTS (SELECT FROM gateway.person o WHERE o.tenant = p.tenant AND o.subject = ${subject})
     RETURNING p.id`);
-  return row?.id;
-}

@@ -25,8 +25,8 @@ export interface Client {
 }
 
 /**
- * Loads the OAuth client of an active credential. A credential of a hosted client is no OAuth client (hosted.ts). `network` is the caller's network. When connections are busy, the
- * networks take turns.
+ * Loads the OAuth client of an active credential. A credential of a hosted client is no OAuth client (hosted.ts).
+ * `network` is the caller's network. When connections are busy, the networks take turns.
  */
 export async function loadClient(db: Database, id: string, network: string): Promise<Client | undefined> {
   const [row] = await db.read<Client>(
@@ -242,11 +242,12 @@ export async function insertConsent(db: Database, approval: Approval): Promise<b
 
 /**
  * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end. During this hour, the
- * gateway can tell an ended token from an unknown token. Refresh tokens are deleted an hour after the end of their
- * consent. Consents and known sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are
- * also deleted. The salt of a replaced refresh token is deleted when the refresh can no longer be repeated.
+ * gateway can tell an ended token from an unknown token. Refresh tokens are deleted when their consent is revoked, or
+ * an hour after it expires. Until then, replaced refresh tokens stay, because their reuse must end the consent.
+ * Consents and known sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are also
+ * deleted. The salt of a replaced refresh token is deleted when the refresh can no longer be repeated.
  *
- * Deletes at most `n` rows of each kind. Returns the number of deleted rows of the most frequent kind.
+ * Changes at most `n` rows of each kind. Returns the number of changed rows of the most frequent kind.
  */
 export async function purgeOAuth(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`
@@ -254,10 +255,19 @@ export async function purgeOAuth(db: Database, n: number): Promise<number> {
       DELETE FROM gateway.token WHERE digest IN (
         SELECT digest FROM gateway.token WHERE kind = 'access' AND expires_at < now() - interval '1 hour'
          ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), e AS MATERIALIZED (
+      -- The index on these two times leads to few rows, because a consent leaves the index when it is marked as purged.
+      SELECT id FROM gateway.consent
+       WHERE NOT purged AND least(expires_at, revoked_at) < now() AND expires_at >= now() - interval '30 days'
+         AND (revoked_at IS NOT NULL OR expires_at < now() - interval '1 hour')
+       ORDER BY least(expires_at, revoked_at) LIMIT ${n} FOR UPDATE SKIP LOCKED
     ), r AS (
       DELETE FROM gateway.refresh_token WHERE digest IN (
-        SELECT r.digest FROM gateway.consent c JOIN gateway.refresh_token r ON r.consent_id = c.id
-         WHERE c.expires_at < now() - interval '1 hour' LIMIT ${n} FOR UPDATE OF r SKIP LOCKED) RETURNING 1
+        SELECT r.digest FROM e JOIN gateway.refresh_token r ON r.consent_id = e.id
+         LIMIT ${n} FOR UPDATE OF r SKIP LOCKED) RETURNING 1
+    ), m AS (
+      UPDATE gateway.consent c SET purged = true FROM e
+       WHERE c.id = e.id AND NOT EXISTS (SELECT FROM gateway.refresh_token r WHERE r.consent_id = c.id) RETURNING 1
     ), c AS (
       DELETE FROM gateway.consent WHERE id IN (
         SELECT id FROM gateway.consent WHERE expires_at < now() - interval '30 days'
@@ -279,7 +289,8 @@ export async function purgeOAuth(db: Database, n: number): Promise<number> {
         SELECT digest FROM gateway.refresh_token WHERE salt IS NOT NULL AND used_at < now() - interval '10 seconds'
          ORDER BY used_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
     )
-    SELECT greatest((SELECT count(*) FROM x), (SELECT count(*) FROM t), (SELECT count(*) FROM r), (SELECT count(*) FROM c),
-                    (SELECT count(*) FROM s), (SELECT count(*) FROM f), (SELECT count(*) FROM p))::integer AS purged`);
+    SELECT greatest((SELECT count(*) FROM x), (SELECT count(*) FROM t), (SELECT count(*) FROM r), (SELECT count(*) FROM m),
+                    (SELECT count(*) FROM c), (SELECT count(*) FROM s), (SELECT count(*) FROM f),
+                    (SELECT count(*) FROM p))::integer AS purged`);
   return row?.purged ?? 0;
 }

@@ -1,3 +1,4 @@
+import type { Authority } from '../../core/authority.ts';
 import { type Failure, titleOf } from '../../core/failures.ts';
 import { INVALID_PARAMS, invalidText, RpcError } from '../jsonrpc/envelope.ts';
 
@@ -5,10 +6,10 @@ import { INVALID_PARAMS, invalidText, RpcError } from '../jsonrpc/envelope.ts';
  * The JSON-RPC error for wrong params. It names parameters, codes and expected values, but never contains a value from
  * the client. Many clients give the model only the message, so the message alone must suffice to correct the call.
  */
-export function invalidParams(failure: Failure): RpcError {
+export function invalidParams(failure: Failure, authority?: Authority): RpcError {
   const { required } = failure.details;
   const errors = argumentErrors(failure);
-  return new RpcError(INVALID_PARAMS, errors?.length ? invalidText(errors) : titleOf(failure.code), {
+  return new RpcError(INVALID_PARAMS, errors?.length ? invalidText(errors) : titleFor(failure, authority), {
     code: failure.code,
     ...(errors && { errors }),
     ...(required && {
@@ -16,6 +17,15 @@ export function invalidParams(failure: Failure): RpcError {
     }),
   });
 }
+
+/** The title of a failure. A hosted client must ask the person who approved the client, and not the operator. */
+export function titleFor({ code, details: { required } }: Failure, authority: Authority | undefined): string {
+  const grantable = authority?.hosted === true && code === 'not_permitted' && required?.unrestricted === false;
+  return grantable ? ASK_PERSON : titleOf(code);
+}
+
+const ASK_PERSON =
+  'The operation requires a permission that the person has not approved for this app. Ask the person to connect the app again and to tick the permission.';
 
 /** The wrong arguments of a call, with the names that a tool's input schema has. */
 export const argumentErrors = (failure: Failure) =>

@@ -87,8 +87,8 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
 }
 
 /** In MCP 2026-07-28, the error of `resources/read` repeats the URI of the request. */
-function refusal({ version }: McpRequest, uri: string, failure: Failure): RpcError {
-  const { code, message, data } = invalidParams(failure);
+function refusal({ version, authority }: McpRequest, uri: string, failure: Failure): RpcError {
+  const { code, message, data } = invalidParams(failure, authority);
   return new RpcError(code, message, version === MODERN ? { ...Object(data), uri } : data);
 }
 

@@ -1,11 +1,11 @@
-import { type Failure, titleOf } from '../../core/failures.ts';
+import type { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { selects } from '../../core/toolsets.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { invalidText } from '../jsonrpc/envelope.ts';
 import { type Descriptor, describe } from './descriptors.ts';
-import { argumentErrors, invalidParams, unusable } from './refusals.ts';
+import { argumentErrors, invalidParams, titleFor, unusable } from './refusals.ts';
 import type { Headers, McpRequest } from './request.ts';
 import { MODERN, SERVED, type Version } from './versions.ts';
 
@@ -42,8 +42,10 @@ export function mcpTools(registry: Registry) {
       // Two kinds of calls cause a protocol error: a call of a tool that is not in the credential's list, and, in the
       // older versions, a call with invalid input. MCP 2026-07-28 wants a result for invalid input.
       if (failure.status === 400 && mcpRequest.version !== MODERN) throw invalidParams(failure);
-      if (failure.code === 'not_permitted' && !mayCall(tool, await mcpRequest.admit())) throw invalidParams(failure);
-      return refused(failure, mcpRequest.requestId, operation);
+      if (failure.code === 'not_permitted' && !mayCall(tool, await mcpRequest.admit())) {
+        throw invalidParams(failure, mcpRequest.authority);
+      }
+      return refused(failure, mcpRequest, operation);
     },
   };
 }
@@ -82,7 +84,11 @@ function success(tool: Tool, body: unknown, text: string, operation: OperationSt
 }
 
 /** The result of a valid call that failed. It has two texts: the first for programs, the second for the model. */
-function refused(failure: Failure, requestId: string, operation: OperationState | undefined): ToolResult {
+function refused(
+  failure: Failure,
+  { authority, requestId }: McpRequest,
+  operation: OperationState | undefined,
+): ToolResult {
   const { retryAfter, required, detail } = failure.details;
   const errors = argumentErrors(failure);
   const error = {
@@ -97,7 +103,7 @@ function refused(failure: Failure, requestId: string, operation: OperationState 
     ...required.dataAccess.map((flag) => `data access ${flag}`),
   ];
   const sentence = [
-    errors?.length ? invalidText(errors) : titleOf(failure.code),
+    errors?.length ? invalidText(errors) : titleFor(failure, authority),
     ...(detail === undefined ? [] : [detail]),
     ...(lacking && lacking.length > 0 ? [`The credential lacks ${lacking.join(', ')}.`] : []),
     ...(retryAfter === undefined ? [] : [`Retry after ${retryAfter} s.`]),

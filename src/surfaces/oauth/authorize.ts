@@ -1,16 +1,18 @@
+import { chooseOrganization } from '../../auth/memberships.ts';
 import { OAuthContext, type OAuthRequest } from '../../auth/oauth/context.ts';
-import type { OAuthError } from '../../auth/oauth/errors.ts';
+import type { ClientReason, OAuthError } from '../../auth/oauth/errors.ts';
 import { approve } from '../../auth/oauth/grants.ts';
 import { DURATIONS } from '../../auth/oauth/hosted/durations.ts';
 import { approveHosted } from '../../auth/oauth/hosted/grants.ts';
 import { check } from '../../auth/oauth/order.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
-import { SignInNeeded } from '../../auth/oauth/rules/person.ts';
+import { OrganizationNeeded } from '../../auth/oauth/rules/hosted-person.ts';
+import { SignInNeeded, sessionPerson } from '../../auth/oauth/rules/person.ts';
 import { PageOutdated } from '../../auth/oauth/rules/selection.ts';
-import { SESSION_SECONDS, signIn, signInAnywhere, signOut } from '../../auth/sign-in.ts';
+import { SESSION_SECONDS, type SignedIn, signIn, signInAnywhere, signOut } from '../../auth/sign-in.ts';
 import { clearedSession, sessionCookie } from './cookies.ts';
 import { errorPage } from './pages/views.ts';
-import { showConsent, showSignIn } from './show.ts';
+import { showConsent, showOrganizations, showSignIn } from './show.ts';
 import { asOAuthError } from './token.ts';
 import type { Visit } from './visit.ts';
 
@@ -31,18 +33,22 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
     const [email = ''] = form?.get('email') ?? [];
     const [password = ''] = form?.get('password') ?? [];
     const { services, wire } = visit;
-    const attempt = { email, password, source: wire.source };
-    const done =
-      context.kind === 'hosted'
-        ? await signInAnywhere(services.db, { ...attempt, organization: form?.get('organization')?.[0] || undefined })
-        : await signIn(services.db, { ...attempt, tenant: context.the('client').tenant });
-    if ('session' in done) {
-      visit.record.audit = { person: done.person };
-      visit.redirect(`/oauth/authorize?${visit.query}`, {
-        'Set-Cookie': sessionCookie(services.baseUrl, done.session, SESSION_SECONDS),
-      });
+    const [token] = form?.get('choose') ?? [];
+    if (token !== undefined) {
+      const choice = { secret: wire.session, token, seconds: SESSION_SECONDS };
+      const chosen = await chooseOrganization(services.db, choice);
+      if (chosen) return enter(visit, chosen);
+      visit.record.code = 'session_ended';
+      showSignIn(visit, context, 403, { email: '', problem: 'Your sign-in has ended. Sign in again.' });
       return;
     }
+    const attempt = { email, password, source: wire.source };
+    const organization = form?.get('organization')?.[0]?.trim() || undefined;
+    const done =
+      context.kind === 'hosted'
+        ? await signInAnywhere(services.db, { ...attempt, organization })
+        : await signIn(services.db, { ...attempt, tenant: context.the('client').tenant });
+    if ('session' in done) return enter(visit, done);
     visit.record.code = done.refused;
     if (done.refused === 'throttled') {
       const minutes = Math.ceil(done.retryAfter / 60);
@@ -56,6 +62,14 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
           : 'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
       showSignIn(visit, context, 403, { email, problem });
     }
+  });
+}
+
+/** Goes on to the consent page with the new session. */
+function enter(visit: Visit, { session, person }: Extract<SignedIn, { session: string }>): void {
+  visit.record.audit = { person };
+  visit.redirect(`/oauth/authorize?${visit.query}`, {
+    'Set-Cookie': sessionCookie(visit.services.baseUrl, session, SESSION_SECONDS),
   });
 }
 
@@ -117,18 +131,19 @@ function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAut
 }
 
 /**
- * Adds the person, the consent and the host of a hosted client to the audit entry. If the request was refused, also adds the caller's address. The
- * audit entry never contains a value that the caller sent.
+ * Adds the person, the consent and the host of a hosted client to the audit entry. If the request was refused, also
+ * adds the caller's address. Apart from the host, as the URL parser reads it, the audit entry contains no value that
+ * the caller sent.
  */
 function audit({ record, wire }: Visit, context: OAuthContext): void {
   const client = context.known('client');
-  const hosted = context.known('hosted');
+  const host = context.known('clientHost');
   const person = context.known('person');
   const consent = context.known('consent');
   if (client) record.credential = client.id;
   record.audit = {
     ...record.audit,
-    ...(hosted && { client_host: hosted.host }),
+    ...(host !== undefined && { client_host: host }),
     ...(person && { person: person.id }),
     ...(consent !== undefined && { consent }),
     ...(record.code !== undefined && { source: wire.source }),
@@ -140,13 +155,14 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     await run();
     audit(visit, context);
   } catch (error) {
-    if (error instanceof SignInNeeded) {
+    if (error instanceof SignInNeeded || error instanceof OrganizationNeeded) {
       // A first visit has no session, which is normal. A decision without a session is refused.
       if (context.endpoint === 'consent') {
         visit.record.code = 'session_ended';
         audit(visit, context);
       }
-      showSignIn(visit, context, 200, { email: '' });
+      if (error instanceof OrganizationNeeded) showOrganizations(visit, context, error.organizations);
+      else showSignIn(visit, context, 200, { email: '' });
       return;
     }
     if (error instanceof PageOutdated) {
@@ -165,24 +181,41 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     // for a page.
     if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
       visit.record.does ??= 'authorization';
+    const { reason } = refusal.details;
+    if (reason !== undefined) visit.record.audit = { ...visit.record.audit, reason };
     audit(visit, context);
-    // Two kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is a
-    // 5xx during sign-in, because the redirect to the client would interrupt the sign-in.
+    // Three kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is
+    // a 5xx during sign-in, because the redirect to the client would interrupt the sign-in. The third kind is an error of
+    // a hosted client before a person has signed in. Everybody can publish a document, so the gateway would send any
+    // browser to any address (RFC 9700, section 4.11.2).
     const ours = refusal.details.about === 'form';
     const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
-    if (context.known('redirectUri') !== undefined && !here) {
+    const redirects = context.known('redirectUri') !== undefined && !here;
+    if (redirects && (context.kind === 'issued' || (await sessionPerson(context)) !== undefined)) {
       visit.redirect(callback(context, { error: refusal.code, error_description: refusal.description }));
     } else showError(visit, refusal, ours);
   }
 }
 
+/** What a person reads when the gateway does not accept a hosted client. The log names the host and the reason. */
+const REASONS: Readonly<Record<ClientReason, string>> = {
+  host_not_believed:
+    'The operator of this gateway does not accept clients from this host. If you trust the app, ask the operator to accept its host.',
+  document_unreachable:
+    'The gateway could not fetch the document in which the app describes itself. Wait a moment, then try again.',
+  document_refused:
+    'The document in which the app describes itself breaks a rule of this gateway. Tell the developer of the app.',
+};
+
 export function showError(visit: Visit, refusal: OAuthError, form = false): void {
-  const { retryAfter } = refusal.details;
+  const { retryAfter, reason } = refusal.details;
   const sentence = form
     ? 'The form did not come from the consent page, or the page is out of date. Go back to the app and start again.'
-    : refusal.status < 500
-      ? 'The app that sent you here made an invalid request. Tell the developer of the app.'
-      : refusal.message;
+    : reason !== undefined
+      ? REASONS[reason]
+      : refusal.status < 500
+        ? 'The app that sent you here made an invalid request. Tell the developer of the app.'
+        : refusal.message;
   const title = refusal.status < 500 ? 'This request cannot be answered' : 'The gateway cannot answer now';
   visit.page(refusal.status, errorPage({ title, sentence, requestId: visit.requestId }), undefined, {
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),

@@ -1,11 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { OAuthContext } from '../../auth/oauth/context.ts';
 import { ACCESS_MINUTES, CONSENT_HOURS } from '../../auth/oauth/grants.ts';
+import { isLoopback } from '../../auth/oauth/hosted/document.ts';
 import { durationsUpTo } from '../../auth/oauth/hosted/durations.ts';
 import { fingerprint } from '../../auth/oauth/hosted/page.ts';
 import { csrfToken } from '../../auth/oauth/rules/csrf.ts';
 import { DATA_ACCESS } from '../../core/scopes.ts';
-import { type ConsentView, consentPage, signInPage } from './pages/views.ts';
+import { type ConsentView, consentPage, type OrganizationsView, organizationsPage, signInPage } from './pages/views.ts';
 import type { Visit } from './visit.ts';
 
 const host = (context: OAuthContext): string => new URL(context.the('redirectUri')).host;
@@ -30,6 +31,20 @@ export function showSignIn(
     ...(identity !== undefined && { identity: { action: `/oauth/identity?${visit.query}`, name: identity } }),
   });
   visit.page(status, html, context.the('redirectUri'), headers);
+}
+
+export function showOrganizations(
+  visit: Visit,
+  context: OAuthContext,
+  organizations: OrganizationsView['organizations'],
+): void {
+  const html = organizationsPage({
+    action: `/oauth/sign-in?${visit.query}`,
+    signOut: `/oauth/sign-out?${visit.query}`,
+    client: context.the('hosted'),
+    organizations,
+  });
+  visit.page(200, html, context.the('redirectUri'));
 }
 
 export function showConsent(visit: Visit, context: OAuthContext, problem?: string): void {
@@ -98,7 +113,7 @@ function hostedPart(context: OAuthContext): Part {
     websites,
     hosted: {
       host: client.host,
-      loopback: client.loopback,
+      loopback: isLoopback(new URL(context.the('redirectUri'))),
       durations: durationsUpTo(context.services.hosted.longest),
       dataAccess: choice?.dataAccess ?? [],
       duration: choice?.duration,

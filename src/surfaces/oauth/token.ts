@@ -47,13 +47,17 @@ export async function answerToken(
     });
     if (endpoint === 'revoke') {
       record.does = 'revocation';
-      const ended = await (context.kind === 'hosted' ? revokeHosted(context) : revoke(context));
-      record.audit = { ended: ended?.what ?? 'nothing' };
+      const hosted = context.kind === 'hosted';
+      const ended = await (hosted ? revokeHosted(context) : revoke(context)).finally(() => noteHolder(context, record));
+      record.audit = { ...record.audit, ended: ended?.what ?? 'nothing' };
+      // Anybody can send a hosted client's id, so an unknown token of such a client is no revocation.
+      if (hosted && !ended) record.does = undefined;
       if (ended?.consent !== undefined) record.consent = ended.consent;
       send(request, response, 200, 'application/json', '');
     } else if (isGrant(endpoint)) {
       const grants = context.kind === 'hosted' ? { ...GRANTS, ...HOSTED_GRANTS } : GRANTS;
-      send(request, response, 200, 'application/json', JSON.stringify(await grants[endpoint](context)));
+      const answer = await grants[endpoint](context).finally(() => noteHolder(context, record));
+      send(request, response, 200, 'application/json', JSON.stringify(answer));
     }
   } catch (error) {
     const refusal = asOAuthError(error);
@@ -68,6 +72,15 @@ export async function answerToken(
     };
     refuse(request, response, refusal, record);
   }
+}
+
+/** Names the credential and the consent of a hosted client, and the client's host, if its code or token is known. */
+function noteHolder(context: OAuthContext, record: RequestRecord): void {
+  const { credential, consent } = context.known('holder') ?? {};
+  if (credential === undefined) return;
+  record.credential = credential;
+  if (consent !== undefined) record.consent = consent;
+  record.audit = { ...record.audit, client_host: new URL(context.the('publicClient')).hostname };
 }
 
 /**

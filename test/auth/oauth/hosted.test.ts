@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { digestOf } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
 import { endStrangeHosts } from '../../../src/store/sign-in/hosted.ts';
+import type { Answer } from '../../support/answer.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
 import { because, orphans } from '../../support/oauth/ends.ts';
@@ -37,7 +38,7 @@ import {
   SAME,
   signedIn,
 } from '../../support/oauth/oauth.ts';
-import { rpc } from '../../support/surfaces/mcp.ts';
+import { ENVELOPE, modern, rpc } from '../../support/surfaces/mcp.ts';
 
 let gateway: TestGateway;
 let documents: DocumentServer;
@@ -159,6 +160,20 @@ describe('a client that nobody registered', () => {
     const denied = await answerPage(gateway, offline, cookie, { decision: 'deny' });
     const error = new URL(denied.headers.location ?? '').searchParams;
     expect([error.get('error'), error.get('state')]).toEqual(['access_denied', 'short']);
+  });
+
+  it('gets its page behind a proxy that asks for HTTP Basic', async () => {
+    const query = formOf(hostedRequest(client, pkce()));
+    const authorization = 'Basic cHJveHk6c2VjcmV0';
+    const cookie = await signedIn(gateway, query, person.email);
+    const page = await gateway.ask(`/oauth/authorize?${query}`, {
+      unchecked: true,
+      headers: { cookie, authorization },
+    });
+    expect(page.status, page.text).toBe(200);
+    const form = { csrf: csrfOf(page), decision: 'deny' };
+    const answer = await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie, authorization });
+    expect(answer.headers.location).toContain('error=access_denied');
   });
 
   it('shows its host before its name, and says when only loopback is listed', async () => {
@@ -405,6 +420,73 @@ describe('the code and the tokens', () => {
     expect(more.status, more.text).toBe(200);
   });
 
+  it('a refresh may repeat the scopes of the request, of which unknown ones are ignored', async () => {
+    const family = await connect(gateway, client, person.email, {
+      changes: { scope: 'website_read conversation_read offline_access' },
+      wishes: { scope: ['website_read', 'conversation_read'] },
+    });
+    let { refresh } = family;
+    for (const [scope, given] of [
+      ['website_read conversation_read offline_access', 'website_read conversation_read'],
+      ['conversation_read openid', 'conversation_read'],
+      ['offline_access', 'website_read conversation_read'],
+      ['', 'website_read conversation_read'],
+    ] as const) {
+      const answer = await refreshHosted(gateway, { client, refresh }, { scope });
+      expect([answer.status, answer.body.scope], scope).toEqual([200, given]);
+      refresh = answer.body.refresh_token;
+    }
+    const wider = { scope: 'contact_read offline_access' };
+    expectRefused(await refreshHosted(gateway, { client, refresh }, wider), 'invalid_scope', 'a wider scope');
+  });
+
+  it('a refusal tells the client what a client without a secret sends', async () => {
+    const family = await connect(gateway, client, person.email);
+    const strange = await refreshHosted(gateway, { ...family, client: 'https://evil.example/client.json' });
+    const form = { grant_type: 'refresh_token', refresh_token: family.refresh, resource: RESOURCE.mcp };
+    for (const refused of [
+      strange,
+      await refreshHosted(gateway, family, { client_secret: 'x' }),
+      await post(gateway, '/oauth/token', { ...form, client_id: client }, { authorization: 'Basic x' }),
+    ]) {
+      expectRefused(refused, 'invalid_client', refused.text);
+      expect(refused.body.error_description).toContain('neither a secret nor an Authorization header');
+      expect(refused.body.error_description).not.toContain('HTTP Basic');
+    }
+    const issued = await post(gateway, '/oauth/token', form, { authorization: 'Basic x' });
+    expectRefused(issued, 'invalid_client', 'an issued credential');
+    expect(issued.body.error_description).toContain('HTTP Basic');
+  });
+
+  it('LG-02 the log names credential, consent and host of a grant, a refusal and a revocation', async () => {
+    const lines = (operation: string, n: number): Promise<Record<string, unknown>[]> =>
+      vi.waitFor(() => {
+        const found = gateway.log
+          .map((line): Record<string, unknown> => JSON.parse(line))
+          .filter((line) => line['operation'] === operation && line['consent'] === consent);
+        expect(found.length).toBe(n);
+        return found;
+      });
+    const family = await connect(gateway, client, person.email);
+    const consent = await consentOf(family);
+    const [row] = await gateway.database.sql`SELECT id FROM gateway.credential WHERE hosted_person = ${person.id}`;
+    const actor = { credential: row?.['id'], consent, client_host: '127.0.0.1' };
+    expect(await lines('oauth_token', 1)).toEqual([expect.objectContaining({ status: 200, ...actor })]);
+    const next = await refreshHosted(gateway, family);
+    expectRefused(await refreshHosted(gateway, family, { scope: 'contact_read' }), 'invalid_grant', 'reused');
+    expect((await lines('oauth_token', 3)).slice(1)).toEqual([
+      expect.objectContaining({ status: 200, ...actor }),
+      expect.objectContaining({ code: 'invalid_grant', because: 'refresh_reused', ...actor }),
+    ]);
+    const other = await connect(gateway, client, person.email);
+    const revoked = { token: other.access, client_id: client };
+    expect((await post(gateway, '/oauth/revoke', revoked)).status).toBe(200);
+    await vi.waitFor(() => expect(gateway.log.join('')).toContain('"audit":"revocation"'));
+    const entry = gateway.log.map((line) => JSON.parse(line)).findLast((line) => line.operation === 'oauth_revoke');
+    expect(entry).toMatchObject({ ...actor, consent: await consentOf(other), ended: 'token', decision: 'allowed' });
+    expect(next.status).toBe(200);
+  });
+
   it('a hosted credential is no OAuth client of its own', async () => {
     await connect(gateway, client, person.email);
     const [row] = await gateway.database.sql<{ id: string }[]>`
@@ -544,9 +626,10 @@ describe('more scopes', () => {
     const refused = await call(family.access, 'conversations_list', { website_id: 'web_1_1' });
     expect([refused.status, refused.headers['www-authenticate']]).toEqual([
       403,
-      `Bearer error="insufficient_scope", scope="conversation_read", resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`,
+      `Bearer error="insufficient_scope", scope="website_read conversation_read contact_read", resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp"`,
     ]);
     expect(refused.body.error.data.code).toBe('not_permitted');
+    expect(refused.body.error.message).toMatch(/Ask the person/);
     const more = await connect(gateway, client, person.email, {
       session: family.cookie,
       changes: { scope: 'website_read conversation_read message_content_read contact_read_pii' },
@@ -560,8 +643,37 @@ describe('more scopes', () => {
       conversation_id: id,
     });
     expect([masked.status, masked.headers['www-authenticate']]).toEqual([200, undefined]);
+    expect(masked.text).toContain('Ask the person');
     const issued = await gateway.issue({ scopes: ['website_read'] });
     const plain = await call(issued.token, 'conversations_list', { website_id: 'web_1_1' });
     expect([plain.status, plain.headers['www-authenticate']]).toEqual([200, undefined]);
+    expect(plain.body.error.message).toContain('Ask the operator');
+  });
+
+  it('a client that asks for exactly the named scopes loses none; MCP 2026-07-28 names those of the operation', async () => {
+    const family = await connect(gateway, client, person.email, { wishes: { scope: ['website_read'] } });
+    const list = { name: 'conversations_list', arguments: { website_id: 'web_1_1' } };
+    const named = ({ headers }: Answer): string[] =>
+      /scope="([^"]+)"/.exec(headers['www-authenticate'] ?? '')?.[1]?.split(' ') ?? [];
+    const scope = named(await rpc(gateway.port, family.access, 'tools/call', list));
+    const more = await connect(gateway, client, person.email, {
+      session: family.cookie,
+      changes: { scope: scope.join(' ') },
+      wishes: { scope },
+    });
+    const statuses = ['websites_list', 'conversations_list'].map(
+      async (name) =>
+        (
+          await rpc(gateway.port, more.access, 'tools/call', {
+            ...list,
+            name,
+            ...(name === 'websites_list' && { arguments: {} }),
+          })
+        ).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([200, 200]);
+    const narrow = await connect(gateway, client, person.email, { wishes: { scope: ['website_read'] } });
+    const now = await modern(gateway.port, narrow.access, 'tools/call', { ...list, _meta: ENVELOPE }, {});
+    expect([now.status, named(now)]).toEqual([403, ['conversation_read']]);
   });
 });

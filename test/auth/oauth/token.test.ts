@@ -8,6 +8,7 @@ import { openHosted } from '../../../src/auth/oauth/hosted/clients.ts';
 import { clientAuthentication } from '../../../src/auth/oauth/rules/client-authentication.ts';
 import { Bucket, Throttle } from '../../../src/auth/throttle.ts';
 import { digestOf, newSecret, wellFormed } from '../../../src/auth/tokens.ts';
+import { WorkQueue } from '../../../src/auth/work-queue.ts';
 import { SCOPES, type Scope } from '../../../src/core/scopes.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
 import type { Client } from '../../../src/store/sign-in/oauth.ts';
@@ -664,6 +665,7 @@ describe('secrets', () => {
       failures,
       lookups: new Throttle({ perMinute: 6, burst: 6 }),
       strangers: new Bucket({ perMinute: 6, burst: 6 }),
+      suspects: new WorkQueue({ atOnce: 1, waiting: 1 }),
       skillScopes: [],
       hosted: openHosted({ hosts: [], longest: 0, fetch: async () => undefined }),
       db: gateway.database.db,

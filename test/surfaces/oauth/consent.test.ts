@@ -18,7 +18,13 @@ import {
 } from '../../../src/core/scopes.ts';
 import { loadTools } from '../../../src/gateway/load.ts';
 import type { ConsentView } from '../../../src/surfaces/oauth/pages/consent.ts';
-import { consentPage, errorPage, type SignInView, signInPage } from '../../../src/surfaces/oauth/pages/views.ts';
+import {
+  consentPage,
+  errorPage,
+  organizationsPage,
+  type SignInView,
+  signInPage,
+} from '../../../src/surfaces/oauth/pages/views.ts';
 import { DESKTOP, openBrowser, openVisit, PHONE, type Visit, violations } from '../../support/surfaces/browser.ts';
 
 const HOSTILE =
@@ -98,6 +104,12 @@ const PAGES: Readonly<Record<string, string>> = {
     ],
     problem: HOSTILE,
   }),
+  '/organizations': organizationsPage({
+    action: '/oauth/sign-in?client_id=crd_1',
+    signOut: '/oauth/sign-out?client_id=crd_1',
+    client: { host: 'claude.ai', name: HOSTILE },
+    organizations: [HOSTILE, 'Northwind Outfitters', 'x'.repeat(10_000)].map((name, n) => ({ name, token: `t${n}` })),
+  }),
   '/error': errorPage({
     title: 'This request cannot be answered',
     sentence: 'The app is not known here, or it asked to be answered at an address that is not registered for it.',
@@ -161,7 +173,7 @@ const skeleton = (page: string): string[] => (page.match(TAG) ?? []).map((tag) =
 
 const UNWANTED = /(?!\n)[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\p{Cs}]/u;
 
-/** The three pages, with `text` in every place that shows a text. The texts may not change the structure of a page. */
+/** The pages, with `text` in every place that shows a text. The texts may not change the structure of a page. */
 const pagesWith = (text: (member: string) => string): string[] => [
   signInPage({
     action: text('action'),
@@ -183,6 +195,12 @@ const pagesWith = (text: (member: string) => string): string[] => [
     person: text('person'),
     problem: text('problem'),
     websites: [{ id: text('website'), name: text('website name'), timeZone: text('time zone') }],
+  }),
+  organizationsPage({
+    action: text('action'),
+    signOut: text('sign out'),
+    client: { host: text('host'), name: text('name') },
+    organizations: [{ name: text('organization'), token: text('token') }],
   }),
   errorPage({ title: text('title'), sentence: text('sentence'), requestId: text('request') }),
 ];

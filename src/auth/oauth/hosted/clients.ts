@@ -1,11 +1,15 @@
 import { Bucket, Throttle } from '../../throttle.ts';
 import { OAuthError } from '../errors.ts';
 import { type HostedClient, hostedClientOf } from './document.ts';
+import { WELL_KNOWN } from './well-known.ts';
 
-/** Fetches a small JSON document under the rules for requests to other servers (src/events/documents.ts). */
+/**
+ * Fetches a small JSON document under the rules for requests to other servers (src/events/documents.ts). `gone` means
+ * that the server says there is no document. `undefined` means that the fetch failed.
+ */
 export type FetchDocument = (
   url: string,
-) => Promise<{ readonly json: unknown; readonly maxAge: number | undefined } | undefined>;
+) => Promise<{ readonly json: unknown; readonly maxAge: number | undefined } | 'gone' | undefined>;
 
 export interface HostedOptions {
   /** The hosts whose documents are believed, without ports. `*` stands for every host. */
@@ -22,68 +26,133 @@ export interface HostedClients {
   /** True when the URL is in its normal form and its host is believed. Sends no request. */
   believed(url: string): boolean;
   /**
-   * The client that the document at this URL describes. `undefined` if there is no valid document. `from` is the IP
-   * address of the person. Throws an OAuthError if too many unknown URLs were asked for.
+   * The client that the document at this URL describes. `undefined` if the document breaks a rule. `from` is the IP
+   * address of the person. Throws an OAuthError if no document came, or if too many unknown URLs were asked for.
    */
   find(url: string, from: string): Promise<HostedClient | undefined>;
 }
 
-/** The time in milliseconds for which a document is kept: at most, and if its server names no time. */
+/** The longest time in milliseconds for which a document is used. */
 const DAY = 86_400_000;
+/** Milliseconds for which a document is used without a new request when its server names no time. */
 const UNTOLD = 300_000;
-/** The time in milliseconds for which a failure is kept. */
-const FAILED = 60_000;
+/** The time in milliseconds for which the refusal of a document is kept. */
+const REFUSED = 60_000;
+/** The time in milliseconds after a failed request in which the gateway sends no other request for the document. */
+const AWAY = 5_000;
+/** The most documents that are kept, and the most failures. */
 const REMEMBERED = 1_000;
+/** The longest URL of a client. PostgreSQL cannot index a text of more than 2,700 bytes. */
+const URL_MAX = 2_000;
 
 /**
- * Limits requests for documents that are not kept: for each network, and in total. Without these limits, the gateway
- * would send as many requests to a believed host as a stranger wants.
+ * Limits requests for unknown URLs: for each network, and in total. Without these limits, the gateway would send as
+ * many requests to a believed host as a stranger wants.
  */
 const FETCHES = { perMinute: 120, burst: 100 };
 const ALL_FETCHES = { perMinute: 600, burst: 300 };
+/**
+ * The limit for each well-known URL, and for each URL whose last document was valid. A stranger cannot add such a URL.
+ * Therefore requests for unknown URLs cannot use up this limit.
+ */
+const RENEWALS = { perMinute: 6, burst: 6 };
 
-interface Kept {
-  readonly client: Promise<HostedClient | undefined>;
-  until: number;
+interface Held {
+  readonly client: HostedClient;
+  readonly fetchedAt: number;
+  /** The time until which the document is used without a new request. */
+  readonly freshUntil: number;
 }
 
 export function openHosted({ hosts, longest, fetch }: HostedOptions): HostedClients {
-  const known = new Map<string, Kept>();
+  // Failures have a map of their own. Otherwise a stranger could push out valid documents with URLs that do not exist.
+  const valid = new Map<string, Held>();
+  const failed = new Map<string, { readonly until: number; readonly refused: boolean }>();
+  const underway = new Map<string, Promise<HostedClient | undefined>>();
   const fetches = new Throttle(FETCHES);
   const all = new Bucket(ALL_FETCHES);
+  const renewals = new Throttle(RENEWALS);
 
-  const load = async (url: string, kept: () => Kept | undefined): Promise<HostedClient | undefined> => {
+  const lastValid = (url: string): HostedClient | undefined => {
+    const held = valid.get(url);
+    return held && performance.now() - held.fetchedAt < DAY ? held.client : undefined;
+  };
+
+  const load = async (url: string): Promise<HostedClient | undefined> => {
     const fetched = await fetch(url);
-    const client = fetched && hostedClientOf(url, fetched.json);
-    const lasts = client ? Math.min(fetched.maxAge === undefined ? UNTOLD : fetched.maxAge * 1_000, DAY) : FAILED;
-    const entry = kept();
-    if (entry) entry.until = performance.now() + lasts;
-    return client;
+    const now = performance.now();
+    const document = fetched === 'gone' ? undefined : fetched;
+    const client = document && hostedClientOf(url, document.json);
+    if (client) {
+      failed.delete(url);
+      const lasts = document.maxAge === undefined ? UNTOLD : document.maxAge * 1_000;
+      keep(valid, url, { client, fetchedAt: now, freshUntil: now + Math.min(lasts, DAY) });
+      return client;
+    }
+    keep(failed, url, { until: now + (fetched ? REFUSED : AWAY), refused: fetched !== undefined });
+    // A server that answers decides. Its earlier document must not outlive a document of another client, or a 404.
+    if (fetched !== undefined) valid.delete(url);
+    return failing(url);
+  };
+
+  /** The last valid document. Throws if there is none and the last request failed. */
+  const failing = (url: string): HostedClient | undefined => {
+    const last = lastValid(url);
+    if (last || failed.get(url)?.refused !== false) return last;
+    throw new OAuthError('temporarily_unavailable', { reason: 'document_unreachable', retryAfter: AWAY / 1_000 });
+  };
+
+  /** Takes a unit of the limit for the URL. Returns the seconds to wait if the limit is used up. */
+  const admit = (url: string, from: string): number => {
+    if (valid.has(url) || WELL_KNOWN.has(url)) {
+      const wait = renewals.wait(url);
+      if (wait === 0) renewals.failed(url);
+      return wait;
+    }
+    const wait = Math.max(fetches.wait(from), all.wait());
+    if (wait === 0) {
+      fetches.failed(from);
+      all.take();
+    }
+    return wait;
   };
 
   return {
     longest,
     offered: hosts.length > 0,
     believed(url) {
-      if (!isClientUrl(url) || !URL.canParse(url)) return false;
+      if (url.length > URL_MAX || !isClientUrl(url) || !URL.canParse(url)) return false;
       const { href, hostname, pathname } = new URL(url);
       return href === url && pathname !== '/' && (hosts.includes('*') || hosts.includes(hostname));
     },
     async find(url, from) {
-      const before = known.get(url);
-      if (before && before.until > performance.now()) return before.client;
-      const wait = Math.max(fetches.wait(from), all.wait());
-      if (wait > 0) throw new OAuthError('temporarily_unavailable', { retryAfter: wait });
-      fetches.failed(from);
-      all.take();
-      const client = load(url, () => known.get(url));
-      known.delete(url);
-      // Until the document has come, all requests for the URL wait for the same document.
-      known.set(url, { client, until: Number.POSITIVE_INFINITY });
-      if (known.size > REMEMBERED) known.delete(known.keys().next().value ?? '');
+      const held = valid.get(url);
+      // The map drops the document that was not used for the longest time.
+      if (held) keep(valid, url, held);
+      const now = performance.now();
+      if (held && held.freshUntil > now) return held.client;
+      if ((failed.get(url)?.until ?? 0) > now) return failing(url);
+      // All requests for the URL wait for the same document.
+      const asked = underway.get(url);
+      if (asked) return asked;
+      const wait = admit(url, from);
+      if (wait > 0) {
+        const last = lastValid(url);
+        if (!last) throw new OAuthError('temporarily_unavailable', { retryAfter: wait });
+        return last;
+      }
+      const client = load(url).finally(() => underway.delete(url));
+      underway.set(url, client);
       return client;
     },
   };
+}
+
+/** Adds an entry as the newest one. Drops the oldest entry if there are too many. */
+function keep<Value>(map: Map<string, Value>, url: string, value: Value): void {
+  map.delete(url);
+  map.set(url, value);
+  if (map.size > REMEMBERED) map.delete(map.keys().next().value ?? '');
 }
 
 /** True for a client id that is a URL. The ids of issued credentials are never URLs. */

@@ -10,8 +10,6 @@ export interface HostedClient {
   readonly name: string;
   /** The https and loopback addresses to which the client lets a browser be sent. */
   readonly redirects: readonly string[];
-  /** True when every address in `redirects` is on the person's own machine. */
-  readonly loopback: boolean;
 }
 
 /**
@@ -20,7 +18,12 @@ export interface HostedClient {
  */
 const Document = z.looseObject({
   client_id: z.string(),
-  client_name: z.string().regex(/\S/).max(1_000),
+  // PostgreSQL cannot store U+0000, and no name needs another control character or half of a surrogate pair.
+  client_name: z
+    .string()
+    .regex(/\S/)
+    .max(1_000)
+    .refine((name) => name.isWellFormed() && !/\p{Cc}/u.test(name)),
   redirect_uris: z.array(z.string()).min(1).max(100),
   token_endpoint_auth_method: z.string().optional(),
   token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
@@ -40,25 +43,31 @@ export function hostedClientOf(url: string, json: unknown): HostedClient | undef
   const method = data.token_endpoint_auth_method ?? 'none';
   const signs = method === 'private_key_jwt' && data.token_endpoint_auth_methods_supported?.includes('none') === true;
   if (method !== 'none' && !signs) return undefined;
-  const redirects = data.redirect_uris.filter(isUsable);
   return {
     url,
     host: new URL(url).hostname,
     name: data.client_name,
-    redirects,
-    loopback: redirects.length > 0 && redirects.every((one) => isLoopback(new URL(one))),
+    redirects: data.redirect_uris.filter(isUsable),
   };
 }
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
-const isLoopback = ({ protocol, hostname }: URL): boolean => protocol === 'http:' && LOOPBACK.includes(hostname);
+/** True when the address is on the person's own machine. Every program there can take the code. */
+export const isLoopback = ({ protocol, hostname }: URL): boolean => protocol === 'http:' && LOOPBACK.includes(hostname);
 
-/** True for an https address, and for an http address on loopback. Apps of the operating system get no code. */
+/**
+ * Matches a host that can stand in a Content-Security-Policy. The URL parser also accepts hosts such as `a;sandbox`,
+ * which would add a directive to the policy of the page, and `*`, which would allow every host.
+ */
+const PLAIN_HOST = /^(?:[a-z\d.-]+|\[::1\])$/;
+
+/** True for an https address, and for an http address on loopback. False for custom schemes such as `cursor://`. */
 function isUsable(text: string): boolean {
   if (!/^https?:\/\/[\x21-\x7e]+$/.test(text) || text.includes('#') || text.includes('\\')) return false;
   if (!URL.canParse(text)) return false;
   const url = new URL(text);
-  return url.username + url.password === '' && (url.protocol === 'https:' || isLoopback(url));
+  if (url.username + url.password !== '' || !PLAIN_HOST.test(url.hostname)) return false;
+  return url.protocol === 'https:' || isLoopback(url);
 }
 
 /**

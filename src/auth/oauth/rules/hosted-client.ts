@@ -9,8 +9,19 @@ import { single } from '../parameters.ts';
 export const hostedClient: Rule = async (context) => {
   const { request, services } = context;
   const id = request.parameters && single(request.parameters, 'client_id');
-  const believed = id !== undefined && services.hosted.believed(id);
-  const client = believed ? await services.hosted.find(id, request.source) : undefined;
-  if (!client) throw new OAuthError('invalid_request', { about: 'client_id or redirect_uri' });
+  if (id === undefined || !URL.canParse(id)) throw new OAuthError('invalid_request', { about: ABOUT });
+  const { href, hostname } = new URL(id);
+  context.learn('clientHost', hostname.slice(0, HOST_MAX));
+  if (!services.hosted.believed(id)) {
+    // The host is on the list if another way to write the same URL is believed. Then the client has to correct the URL.
+    const listed = services.hosted.believed(href);
+    throw new OAuthError('invalid_request', { about: ABOUT, ...(!listed && { reason: 'host_not_believed' }) });
+  }
+  const client = await services.hosted.find(id, request.source);
+  if (!client) throw new OAuthError('invalid_request', { about: ABOUT, reason: 'document_refused' });
   context.learn('hosted', client);
 };
+
+const ABOUT = 'client_id or redirect_uri';
+/** The longest DNS name, in characters. */
+const HOST_MAX = 253;

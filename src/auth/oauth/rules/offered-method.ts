@@ -13,13 +13,14 @@ const OTHERS = ['client_secret', 'client_assertion', 'client_assertion_type'];
  * secret, so it must not use HTTP Basic.
  */
 export const offeredMethod: Rule = ({ request: { parameters, authorization } }) => {
+  const repeated = parameters && single(parameters, 'client_id');
+  const secret = repeated === undefined || !isClientUrl(repeated);
   if (OTHERS.some((name) => parameters?.get(name)?.some((value) => value !== ''))) {
     // Two methods in one request are a malformed request, not a wrong authentication.
-    throw new OAuthError(authorization === undefined ? 'invalid_client' : 'invalid_request');
+    throw new OAuthError(authorization === undefined ? 'invalid_client' : 'invalid_request', { secret });
   }
-  const repeated = parameters && single(parameters, 'client_id');
   if (authorization === undefined || repeated === undefined) return;
-  if (isClientUrl(repeated)) throw new OAuthError('invalid_client');
+  if (!secret) throw new OAuthError('invalid_client', { secret });
   const given = credentialsOf(authorization);
   // The next rule refuses an Authorization header that is malformed or is not HTTP Basic.
   if (given && given.id !== repeated) throw new OAuthError('invalid_request', { about: 'client_id' });

@@ -1,4 +1,4 @@
-import type { Endpoint, Rule } from '../context.ts';
+import { type Endpoint, PAGES, type Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import type { Parameters } from '../parameters.ts';
 
@@ -20,8 +20,6 @@ const AUTHORIZE: Known = {
     'code_challenge_method',
   ],
 };
-/** Only the endpoints for people refuse unknown parameters. */
-const STRICT: readonly Endpoint[] = ['authorize', 'sign_in', 'sign_out', 'identity', 'consent'];
 const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
   authorize: AUTHORIZE,
   sign_in: AUTHORIZE,
@@ -57,7 +55,7 @@ export const parameters: Rule = ({ endpoint, request }) => {
     if (!required.includes(name) && !optional.includes(name)) {
       // The error does not name the unknown parameter, because the caller chose the name.
       // A client that limits a refresh to websites must not get a token for all of them.
-      if (STRICT.includes(endpoint) || name === 'website_id') throw new OAuthError('invalid_request');
+      if (PAGES.includes(endpoint) || name === 'website_id') throw new OAuthError('invalid_request');
       continue;
     }
     if (values.length > 1) throw new OAuthError('invalid_request', { about: name });

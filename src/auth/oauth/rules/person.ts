@@ -1,6 +1,6 @@
-import { personOf } from '../../../store/sign-in/sessions.ts';
+import { type Person, personOf } from '../../../store/sign-in/sessions.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
-import type { Rule } from '../context.ts';
+import type { OAuthContext, Rule } from '../context.ts';
 
 /** The gateway must show the sign-in page, because no signed-in person may give this consent. */
 export class SignInNeeded extends Error {
@@ -9,9 +9,13 @@ export class SignInNeeded extends Error {
 
 /** Requires a signed-in person who is an enabled owner or admin of the app's organization. Nobody else may consent. */
 export const person: Rule = async (context) => {
-  const { request, services } = context;
-  const proper = request.session !== undefined && wellFormed(request.session);
-  const found = proper ? await personOf(services.db, digestOf(request.session ?? '')) : undefined;
+  const found = await sessionPerson(context);
   if (!found || found.tenant !== context.the('client').tenant) throw new SignInNeeded();
   context.learn('person', found);
 };
+
+/** The signed-in person. `undefined` without a session, or when the person is no longer owner or admin. */
+export async function sessionPerson({ request, services }: OAuthContext): Promise<Person | undefined> {
+  const { session } = request;
+  return session !== undefined && wellFormed(session) ? personOf(services.db, digestOf(session)) : undefined;
+}

@@ -7,7 +7,7 @@ import { hostOf, named } from './shell.ts';
 export interface HostedView {
   /** The host of the client's URL. */
   readonly host: string;
-  /** True when the client can send the browser only to the person's own machine. */
+  /** True when this request sends the browser to the person's own machine, whatever else the document lists. */
   readonly loopback: boolean;
   readonly durations: readonly { readonly name: string; readonly text: string }[];
   /** The person's choice in a form that was already sent. */

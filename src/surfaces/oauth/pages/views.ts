@@ -26,6 +26,14 @@ export interface ErrorView {
   readonly requestId: string;
 }
 
+export interface OrganizationsView {
+  readonly action: string;
+  readonly signOut: string;
+  readonly client: { readonly host: string; readonly name: string };
+  /** The token is what the button of the organization sends. */
+  readonly organizations: readonly { readonly name: string; readonly token: string }[];
+}
+
 export function signInPage(view: SignInView): string {
   const { problem, identity, locked = false } = view;
   const described = problem === undefined ? undefined : html` aria-describedby="problem"`;
@@ -73,9 +81,25 @@ const asks = ({ client, app = '', organization = '' }: SignInView): Html =>
     : html`${named(app)} asks for access to data of ${named(organization)}.`;
 
 const ORGANIZATION = html`<p class="field">
-    <label for="organization">Organization (only if you belong to several)</label>
+    <label for="organization">Organization (only if you belong to more than three)</label>
     <input id="organization" name="organization" type="text" autocomplete="organization" autocapitalize="none" spellcheck="false">
   </p>`;
+
+/** The page on which a person of several organizations chooses one after the sign-in. */
+export function organizationsPage({ action, signOut, client, organizations }: OrganizationsView): string {
+  const body = html`
+<h1>Choose an organization</h1>
+<p class="lead">You belong to several organizations. ${hostOf(client.host)}, which calls itself ${named(client.name)}, can get
+access to data of one of them. The app gets nothing before you approve on the next page.</p>
+<form method="post" action="${action}">
+  ${organizations.map(
+    ({ name, token }) => html`
+  <p class="buttons"><button type="submit" name="choose" value="${token}">${named(name)}</button></p>`,
+  )}
+</form>
+<form method="post" action="${signOut}"><p><button class="plain" type="submit">Sign out</button></p></form>`;
+  return shell({ title: 'Choose an organization', kind: 'narrow', body });
+}
 
 /** The error page. It has no link to the app, because the app's redirect URI is not verified. */
 export function errorPage({ title, sentence, requestId }: ErrorView): string {

@@ -1,0 +1,65 @@
+import { sql } from '../../core/sql.ts';
+import { mayConsent } from '../administration/people.ts';
+import { hex } from '../calls/guard.ts';
+import type { Database } from '../driver/postgres.ts';
+import type { Attempt } from './sessions.ts';
+
+/** One of the organizations to which a signed-in person belongs. The person has a record of its own in each of them. */
+export interface Membership {
+  /** Id of the person's record in this organization. */
+  readonly person: string;
+  readonly organization: string;
+}
+
+/** Returns the memberships with these digests, oldest record first. Leaves out people who may no longer consent. */
+export const readMemberships = (
+  db: Database,
+  digests: readonly Uint8Array[],
+): Promise<(Membership & { readonly digest: Uint8Array })[]> =>
+  db.read(sql`
+    SELECT s.digest, p.id AS person, o.name AS organization
+      FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+      JOIN platform.organization o ON o.tenant = p.tenant
+     WHERE s.digest = ANY (${digests.map(hex)}::bytea[]) AND s.expires_at > now() AND ${mayConsent}
+     ORDER BY p.created_at, p.id`);
+
+/**
+ * Makes the session `to` of the chosen membership `from`, and ends the other memberships in `all`. Returns false if the
+ * membership has ended in the meantime, for example because the person's password has changed.
+ */
+export async function takeMembership(
+  db: Database,
+  { from, all, to, seconds }: { from: Uint8Array; all: readonly Uint8Array[]; to: Uint8Array; seconds: number },
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    WITH taken AS (
+      UPDATE gateway.session s
+         SET digest = ${to}, created_at = now(),
+             expires_at = now() + make_interval(secs => ${seconds}::double precision)
+        FROM gateway.person p
+       WHERE s.digest = ${from} AND s.expires_at > now() AND p.id = s.person_id AND ${mayConsent}
+      RETURNING 1 AS one
+    ), ended AS (
+      DELETE FROM gateway.session WHERE digest = ANY (${all.map(hex)}::bytea[]) AND digest <> ${from}
+    ) SELECT one FROM taken`);
+  return rows.length > 0;
+}
+
+export async function endMemberships(db: Database, digests: readonly Uint8Array[]): Promise<void> {
+  await db.query(sql`DELETE FROM gateway.session WHERE digest = ANY (${digests.map(hex)}::bytea[])`);
+}
+
+/**
+ * Records a successful sign-in of a person who can belong to several organizations. Takes back this attempt, and
+ * remembers the source. Earlier failures stay: a person with the password of one organization could otherwise guess the
+ * password of another organization without limit.
+ */
+export async function rememberOneSignIn(db: Database, { source, account, recorded }: Attempt): Promise<void> {
+  await db.query(sql`
+    WITH forgotten AS (
+      DELETE FROM gateway.sign_in_failure
+       WHERE source = ${source} AND account = ${account} AND at = ${recorded}::text::timestamptz
+    )
+    INSERT INTO gateway.sign_in_place (place) VALUES (gateway.sign_in_place(${source}::text, ${account}::bytea))
+    ON CONFLICT (place) DO UPDATE SET seen_at = now()`);
+}
