@@ -1,6 +1,8 @@
 import type { Authorities } from '../auth/authority.ts';
 import { type Authority, isRestricted, type Resource } from '../core/authority.ts';
+import { conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
+import { costOf } from '../core/price.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { CallContext, GatewayFacts, Tool } from '../core/tool.ts';
@@ -10,6 +12,7 @@ import { openReads } from '../store/calls/reads.ts';
 import { isUnavailable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Replica } from '../store/open/replica.ts';
+import { accessOf } from './access.ts';
 import { parseInput, websiteOf } from './call-input.ts';
 import type { Call, Outcome, Source } from './contract.ts';
 import type { Guides } from './guides.ts';
@@ -72,6 +75,7 @@ export class Corridor {
     const { registry, guides } = this.#options;
     return {
       operations: () => registry.callableBy(authority).map(factsOf),
+      access: () => registry.operations.map((tool) => accessOf(tool, authority)),
       guides: () => guides.given(authority),
       guide: (name) => guides.text(name, authority),
     };
@@ -135,7 +139,7 @@ export class Corridor {
   async call(call: Call): Promise<Outcome> {
     let authority: Authority | undefined;
     try {
-      const { bearer, resource, cost = call.tool.cost, source } = call;
+      const { bearer, resource, cost = costOf(call.tool, call.input), source } = call;
       const ran = await this.#proved({ bearer, resource, cost, source }, (caller, charge) => {
         authority = caller.authority;
         return this.#attempt(call, caller, charge);
@@ -206,8 +210,7 @@ export class Corridor {
       if (!mayCall(tool, authority)) throw notPermitted(tool, authority, tool.required);
       const input = parseInput(call);
       for (const condition of tool.when) {
-        const value = input[condition.given];
-        const applies = condition.is === undefined ? value !== undefined : value === condition.is;
+        const applies = conditionApplies(condition, input[condition.given]);
         if (applies && !holds(authority, condition)) throw notPermitted(tool, authority, condition);
       }
       const website = websiteOf(tool, input, authority);

@@ -3,13 +3,14 @@ import type { Reads } from '../../core/reads.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Replica } from '../open/replica.ts';
 import type { Caller } from './caller.ts';
+import { readCounts } from './counts.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
 import { readOperation } from './operations.ts';
 import { readPage } from './page.ts';
 import { readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
-import { readWebsites } from './websites.ts';
+import { readAuthored, readWebsites } from './websites.ts';
 
 export function openReads(
   caller: Caller,
@@ -24,8 +25,10 @@ export function openReads(
       caller.take(readPage(request.search ? { authority, website, db: slow } : access, view, request)),
     fileBytes: (file, options) => caller.take(readFileBytes(access, file, options)),
     websites: () => caller.take(readWebsites(access)),
+    authored: () => caller.take(readAuthored(access)),
     operation: (id) => caller.take(readOperation(access, id)),
     health: () => caller.take(readHealth(access)),
+    counts: (request) => caller.take(readCounts(access, slow, request)),
     report: (range) => caller.take(readReport(access, slow, range, replica)),
   };
 }

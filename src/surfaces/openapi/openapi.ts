@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { conditionName } from '../../core/conditions.ts';
 import { type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
@@ -81,10 +82,12 @@ function describe(tool: Tool): string {
   const lines = [tool.summary];
   if (scopes.length > 0) lines.push(`Required scopes: ${scopes.join(', ')}.`);
   if (dataAccess.length > 0) lines.push(`Required data access: ${dataAccess.join(', ')}.`);
-  for (const { given, is, scopes: more, dataAccess: flags } of tool.when) {
+  for (const condition of tool.when) {
+    const { scopes: more, dataAccess: flags } = condition;
     const needed = [...more.map((one) => `the scope ${one}`), ...flags.map((one) => `the data access ${one}`)];
-    lines.push(`With ${given}${is === undefined ? '' : `=${is}`}, a call also needs ${needed.join(' and ')}.`);
+    lines.push(`With ${conditionName(condition)}, a call also needs ${needed.join(' and ')}.`);
   }
+  if (tool.costWith) lines.push(`With ${tool.costWith.given}, a call costs ${tool.costWith.units} quota units.`);
   if (tool.restrictions === 'refused')
     lines.push('Credentials with channel, team or subsite restrictions cannot call this operation.');
   if (tool.consent === 'refused') lines.push('Tokens from a person’s consent cannot call this operation.');

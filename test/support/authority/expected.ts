@@ -171,6 +171,8 @@ export interface Operation {
   readonly given?: {
     readonly parameter: string;
     readonly is?: true;
+    /** Only comma-separated lists with this entry need the grants. */
+    readonly has?: string;
     readonly scopes: readonly Scope[];
     readonly flags: readonly Flag[];
   };
@@ -321,6 +323,16 @@ export const SUBSCRIPTION = plain(
   ...['created_at', 'updated_at'],
 );
 
+const counted = {
+  tool: 'conversations_count',
+  ...one('conversation_read'),
+  website: 'required',
+  members: { '': plain('data'), data: plain('total', 'groups', 'other', 'timezone') },
+} as const;
+const countedBy = (group: string): string => `/conversations/count?website_id={web}&group_by=${group}`;
+const group_by = (has: string, scopes: readonly Scope[], flags: readonly Flag[]) =>
+  ({ parameter: 'group_by', has, scopes, flags }) as const;
+
 export const OPERATIONS: readonly Operation[] = [
   {
     tool: 'operation_get',
@@ -374,6 +386,17 @@ export const OPERATIONS: readonly Operation[] = [
         ...['data_access', 'restrictions', 'authority_expires_at', 'guides'],
       ),
       data_access: plain('message_content', 'pii', 'internal_notes'),
+    },
+  },
+  {
+    tool: 'access_explain',
+    path: '/access',
+    ...none,
+    website: 'none',
+    members: {
+      '': plain('data'),
+      data: plain('operations'),
+      'data.operations.*': plain('operation', 'allowed', 'lacks', 'sentence'),
     },
   },
   guide('overview'),
@@ -438,6 +461,56 @@ export const OPERATIONS: readonly Operation[] = [
     list: ['data.conversations', 'id', through([2], [])],
     cursor: 'cnv',
     shows: [stored.conversation(2)],
+  },
+  {
+    ...counted,
+    path: '/conversations/count?website_id={web}',
+    configured: ['/data/groups/*/key/disposition'],
+  },
+  {
+    ...counted,
+    variant: 'by disposition and day',
+    path: countedBy('disposition,day'),
+    shows: [['conversation', [1, 2, 3, 5], { disposition: [] }]],
+  },
+  {
+    ...counted,
+    variant: 'by team',
+    path: countedBy('team'),
+    list: ['data.groups', 'key.team_id', through([1, 2, Number.NaN], [1])],
+  },
+  {
+    ...counted,
+    variant: 'by operator',
+    path: countedBy('operator'),
+    given: group_by('operator', ['directory_read', 'contact_read_pii'], ['pii']),
+    list: ['data.groups', 'key.operator_id', through([Number.NaN, 1, 2], [1, Number.NaN])],
+  },
+  {
+    ...counted,
+    variant: 'by contact',
+    path: countedBy('contact'),
+    given: group_by('contact', ['contact_read', 'contact_read_pii'], []),
+    list: ['data.groups', 'key.contact_id', through([1, 2], [1, 2])],
+  },
+  {
+    ...counted,
+    variant: 'by language',
+    path: countedBy('status,language'),
+    given: group_by('language', ['contact_read_pii'], ['pii']),
+    shows: [['conversation', [1, 2, 3, 5], { language: [] }]],
+  },
+  {
+    ...counted,
+    variant: 'contact_id',
+    path: '/conversations/count?website_id={web}&contact_id={ctc:1}',
+    given: { parameter: 'contact_id', scopes: ['contact_read', 'contact_read_pii'], flags: [] },
+  },
+  {
+    ...counted,
+    variant: 'operator_id',
+    path: '/conversations/count?website_id={web}&operator_id={opr:2}',
+    given: { parameter: 'operator_id', scopes: ['directory_read', 'contact_read_pii'], flags: ['pii'] },
   },
   {
     tool: 'conversation',
