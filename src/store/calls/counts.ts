@@ -57,8 +57,10 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
   const tenant = only?.tenant ?? '0';
   const sites = sql`${websites.map(({ site }) => site)}::bigint[]`;
   const days = request.from !== undefined || request.to !== undefined || by.some(({ column }) => column === 'day');
-  const own = days && timezone === undefined;
-  const zone = timezone === undefined ? sql`s.zone` : zoneName(sql`${timezone}::text`);
+  const single = websites.length === 1;
+  const own = days && timezone === undefined && !single;
+  const zone =
+    timezone !== undefined ? zoneName(sql`${timezone}::text`) : raw(single ? '(SELECT o.zone FROM own o)' : 's.zone');
   const day = sql`(c.created_at AT TIME ZONE ${zone})::date`;
   const names = by.map((_, i) => raw(`k${i}`));
   const columns = by.map(({ column }, i) => sql`, ${column === 'day' ? day : column} AS ${raw(`k${i}`)}`);
@@ -84,7 +86,7 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
           FROM platform.conversation c ${own ? raw('JOIN own s ON s.tenant = c.tenant AND s.site = c.site') : empty}
                ${join(several, ' ')}
          WHERE guard.ok AND c.tenant = ${tenant}
-           AND ${websites.length === 1 ? sql`c.site = ${only?.site ?? '0'}` : sql`c.site = ANY(${sites})`}
+           AND ${single ? sql`c.site = ${only?.site ?? '0'}` : sql`c.site = ANY(${sites})`}
            AND ${join([...allowed(access, websites), ...request.where, ...within(request, day, zone), raw('true')], ' AND ')}
          ${several.length === 0 ? empty : raw(`GROUP BY c.tenant, c.site, c.id${own ? ', s.zone' : ''}`)}
       ) e
@@ -93,7 +95,7 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
   SELECT (SELECT coalesce(sum(n), 0) FROM counted) AS total,
          (SELECT jsonb_agg(jsonb_build_array(${shown}) ORDER BY ${order})
             FROM (SELECT * FROM counted ORDER BY ${order} LIMIT ${raw(String(GROUPS))}) g) AS groups,
-         ${timezone === undefined ? raw(websites.length === 1 ? '(SELECT o.time_zone FROM own o)' : 'NULL::text') : sql`${timezone}::text`} AS time_zone
+         ${timezone === undefined ? raw(single ? '(SELECT o.time_zone FROM own o)' : 'NULL::text') : sql`${timezone}::text`} AS time_zone
 ) r ON true`;
 }
 
