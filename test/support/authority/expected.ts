@@ -39,16 +39,19 @@ export const FULL: Grants = { scopes: ALL_SCOPES, flags: ALL_FLAGS };
 
 /**
  * A grant that a member needs in addition to the grants of its operation. `!ai_execute` means that the member exists
- * only without the grant `ai_execute`.
+ * only without the grant `ai_execute`. `unrestricted` means that restricted credentials do not get the member.
  */
-export type Need = Scope | Flag | '!ai_execute';
+export type Need = Scope | Flag | '!ai_execute' | 'unrestricted';
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
 const MSG: readonly Need[] = ['message_content_read', 'message_content'];
 const DIRECTORY: readonly Need[] = ['directory_read'];
 
 export const holdsAll = (grants: Grants, needs: readonly Need[]): boolean => {
   const held: readonly string[] = [...grants.scopes, ...grants.flags];
-  return needs.every((need) => (need === '!ai_execute' ? !held.includes('ai_execute') : held.includes(need)));
+  return needs.every((need) => {
+    if (need === 'unrestricted') return true;
+    return need === '!ai_execute' ? !held.includes('ai_execute') : held.includes(need);
+  });
 };
 
 /** The members of an object. Each member names the grants that it needs in addition to those of the operation. */
@@ -333,6 +336,19 @@ const countedBy = (group: string): string => `/conversations/count?website_id={w
 const group_by = (has: string, scopes: readonly Scope[], flags: readonly Flag[]) =>
   ({ parameter: 'group_by', has, scopes, flags }) as const;
 
+const SAID: readonly Need[] = [...MSG, ...PII];
+const NOTED: readonly Need[] = ['visitor_notes_read', 'contact_read_pii', ...ALL_FLAGS, 'unrestricted'];
+const brief: Readonly<Record<string, Members>> = {
+  '': plain('data'),
+  data: {
+    ...plain('conversation', 'left_out'),
+    contacts: ['contact_read', ...PII],
+    operator: [...DIRECTORY, ...PII],
+    ...{ team: ['live_read'], channel: ['live_read'], messages: SAID, notes: NOTED },
+  },
+  'data.conversation': CONVERSATION,
+};
+
 export const OPERATIONS: readonly Operation[] = [
   {
     tool: 'operation_get',
@@ -527,6 +543,55 @@ export const OPERATIONS: readonly Operation[] = [
     shows: [stored.conversation(1)],
     outsiders: said.conversation('/data/conversation'),
     configured: ['/data/conversation/disposition'],
+  },
+  {
+    tool: 'conversation_brief',
+    path: '/conversations/{cnv:1}/brief',
+    ...one('conversation_read'),
+    website: 'optional',
+    ofConversation: true,
+    members: { ...brief, 'data.conversation.access': plain('pii', 'message_content') },
+    shows: [
+      stored.conversation(1),
+      ['contact', [1], columns(['contact_read', ...PII], 'name', 'email')],
+      stored.staff([...DIRECTORY, ...PII], 1),
+      ['team', [1], { name: ['live_read'] }],
+      ['channel', [1], { name: ['live_read'] }],
+      ['message', [1, 2, 3, 6], columns(SAID, 'text', 'language')],
+      ['message', [5], { language: SAID }],
+      ['visitor', [1], { nickname: SAID }],
+      stored.staff([...DIRECTORY, ...SAID], 1, 2),
+      ['note', [1, 2], columns(NOTED, 'title', 'text')],
+      stored.staff(NOTED, 1, 2),
+    ],
+    outsiders: [
+      ...said.conversation('/data/conversation'),
+      ...at('/data/contacts/*', 'name', 'email'),
+      '/data/operator/name',
+      ...said.message('/data/messages/*'),
+      ...said.note('/data/notes/*'),
+    ],
+    configured: at('/data', 'conversation/disposition', 'team/name', 'channel/name'),
+  },
+  {
+    tool: 'conversation_brief',
+    variant: 'include_internal',
+    path: '/conversations/{cnv:3}/brief?include_internal=true&messages=1',
+    ...one('conversation_read'),
+    website: 'optional',
+    ofConversation: true,
+    given: INTERNAL,
+    members: brief,
+    shows: [
+      stored.conversation(3),
+      ['contact', [2], columns(['contact_read', ...PII], 'name', 'email')],
+      ['channel', [1], { name: ['live_read'] }],
+      ['team', [1], { name: ['live_read'] }],
+      ['message', [7], columns(SAID, 'text', 'language')],
+      ['visitor', [2], { nickname: SAID }],
+      ['note', [1, 2], columns(NOTED, 'title', 'text')],
+      stored.staff(NOTED, 1, 2),
+    ],
   },
   {
     tool: 'conversation_contacts',
@@ -1115,7 +1180,8 @@ export function valuesAt(body: unknown, pointer: string): unknown[] {
     );
 }
 
-export const granted = (members: Members, grants: Grants): string[] =>
+export const granted = (members: Members, grants: Grants, restricted?: Restricted): string[] =>
   Object.keys(members)
     .filter((name) => holdsAll(grants, members[name] ?? []))
+    .filter((name) => !(restricted && members[name]?.includes('unrestricted')))
     .sort();
