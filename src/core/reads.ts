@@ -71,13 +71,15 @@ export interface Reads extends SubscriptionReads {
   websites(): Promise<{ website_id: string; name: string; time_zone: string }[]>;
   /** Ids of the granted websites on which the credential has an enabled author. */
   authored(): Promise<string[]>;
-  operation(operationId: string): Promise<Receipt>;
+  /** Reads the receipt of a write, by its id or by the key that this credential sent. */
+  operation(named: { readonly id: string } | { readonly key: string }): Promise<Receipt>;
   health(): Promise<HealthReading>;
   report(range: ReportRange): Promise<ReportReading>;
   counts(request: CountRequest): Promise<CountReading>;
 }
 
 export interface Receipt {
+  readonly operation_id: string;
   readonly operation: string;
   readonly status: 'pending' | 'acknowledged' | 'outcome_unknown';
 }

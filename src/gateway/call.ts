@@ -8,6 +8,7 @@ import { holds, type Requirement } from '../core/scopes.ts';
 import type { CallContext, GatewayFacts, Tool } from '../core/tool.ts';
 import { Caller } from '../store/calls/caller.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
+import { readOperation } from '../store/calls/operations.ts';
 import { openReads } from '../store/calls/reads.ts';
 import { isUnavailable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -226,6 +227,8 @@ export class Corridor {
         read: {
           ...openReads(caller, access, this.#options.slow, this.#options.replica),
           ...subscriptions.reads(caller, access),
+          operation: async (named) =>
+            caller.take(readOperation(access, 'id' in named ? [named.id] : await this.#idsOf(authority, named.key))),
         },
         gateway: this.facts(authority),
         write:
@@ -240,6 +243,12 @@ export class Corridor {
       if (error instanceof StaleAuthority) throw error;
       return { failure: asFailure(error), ...(operation && { operation }) };
     }
+  }
+
+  #idsOf({ credentialId }: Authority, key: string): Promise<string[]> {
+    const { ledger, registry } = this.#options;
+    const writes = registry.tools.filter(({ performs }) => performs).map(({ name }) => name);
+    return ledger.idsOf(credentialId, writes, key);
   }
 
   #check(tool: Tool, body: unknown): void {

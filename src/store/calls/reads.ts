@@ -6,7 +6,6 @@ import type { Caller } from './caller.ts';
 import { readCounts } from './counts.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
-import { readOperation } from './operations.ts';
 import { readPage } from './page.ts';
 import { readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
@@ -17,7 +16,7 @@ export function openReads(
   access: WebsiteAccess,
   slow: Database,
   replica?: Pick<Replica, 'read'>,
-): Omit<Reads, keyof SubscriptionReads> {
+): Omit<Reads, keyof SubscriptionReads | 'operation'> {
   const { authority, website } = access;
   return {
     one: (view, id, options) => caller.take(readOne(access, view, id, options)),
@@ -26,7 +25,6 @@ export function openReads(
     fileBytes: (file, options) => caller.take(readFileBytes(access, file, options)),
     websites: () => caller.take(readWebsites(access)),
     authored: () => caller.take(readAuthored(access)),
-    operation: (id) => caller.take(readOperation(access, id)),
     health: () => caller.take(readHealth(access)),
     counts: (request) => caller.take(readCounts(access, slow, request)),
     report: (range) => caller.take(readReport(access, slow, range, replica)),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { conditionName } from '../../core/conditions.ts';
 import { type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
+import { pathsOf } from '../../core/paths.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
@@ -12,7 +13,8 @@ import { HEADERS, PROBLEM } from './components.ts';
 export function openapi(registry: Registry, serverUrl: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const tool of registry.operations) {
-    paths[tool.path] = { ...paths[tool.path], [tool.method.toLowerCase()]: operation(tool) };
+    for (const path of pathsOf(tool))
+      paths[path] = { ...paths[path], [tool.method.toLowerCase()]: operation(tool, path) };
   }
   const scopes = Object.fromEntries(SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope].sentence]));
   return {
@@ -60,14 +62,16 @@ export function openapi(registry: Registry, serverUrl: string): object {
   };
 }
 
-function operation(tool: Tool): object {
+function operation(tool: Tool, path: string): object {
+  const whole = path === tool.path;
+  const inPath = tool.parameters.filter((one) => whole || one.in !== 'path' || path.includes(`{${one.name}}`));
   const { scopes, dataAccess } = tool.required;
   return {
-    operationId: tool.name,
+    operationId: whole ? tool.name : `${tool.name}_without_id`,
     summary: tool.title,
     description: describe(tool),
     tags: [tool.tag],
-    parameters: [...tool.parameters.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])), ...headersOf(tool)],
+    parameters: [...inPath.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])), ...headersOf(tool)],
     ...(tool.body && { requestBody: requestBody(tool) }),
     responses: responses(tool),
     'x-required-scopes': scopes,
@@ -96,7 +100,13 @@ function describe(tool: Tool): string {
 
 function parameter({ name, in: place, schema, required }: Parameter): object {
   const { description, ...rest } = jsonSchema(schema, 'input');
-  return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
+  return {
+    name,
+    in: place,
+    required: required || place === 'path',
+    ...(description !== undefined && { description }),
+    schema: rest,
+  };
 }
 
 function requestBody(tool: Tool): object {

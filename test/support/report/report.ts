@@ -84,6 +84,7 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
   const gateway = { operations: () => [], access: () => [], guides: () => [], guide: () => null };
   const read = {
     ...openReads(caller, { db, authority, website }, slow),
+    operation: unused,
     subscriptions: unused,
     subscription: unused,
     pull: unused,
