@@ -98,7 +98,7 @@ describe('a write to records', () => {
       rest: 'GET /api/v1/planted',
       effect: 'read',
       input: { query: { operation_id: OperationId, website_id: WebsiteId } },
-      output: z.strictObject({ operation: z.string(), status: z.string() }),
+      output: z.strictObject({ operation_id: OperationId, operation: z.string(), status: z.string() }),
       handle: ({ input, read }) => read.operation({ id: input.operation_id }),
     });
     const input = { operation_id: id, website_id: SITE };
