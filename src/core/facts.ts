@@ -1,7 +1,11 @@
 import type { GuideName } from './guides.ts';
+import type { Requirement } from './scopes.ts';
 
 export interface GatewayFacts {
+  /** The operations that the credential can call, without those that have no MCP tool. */
   operations(): OperationFacts[];
+  /** Every operation of the gateway, with what the credential lacks for it. */
+  access(): AccessFacts[];
   guides(): GuideName[];
   /** Returns null if the guide does not exist or if the caller may not read the guide. */
   guide(name: string): string | null;
@@ -18,4 +22,23 @@ export interface OperationFacts {
   readonly data_access: readonly string[];
   readonly unrestricted_required: boolean;
   readonly author_required: boolean;
+}
+
+/** What a credential lacks for one operation. Authors are not part of these facts. */
+export interface AccessFacts {
+  readonly operation: string;
+  /** True when the scopes, the flags, the restrictions and the kind of the token permit the operation. */
+  readonly granted: boolean;
+  readonly lacks: Requirement;
+  /** True when the operation refuses the credential because the credential has restrictions. */
+  readonly unrestricted: boolean;
+  /** True when the operation refuses all tokens from a person's consent. */
+  readonly consentRefused: boolean;
+  /** True when the token of the call comes from a person's consent. */
+  readonly ofConsent: boolean;
+  /** True when the operation needs a mapped author. */
+  readonly author: boolean;
+  readonly restOnly: boolean;
+  /** The parameters that the credential cannot send, and what each of these parameters needs. */
+  readonly parameters: readonly (Requirement & { readonly parameter: string })[];
 }

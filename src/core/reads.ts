@@ -70,9 +70,13 @@ export interface Reads extends SubscriptionReads {
   ): Promise<Page<Name>>;
   fileBytes(file: string, options: { includeInternal: boolean; offset: number; length: number }): Promise<FileBytes>;
   websites(): Promise<{ website_id: string; name: string; time_zone: string }[]>;
-  operation(operationId: string): Promise<Receipt>;
+  /** Ids of the granted websites on which the credential has an enabled author. */
+  authored(): Promise<string[]>;
+  /** Reads the receipt of a write, by its id or by the key that this credential sent. */
+  operation(named: { readonly id: string } | { readonly key: string }): Promise<Receipt>;
   health(): Promise<HealthReading>;
   report(range: ReportRange): Promise<ReportReading>;
+  counts(request: CountRequest): Promise<CountReading>;
   search(request: SearchRequest): Promise<SearchPage>;
 }
 
@@ -107,6 +111,7 @@ export interface SearchPage {
 }
 
 export interface Receipt {
+  readonly operation_id: string;
   readonly operation: string;
   readonly status: 'pending' | 'acknowledged' | 'outcome_unknown';
 }
@@ -127,3 +132,34 @@ export interface ReportRange {
 }
 
 export type ReportReading = Projection<'Report'>;
+
+/** One way to group conversations. `c` is the alias of platform.conversation. */
+export interface Grouping {
+  /** The member of a group's key. */
+  readonly member: string;
+  /** The column with the value of the group, or `day` for the local day on which the conversation was created. */
+  readonly column: Fragment | 'day';
+  /** SQL that joins several rows to a conversation. `column` is then an aggregate, and makes one value of these rows. */
+  readonly several?: Fragment;
+  /** `website` means that the value is an id, so that equal values of two websites are two groups. */
+  readonly within?: 'website';
+  /** Makes the public value. Values are null if the conversation has none. */
+  public(value: string | null, website: WebsiteKey): string | null;
+}
+
+export interface CountRequest {
+  readonly where: readonly Fragment[];
+  /** The first and the last local day of the conversations, as YYYY-MM-DD. Undefined means no limit. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  /** The time zone of the days. Undefined means that each website has its own time zone. */
+  readonly timezone: string | undefined;
+  readonly by: readonly Grouping[];
+}
+
+export interface CountReading {
+  readonly total: number;
+  /** The first groups of the order, at most 100. */
+  readonly groups: { readonly key: Readonly<Record<string, string | null>>; readonly count: number }[];
+  readonly timezone: string | null;
+}

@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import type { Authority } from './authority.ts';
+import type { Condition } from './conditions.ts';
 import { accepts } from './expected.ts';
 import type { GatewayFacts } from './facts.ts';
 import { type FailureCode, NEXT_CURSOR } from './failures.ts';
 import { type IdKind, idKind, WebsiteId } from './ids.ts';
+import type { Price } from './price.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
 import { ServiceText, textsOf } from './texts.ts';
 import type { Perform, Write, Writes } from './writes.ts';
 
-export type { GatewayFacts, OperationFacts } from './facts.ts';
+export type { AccessFacts, GatewayFacts, OperationFacts } from './facts.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Input<S extends Shape> = z.output<z.ZodObject<S>>;
@@ -31,15 +33,6 @@ export const TAGS = {
   Realtime: 'Sessions of the WebSocket that streams receipts of changes. MCP and A2A do not have these operations.',
 } as const;
 export type Tag = keyof typeof TAGS;
-
-/**
- * An extra requirement for calls that send the parameter `given`. If `is` is set, the requirement holds only for this
- * value of the parameter.
- */
-export interface Condition extends Requirement {
-  readonly given: string;
-  readonly is?: boolean;
-}
 
 export interface ReadContext<I> {
   readonly input: I;
@@ -89,6 +82,8 @@ interface Declaration<P extends Shape, Q extends Shape> {
   readonly when?: readonly Condition[];
   /** Quota units that one call costs. The default is 1. */
   readonly cost?: number;
+  /** The parameter that makes a call cost more than `cost`. */
+  readonly costWith?: Price;
   readonly input: { readonly path?: P; readonly query?: Q };
   /**
    * Additional failure codes of this operation. Codes with status 400, 401, 404, 429, 500 or 503 apply to every
@@ -174,6 +169,7 @@ export interface Tool {
   readonly author: boolean;
   readonly when: readonly Condition[];
   readonly cost: number;
+  readonly costWith: Price | undefined;
   readonly parameters: readonly Parameter[];
   readonly idempotency: 'required' | 'optional' | 'none';
   readonly ifMatch: boolean;
@@ -242,6 +238,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     author: write?.author === 'required',
     when: declaration.when ?? [],
     cost: declaration.cost ?? 1,
+    costWith: declaration.costWith,
     idempotency: write?.idempotency ?? 'none',
     ifMatch: write?.ifMatch === 'required',
     status: read?.upgrade ? 101 : (write?.status ?? 200),

@@ -1,15 +1,19 @@
 import type { Authorities } from '../auth/authority.ts';
 import { type Authority, isRestricted, type Resource } from '../core/authority.ts';
+import { conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
+import { costOf } from '../core/price.ts';
 import type { FileBytes } from '../core/reads.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { CallContext, GatewayFacts, Tool } from '../core/tool.ts';
 import { Caller } from '../store/calls/caller.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
+import { readOperation } from '../store/calls/operations.ts';
 import { openReads } from '../store/calls/reads.ts';
 import { isUnavailable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Replica } from '../store/open/replica.ts';
+import { accessOf } from './access.ts';
 import { parseInput, websiteOf } from './call-input.ts';
 import type { Call, Outcome, Source } from './contract.ts';
 import type { Guides } from './guides.ts';
@@ -73,6 +77,7 @@ export class Corridor {
     const { registry, guides, baseUrl } = this.#options;
     return {
       operations: () => registry.callableBy(authority).map(factsOf),
+      access: () => registry.operations.map((tool) => accessOf(tool, authority)),
       guides: () => guides.given(authority),
       guide: (name) => guides.text(name, authority),
       page: (id) => `${baseUrl}/c/${id}`,
@@ -137,7 +142,7 @@ export class Corridor {
   async call(call: Call): Promise<Outcome> {
     let authority: Authority | undefined;
     try {
-      const { bearer, resource, cost = call.tool.cost, source } = call;
+      const { bearer, resource, cost = costOf(call.tool, call.input), source } = call;
       const ran = await this.#proved({ bearer, resource, cost, source }, (caller, charge) => {
         authority = caller.authority;
         return this.#attempt(call, caller, charge);
@@ -208,8 +213,7 @@ export class Corridor {
       if (!mayCall(tool, authority)) throw notPermitted(tool, authority, tool.required);
       const input = parseInput(call);
       for (const condition of tool.when) {
-        const value = input[condition.given];
-        const applies = condition.is === undefined ? value !== undefined : value === condition.is;
+        const applies = conditionApplies(condition, input[condition.given]);
         if (applies && !holds(authority, condition)) throw notPermitted(tool, authority, condition);
       }
       const website = websiteOf(tool, input, authority);
@@ -225,6 +229,8 @@ export class Corridor {
         read: {
           ...openReads(caller, access, this.#options.slow, this.#options.replica),
           ...subscriptions.reads(caller, access),
+          operation: async (named) =>
+            caller.take(readOperation(access, 'id' in named ? [named.id] : await this.#idsOf(authority, named.key))),
         },
         gateway: this.facts(authority),
         write:
@@ -239,6 +245,12 @@ export class Corridor {
       if (error instanceof StaleAuthority) throw error;
       return { failure: asFailure(error), ...(operation && { operation }) };
     }
+  }
+
+  #idsOf({ credentialId }: Authority, key: string): Promise<string[]> {
+    const { ledger, registry } = this.#options;
+    const writes = registry.tools.filter(({ performs }) => performs).map(({ name }) => name);
+    return ledger.idsOf(credentialId, writes, key);
   }
 
   #check(tool: Tool, body: unknown): void {

@@ -44,7 +44,10 @@ const REVISION = 1;
 
 const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
 
-const SHOWN: Readonly<Record<string, unknown>> = { limit: 10, status: 'pending,closed', range: 'last-7-days' };
+const SHOWN: Readonly<Record<string, unknown>> = {
+  ...{ limit: 10, status: 'pending,closed', range: 'last-7-days' },
+  operation_id: VALUES['operation_id'],
+};
 
 /** The number in the example of an id with this prefix. */
 export const idNumber = (prefix: string): number => NUMBERS[prefix] ?? 3;

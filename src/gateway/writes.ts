@@ -92,6 +92,12 @@ export class Ledger {
     return result.parse(resultOf(entry, operationId, state));
   }
 
+  /** The ids that a credential's commands with this key can have, one for each operation. */
+  async idsOf(credential: string, operations: readonly string[], key: string): Promise<string[]> {
+    const secret = await this.#secret();
+    return operations.map((name) => idOf(secret, credential, name, key));
+  }
+
   /** Performs a command in another system and stores its outcome. `epoch` proves that this replica owns the command. */
   async #perform(
     remote: RemoteWriter,
@@ -122,11 +128,14 @@ export function operationOf(
   const { credentialId, revision } = caller.authority;
   return {
     // Credential id, tool name and key contain no space, so different parts never give the same joined text.
-    operationId: `op_${hmac(secret, `${credentialId} ${tool.name} ${key}`).toString('hex')}`,
+    operationId: idOf(secret, credentialId, tool.name, key),
     // Canonical JSON (RFC 8785) has one order of members. HMAC protects short texts, because an attacker could guess a
     // short text from a plain digest.
     fingerprint: hmac(secret, stringify({ input, revision, if_match: call.ifMatch }) ?? ''),
   };
 }
+
+const idOf = (secret: Uint8Array, credential: string, operation: string, key: string): string =>
+  `op_${hmac(secret, `${credential} ${operation} ${key}`).toString('hex')}`;
 
 const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();

@@ -42,6 +42,7 @@ const golden = (tool: Tool): object => ({
   summary: tool.summary,
   when: tool.when,
   quota_cost: tool.cost,
+  ...(tool.costWith && { quota_cost_with: tool.costWith }),
   errors: tool.errors,
   untrusted: tool.untrusted,
   input: jsonSchema(tool.input, 'input'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { ChannelId, ConversationId, native, OperatorId, SubsiteId, TeamId, VisitorId, WebsiteId } from '../core/ids.ts';
+import { ChannelId, ConversationId, OperatorId, SubsiteId, TeamId, VisitorId, WebsiteId } from '../core/ids.ts';
 import { both, DIRECTORY, MSG, PII } from '../core/scopes.ts';
-import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
+import { sql } from '../core/sql.ts';
 import { writtenBy } from '../core/texts.ts';
 import * as f from '../core/view.ts';
 
@@ -134,44 +134,3 @@ export const ConversationView = f.defineView({
     access: f.access({ pii: PII, message_content: MSG }),
   },
 });
-
-/** Filters of conversations_list. A conversation must match all filters. The ids are public ids of the website. */
-export interface ConversationFilters {
-  readonly contact_id?: string | undefined;
-  /** One or more statuses of conversations, separated by commas. */
-  readonly status?: string | undefined;
-  readonly platform?: string | undefined;
-  readonly channel_id?: string | undefined;
-  readonly team_id?: string | undefined;
-  readonly subsite_id?: string | undefined;
-  readonly operator_id?: string | undefined;
-  readonly created_from?: string | undefined;
-  readonly created_to?: string | undefined;
-  readonly updated_since?: string | undefined;
-}
-
-/** SQL condition: the subject contains the text, in any letter case. No index supports this condition. */
-export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
-
-export function byConversation(by: ConversationFilters): Fragment[] {
-  const given = <T>(value: T | undefined, condition: (value: T) => Fragment): Fragment[] =>
-    value === undefined ? [] : [condition(value)];
-  return [
-    ...given(
-      by.contact_id,
-      // Use EXISTS and not IN. Before PostgreSQL 17, a correlated IN runs once for every conversation of the website.
-      (id) => sql`EXISTS (SELECT 1 FROM platform.conversation_contact k
-        JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
-        WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id AND k.contact_id = ${native(id)})`,
-    ),
-    ...given(by.status, (list) => sql`c.status = ANY(${list.split(',')})`),
-    ...given(by.platform, (platform) => sql`c.platform = ${platform}`),
-    ...given(by.channel_id, (id) => sql`c.channel_id = ${native(id)}`),
-    ...given(by.team_id, (id) => sql`c.team_id = ${native(id)}`),
-    ...given(by.subsite_id, (id) => sql`c.subsite_id = ${native(id)}`),
-    ...given(by.operator_id, (id) => sql`c.operator_id = ${native(id)}`),
-    ...given(by.created_from, (at) => sql`c.created_at >= ${at}::timestamptz`),
-    ...given(by.created_to, (at) => sql`c.created_at < ${at}::timestamptz`),
-    ...given(by.updated_since, (at) => sql`c.updated_at >= ${at}::timestamptz`),
-  ];
-}

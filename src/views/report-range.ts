@@ -63,6 +63,14 @@ function isDay(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
 }
 
+/** Checks the first and the last day of a range. Each day can be absent. */
+export function daysOf(from: string | undefined, to: string | undefined) {
+  const wrong = Object.entries({ from, to }).flatMap(([name, day]) => (day === undefined || isDay(day) ? [] : [name]));
+  if (wrong.length > 0) throw refused(wrong, DAY_EXPECTED);
+  if (from !== undefined && to !== undefined && to < from) throw refused(['to'], 'the day from or a later day');
+  return { from, to };
+}
+
 /** IANA time zones without a slash. JavaScript engines also accept other names, such as AST for Anchorage. */
 const PLAIN = new Set(
   `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN

@@ -87,6 +87,7 @@ function relevant({ scopes, flags, given, hidden, members, nulls }: Operation): 
   const asked = new Set<Need>([...scopes, ...flags, ...more]);
   const needs = tables
     .flatMap((table) => Object.values(table).flat())
+    .filter((need) => need !== 'unrestricted')
     .map((need) => (need === '!ai_execute' ? 'ai_execute' : need));
   return { asked: [...asked], shows: [...new Set(needs)].filter((need) => !asked.has(need)) };
 }
@@ -111,14 +112,14 @@ function subsets(operation: Operation): Need[][] {
 }
 
 /**
- * The paths of the members in an answer. A list counts as one member. Members that are null or named `withheld` do not
- * count.
+ * The paths of the members in an answer. A list counts as one member. Members that are null or named `withheld` or
+ * `left_out` do not count.
  */
 function membersOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((one) => membersOf(one, `${path}.*`));
   if (value === null || typeof value !== 'object') return value === null ? [] : [path];
   return Object.entries(value).flatMap(([name, inner]) =>
-    name === 'withheld' ? [] : membersOf(inner, `${path}.${name}`),
+    name === 'withheld' || name === 'left_out' ? [] : membersOf(inner, `${path}.${name}`),
   );
 }
 

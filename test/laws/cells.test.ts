@@ -294,7 +294,9 @@ async function judge(one: Case, holder: Holder, where: string): Promise<void> {
       ? []
       : Object.entries(operation.members)) {
       for (const object of valuesAt(said.data, pointer))
-        expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(granted(members, holder.grants));
+        expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(
+          granted(members, holder.grants, holder.restricted),
+        );
     }
   }
   for (const canary of said.text.match(CANARY) ?? []) {

@@ -82,7 +82,7 @@ function allowed(operation: Operation, answer: Answer, { grants, restricted }: H
     const objects = valuesAt(answer.body, pointer);
     if (!operation.list || !pointer.includes('*')) expect(objects.length, `${where} ${pointer}`).toBeGreaterThan(0);
     for (const object of objects) {
-      expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(granted(members, grants));
+      expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(granted(members, grants, restricted));
     }
     if (!pointer.endsWith('.access')) continue;
     const access = {
@@ -386,7 +386,9 @@ describe('TN-01 the writes of subscriptions', () => {
         expect(answer.status, `${where}: ${answer.text}`).toBe(write.status);
         for (const [pointer, members] of Object.entries(write.members))
           for (const object of valuesAt(answer.body, pointer))
-            expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(granted(members, grants));
+            expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(
+              granted(members, grants, restricted),
+            );
         cells++;
       }
     }

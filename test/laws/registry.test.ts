@@ -67,7 +67,12 @@ describe('every tool', () => {
         status: tool.status,
         body: parameters.flatMap((one) => (one.in === 'body' ? [one.name] : [])).sort(),
         when: when
-          .map(({ given, is, ...needed }) => [given, is, [...needed.scopes].sort(), [...needed.dataAccess].sort()])
+          .map(({ given, is, has, ...needed }) => [
+            given,
+            has ?? is,
+            [...needed.scopes].sort(),
+            [...needed.dataAccess].sort(),
+          ])
           .sort(),
         paged: tool.paged !== undefined,
       }).toEqual(contract);

@@ -1,7 +1,7 @@
 import { type Flag, OPERATIONS, type Operation, type Scope } from './authority/expected.ts';
 import { SUBSCRIPTION_WRITES, WRITES } from './authority/expected-writes.ts';
 
-type Condition = readonly [given: string, is: true | undefined, scopes: Scope[], dataAccess: Flag[]];
+type Condition = readonly [given: string, is: true | string | undefined, scopes: Scope[], dataAccess: Flag[]];
 
 /** What the contract says about an operation as a whole. Several test cases of one operation are combined. */
 export interface ContractOperation {
@@ -72,8 +72,11 @@ function whole(cases: readonly Case[]): [string, ContractOperation] {
       ...{ unrestricted: first.unrestricted ?? false, consent: first.noConsent ? 'refused' : 'none' },
       ...{ author, key, revision, status, body: first.body ?? [] },
       when: conditions
-        .filter(({ parameter }, i) => conditions.findIndex((one) => one.parameter === parameter) === i)
-        .map((one): Condition => [one.parameter, one.is, [...one.scopes].sort(), [...one.flags].sort()])
+        .filter(
+          ({ parameter, has }, i) =>
+            conditions.findIndex((one) => one.parameter === parameter && one.has === has) === i,
+        )
+        .map((one): Condition => [one.parameter, one.has ?? one.is, [...one.scopes].sort(), [...one.flags].sort()])
         .sort(),
       paged: cases.some(({ cursor }) => cursor !== undefined),
       outsiders: cases.flatMap((one) => one.outsiders ?? []),

@@ -61,7 +61,11 @@ describe('the overview’s job of writing', () => {
     const { result } = await call(example);
     expect(result.isError).toBe(false);
     const { operation_id } = result.structuredContent;
-    expect((await call(example)).result).toEqual(result);
+    expect(result._meta).toMatchObject({ 'gateway/operation_id': operation_id, 'gateway/replayed': false });
+    const replayed = { ...result._meta, 'gateway/replayed': true };
+    expect((await call(example)).result).toEqual({ ...result, _meta: replayed });
+    const { idempotency_key } = example.arguments;
+    expect(await read('operation_get', { idempotency_key, website_id: 'web_1_1' })).toMatchObject({ operation_id });
     expect(await read('operation_get', { operation_id, website_id: 'web_1_1' })).toMatchObject({
       operation: name,
       status: 'acknowledged',

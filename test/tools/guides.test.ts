@@ -69,7 +69,7 @@ const PROMPT_ARGUMENTS: Readonly<Record<string, string>> = {
 const PROMPTS = Object.keys(PROMPT_ARGUMENTS);
 
 /** All other snake_case words that the guides may use: fields, parameters and constants of the public contract. */
-const VOCABULARY = words(`
+const VOCABULARY = words(`left_out 
   website_ids website_id data_access authority_expires_at time_zone request_id retry_after channel_ids team_ids
   subsite_ids idempotency_key if_match next_cursor unrestricted_required prefix_tenant_site_native
   channel_id team_id subsite_id operator_id contact_id contact_ids visitor_id conversation_id feature_id

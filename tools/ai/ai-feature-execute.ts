@@ -7,7 +7,8 @@ import { languageOf, RunDetection } from '../../src/writes/ai-feature-execute.ts
 export default defineTool({
   name: RunDetection.name,
   title: 'Detect the language of a text',
-  summary: 'Run a language_detection feature on the text that you send. No other data is read.',
+  summary:
+    'Run a language_detection feature on the text that you send. No other data is read. A retry with the same key returns the first result.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
   performs: RunDetection,

@@ -7,7 +7,8 @@ import { SetDisposition } from '../../src/writes/conversation-disposition-set.ts
 export default defineTool({
   name: SetDisposition.name,
   title: 'Set a disposition',
-  summary: 'Set one of the website’s dispositions on a conversation. The status does not change.',
+  summary:
+    'Set one of the website’s dispositions on a conversation. The status stays. A retry with the same key returns the first result.',
   rest: 'POST /api/v1/conversations/{conversation_id}/disposition',
   effect: 'write',
   performs: SetDisposition,

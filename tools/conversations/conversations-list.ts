@@ -1,15 +1,16 @@
 import { z } from 'zod';
-import { accepts } from '../../src/core/expected.ts';
-import { ChannelId, ContactId, OperatorId, SubsiteId, TeamId } from '../../src/core/ids.ts';
-import { Moment } from '../../src/core/moment.ts';
-import { both, DIRECTORY, MSG, PII } from '../../src/core/scopes.ts';
+import { both, MSG, PII } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
-import { byConversation, bySubject, ConversationView, PLATFORMS, STATUSES } from '../../src/views/conversation.ts';
+import { ConversationView } from '../../src/views/conversation.ts';
+import {
+  BY_CONTACT,
+  BY_OPERATOR,
+  byConversation,
+  bySubject,
+  conversationFilters,
+} from '../../src/views/conversation-filters.ts';
 
-const Statuses = accepts(
-  z.string().regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`)),
-  `one or more of ${STATUSES.join(', ')}, with a comma between two`,
-);
+const { contact_id, ...filters } = conversationFilters;
 
 export default defineTool({
   name: 'conversations_list',
@@ -21,18 +22,16 @@ export default defineTool({
   scopes: ['conversation_read'],
   restrictions: 'applied',
   when: [
-    { given: 'contact_id', scopes: ['contact_read', 'contact_read_pii'], dataAccess: [] },
+    { given: 'contact_id', ...BY_CONTACT },
     { given: 'query', ...both(MSG, PII) },
-    { given: 'operator_id', ...both(DIRECTORY, PII) },
+    { given: 'operator_id', ...BY_OPERATOR },
   ],
   // With order desc, the cursor is a conversation id. With order updated_asc, the cursor is opaque to the caller.
   page: { cursor: z.string().min(1).max(200), limit: 25 },
   input: {
     query: {
       ...inWebsite,
-      contact_id: ContactId.schema
-        .optional()
-        .describe('Only conversations with this contact. Absent: conversations with any contact.'),
+      contact_id,
       query: z
         .string()
         .min(1)
@@ -41,30 +40,7 @@ export default defineTool({
         .describe(
           'Part of the subject, case-insensitive. No character is a wildcard. A page can be empty although more pages follow. Continue until next_cursor is null.',
         ),
-      status: Statuses.optional().describe(
-        `Comma-separated list of these statuses: ${STATUSES.join(', ')}. Absent: the list has every status.`,
-      ),
-      platform: z
-        .enum(PLATFORMS)
-        .optional()
-        .describe('Only conversations on this platform. Absent: conversations on every platform.'),
-      channel_id: ChannelId.schema
-        .optional()
-        .describe('Only conversations of this channel. Absent: conversations of every channel.'),
-      team_id: TeamId.schema
-        .optional()
-        .describe('Only conversations of this team. Absent: conversations of every team.'),
-      subsite_id: SubsiteId.schema
-        .optional()
-        .describe('Only conversations of this subsite. Absent: conversations of every subsite.'),
-      operator_id: OperatorId.schema
-        .optional()
-        .describe('Only conversations assigned to this operator. Absent: conversations of every operator.'),
-      created_from: Moment.optional().describe('Created at or after this RFC 3339 UTC time. Absent: no earliest time.'),
-      created_to: Moment.optional().describe('Created before this RFC 3339 UTC time. Absent: no latest time.'),
-      updated_since: Moment.optional().describe(
-        'Changed at or after this RFC 3339 UTC time. Absent: no earliest time.',
-      ),
+      ...filters,
       order: z
         .enum(['desc', 'updated_asc'])
         .default('desc')

@@ -1,8 +1,14 @@
 import { z } from 'zod';
-import { Failure } from '../../src/core/failures.ts';
+import { accepts } from '../../src/core/expected.ts';
+import { Failure, type ParameterError } from '../../src/core/failures.ts';
 import { OperationId, WebsiteId } from '../../src/core/ids.ts';
 import { coverage, data, defineTool } from '../../src/core/tool.ts';
 import { WRITES } from '../../src/writes/all.ts';
+
+const KEY_EXPECTED = '1 to 128 printable ASCII characters without spaces';
+
+const refused = (parameter: string, expected: string, code: ParameterError['code'] = 'invalid_parameter') =>
+  new Failure('invalid_parameter', { errors: [{ parameter, code, expected }] });
 
 export default defineTool({
   name: 'operation_get',
@@ -14,8 +20,17 @@ export default defineTool({
   scopes: [],
   restrictions: 'none',
   input: {
-    path: { operation_id: OperationId },
-    query: { website_id: WebsiteId.describe('Website of the write.') },
+    path: {
+      operation_id: OperationId.optional().describe('Id of the write. Absent: idempotency_key names the write.'),
+    },
+    query: {
+      website_id: WebsiteId.describe('Website of the write.'),
+      idempotency_key: accepts(z.string().regex(/^[!-~]{1,128}$/), KEY_EXPECTED)
+        .optional()
+        .describe(
+          'Key of the write, if you lack the id. Over REST, the path then has no id. If several writes had the key, the newest is found.',
+        ),
+    },
   },
   output: data({
     operation_id: OperationId,
@@ -28,10 +43,14 @@ export default defineTool({
       ),
     coverage: coverage('gateway_command_receipt'),
   }),
-  async handle({ input, read, gateway }) {
-    const receipt = await read.operation(input.operation_id);
+  async handle({ input: { operation_id: id, website_id, idempotency_key: key }, read, gateway }) {
+    if (id !== undefined && key !== undefined)
+      throw refused('idempotency_key', 'no key, because the id names the write');
+    const named = id !== undefined ? { id } : key !== undefined ? { key } : undefined;
+    if (named === undefined) throw refused('idempotency_key', `${KEY_EXPECTED}, or the id of the write`, 'missing');
+    const receipt = await read.operation(named);
     // A credential that has lost the grant for a write must not see the receipts of that write.
     if (!gateway.operations().some(({ operation }) => operation === receipt.operation)) throw new Failure('not_found');
-    return { data: { ...input, ...receipt, coverage: 'gateway_command_receipt' } };
+    return { data: { website_id, ...receipt, coverage: 'gateway_command_receipt' } };
   },
 });

@@ -13,7 +13,8 @@ const Value = z.union([writtenBy('outsiders', z.string()), z.boolean()]);
 export default defineTool({
   name: PlanChange.name,
   title: 'Preview a configuration change',
-  summary: 'Preview a change to one AI feature. The gateway changes nothing and cannot apply the preview.',
+  summary:
+    'Preview a change to one AI feature. The gateway cannot apply the preview. A retry with the same key returns the first result.',
   rest: 'POST /api/v1/settings/plans',
   effect: 'write',
   performs: PlanChange,

@@ -10,7 +10,7 @@ export default defineTool({
   name: AddNote.name,
   title: 'Add a visitor note',
   summary:
-    'Add an internal note to a visitor with a stored conversation. The author is the operator that is mapped to the credential.',
+    'Add an internal note to a visitor with a conversation, as the mapped operator. A retry with the same key returns the first result.',
   rest: 'POST /api/v1/visitors/{visitor_id}/notes',
   effect: 'write',
   performs: AddNote,

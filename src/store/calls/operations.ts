@@ -5,18 +5,22 @@ import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 
 /**
- * Reads the receipt of an operation. Finds only receipts of the caller's credential and revision on the call's website.
+ * Reads the newest receipt with one of the ids. Finds only receipts of the caller's credential and revision on the
+ * call's website.
  */
-export async function readOperation(access: WebsiteAccess, operationId: string): Promise<Proved<Receipt>> {
+export async function readOperation(access: WebsiteAccess, ids: readonly string[]): Promise<Proved<Receipt>> {
   const { authority, website } = access;
-  const { proof, rows } = await guarded<{ operation: string | null; status: Receipt['status'] }>(
+  const { proof, rows } = await guarded<Receipt | { operation_id: null }>(
     access,
-    sql`o.operation, o.status`,
-    sql`LEFT JOIN gateway.operation o
-      ON guard.ok AND o.operation_id = ${operationId} AND o.credential_id = ${authority.credentialId}
-     AND o.revision = ${authority.revision} AND o.tenant = ${website.tenant} AND o.site = ${website.site}`,
+    sql`o.*`,
+    sql`LEFT JOIN LATERAL (
+      SELECT o.operation_id, o.operation, o.status FROM gateway.operation o
+       WHERE guard.ok AND o.operation_id = ANY(${ids}::text[]) AND o.credential_id = ${authority.credentialId}
+         AND o.revision = ${authority.revision} AND o.tenant = ${website.tenant} AND o.site = ${website.site}
+       ORDER BY o.created_at DESC LIMIT 1) o ON true`,
   );
   const [row] = rows;
-  if (!row?.operation) return { proof, answer: new Failure('not_found') };
-  return { proof, answer: { operation: row.operation, status: row.status } };
+  if (!row || row.operation_id === null) return { proof, answer: new Failure('not_found') };
+  const { operation_id, operation, status } = row;
+  return { proof, answer: { operation_id, operation, status } };
 }

@@ -39,7 +39,7 @@ export function callerOf({ authority, website }: Reader, longest?: number): Call
 }
 
 const YES = sql`true`;
-const COLUMN = { channel_ids: 'channel_id', team_ids: 'team_id', subsite_ids: 'subsite_id' } as const;
+export const COLUMN = { channel_ids: 'channel_id', team_ids: 'team_id', subsite_ids: 'subsite_id' } as const;
 
 export interface Columns<Name extends string> {
   readonly select: Fragment;

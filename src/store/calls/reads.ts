@@ -3,21 +3,21 @@ import type { Reads } from '../../core/reads.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Replica } from '../open/replica.ts';
 import type { Caller } from './caller.ts';
+import { readCounts } from './counts.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
-import { readOperation } from './operations.ts';
 import { readPage } from './page.ts';
 import { readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
 import { readSearch } from './search.ts';
-import { readWebsites } from './websites.ts';
+import { readAuthored, readWebsites } from './websites.ts';
 
 export function openReads(
   caller: Caller,
   access: WebsiteAccess,
   slow: Database,
   replica?: Pick<Replica, 'read'>,
-): Omit<Reads, keyof SubscriptionReads> {
+): Omit<Reads, keyof SubscriptionReads | 'operation'> {
   const { authority, website } = access;
   return {
     one: (view, id, options) => caller.take(readOne(access, view, id, options)),
@@ -25,9 +25,10 @@ export function openReads(
       caller.take(readPage(request.search ? { authority, website, db: slow } : access, view, request)),
     fileBytes: (file, options) => caller.take(readFileBytes(access, file, options)),
     websites: () => caller.take(readWebsites(access)),
-    operation: (id) => caller.take(readOperation(access, id)),
+    authored: () => caller.take(readAuthored(access)),
     health: () => caller.take(readHealth(access)),
     search: (request) => caller.take(readSearch({ authority, website, db: slow }, request)),
+    counts: (request) => caller.take(readCounts(access, slow, request)),
     report: (range) => caller.take(readReport(access, slow, range, replica)),
   };
 }

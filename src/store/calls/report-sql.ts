@@ -5,6 +5,7 @@ import { empty, type Fragment, raw, sql } from '../../core/sql.ts';
 import { LABEL, LABELS } from '../../views/report.ts';
 import type { Period } from '../../views/report-range.ts';
 import { callerOf } from './projection.ts';
+import { zoneName } from './zone.ts';
 
 export interface Seen {
   readonly content: boolean;
@@ -119,11 +120,7 @@ export function reportJoin(
       FROM (SELECT w.name, w.time_zone, b.bucket_time_zone, z.zone, (${now} AT TIME ZONE z.zone)::date AS today
               FROM platform.website w
               CROSS JOIN LATERAL (SELECT coalesce(${timezone ?? null}::text, w.time_zone) AS bucket_time_zone) b
-              -- The IANA time zones CET, MET, EET and WET have summer time. PostgreSQL would read these names as
-              -- abbreviations, which have no summer time.
-              CROSS JOIN LATERAL (SELECT CASE upper(b.bucket_time_zone)
-                WHEN 'CET' THEN 'Europe/Brussels' WHEN 'MET' THEN 'Europe/Brussels'
-                WHEN 'EET' THEN 'Europe/Athens' WHEN 'WET' THEN 'Europe/Lisbon' ELSE b.bucket_time_zone END AS zone) z
+              CROSS JOIN LATERAL (SELECT ${zoneName(raw('b.bucket_time_zone'))} AS zone) z
              WHERE guard.ok AND w.tenant = ${tenant} AND w.site = ${site}) w
   ), base AS MATERIALIZED (
     SELECT c.id, c.visitor_id, c.platform, c.created_at AT TIME ZONE p.zone AS local, c.created_at, c.last_message_at,

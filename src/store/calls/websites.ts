@@ -19,3 +19,20 @@ export async function readWebsites(
   });
   return { proof, answer };
 }
+
+/** Reads the ids of the granted websites on which the credential has an enabled author, sorted by number. */
+export async function readAuthored(access: Access): Promise<Proved<string[]>> {
+  const { credentialId, websites } = access.authority;
+  const granted = [...websites.values()];
+  const { proof, rows } = await guarded<{ site: string | null }>(
+    access,
+    sql`p.site`,
+    sql`LEFT JOIN (gateway.native_author a
+      JOIN platform.operator p ON p.tenant = a.tenant AND p.site = a.site AND p.id = a.operator_id AND p.enabled)
+      ON guard.ok AND a.credential_id = ${credentialId} AND a.tenant = ${granted[0]?.tenant ?? '0'}
+     AND a.site = ANY(${granted.map((website) => website.site)}::bigint[])
+      ORDER BY p.site`,
+  );
+  const sites = new Set(rows.map(({ site }) => site));
+  return { proof, answer: granted.filter(({ site }) => sites.has(site)).map(({ id }) => id) };
+}

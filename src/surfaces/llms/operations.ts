@@ -1,6 +1,8 @@
+import { type Condition, conditionName } from '../../core/conditions.ts';
 import { type FailureCode, statusOf } from '../../core/failures.ts';
 import { jsonSchema, nodeOf } from '../../core/json-schema.ts';
-import { type Condition, type Parameter, TAGS, type Tool } from '../../core/tool.ts';
+import { costText } from '../../core/price.ts';
+import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import { exampleCall, exampleToolArguments } from '../../gateway/examples.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { aboutText, code, codes, type NameOf, outline, outputOf, typeText } from './schema-text.ts';
@@ -34,7 +36,7 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
     ...(tool.bytes ? (['precondition_failed', 'range_not_satisfiable'] as const) : []),
   ];
   const facts = [
-    `- REST: ${code(`${tool.method} ${tool.path}`)} (${tool.effect}, ${tool.cost} quota ${tool.cost === 1 ? 'unit' : 'units'})`,
+    `- REST: ${code(`${tool.method} ${tool.path}`)} (${tool.effect}, ${costText(tool)})`,
     `- Scopes: ${codes(scopes) || 'none'}. Data access: ${codes(dataAccess) || 'none'}.`,
     ...tool.when.map(conditionText),
     `- Restricted credentials: ${RESTRICTIONS[tool.restrictions]}.`,
@@ -90,12 +92,13 @@ const BYTES =
 
 const errorText = (failure: FailureCode): string => `${code(failure)} (${statusOf(failure)})`;
 
-function conditionText({ given, is, scopes, dataAccess }: Condition): string {
+function conditionText(condition: Condition): string {
+  const { scopes, dataAccess } = condition;
   const needs = [
     ...(scopes.length > 0 ? [`scopes ${codes(scopes)}`] : []),
     ...(dataAccess.length > 0 ? [`data access ${codes(dataAccess)}`] : []),
   ];
-  return `- With ${code(is === undefined ? given : `${given}=${is}`)} also: ${needs.join('; ')}.`;
+  return `- With ${code(conditionName(condition))} also: ${needs.join('; ')}.`;
 }
 
 function parameterText({ name, in: place, schema, required }: Parameter, nameOf: NameOf): string {

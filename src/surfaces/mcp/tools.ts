@@ -79,8 +79,20 @@ function success(tool: Tool, body: unknown, text: string, operation: OperationSt
     content: [{ type: 'text', text }],
     structuredContent: { data: body, ...(operation && { operation_id: operation.id }) },
     isError: false,
-    ...(tool.untrusted.length > 0 && { _meta: { 'gateway/untrusted_fields': tool.untrusted } }),
+    ...metaOf(tool.untrusted, operation),
   };
+}
+
+/**
+ * The `_meta` of a result: the texts of outsiders, and for a write its operation. `gateway/replayed` is true when an
+ * earlier call with the same key has performed the write.
+ */
+function metaOf(untrusted: Tool['untrusted'], operation: OperationState | undefined): Pick<ToolResult, '_meta'> {
+  const meta = {
+    ...(untrusted.length > 0 && { 'gateway/untrusted_fields': untrusted }),
+    ...(operation && { 'gateway/operation_id': operation.id, 'gateway/replayed': operation.replayed }),
+  };
+  return Object.keys(meta).length > 0 ? { _meta: meta } : {};
 }
 
 /** The result of a valid call that failed. It has two texts: the first for programs, the second for the model. */
@@ -116,5 +128,7 @@ function refused(
     ],
     structuredContent,
     isError: true,
+    // The gateway itself writes the texts of a failure.
+    ...metaOf([], operation),
   };
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { conditionName } from '../../core/conditions.ts';
 import { type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
+import { pathsOf } from '../../core/paths.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
@@ -11,7 +13,8 @@ import { HEADERS, PROBLEM } from './components.ts';
 export function openapi(registry: Registry, serverUrl: string): object {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const tool of registry.operations) {
-    paths[tool.path] = { ...paths[tool.path], [tool.method.toLowerCase()]: operation(tool) };
+    for (const path of pathsOf(tool))
+      paths[path] = { ...paths[path], [tool.method.toLowerCase()]: operation(tool, path) };
   }
   const scopes = Object.fromEntries(SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope].sentence]));
   return {
@@ -59,14 +62,16 @@ export function openapi(registry: Registry, serverUrl: string): object {
   };
 }
 
-function operation(tool: Tool): object {
+function operation(tool: Tool, path: string): object {
+  const whole = path === tool.path;
+  const inPath = tool.parameters.filter((one) => whole || one.in !== 'path' || path.includes(`{${one.name}}`));
   const { scopes, dataAccess } = tool.required;
   return {
-    operationId: tool.name,
+    operationId: whole ? tool.name : `${tool.name}_without_id`,
     summary: tool.title,
     description: describe(tool),
     tags: [tool.tag],
-    parameters: [...tool.parameters.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])), ...headersOf(tool)],
+    parameters: [...inPath.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])), ...headersOf(tool)],
     ...(tool.body && { requestBody: requestBody(tool) }),
     responses: responses(tool),
     'x-required-scopes': scopes,
@@ -81,10 +86,12 @@ function describe(tool: Tool): string {
   const lines = [tool.summary];
   if (scopes.length > 0) lines.push(`Required scopes: ${scopes.join(', ')}.`);
   if (dataAccess.length > 0) lines.push(`Required data access: ${dataAccess.join(', ')}.`);
-  for (const { given, is, scopes: more, dataAccess: flags } of tool.when) {
+  for (const condition of tool.when) {
+    const { scopes: more, dataAccess: flags } = condition;
     const needed = [...more.map((one) => `the scope ${one}`), ...flags.map((one) => `the data access ${one}`)];
-    lines.push(`With ${given}${is === undefined ? '' : `=${is}`}, a call also needs ${needed.join(' and ')}.`);
+    lines.push(`With ${conditionName(condition)}, a call also needs ${needed.join(' and ')}.`);
   }
+  if (tool.costWith) lines.push(`With ${tool.costWith.given}, a call costs ${tool.costWith.units} quota units.`);
   if (tool.restrictions === 'refused')
     lines.push('Credentials with channel, team or subsite restrictions cannot call this operation.');
   if (tool.consent === 'refused') lines.push('Tokens from a person’s consent cannot call this operation.');
@@ -93,7 +100,13 @@ function describe(tool: Tool): string {
 
 function parameter({ name, in: place, schema, required }: Parameter): object {
   const { description, ...rest } = jsonSchema(schema, 'input');
-  return { name, in: place, required, ...(description !== undefined && { description }), schema: rest };
+  return {
+    name,
+    in: place,
+    required: required || place === 'path',
+    ...(description !== undefined && { description }),
+    schema: rest,
+  };
 }
 
 function requestBody(tool: Tool): object {

@@ -1,3 +1,4 @@
+import { pathsOf } from '../../core/paths.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
 
@@ -21,9 +22,9 @@ const node = (): Node => ({ fixed: new Map(), variable: undefined, methods: new 
  */
 export function routesOf(registry: Registry): (path: string) => Match | undefined {
   const root = node();
-  for (const tool of registry.operations) {
+  for (const [path, tool] of registry.operations.flatMap((one) => pathsOf(one).map((path) => [path, one] as const))) {
     let at = root;
-    for (const segment of tool.path.slice(1).split('/')) {
+    for (const segment of path.slice(1).split('/')) {
       const name = /^\{(\w+)\}$/.exec(segment)?.[1];
       if (name === undefined) {
         const next = at.fixed.get(segment) ?? node();
@@ -32,11 +33,11 @@ export function routesOf(registry: Registry): (path: string) => Match | undefine
       } else {
         at.variable ??= { name, node: node() };
         if (at.variable.name !== name)
-          throw new Error(`${tool.path}: {${at.variable.name}} and {${name}} stand for the same segment`);
+          throw new Error(`${path}: {${at.variable.name}} and {${name}} stand for the same segment`);
         at = at.variable.node;
       }
     }
-    if (at.methods.has(tool.method)) throw new Error(`two tools answer ${tool.method} ${tool.path}`);
+    if (at.methods.has(tool.method)) throw new Error(`two tools answer ${tool.method} ${path}`);
     at.methods.set(tool.method, tool);
   }
   return (path) => {

@@ -98,8 +98,8 @@ describe('a write to records', () => {
       rest: 'GET /api/v1/planted',
       effect: 'read',
       input: { query: { operation_id: OperationId, website_id: WebsiteId } },
-      output: z.strictObject({ operation: z.string(), status: z.string() }),
-      handle: ({ input, read }) => read.operation(input.operation_id),
+      output: z.strictObject({ operation_id: OperationId, operation: z.string(), status: z.string() }),
+      handle: ({ input, read }) => read.operation({ id: input.operation_id }),
     });
     const input = { operation_id: id, website_id: SITE };
     expect(await world.gateway.corridor.call({ tool: read, resource: 'rest', bearer: token, input })).toMatchObject({

@@ -39,16 +39,19 @@ export const FULL: Grants = { scopes: ALL_SCOPES, flags: ALL_FLAGS };
 
 /**
  * A grant that a member needs in addition to the grants of its operation. `!ai_execute` means that the member exists
- * only without the grant `ai_execute`.
+ * only without the grant `ai_execute`. `unrestricted` means that restricted credentials do not get the member.
  */
-export type Need = Scope | Flag | '!ai_execute';
+export type Need = Scope | Flag | '!ai_execute' | 'unrestricted';
 const PII: readonly Need[] = ['contact_read_pii', 'pii'];
 const MSG: readonly Need[] = ['message_content_read', 'message_content'];
 const DIRECTORY: readonly Need[] = ['directory_read'];
 
 export const holdsAll = (grants: Grants, needs: readonly Need[]): boolean => {
   const held: readonly string[] = [...grants.scopes, ...grants.flags];
-  return needs.every((need) => (need === '!ai_execute' ? !held.includes('ai_execute') : held.includes(need)));
+  return needs.every((need) => {
+    if (need === 'unrestricted') return true;
+    return need === '!ai_execute' ? !held.includes('ai_execute') : held.includes(need);
+  });
 };
 
 /** The members of an object. Each member names the grants that it needs in addition to those of the operation. */
@@ -171,6 +174,8 @@ export interface Operation {
   readonly given?: {
     readonly parameter: string;
     readonly is?: true;
+    /** Only comma-separated lists with this entry need the grants. */
+    readonly has?: string;
     readonly scopes: readonly Scope[];
     readonly flags: readonly Flag[];
   };
@@ -321,6 +326,29 @@ export const SUBSCRIPTION = plain(
   ...['created_at', 'updated_at'],
 );
 
+const counted = {
+  tool: 'conversations_count',
+  ...one('conversation_read'),
+  website: 'required',
+  members: { '': plain('data'), data: plain('total', 'groups', 'other', 'timezone') },
+} as const;
+const countedBy = (group: string): string => `/conversations/count?website_id={web}&group_by=${group}`;
+const group_by = (has: string, scopes: readonly Scope[], flags: readonly Flag[]) =>
+  ({ parameter: 'group_by', has, scopes, flags }) as const;
+
+const SAID: readonly Need[] = [...MSG, ...PII];
+const NOTED: readonly Need[] = ['visitor_notes_read', 'contact_read_pii', ...ALL_FLAGS, 'unrestricted'];
+const brief: Readonly<Record<string, Members>> = {
+  '': plain('data'),
+  data: {
+    ...plain('conversation', 'left_out'),
+    contacts: ['contact_read', ...PII],
+    operator: [...DIRECTORY, ...PII],
+    ...{ team: ['live_read'], channel: ['live_read'], messages: SAID, notes: NOTED },
+  },
+  'data.conversation': CONVERSATION,
+};
+
 export const OPERATIONS: readonly Operation[] = [
   {
     tool: 'operation_get',
@@ -374,6 +402,17 @@ export const OPERATIONS: readonly Operation[] = [
         ...['data_access', 'restrictions', 'authority_expires_at', 'guides'],
       ),
       data_access: plain('message_content', 'pii', 'internal_notes'),
+    },
+  },
+  {
+    tool: 'access_explain',
+    path: '/access',
+    ...none,
+    website: 'none',
+    members: {
+      '': plain('data'),
+      data: plain('operations'),
+      'data.operations.*': plain('operation', 'allowed', 'lacks', 'sentence'),
     },
   },
   guide('overview'),
@@ -440,6 +479,56 @@ export const OPERATIONS: readonly Operation[] = [
     shows: [stored.conversation(2)],
   },
   {
+    ...counted,
+    path: '/conversations/count?website_id={web}',
+    configured: ['/data/groups/*/key/disposition'],
+  },
+  {
+    ...counted,
+    variant: 'by disposition and day',
+    path: countedBy('disposition,day'),
+    shows: [['conversation', [1, 2, 3, 5], { disposition: [] }]],
+  },
+  {
+    ...counted,
+    variant: 'by team',
+    path: countedBy('team'),
+    list: ['data.groups', 'key.team_id', through([1, 2, Number.NaN], [1])],
+  },
+  {
+    ...counted,
+    variant: 'by operator',
+    path: countedBy('operator'),
+    given: group_by('operator', ['directory_read', 'contact_read_pii'], ['pii']),
+    list: ['data.groups', 'key.operator_id', through([Number.NaN, 1, 2], [1, Number.NaN])],
+  },
+  {
+    ...counted,
+    variant: 'by contact',
+    path: countedBy('contact'),
+    given: group_by('contact', ['contact_read', 'contact_read_pii'], []),
+    list: ['data.groups', 'key.contact_id', through([1, 2], [1, 2])],
+  },
+  {
+    ...counted,
+    variant: 'by language',
+    path: countedBy('status,language'),
+    given: group_by('language', ['contact_read_pii'], ['pii']),
+    shows: [['conversation', [1, 2, 3, 5], { language: [] }]],
+  },
+  {
+    ...counted,
+    variant: 'contact_id',
+    path: '/conversations/count?website_id={web}&contact_id={ctc:1}',
+    given: { parameter: 'contact_id', scopes: ['contact_read', 'contact_read_pii'], flags: [] },
+  },
+  {
+    ...counted,
+    variant: 'operator_id',
+    path: '/conversations/count?website_id={web}&operator_id={opr:2}',
+    given: { parameter: 'operator_id', scopes: ['directory_read', 'contact_read_pii'], flags: ['pii'] },
+  },
+  {
     tool: 'conversation',
     path: '/conversations/{cnv:1}',
     ...one('conversation_read'),
@@ -454,6 +543,57 @@ export const OPERATIONS: readonly Operation[] = [
     shows: [stored.conversation(1)],
     outsiders: said.conversation('/data/conversation'),
     configured: ['/data/conversation/disposition'],
+  },
+  {
+    tool: 'conversation_brief',
+    path: '/conversations/{cnv:1}/brief',
+    ...one('conversation_read'),
+    website: 'optional',
+    ofConversation: true,
+    members: { ...brief, 'data.conversation.access': plain('pii', 'message_content') },
+    shows: [
+      stored.conversation(1),
+      ['contact', [1], columns(['contact_read', ...PII], 'name', 'email')],
+      stored.staff([...DIRECTORY, ...PII], 1),
+      ['team', [1], { name: ['live_read'] }],
+      ['channel', [1], { name: ['live_read'] }],
+      ['message', [1, 2, 3, 6], columns(SAID, 'text', 'language')],
+      ['message', [5], { language: SAID }],
+      ['visitor', [1], { nickname: SAID }],
+      stored.staff([...DIRECTORY, ...SAID], 1, 2),
+      ['note', [1, 2], columns(NOTED, 'title', 'text')],
+      stored.staff(NOTED, 1, 2),
+    ],
+    outsiders: [
+      ...said.conversation('/data/conversation'),
+      ...at('/data/contacts/*', 'name', 'email'),
+      '/data/operator/name',
+      ...said.message('/data/messages/*'),
+      ...said.note('/data/notes/*'),
+    ],
+    configured: at('/data', 'conversation/disposition', 'team/name', 'channel/name'),
+  },
+  {
+    tool: 'conversation_brief',
+    variant: 'include_internal',
+    path: '/conversations/{cnv:1}/brief?include_internal=true&messages=3',
+    ...one('conversation_read'),
+    website: 'optional',
+    ofConversation: true,
+    given: INTERNAL,
+    members: brief,
+    shows: [
+      stored.conversation(1),
+      ['contact', [1], columns(['contact_read', ...PII], 'name', 'email')],
+      stored.staff([...DIRECTORY, ...PII], 1),
+      ['channel', [1], { name: ['live_read'] }],
+      ['team', [1], { name: ['live_read'] }],
+      ['message', [4, 6], columns(SAID, 'text', 'language')],
+      ['message', [5], { language: SAID }],
+      ['visitor', [1], { nickname: SAID }],
+      ['note', [1, 2], columns(NOTED, 'title', 'text')],
+      stored.staff(NOTED, 1, 2),
+    ],
   },
   {
     tool: 'conversation_contacts',
@@ -1042,7 +1182,8 @@ export function valuesAt(body: unknown, pointer: string): unknown[] {
     );
 }
 
-export const granted = (members: Members, grants: Grants): string[] =>
+export const granted = (members: Members, grants: Grants, restricted?: Restricted): string[] =>
   Object.keys(members)
     .filter((name) => holdsAll(grants, members[name] ?? []))
+    .filter((name) => !(restricted && members[name]?.includes('unrestricted')))
     .sort();

@@ -81,9 +81,16 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
   const website = authority.websites.get(String(input['website_id'])) ?? expect.fail('not granted');
   const db: Database = { query: unused, read: unused, script: unused, listen: unused, close: unused };
   const caller = new Caller(authority);
-  const gateway = { operations: () => [], guides: () => [], guide: () => null, page: (id: string) => id };
+  const gateway = {
+    operations: () => [],
+    access: () => [],
+    guides: () => [],
+    guide: () => null,
+    page: (id: string) => id,
+  };
   const read = {
     ...openReads(caller, { db, authority, website }, slow),
+    operation: unused,
     subscriptions: unused,
     subscription: unused,
     pull: unused,

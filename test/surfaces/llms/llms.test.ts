@@ -105,8 +105,9 @@ describe('llms-full.txt', () => {
     expect(scopes).toBe(listed(tool.required.scopes));
     expect(flags).toBe(listed(tool.required.dataAccess));
     expect(text.includes('refused (`not_permitted`)')).toBe(tool.restrictions === 'refused');
-    for (const { given, scopes: more, dataAccess } of tool.when) {
-      const line = text.split('\n').find((one) => one.startsWith(`- With \`${given}`)) ?? '';
+    for (const { given, has, scopes: more, dataAccess } of tool.when) {
+      const named = has === undefined ? given : `${given}=${has}`;
+      const line = text.split('\n').find((one) => one.startsWith(`- With \`${named}`)) ?? '';
       for (const grant of [...more, ...dataAccess]) expect(line).toContain(`\`${grant}\``);
     }
     for (const code of tool.errors) expect(text).toContain(`\`${code}\` (${statusOf(code)})`);

@@ -1,5 +1,6 @@
 import { type FailureCode, statusOf, titleOf } from '../../../core/failures.ts';
 import { jsonSchema, nodeOf } from '../../../core/json-schema.ts';
+import { costText } from '../../../core/price.ts';
 import type { Tool } from '../../../core/tool.ts';
 import { exampleArguments, exampleCall, inventedArguments } from '../../../gateway/examples.ts';
 import { failuresOf, headersOf } from '../../../gateway/operation-wire.ts';
@@ -58,7 +59,7 @@ function facts(tool: Tool, registry: Registry): Html {
   const nothing = required.scopes.length + required.dataAccess.length === 0;
   const rows: readonly (readonly [name: string, value: Html | string | undefined])[] = [
     ['Needs', nothing ? 'a valid token, and no scope' : grants(required)],
-    ['Costs', `${tool.cost} quota ${tool.cost === 1 ? 'unit' : 'units'}`],
+    ['Costs', costText(tool)],
     ['MCP tool', tool.mcp ? html`<code>${tool.name}</code>` : 'none: the operation exists only over REST'],
     ['Restricted credentials', words(RESTRICTIONS[tool.restrictions], registry)],
     ['Tokens from a consent', tool.consent === 'refused' ? words(RESTRICTIONS.refused, registry) : undefined],

@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { accepts } from '../core/expected.ts';
+import { ChannelId, ContactId, type IdKind, native, OperatorId, TeamId, WebsiteId } from '../core/ids.ts';
+import type { CountRequest, Grouping } from '../core/reads.ts';
+import { PII, type Requirement } from '../core/scopes.ts';
+import { type Fragment, raw, sql } from '../core/sql.ts';
+import { writtenBy } from '../core/texts.ts';
+import { STATUSES } from './conversation.ts';
+import { BY_CONTACT, BY_OPERATOR } from './conversation-filters.ts';
+
+const GROUPS = [
+  'status',
+  'disposition',
+  'team',
+  'operator',
+  'channel',
+  'language',
+  'day',
+  'contact',
+  'website',
+] as const;
+type Group = (typeof GROUPS)[number];
+
+/** What a group needs in addition to the operation. Other groups need nothing more. */
+export const GROUP_NEEDS: readonly (Requirement & { readonly given: string; readonly has: Group })[] = [
+  { given: 'group_by', has: 'operator', ...BY_OPERATOR },
+  { given: 'group_by', has: 'contact', ...BY_CONTACT },
+  { given: 'group_by', has: 'language', ...PII },
+];
+
+const NAME = `(${GROUPS.join('|')})`;
+export const GroupBy = accepts(
+  z
+    .string()
+    .regex(new RegExp(`^${NAME}(,${NAME})?$`))
+    .refine((text) => new Set(text.split(',')).size === text.split(',').length),
+  `one or two of ${GROUPS.join(', ')}, with a comma between two`,
+);
+
+const plain = (member: string, column: string): Grouping => ({
+  member,
+  column: raw(column),
+  public: (value) => value,
+});
+const ofKind = (member: string, column: Fragment, kind: IdKind): Grouping => ({
+  ...{ member, column, within: 'website' },
+  public: (value, website) => (value === null ? null : kind.format(website, value)),
+});
+
+/** A conversation with several contacts belongs to the contact with the lowest id, so that each conversation counts once. */
+const FIRST_CONTACT: Grouping = {
+  ...ofKind('contact_id', raw('min(k.contact_id) FILTER (WHERE d.id IS NULL)'), ContactId),
+  // EXPLAIN ANALYZE with 100,000 conversations: 146 ms when only deleted contacts are joined, 255 ms when all others are
+  // (23 November 2026).
+  several: raw(`LEFT JOIN platform.conversation_contact k
+                 ON k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id
+               LEFT JOIN platform.contact d
+                 ON d.tenant = k.tenant AND d.site = k.site AND d.id = k.contact_id AND d.deleted`),
+};
+
+const GROUPINGS: Readonly<Record<Group, Grouping>> = {
+  status: plain('status', 'c.status'),
+  disposition: plain('disposition', 'c.disposition'),
+  team: ofKind('team_id', raw('c.team_id'), TeamId),
+  operator: ofKind('operator_id', raw('c.operator_id'), OperatorId),
+  channel: ofKind('channel_id', raw('c.channel_id'), ChannelId),
+  language: plain('language', 'c.language'),
+  day: { member: 'day', column: 'day', public: (value) => value },
+  contact: FIRST_CONTACT,
+  website: { member: 'website_id', column: raw('c.site'), within: 'website', public: (_, website) => website.id },
+};
+
+/** Returns the groupings of a list such as `status,team`. With the filter `contact`, this contact is the only group. */
+export function groupingsOf(list: string | undefined, contact: string | undefined): CountRequest['by'] {
+  return GROUPS.filter((name) => list?.split(',').includes(name)).map((name) =>
+    name === 'contact' && contact !== undefined
+      ? ofKind('contact_id', sql`${native(contact)}::bigint`, ContactId)
+      : GROUPINGS[name],
+  );
+}
+
+const id = ({ schema }: { schema: z.ZodType }, noun: string) =>
+  schema
+    .nullable()
+    .optional()
+    .describe(`Id of the ${noun}. Null for conversations without one. Absent if not grouped.`);
+
+export const GroupKey = z.strictObject({
+  status: z.enum(STATUSES).optional().describe('Status of the conversations. Absent if not grouped.'),
+  disposition: writtenBy('service', z.string())
+    .nullable()
+    .optional()
+    .describe('Disposition of the conversations. Null for conversations without one. Absent if not grouped.'),
+  team_id: id(TeamId, 'team'),
+  operator_id: id(OperatorId, 'assigned operator'),
+  channel_id: id(ChannelId, 'channel'),
+  language: writtenBy('service', z.string())
+    .nullable()
+    .optional()
+    .describe('Language as a BCP 47 tag. Null if the language is unknown. Absent if not grouped.'),
+  day: z.iso.date().optional().describe('Local day on which the conversations were created. Absent if not grouped.'),
+  contact_id: id(ContactId, 'contact'),
+  website_id: WebsiteId.optional().describe('Id of the website. Absent if not grouped.'),
+});

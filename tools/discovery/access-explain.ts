@@ -1,0 +1,103 @@
+import { z } from 'zod';
+import { accepts } from '../../src/core/expected.ts';
+import { Failure } from '../../src/core/failures.ts';
+import { DATA_ACCESS, type Requirement, SCOPES } from '../../src/core/scopes.ts';
+import { ServiceText } from '../../src/core/texts.ts';
+import { type AccessFacts, data, defineTool } from '../../src/core/tool.ts';
+
+const NAME_EXPECTED = 'the name of an operation, such as conversations_list';
+
+export default defineTool({
+  name: 'access_explain',
+  title: 'Explain own access',
+  summary:
+    'What the credential can call, what it lacks for other operations, and a sentence that says what to ask for.',
+  rest: 'GET /api/v1/access',
+  effect: 'read',
+  tag: 'Discovery',
+  scopes: [],
+  restrictions: 'none',
+  input: {
+    query: {
+      operation: accepts(z.string().regex(/^[a-z][a-z_]{0,63}$/), NAME_EXPECTED)
+        .optional()
+        .describe('Name of one operation. Absent: the answer has every operation of the gateway.'),
+    },
+  },
+  output: data({
+    operations: z
+      .array(
+        z.strictObject({
+          operation: ServiceText.describe('Name of the operation. The MCP tool has the same name.'),
+          allowed: z.boolean().describe('True if the credential can call the operation now.'),
+          lacks: z
+            .strictObject({
+              scopes: z.array(z.enum(SCOPES)).describe('Scopes that the credential lacks.'),
+              data_access: z.array(z.enum(DATA_ACCESS)).describe('Data-access flags that the credential lacks.'),
+              unrestricted: z.boolean().describe('True if only a credential without restrictions can call it.'),
+              author: z.boolean().describe('True if no enabled operator is mapped to the credential as author.'),
+            })
+            .nullable()
+            .describe('What the credential lacks for the operation. Null if the operation is allowed.'),
+          sentence: ServiceText.describe('What to ask for, in one sentence for a person.'),
+        }),
+      )
+      .describe('Operations of the gateway, sorted by name.'),
+  }),
+  async handle({ input, authority, read, gateway }) {
+    const asked = gateway
+      .access()
+      .filter(({ operation }) => input.operation === undefined || operation === input.operation);
+    if (asked.length === 0) {
+      const errors = [{ parameter: 'operation', code: 'invalid_parameter' as const, expected: NAME_EXPECTED }];
+      throw new Failure('invalid_parameter', { errors });
+    }
+    const authored = await read.authored();
+    const whole = authored.length === authority.websites.size;
+    return { data: { operations: asked.map((facts) => explained(facts, authored, whole)) } };
+  },
+});
+
+function explained(facts: AccessFacts, authored: readonly string[], whole: boolean) {
+  const { operation, granted, lacks, unrestricted } = facts;
+  const author = facts.author && authored.length === 0;
+  const allowed = granted && !author;
+  return {
+    operation,
+    allowed,
+    lacks: allowed ? null : { scopes: [...lacks.scopes], data_access: [...lacks.dataAccess], unrestricted, author },
+    sentence: allowed ? allowedText(facts, whole ? [] : authored) : lackingText(facts, author),
+  };
+}
+
+/** `only` names the websites with an author. An empty list means that every website has an author. */
+function allowedText({ restOnly, author, parameters }: AccessFacts, only: readonly string[]): string {
+  const where = only.length <= 5 ? `: ${only.join(', ')}` : '';
+  const limits = parameters.map(({ parameter, ...needed }) => `${parameter} also needs ${grantsText(needed)}`);
+  return [
+    'Allowed',
+    restOnly ? ' over REST only' : '',
+    author && only.length > 0 ? ` on the websites with a mapped author${where}` : '',
+    limits.length > 0 ? `, but ${limits.join(', and ')}` : '',
+    '.',
+  ].join('');
+}
+
+function lackingText({ lacks, unrestricted, consentRefused, ofConsent }: AccessFacts, author: boolean): string {
+  const asks = [
+    ...(lacks.scopes.length + lacks.dataAccess.length > 0 ? [grantsText(lacks)] : []),
+    ...(unrestricted ? ['a credential without restrictions'] : []),
+    ...(author ? ['an operator that is mapped to the credential as author'] : []),
+  ];
+  const both = lacks.dataAccess.length > 0 ? ['scopes and data access are both needed'] : [];
+  const refused = consentRefused ? ['a token from a person’s consent cannot call this operation'] : [];
+  if (asks.length === 0 && ofConsent) return `Use an installation token, because ${refused.join()}.`;
+  return `${[`Ask for ${asks.join(', and for ')}`, ...both, ...refused].join('; ')}.`;
+}
+
+/** Names grants in words, such as "the scopes a and b and the data access pii". */
+const grantsText = ({ scopes, dataAccess }: Requirement): string =>
+  [
+    ...(scopes.length > 0 ? [`the scope${scopes.length > 1 ? 's' : ''} ${scopes.join(' and ')}`] : []),
+    ...(dataAccess.length > 0 ? [`the data access ${dataAccess.join(' and ')}`] : []),
+  ].join(' and ');
