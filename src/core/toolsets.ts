@@ -30,10 +30,13 @@ const OF_TAG: Readonly<Record<Tag, Toolset>> = {
   Realtime: 'events',
 };
 
+/** Tools that find things, although their tag names the records that they find. */
+const FINDING: readonly string[] = ['access_explain', 'conversation_brief', 'conversations_count', 'customer_find'];
+
 export const toolsetsOf = ({ tag, performs, name }: Tool): readonly Toolset[] => [
   OF_TAG[tag],
   ...(performs ? ['writes' as const] : []),
-  ...(name === 'access_explain' ? ['find' as const] : []),
+  ...(FINDING.includes(name) ? ['find' as const] : []),
 ];
 
 /** A part of the tools. The set `core` always belongs to it. `sets` absent: all sets. */
