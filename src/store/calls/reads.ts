@@ -3,6 +3,7 @@ import type { Reads } from '../../core/reads.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Replica } from '../open/replica.ts';
 import type { Caller } from './caller.ts';
+import { readCustomers } from './customers.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
 import { readOperation } from './operations.ts';
@@ -28,6 +29,8 @@ export function openReads(
     operation: (id) => caller.take(readOperation(access, id)),
     health: () => caller.take(readHealth(access)),
     search: (request) => caller.take(readSearch({ authority, website, db: slow }, request)),
+    customers: (request) =>
+      caller.take(readCustomers('name' in request.by ? { authority, website, db: slow } : access, request)),
     report: (range) => caller.take(readReport(access, slow, range, replica)),
   };
 }

@@ -637,6 +637,33 @@ export const OPERATIONS: readonly Operation[] = [
     outsiders: said.note('/data/notes/*'),
   },
   {
+    tool: 'customer_find',
+    path: '/customers?website_id={web}&name=Zq',
+    scopes: ['contact_read', 'contact_read_pii'],
+    flags: ['pii'],
+    unrestricted: true,
+    website: 'required',
+    members: {
+      '': plain('data'),
+      data: plain('customers', 'next_cursor'),
+      'data.customers.*': {
+        ...plain('contact_id', 'website_id', 'name', 'email', 'phone'),
+        ...columns(['conversation_read'], 'visitor_ids', 'conversation_count', 'last_conversation'),
+      },
+      'data.customers.*.last_conversation': {
+        ...columns(['conversation_read'], 'id', 'created_at', 'status'),
+        subject: ['conversation_read', ...MSG],
+      },
+    },
+    list: ['data.customers', 'contact_id', always(2, 1)],
+    cursor: 'ctc',
+    shows: [
+      ['contact', [1, 2], columns([], 'name', 'email', 'mobile_e164')],
+      ['conversation', [3, 5], { subject: ['conversation_read', ...MSG] }],
+    ],
+    outsiders: at('/data/customers/*', 'name', 'email', 'phone', 'last_conversation/subject'),
+  },
+  {
     tool: 'file_get',
     path: '/files/{fil:1}',
     ...files,
