@@ -1,4 +1,5 @@
 import { cursorOf, subscriptionId } from './planted.ts';
+import { PHONE } from './world.ts';
 
 /**
  * For each read: its arguments and the members of its answer. The tables are written by hand from the contract and do
@@ -280,6 +281,31 @@ const contacts = {
   unrestricted: true,
   website: 'required',
   members: { '': plain('data'), data: page('data'), 'data.data.*': CONTACT, 'data.data.*.access': plain('pii') },
+} as const;
+const customers = {
+  tool: 'customer_find',
+  scopes: ['contact_read', 'contact_read_pii'],
+  flags: ['pii'],
+  unrestricted: true,
+  website: 'required',
+  members: {
+    '': plain('data'),
+    data: plain('customers', 'next_cursor'),
+    'data.customers.*': {
+      ...plain('contact_id', 'website_id', 'name', 'email', 'phone'),
+      ...columns(['conversation_read'], 'visitor_ids', 'conversation_count', 'last_conversation'),
+    },
+    'data.customers.*.last_conversation': {
+      ...columns(['conversation_read'], 'id', 'created_at', 'status'),
+      subject: ['conversation_read', ...MSG],
+    },
+  },
+  list: ['data.customers', 'contact_id', always(2, 1)],
+  cursor: 'ctc',
+  shows: [
+    ['contact', [1, 2], columns([], 'name', 'email', 'mobile_e164')],
+    ['conversation', [3, 5], { subject: ['conversation_read', ...MSG] }],
+  ],
 } as const;
 const messagesPage = {
   '': plain('data'),
@@ -637,32 +663,11 @@ export const OPERATIONS: readonly Operation[] = [
     outsiders: said.note('/data/notes/*'),
   },
   {
-    tool: 'customer_find',
-    path: '/customers?website_id={web}&name=Zq',
-    scopes: ['contact_read', 'contact_read_pii'],
-    flags: ['pii'],
-    unrestricted: true,
-    website: 'required',
-    members: {
-      '': plain('data'),
-      data: plain('customers', 'next_cursor'),
-      'data.customers.*': {
-        ...plain('contact_id', 'website_id', 'name', 'email', 'phone'),
-        ...columns(['conversation_read'], 'visitor_ids', 'conversation_count', 'last_conversation'),
-      },
-      'data.customers.*.last_conversation': {
-        ...columns(['conversation_read'], 'id', 'created_at', 'status'),
-        subject: ['conversation_read', ...MSG],
-      },
-    },
-    list: ['data.customers', 'contact_id', always(2, 1)],
-    cursor: 'ctc',
-    shows: [
-      ['contact', [1, 2], columns([], 'name', 'email', 'mobile_e164')],
-      ['conversation', [3, 5], { subject: ['conversation_read', ...MSG] }],
-    ],
+    ...customers,
+    path: `/customers?website_id={web}&phone=${PHONE}`,
     outsiders: at('/data/customers/*', 'name', 'email', 'phone', 'last_conversation/subject'),
   },
+  { ...customers, variant: 'name', path: '/customers?website_id={web}&name=Zq' },
   {
     tool: 'file_get',
     path: '/files/{fil:1}',

@@ -155,6 +155,9 @@ const text: Text = (canary) => canary();
 const url: Text = (canary) => `https://example.test/${canary()}`;
 const media: Text = (canary) => `application/x-${canary()}`;
 const list: Text = (canary) => [canary()];
+/** A number by which customer_find finds the contacts. */
+export const PHONE = '3090182012';
+const number: Text = (canary) => `${canary()}${PHONE}`;
 
 const conversation = (id: number, visitor: number | null, place: number | null, operator: number | null): Row => ({
   id,
@@ -222,7 +225,7 @@ const person = (id: number, deleted = false): Row => ({
   mobile: text,
   mobile_e164: text,
   phone: text,
-  phone_e164: text,
+  phone_e164: number,
   company: text,
   language: text,
   country: 'DE',
