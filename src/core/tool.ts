@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Authority } from './authority.ts';
+import type { Condition } from './conditions.ts';
 import { accepts } from './expected.ts';
 import type { GatewayFacts } from './facts.ts';
 import { type FailureCode, NEXT_CURSOR } from './failures.ts';
@@ -31,15 +32,6 @@ export const TAGS = {
   Realtime: 'Sessions of the WebSocket that streams receipts of changes. MCP and A2A do not have these operations.',
 } as const;
 export type Tag = keyof typeof TAGS;
-
-/**
- * An extra requirement for calls that send the parameter `given`. If `is` is set, the requirement holds only for this
- * value of the parameter.
- */
-export interface Condition extends Requirement {
-  readonly given: string;
-  readonly is?: boolean;
-}
 
 export interface ReadContext<I> {
   readonly input: I;

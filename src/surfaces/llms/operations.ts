@@ -1,6 +1,7 @@
+import { type Condition, conditionName } from '../../core/conditions.ts';
 import { type FailureCode, statusOf } from '../../core/failures.ts';
 import { jsonSchema, nodeOf } from '../../core/json-schema.ts';
-import { type Condition, type Parameter, TAGS, type Tool } from '../../core/tool.ts';
+import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import { exampleCall, exampleToolArguments } from '../../gateway/examples.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { aboutText, code, codes, type NameOf, outline, outputOf, typeText } from './schema-text.ts';
@@ -90,12 +91,14 @@ const BYTES =
 
 const errorText = (failure: FailureCode): string => `${code(failure)} (${statusOf(failure)})`;
 
-function conditionText({ given, is, scopes, dataAccess }: Condition): string {
+function conditionText(condition: Condition): string {
+  const { scopes, dataAccess, unrestricted } = condition;
   const needs = [
     ...(scopes.length > 0 ? [`scopes ${codes(scopes)}`] : []),
     ...(dataAccess.length > 0 ? [`data access ${codes(dataAccess)}`] : []),
+    ...(unrestricted ? ['a credential without restrictions'] : []),
   ];
-  return `- With ${code(is === undefined ? given : `${given}=${is}`)} also: ${needs.join('; ')}.`;
+  return `- With ${code(conditionName(condition))} also: ${needs.join('; ')}.`;
 }
 
 function parameterText({ name, in: place, schema, required }: Parameter, nameOf: NameOf): string {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { conditionName } from '../../core/conditions.ts';
 import { type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
@@ -81,9 +82,11 @@ function describe(tool: Tool): string {
   const lines = [tool.summary];
   if (scopes.length > 0) lines.push(`Required scopes: ${scopes.join(', ')}.`);
   if (dataAccess.length > 0) lines.push(`Required data access: ${dataAccess.join(', ')}.`);
-  for (const { given, is, scopes: more, dataAccess: flags } of tool.when) {
+  for (const condition of tool.when) {
+    const { scopes: more, dataAccess: flags, unrestricted } = condition;
     const needed = [...more.map((one) => `the scope ${one}`), ...flags.map((one) => `the data access ${one}`)];
-    lines.push(`With ${given}${is === undefined ? '' : `=${is}`}, a call also needs ${needed.join(' and ')}.`);
+    if (unrestricted) needed.push('a credential without restrictions');
+    lines.push(`With ${conditionName(condition)}, a call also needs ${needed.join(' and ')}.`);
   }
   if (tool.restrictions === 'refused')
     lines.push('Credentials with channel, team or subsite restrictions cannot call this operation.');

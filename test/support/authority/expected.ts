@@ -168,6 +168,11 @@ export interface Operation {
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
+  /**
+   * The operation takes several kinds of ids. The scopes, flags and `unrestricted` of this case hold for ids with this
+   * prefix, and other cases have the other kinds.
+   */
+  readonly kind?: string;
   /** The grants that a parameter of this case needs in addition. With `is`, only the value `true` needs them. */
   readonly given?: {
     readonly parameter: string;
@@ -303,9 +308,22 @@ const customers = {
   list: ['data.customers', 'contact_id', always(2, 1)],
   cursor: 'ctc',
   shows: [
-    ['contact', [1, 2], columns([], 'name', 'email', 'mobile_e164')],
+    ['contact', [1, 2], columns([], 'name', 'email')],
+    ['contact', [1], { mobile_e164: [] }],
+    ['contact', [2], { mobile: [] }],
     ['conversation', [3, 5], { subject: ['conversation_read', ...MSG] }],
   ],
+} as const;
+/** The grants for notes beside the scope conversation_read. */
+const NOTES: readonly Need[] = ['visitor_notes_read', 'contact_read_pii', ...ALL_FLAGS];
+const record = {
+  tool: 'fetch',
+  template: '/records/{id}',
+  website: 'none',
+  members: {
+    '': plain('id', 'title', 'text', 'url', 'metadata'),
+    metadata: plain('kind', 'website_id', 'created_at', 'truncated', 'left_out'),
+  },
 } as const;
 const messagesPage = {
   '': plain('data'),
@@ -668,6 +686,64 @@ export const OPERATIONS: readonly Operation[] = [
     outsiders: at('/data/customers/*', 'name', 'email', 'phone', 'last_conversation/subject'),
   },
   { ...customers, variant: 'name', path: '/customers?website_id={web}&name=Zq' },
+  {
+    ...record,
+    variant: 'conversation',
+    kind: 'cnv',
+    path: '/records/{cnv:1}',
+    ...one('conversation_read'),
+    ofConversation: true,
+    shows: [
+      ['conversation', [1], { disposition: [], language: PII, rating_label: MSG, subject: [...MSG, ...PII] }],
+      stored.staff([...DIRECTORY, ...PII], 1),
+      ['contact', [1], columns(['contact_read', ...PII], 'name', 'email', 'mobile_e164')],
+      ['message', [1, 2, 3, 6], { text: [...MSG, ...PII] }],
+      ['message', [4], { text: [...MSG, ...PII, ...INTERNAL.scopes, ...INTERNAL.flags] }],
+      ['visitor', [1], { nickname: [...MSG, ...PII] }],
+      stored.staff([...DIRECTORY, ...MSG, ...PII], 1, 2),
+      ['file', [1], columns(['file_read', ...MSG, ...PII], 'name', 'media_type')],
+      [
+        'file',
+        [2],
+        columns(['file_read', ...MSG, ...PII, ...INTERNAL.scopes, ...INTERNAL.flags], 'name', 'media_type'),
+      ],
+      ['note', [1, 2], columns(NOTES, 'title', 'text')],
+      stored.staff(NOTES, 1, 2),
+    ],
+    outsiders: ['/title', '/text'],
+  },
+  {
+    ...record,
+    variant: 'contact',
+    kind: 'ctc',
+    path: '/records/{ctc:1}',
+    ...one('contact_read'),
+    unrestricted: true,
+    shows: [
+      ['contact', [1], columns(PII, 'name', 'email', 'mobile_e164', 'phone_e164', 'company', 'language', 'time_zone')],
+      ['visitor', [1, 2, 4], { nickname: ['conversation_read', ...PII] }],
+      ['conversation', [1, 5], { subject: ['conversation_read', ...MSG, ...PII] }],
+      ['note', [1, 2], columns(['conversation_read', ...NOTES], 'title', 'text')],
+      stored.staff(['conversation_read', ...NOTES], 1, 2),
+    ],
+  },
+  {
+    ...record,
+    variant: 'visitor',
+    kind: 'vis',
+    path: '/records/{vis:1}',
+    ...one('conversation_read'),
+    unrestricted: true,
+    shows: [
+      stored.nickname(1),
+      ['contact', [1, 2], columns(['contact_read', ...PII], 'name', 'email')],
+      ['contact', [1], { mobile_e164: ['contact_read', ...PII] }],
+      ['contact', [2], { mobile: ['contact_read', ...PII] }],
+      ['conversation', [1, 2], { subject: [...MSG, ...PII] }],
+      ['note', [1, 2], columns(NOTES, 'title', 'text')],
+      stored.staff(NOTES, 1, 2),
+    ],
+  },
   {
     tool: 'file_get',
     path: '/files/{fil:1}',

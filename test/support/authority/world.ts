@@ -273,7 +273,7 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
       { id: 2, name: text, email: text, role: 'bot', team_ids: [2] },
       { id: 3, name: text, email: null, role: 'operator', enabled: false, team_ids: [] },
     ],
-    contact: [person(1), person(2), person(3, true)],
+    contact: [person(1), { ...person(2), mobile_e164: null }, person(3, true)],
     visitor: [1, 2, 3, 4].map((id) => ({ id, nickname: text, created_at: at(1), last_seen_at: at(40) })),
     visitor_contact: [
       { visitor_id: 1, contact_id: 1 },

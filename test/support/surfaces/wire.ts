@@ -95,6 +95,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
     contact_id: `ctc_1_1_${row?.contact}`,
     visitor_id: `vis_1_1_${row?.visitor}`,
     feature_id: `aif_1_1_${row?.feature}`,
+    id: `cnv_1_1_${row?.conversation}`,
     guide: 'overview',
     operation_id: OPERATION,
     subscription_id: SUBSCRIPTION,

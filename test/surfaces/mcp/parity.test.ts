@@ -60,8 +60,11 @@ const commandOf = ({ body }: Pick<Example, 'body'>): Command | undefined => body
 const call = (gateway: TestGateway, token: string, tool: Tool, input: Input): Promise<Answer> =>
   rpc(gateway.port, token, 'tools/call', { name: tool.name, arguments: input }, { id: 'same' });
 
-/** Hides times, because they differ between two calls. */
-const still = (text: string): string => text.replace(/"(checked_at|generated_at)":(\d+|"[^"]*")/g, '"$1":0');
+/** Hides times and the delimiters of fences, because they differ between two calls. */
+const still = (text: string): string =>
+  text
+    .replace(/"(checked_at|generated_at)":(\d+|"[^"]*")/g, '"$1":0')
+    .replace(/<<<(data|end) [0-9a-f]{16}>>>/g, '<<<$1>>>');
 const inOrder = (errors: { parameter: string }[] | undefined) =>
   errors && [...errors].sort((a, b) => (a.parameter < b.parameter ? -1 : 1));
 

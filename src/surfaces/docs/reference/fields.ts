@@ -1,6 +1,7 @@
+import { type Condition, conditionName } from '../../../core/conditions.ts';
 import { jsonSchema, type Node, nodeOf } from '../../../core/json-schema.ts';
 import type { Requirement } from '../../../core/scopes.ts';
-import type { Condition, Tool } from '../../../core/tool.ts';
+import type { Tool } from '../../../core/tool.ts';
 import { needsOf } from '../../../core/view.ts';
 import type { HeaderParameter } from '../../../gateway/operation-wire.ts';
 import type { Registry } from '../../../gateway/registry.ts';
@@ -136,8 +137,8 @@ export function parameter({ name, required, node, example, when }: Given, regist
 <li id="${name.toLowerCase()}"><p class="name"><a class="anchor" href="#${name.toLowerCase()}"><code>${name}</code></a>
 <span class="type">${typeName(node)}</span>${required ? html` <span class="mark must">required</span>` : undefined}</p>
 ${text(node.description, registry)}${rules(node, more, registry)}${when.map(
-  ({ is, ...needed }) =>
-    html`<p class="needs">With ${is === undefined ? 'this parameter' : html`<code>${name}=${String(is)}</code>`}, the call also needs ${grants(needed)}</p>`,
+  (one) =>
+    html`<p class="needs">With ${conditionName(one) === name ? 'this parameter' : html`<code>${conditionName(one)}</code>`}, the call also needs ${grants(one)}${one.unrestricted ? ' and a credential without restrictions' : ''}</p>`,
 )}${members(node, registry)}</li>`;
 }
 
