@@ -81,8 +81,11 @@ const flagOf = (need: Need): need is Flag => ALL_FLAGS.some((flag) => flag === n
 const scopeOf = (need: Need): need is Scope => ALL_SCOPES.some((scope) => scope === need);
 const grantsOf = (needs: readonly Need[]): Grants => ({ scopes: needs.filter(scopeOf), flags: needs.filter(flagOf) });
 
-function relevant({ scopes, flags, given, hidden, members, nulls }: Operation): { asked: Need[]; shows: Need[] } {
-  const tables: Members[] = [...Object.values(members), nulls ?? {}];
+function relevant({ scopes, flags, given, hidden, members, nulls, shows = [] }: Operation): {
+  asked: Need[];
+  shows: Need[];
+} {
+  const tables: Members[] = [...Object.values(members), nulls ?? {}, ...shows.map(([, , columns]) => columns)];
   const more = [...(given?.scopes ?? []), ...(given?.flags ?? []), ...(hidden?.scopes ?? [])];
   const asked = new Set<Need>([...scopes, ...flags, ...more]);
   const needs = tables
@@ -111,14 +114,14 @@ function subsets(operation: Operation): Need[][] {
 }
 
 /**
- * The paths of the members in an answer. A list counts as one member. Members that are null or named `withheld` do not
- * count.
+ * The paths of the members in an answer. A list counts as one member. Members that are null do not count, and members
+ * that name withheld data do not count.
  */
 function membersOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((one) => membersOf(one, `${path}.*`));
   if (value === null || typeof value !== 'object') return value === null ? [] : [path];
   return Object.entries(value).flatMap(([name, inner]) =>
-    name === 'withheld' ? [] : membersOf(inner, `${path}.${name}`),
+    ['withheld', 'left_out'].includes(name) ? [] : membersOf(inner, `${path}.${name}`),
   );
 }
 
