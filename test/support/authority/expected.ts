@@ -185,10 +185,10 @@ export interface Operation {
   /** True when the contract says "no human-consent OAuth token". */
   readonly noConsent?: true;
   /**
-   * required: the call has a website_id parameter. optional: the id of the resource names the website. none: the call
-   * does not concern one website.
+   * required: the call has a website_id parameter. optional: the id of the resource names the website, and website_id can
+   * repeat the website. byId: only the id names the website. none: the call does not concern one website.
    */
-  readonly website: 'required' | 'optional' | 'none';
+  readonly website: 'required' | 'optional' | 'byId' | 'none';
   readonly members: Readonly<Record<string, Members>>;
   /**
    * Describes the rows of a list: the JSON pointer to the rows, the member with the id of a row, and the expected rows.
@@ -319,7 +319,7 @@ const NOTES: readonly Need[] = ['visitor_notes_read', 'contact_read_pii', ...ALL
 const record = {
   tool: 'fetch',
   template: '/records/{id}',
-  website: 'none',
+  website: 'byId',
   members: {
     '': plain('id', 'title', 'text', 'url', 'metadata'),
     metadata: plain('kind', 'website_id', 'created_at', 'truncated', 'left_out'),
