@@ -37,14 +37,19 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
   const { by, websites, limit, cursor, conversations } = request;
   const search = JSON.stringify([by, websites.map(({ id }) => id)]);
   const start = cursor === undefined ? undefined : placeOf(cursor, search);
+  // A credential has websites of one organization.
+  const tenant = websites[0]?.tenant ?? '0';
+  const sites = websites.map((one) => one.site);
   const { proof, rows } = await guarded<Row>(
     access,
     sql`${'name' in by ? sql`platform.name_query(${by.name}) IS NOT NULL` : raw('true')} AS known, d.*`,
     sql`LEFT JOIN LATERAL (
       SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
              coalesce(ct.mobile_e164, ct.mobile, ct.phone_e164, ct.phone) AS phone, ${conversations ? HISTORY : NO_HISTORY}
-        FROM (${found(request, start, limit + 1)}) hit
-        JOIN platform.contact ct ON ct.tenant = hit.tenant AND ct.site = hit.site AND ct.id = hit.id
+        FROM (${found(by, { tenant, sites }, start, limit + 1)}) hit
+       CROSS JOIN LATERAL (
+          SELECT * FROM platform.contact p
+           WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
         ${conversations ? LAST : raw('')}
        WHERE guard.ok
        ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`,
@@ -80,22 +85,31 @@ const LAST = raw(`LEFT JOIN LATERAL (
    WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id
    ORDER BY c.created_at DESC, c.id DESC LIMIT 1) l ON true`);
 
-/** SQL: the tenant, site and id of the next `limit` contacts. */
-function found({ by, websites }: CustomerRequest, start: Place | undefined, limit: number): Fragment {
+interface Websites {
+  readonly tenant: string;
+  readonly sites: readonly string[];
+}
+
+/** SQL: the site and the id of the next `limit` contacts. */
+function found(
+  by: CustomerRequest['by'],
+  { tenant, sites }: Websites,
+  start: Place | undefined,
+  limit: number,
+): Fragment {
   const at = start
     ? sql`'epoch'::timestamptz + ${start.micros}::bigint * interval '1 microsecond'`
     : sql`'infinity'::timestamptz`;
   const { site = '0', id = '0' } = start ?? {};
-  const granted = sql`unnest(${websites.map((one) => one.tenant)}::bigint[], ${websites.map((one) => one.site)}::bigint[]) AS w (tenant, site)`;
   if ('name' in by)
-    return sql`SELECT w.tenant, w.site, n.id FROM ${granted}
+    return sql`SELECT w.site, n.id FROM unnest(${sites}::bigint[]) AS w (site)
       CROSS JOIN LATERAL platform.newest_hits(
-        (w.tenant, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
+        (${tenant}::bigint, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
          CASE WHEN w.site = ${site}::bigint THEN ${id}::bigint WHEN w.site < ${site}::bigint THEN ${MAX_BIGINT}::bigint ELSE 0 END)::platform.searched,
         platform.name_query(${by.name}), platform.name_query(${by.name}), ${limit}::integer) n
      ORDER BY n.at DESC, w.site DESC, n.id DESC LIMIT ${limit}::integer`;
-  return sql`SELECT t.tenant, t.site, t.id FROM ${granted} JOIN platform.contact t ON t.tenant = w.tenant AND t.site = w.site
-     WHERE NOT t.deleted AND ${matches(by)} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)
+  return sql`SELECT t.site, t.id FROM platform.contact t
+     WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${matches(by)} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)
      ORDER BY t.created_at DESC, t.site DESC, t.id DESC LIMIT ${limit}::integer`;
 }
 
