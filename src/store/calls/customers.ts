@@ -8,7 +8,7 @@ import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 
 /** A customer has at most this many visitors in an answer. */
-export const VISITORS = 100;
+const VISITORS = 100;
 const SUBJECT = 500;
 const MAX_BIGINT = '9223372036854775807';
 
