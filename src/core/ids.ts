@@ -92,5 +92,25 @@ export const OfferId = defineId('offer', 'ofr');
 export const DispositionId = defineId('disposition', 'dsp');
 export const AiFeatureId = defineId('AI feature', 'aif');
 
+const RECORDS = [ConversationId, ContactId, VisitorId];
+
+/** Id of a conversation, a contact or a visitor. Examples show the first kind. */
+export const RecordId: IdKind = {
+  ...ConversationId,
+  noun: 'record',
+  schema: accepts(
+    z
+      .string()
+      .max(100)
+      .regex(
+        new RegExp(
+          `^(?:${RECORDS.map(({ prefix }) => prefix).join('|')})_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$`,
+        ),
+      ),
+    'an id such as cnv_1_1_42, ctc_1_1_42 or vis_1_1_42',
+  ).describe('Id of a conversation (cnv_…), a contact (ctc_…) or a visitor (vis_…).'),
+};
+kinds.set(RecordId.schema, RecordId);
+
 /** Returns the native id at the end of a public id. The corridor has already checked the public id. */
 export const native = (id: string): string => id.slice(id.lastIndexOf('_') + 1);

@@ -78,6 +78,7 @@ export interface Reads extends SubscriptionReads {
   report(range: ReportRange): Promise<ReportReading>;
   counts(request: CountRequest): Promise<CountReading>;
   search(request: SearchRequest): Promise<SearchPage>;
+  customers(request: CustomerRequest): Promise<CustomerPage>;
 }
 
 export interface SearchRequest {
@@ -107,6 +108,45 @@ export interface SearchHit {
 
 export interface SearchPage {
   readonly hits: readonly SearchHit[];
+  readonly next_cursor: string | null;
+}
+
+export interface CustomerRequest {
+  /** How to find the contacts. `digits` are all digits of a telephone number; `e164` is null if the number cannot be read. */
+  readonly by:
+    | { readonly email: string }
+    | { readonly phone: { readonly digits: string; readonly e164: string | null } }
+    | { readonly name: string }
+    | { readonly external_id: string };
+  readonly websites: readonly WebsiteKey[];
+  /** True if the caller may see visitors and conversations. */
+  readonly conversations: boolean;
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+/** A contact. The ids of the contact, the visitors and the conversation are native ids. */
+export interface Customer {
+  readonly website: WebsiteKey;
+  readonly id: string;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly phone: string | null;
+  /** Null if the caller may not see visitors and conversations. */
+  readonly history: {
+    readonly visitors: readonly string[];
+    readonly conversations: number;
+    readonly last: {
+      readonly id: string;
+      readonly created_at: string;
+      readonly status: string;
+      readonly subject: string | null;
+    } | null;
+  } | null;
+}
+
+export interface CustomerPage {
+  readonly customers: readonly Customer[];
   readonly next_cursor: string | null;
 }
 

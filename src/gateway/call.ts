@@ -1,10 +1,10 @@
 import type { Authorities } from '../auth/authority.ts';
 import { type Authority, isRestricted, type Resource } from '../core/authority.ts';
-import { conditionApplies } from '../core/conditions.ts';
+import { type Condition, conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
 import { costOf } from '../core/price.ts';
 import type { FileBytes } from '../core/reads.ts';
-import { holds, type Requirement } from '../core/scopes.ts';
+import type { Requirement } from '../core/scopes.ts';
 import type { CallContext, GatewayFacts, Tool } from '../core/tool.ts';
 import { Caller } from '../store/calls/caller.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
@@ -21,7 +21,7 @@ import { ifMatchOf, keyOf, originOf } from './headers.ts';
 import type { OperationState } from './outcomes.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import type { RealtimeSessions } from './realtime.ts';
-import { factsOf, lacking, mayCall, type Registry } from './registry.ts';
+import { factsOf, lacking, mayEnter, meets, type Registry } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger } from './writes.ts';
 
@@ -210,11 +210,11 @@ export class Corridor {
     try {
       // Charge before any check. Otherwise a caller with a valid token could repeat refused requests without limit.
       await charge();
-      if (!mayCall(tool, authority)) throw notPermitted(tool, authority, tool.required);
+      if (!mayEnter(tool, authority)) throw notPermitted(tool, authority, tool.required);
       const input = parseInput(call);
       for (const condition of tool.when) {
         const applies = conditionApplies(condition, input[condition.given]);
-        if (applies && !holds(authority, condition)) throw notPermitted(tool, authority, condition);
+        if (applies && !meets(authority, condition)) throw notPermitted(tool, authority, condition);
       }
       const website = websiteOf(tool, input, authority);
       const access = { authority, website, db: this.#options.db };
@@ -269,11 +269,12 @@ type RunResult = { readonly operation?: OperationState } & (
   | { readonly failure: Failure }
 );
 
-function notPermitted(tool: Tool, authority: Authority, requirement: Requirement): Failure {
+function notPermitted(tool: Tool, authority: Authority, requirement: Requirement | Condition): Failure {
+  const refused = tool.restrictions === 'refused' || ('unrestricted' in requirement && requirement.unrestricted);
   return new Failure('not_permitted', {
     required: {
       ...lacking(authority, requirement),
-      unrestricted: tool.restrictions === 'refused' && isRestricted(authority),
+      unrestricted: refused === true && isRestricted(authority),
     },
     ...(tool.consent === 'refused' &&
       authority.consentId !== null && {

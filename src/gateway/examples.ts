@@ -35,6 +35,7 @@ const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     expected_version: 3,
     context: { type: 'text', text: 'Wo ist mein Paket?', default_language: 'en' },
   },
+  customer_find: { email: 'en.us.74@example.org' },
   config_plan: { path: '/ai/features/aif_1_1_5', expected_version: 3, changes: { enabled: false } },
   subscription_create: SUBSCRIPTION,
   subscription_replace: { ...SUBSCRIPTION, start: 'retained' },
@@ -57,7 +58,8 @@ export const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${idNumb
 export function exampleArguments(tool: Tool): Record<string, unknown> {
   const given = tool.parameters.flatMap((parameter): [string, unknown][] => {
     if (parameter.required) return [[parameter.name, requiredValue(tool, parameter)]];
-    return parameter.name in SHOWN ? [[parameter.name, SHOWN[parameter.name]]] : [];
+    const shown = OF_TOOL[tool.name]?.[parameter.name] ?? SHOWN[parameter.name];
+    return shown === undefined ? [] : [[parameter.name, shown]];
   });
   return Object.fromEntries(given);
 }

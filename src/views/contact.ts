@@ -28,6 +28,8 @@ export const ContactView = f.defineView({
   within: {
     Conversation: (id) => sql`EXISTS (SELECT 1 FROM platform.conversation_contact k
       WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id AND k.conversation_id = ${id})`,
+    Visitor: (id) => sql`EXISTS (SELECT 1 FROM platform.visitor_contact k
+      WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id AND k.visitor_id = ${id})`,
   },
   fields: {
     id: f.ownId('ct', ContactId),

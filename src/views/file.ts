@@ -23,7 +23,10 @@ export const FileView = f.defineView({
   id: FileId,
   reachable: ({ allowed }) => sql`EXISTS (SELECT 1 FROM platform.conversation fc
     WHERE fc.tenant = f.tenant AND fc.site = f.site AND fc.id = f.conversation_id AND ${allowed('fc')})`,
-  within: { Message: (id) => sql`f.message_id = ${id}` },
+  within: {
+    Message: (id) => sql`f.message_id = ${id}`,
+    Conversation: (id) => sql`f.conversation_id = ${id}`,
+  },
   fields: {
     id: f.ownId('f', FileId),
     website_id: f.websiteId(WebsiteId),

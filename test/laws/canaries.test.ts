@@ -81,8 +81,11 @@ const flagOf = (need: Need): need is Flag => ALL_FLAGS.some((flag) => flag === n
 const scopeOf = (need: Need): need is Scope => ALL_SCOPES.some((scope) => scope === need);
 const grantsOf = (needs: readonly Need[]): Grants => ({ scopes: needs.filter(scopeOf), flags: needs.filter(flagOf) });
 
-function relevant({ scopes, flags, given, hidden, members, nulls }: Operation): { asked: Need[]; shows: Need[] } {
-  const tables: Members[] = [...Object.values(members), nulls ?? {}];
+function relevant({ scopes, flags, given, hidden, members, nulls, shows = [] }: Operation): {
+  asked: Need[];
+  shows: Need[];
+} {
+  const tables: Members[] = [...Object.values(members), nulls ?? {}, ...shows.map(([, , columns]) => columns)];
   const more = [...(given?.scopes ?? []), ...(given?.flags ?? []), ...(hidden?.scopes ?? [])];
   const asked = new Set<Need>([...scopes, ...flags, ...more]);
   const needs = tables
@@ -119,7 +122,7 @@ function membersOf(value: unknown, path = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((one) => membersOf(one, `${path}.*`));
   if (value === null || typeof value !== 'object') return value === null ? [] : [path];
   return Object.entries(value).flatMap(([name, inner]) =>
-    name === 'withheld' || name === 'left_out' ? [] : membersOf(inner, `${path}.${name}`),
+    ['withheld', 'left_out'].includes(name) ? [] : membersOf(inner, `${path}.${name}`),
   );
 }
 

@@ -287,7 +287,9 @@ async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   // A refusal lists the required grants. Only an MCP result has no such list, and names the grants in words.
   if (refusal) {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([refusal.status, refusal.code]);
-    expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));
+    // A tool with several kinds of ids is listed for one kind, so the refusal of another kind is a result.
+    const inWords = surface === 'mcp' && operation.kind !== undefined && said.required === undefined;
+    if (!inWords) expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));
   } else {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([one.status, undefined]);
     for (const [pointer, members] of one.status === 204 || one.status === 426

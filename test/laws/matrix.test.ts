@@ -172,7 +172,7 @@ describe('TN-01 every read, by what a credential holds', () => {
         bodies.add(masked(answer));
       }
       const absent = operation.path.replace(/\{([a-z]{3}):\d+\}(?!.*\{[a-z]{3}:)/, '{$1:77}');
-      if (operation.website === 'optional') {
+      if (operation.website !== 'required') {
         const answer = await ask({ ...operation, path: absent }, holder);
         refused(answer, NOT_FOUND, `${where} not there`);
         bodies.add(masked(answer));

@@ -15,6 +15,7 @@ const message = { view: MessageView, id: '' };
 const calls = (read: Reads) => [
   read.page(NoteView, { limit: 1, within: [contact] }),
   read.page(FileView, { limit: 1, within: [conversation, message] }),
+  read.page(FileView, { limit: 1, within: [conversation] }),
   read.one(MessageView, '', { within: [conversation] }),
   // @ts-expect-error NoteView does not say how notes belong to a message
   read.page(NoteView, { limit: 1, within: [message] }),
@@ -24,12 +25,10 @@ const calls = (read: Reads) => [
   read.page(OperatorView, { limit: 1, within: [contact] }),
   // @ts-expect-error MessageView does not say how messages belong to a contact
   read.page(FileView, { limit: 1, within: [contact, message] }),
-  // @ts-expect-error FileView says how files belong to a message, not to a conversation
-  read.page(FileView, { limit: 1, within: [conversation] }),
 ];
 
 it('a view names the views that its records can be read within', () => {
   expect(calls).toHaveLength(1);
-  expect(Object.keys(FileView.within ?? {})).toEqual(['Message']);
+  expect(Object.keys(FileView.within ?? {})).toEqual(['Message', 'Conversation']);
   expect(OperatorView.within).toBeUndefined();
 });

@@ -63,13 +63,15 @@ const CASES: readonly Case[] = [
 function whole(cases: readonly Case[]): [string, ContractOperation] {
   const [first] = cases;
   if (first === undefined) throw new Error('an operation without a case');
-  const { tool, method = 'GET', scopes, flags, author = false, key = 'none', revision = false, status = 200 } = first;
+  const { tool, method = 'GET', author = false, key = 'none', revision = false, status = 200 } = first;
   const conditions = cases.flatMap(({ given }) => (given ? [given] : []));
+  const kinds = cases.flatMap((one) => (one.kind === undefined ? [] : [{ ...one, kind: one.kind }]));
+  const always = kinds.length > 0 ? { scopes: [], flags: [], unrestricted: false } : first;
   return [
     tool,
     {
-      ...{ method, path: template(first), scopes: [...scopes].sort(), dataAccess: [...flags].sort() },
-      ...{ unrestricted: first.unrestricted ?? false, consent: first.noConsent ? 'refused' : 'none' },
+      ...{ method, path: template(first), scopes: [...always.scopes].sort(), dataAccess: [...always.flags].sort() },
+      ...{ unrestricted: always.unrestricted ?? false, consent: first.noConsent ? 'refused' : 'none' },
       ...{ author, key, revision, status, body: first.body ?? [] },
       when: conditions
         .filter(
@@ -77,6 +79,12 @@ function whole(cases: readonly Case[]): [string, ContractOperation] {
             conditions.findIndex((one) => one.parameter === parameter && one.has === has) === i,
         )
         .map((one): Condition => [one.parameter, one.has ?? one.is, [...one.scopes].sort(), [...one.flags].sort()])
+        .concat(
+          kinds.map((one): Condition => {
+            const name = `id=${one.kind}_…${one.unrestricted ? ' unrestricted' : ''}`;
+            return [name, undefined, [...one.scopes].sort(), [...one.flags].sort()];
+          }),
+        )
         .sort(),
       paged: cases.some(({ cursor }) => cursor !== undefined),
       outsiders: cases.flatMap((one) => one.outsiders ?? []),

@@ -77,7 +77,7 @@ const VOCABULARY = words(`left_out
   created_at updated_at first_response_at last_message_at closed_at last_seen_at occurred_at recorded_at
   created_from created_to updated_since updated_asc message_count include_internal voice_transcript attachment_only
   text_truncated attachment_count media_type chunk_size chunk_count next_chunk
-  query_field query_match stored_primary_contacts first_name last_name mobile_e164 phone_e164 conversation_count
+  query_field query_match external_id visitor_ids last_conversation stored_primary_contacts first_name last_name mobile_e164 phone_e164 conversation_count
   contact_linked bucket_time_zone restriction_dimensions
   ai_conversations ai_touched_visitors ai_assisted_conversations ai_customer_facing_conversations human_escalations
   first_response_seconds first_response_count speed_response_seconds speed_response_count average_response_seconds

@@ -4,6 +4,7 @@ import type { Database } from '../driver/postgres.ts';
 import type { Replica } from '../open/replica.ts';
 import type { Caller } from './caller.ts';
 import { readCounts } from './counts.ts';
+import { readCustomers } from './customers.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
 import { readPage } from './page.ts';
@@ -29,6 +30,8 @@ export function openReads(
     health: () => caller.take(readHealth(access)),
     search: (request) => caller.take(readSearch({ authority, website, db: slow }, request)),
     counts: (request) => caller.take(readCounts(access, slow, request)),
+    customers: (request) =>
+      caller.take(readCustomers('name' in request.by ? { authority, website, db: slow } : access, request)),
     report: (range) => caller.take(readReport(access, slow, range, replica)),
   };
 }

@@ -93,10 +93,11 @@ const BYTES =
 const errorText = (failure: FailureCode): string => `${code(failure)} (${statusOf(failure)})`;
 
 function conditionText(condition: Condition): string {
-  const { scopes, dataAccess } = condition;
+  const { scopes, dataAccess, unrestricted } = condition;
   const needs = [
     ...(scopes.length > 0 ? [`scopes ${codes(scopes)}`] : []),
     ...(dataAccess.length > 0 ? [`data access ${codes(dataAccess)}`] : []),
+    ...(unrestricted ? ['a credential without restrictions'] : []),
   ];
   return `- With ${code(conditionName(condition))} also: ${needs.join('; ')}.`;
 }

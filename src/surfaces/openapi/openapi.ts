@@ -87,8 +87,9 @@ function describe(tool: Tool): string {
   if (scopes.length > 0) lines.push(`Required scopes: ${scopes.join(', ')}.`);
   if (dataAccess.length > 0) lines.push(`Required data access: ${dataAccess.join(', ')}.`);
   for (const condition of tool.when) {
-    const { scopes: more, dataAccess: flags } = condition;
+    const { scopes: more, dataAccess: flags, unrestricted } = condition;
     const needed = [...more.map((one) => `the scope ${one}`), ...flags.map((one) => `the data access ${one}`)];
+    if (unrestricted) needed.push('a credential without restrictions');
     lines.push(`With ${conditionName(condition)}, a call also needs ${needed.join(' and ')}.`);
   }
   if (tool.costWith) lines.push(`With ${tool.costWith.given}, a call costs ${tool.costWith.units} quota units.`);

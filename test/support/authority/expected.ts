@@ -1,4 +1,5 @@
 import { cursorOf, subscriptionId } from './planted.ts';
+import { PHONE } from './world.ts';
 
 /**
  * For each read: its arguments and the members of its answer. The tables are written by hand from the contract and do
@@ -170,6 +171,11 @@ export interface Operation {
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
+  /**
+   * The operation takes several kinds of ids. The scopes, flags and `unrestricted` of this case hold for ids with this
+   * prefix, and other cases have the other kinds.
+   */
+  readonly kind?: string;
   /** The grants that a parameter of this case needs in addition. With `is`, only the value `true` needs them. */
   readonly given?: {
     readonly parameter: string;
@@ -184,10 +190,10 @@ export interface Operation {
   /** True when the contract says "no human-consent OAuth token". */
   readonly noConsent?: true;
   /**
-   * required: the call has a website_id parameter. optional: the id of the resource names the website. none: the call
-   * does not concern one website.
+   * required: the call has a website_id parameter. optional: the id of the resource names the website, and website_id can
+   * repeat the website. byId: only the id names the website. none: the call does not concern one website.
    */
-  readonly website: 'required' | 'optional' | 'none';
+  readonly website: 'required' | 'optional' | 'byId' | 'none';
   readonly members: Readonly<Record<string, Members>>;
   /**
    * Describes the rows of a list: the JSON pointer to the rows, the member with the id of a row, and the expected rows.
@@ -285,6 +291,44 @@ const contacts = {
   unrestricted: true,
   website: 'required',
   members: { '': plain('data'), data: page('data'), 'data.data.*': CONTACT, 'data.data.*.access': plain('pii') },
+} as const;
+const customers = {
+  tool: 'customer_find',
+  scopes: ['contact_read', 'contact_read_pii'],
+  flags: ['pii'],
+  unrestricted: true,
+  website: 'required',
+  members: {
+    '': plain('data'),
+    data: plain('customers', 'next_cursor'),
+    'data.customers.*': {
+      ...plain('contact_id', 'website_id', 'name', 'email', 'phone'),
+      ...columns(['conversation_read'], 'visitor_ids', 'conversation_count', 'last_conversation'),
+    },
+    'data.customers.*.last_conversation': {
+      ...columns(['conversation_read'], 'id', 'created_at', 'status'),
+      subject: ['conversation_read', ...MSG],
+    },
+  },
+  list: ['data.customers', 'contact_id', always(2, 1)],
+  cursor: 'ctc',
+  shows: [
+    ['contact', [1, 2], columns([], 'name', 'email')],
+    ['contact', [1], { mobile_e164: [] }],
+    ['contact', [2], { mobile: [] }],
+    ['conversation', [3, 5], { subject: ['conversation_read', ...MSG] }],
+  ],
+} as const;
+/** The grants for notes beside the scope conversation_read. */
+const NOTES: readonly Need[] = ['visitor_notes_read', 'contact_read_pii', ...ALL_FLAGS];
+const record = {
+  tool: 'fetch',
+  template: '/records/{id}',
+  website: 'byId',
+  members: {
+    '': plain('id', 'title', 'text', 'url', 'metadata'),
+    metadata: plain('kind', 'website_id', 'created_at', 'truncated', 'left_out'),
+  },
 } as const;
 const messagesPage = {
   '': plain('data'),
@@ -775,6 +819,70 @@ export const OPERATIONS: readonly Operation[] = [
     cursor: '',
     shows: [stored.note(1, 2), stored.staff([], 1, 2)],
     outsiders: said.note('/data/notes/*'),
+  },
+  {
+    ...customers,
+    path: `/customers?website_id={web}&phone=${PHONE}`,
+    outsiders: at('/data/customers/*', 'name', 'email', 'phone', 'last_conversation/subject'),
+  },
+  { ...customers, variant: 'name', path: '/customers?website_id={web}&name=Zq' },
+  {
+    ...record,
+    variant: 'conversation',
+    kind: 'cnv',
+    path: '/records/{cnv:1}',
+    ...one('conversation_read'),
+    ofConversation: true,
+    shows: [
+      ['conversation', [1], { disposition: [], language: PII, rating_label: MSG, subject: [...MSG, ...PII] }],
+      stored.staff([...DIRECTORY, ...PII], 1),
+      ['contact', [1], columns(['contact_read', ...PII], 'name', 'email', 'mobile_e164')],
+      ['message', [1, 2, 3, 6], { text: [...MSG, ...PII] }],
+      ['message', [4], { text: [...MSG, ...PII, ...INTERNAL.scopes, ...INTERNAL.flags] }],
+      ['visitor', [1], { nickname: [...MSG, ...PII] }],
+      stored.staff([...DIRECTORY, ...MSG, ...PII], 1, 2),
+      ['file', [1], columns(['file_read', ...MSG, ...PII], 'name', 'media_type')],
+      [
+        'file',
+        [2],
+        columns(['file_read', ...MSG, ...PII, ...INTERNAL.scopes, ...INTERNAL.flags], 'name', 'media_type'),
+      ],
+      ['note', [1, 2], columns(NOTES, 'title', 'text')],
+      stored.staff(NOTES, 1, 2),
+    ],
+    outsiders: ['/title', '/text'],
+  },
+  {
+    ...record,
+    variant: 'contact',
+    kind: 'ctc',
+    path: '/records/{ctc:1}',
+    ...one('contact_read'),
+    unrestricted: true,
+    shows: [
+      ['contact', [1], columns(PII, 'name', 'email', 'mobile_e164', 'phone_e164', 'company', 'language', 'time_zone')],
+      ['visitor', [1, 2, 4], { nickname: ['conversation_read', ...PII] }],
+      ['conversation', [1, 5], { subject: ['conversation_read', ...MSG, ...PII] }],
+      ['note', [1, 2], columns(['conversation_read', ...NOTES], 'title', 'text')],
+      stored.staff(['conversation_read', ...NOTES], 1, 2),
+    ],
+  },
+  {
+    ...record,
+    variant: 'visitor',
+    kind: 'vis',
+    path: '/records/{vis:1}',
+    ...one('conversation_read'),
+    unrestricted: true,
+    shows: [
+      stored.nickname(1),
+      ['contact', [1, 2], columns(['contact_read', ...PII], 'name', 'email')],
+      ['contact', [1], { mobile_e164: ['contact_read', ...PII] }],
+      ['contact', [2], { mobile: ['contact_read', ...PII] }],
+      ['conversation', [1, 2], { subject: [...MSG, ...PII] }],
+      ['note', [1, 2], columns(NOTES, 'title', 'text')],
+      stored.staff(NOTES, 1, 2),
+    ],
   },
   {
     tool: 'file_get',

@@ -155,6 +155,9 @@ const text: Text = (canary) => canary();
 const url: Text = (canary) => `https://example.test/${canary()}`;
 const media: Text = (canary) => `application/x-${canary()}`;
 const list: Text = (canary) => [canary()];
+/** A number by which customer_find finds the contacts. */
+export const PHONE = '3090182012';
+const number: Text = (canary) => `${canary()}${PHONE}`;
 
 const conversation = (id: number, visitor: number | null, place: number | null, operator: number | null): Row => ({
   id,
@@ -222,7 +225,7 @@ const person = (id: number, deleted = false): Row => ({
   mobile: text,
   mobile_e164: text,
   phone: text,
-  phone_e164: text,
+  phone_e164: number,
   company: text,
   language: text,
   country: 'DE',
@@ -270,7 +273,7 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
       { id: 2, name: text, email: text, role: 'bot', team_ids: [2] },
       { id: 3, name: text, email: null, role: 'operator', enabled: false, team_ids: [] },
     ],
-    contact: [person(1), person(2), person(3, true)],
+    contact: [person(1), { ...person(2), mobile_e164: null }, person(3, true)],
     visitor: [1, 2, 3, 4].map((id) => ({ id, nickname: text, created_at: at(1), last_seen_at: at(40) })),
     visitor_contact: [
       { visitor_id: 1, contact_id: 1 },

@@ -95,6 +95,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
     contact_id: `ctc_1_1_${row?.contact}`,
     visitor_id: `vis_1_1_${row?.visitor}`,
     feature_id: `aif_1_1_${row?.feature}`,
+    id: `cnv_1_1_${row?.conversation}`,
     guide: 'overview',
     operation_id: OPERATION,
     subscription_id: SUBSCRIPTION,
@@ -113,13 +114,16 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
       changes: { enabled: false },
     },
   };
+  // Tools with optional parameters of which a call needs one.
+  const chosen: Readonly<Record<string, readonly (readonly [name: string, value: string])[]>> = {
+    customer_find: [['name', 'a']],
+  };
   // Writes of subscriptions use methods and headers that these examples do not have. test/events tests such writes.
   const reached = corridor.registry.tools.filter((tool) => tool.effect === 'read' || tool.idempotency === 'required');
   return reached.map((tool) => {
     const filled = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
-    const given = tool.parameters
-      .filter((one) => one.in === 'query' && one.required)
-      .map(({ name }) => [name, query[name] ?? ''] as const);
+    const required = tool.parameters.filter((one) => one.in === 'query' && one.required);
+    const given = [...required.map(({ name }) => [name, query[name] ?? ''] as const), ...(chosen[tool.name] ?? [])];
     return { tool, path: filled, query: given, url: urlOf(filled, given), body: body[tool.name] };
   });
 }

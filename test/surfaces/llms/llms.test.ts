@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { packageRoot, packageVersion } from '../../../src/config/package.ts';
+import { conditionName } from '../../../src/core/conditions.ts';
 import { FAILURE_CODES, statusOf, titleOf } from '../../../src/core/failures.ts';
 import { GUIDE_NAMES } from '../../../src/core/guides.ts';
 import { jsonSchema } from '../../../src/core/json-schema.ts';
@@ -105,9 +106,9 @@ describe('llms-full.txt', () => {
     expect(scopes).toBe(listed(tool.required.scopes));
     expect(flags).toBe(listed(tool.required.dataAccess));
     expect(text.includes('refused (`not_permitted`)')).toBe(tool.restrictions === 'refused');
-    for (const { given, has, scopes: more, dataAccess } of tool.when) {
-      const named = has === undefined ? given : `${given}=${has}`;
-      const line = text.split('\n').find((one) => one.startsWith(`- With \`${named}`)) ?? '';
+    for (const { scopes: more, dataAccess, ...condition } of tool.when) {
+      const calls = `- With \`${conditionName({ ...condition, scopes: more, dataAccess })}\``;
+      const line = text.split('\n').find((one) => one.startsWith(calls)) ?? '';
       for (const grant of [...more, ...dataAccess]) expect(line).toContain(`\`${grant}\``);
     }
     for (const code of tool.errors) expect(text).toContain(`\`${code}\` (${statusOf(code)})`);

@@ -60,8 +60,11 @@ const commandOf = ({ body }: Pick<Example, 'body'>): Command | undefined => body
 const call = (gateway: TestGateway, token: string, tool: Tool, input: Input): Promise<Answer> =>
   rpc(gateway.port, token, 'tools/call', { name: tool.name, arguments: input }, { id: 'same' });
 
-/** Hides times, because they differ between two calls. */
-const still = (text: string): string => text.replace(/"(checked_at|generated_at)":(\d+|"[^"]*")/g, '"$1":0');
+/** Hides times and the delimiters of fences, because they differ between two calls. */
+const still = (text: string): string =>
+  text
+    .replace(/"(checked_at|generated_at)":(\d+|"[^"]*")/g, '"$1":0')
+    .replace(/<<<(data|end) [0-9a-f]{16}>>>/g, '<<<$1>>>');
 const inOrder = (errors: { parameter: string }[] | undefined) =>
   errors && [...errors].sort((a, b) => (a.parameter < b.parameter ? -1 : 1));
 
@@ -273,7 +276,8 @@ describe('MC-12 one body on both surfaces', () => {
       const judged = async (operation: Operation, command?: Command) => {
         // Some parameters of a tool need more scopes than the tool itself. A caller without these scopes still sees the
         // tool in the list, so only the call can be refused.
-        const listed = refusalOf(bare(operation), grants, restricted)?.code !== 'not_permitted';
+        const cases = operation.kind === undefined ? [operation] : OPERATIONS.filter(({ kind }) => kind !== undefined);
+        const listed = cases.some((one) => refusalOf(bare(one), grants, restricted)?.code !== 'not_permitted');
         const url = pathOf(operation, webId(1, 1), receiptId(credential));
         const where = `${nameOf(operation)} ${name}`;
         const { outcome } = await compare(small, token, toolOf(small, operation.tool), url, {
@@ -895,8 +899,8 @@ describe('MC-12 what people wrote is data', () => {
         }
         const found = await readAll(own, injection);
         for (const [tool, { outsiders }] of Object.entries(CONTRACT)) {
-          // A preview does not repeat the text word for word, so skip previews here.
-          for (const pointer of outsiders.filter((one) => !/topics|\/content$|\/preview\//.test(one))) {
+          // A preview and the text of fetch do not repeat the words letter by letter, so skip them here.
+          for (const pointer of outsiders.filter((one) => !/topics|\/content$|\/preview\/|^\/text$/.test(one))) {
             expect(found.get(tool)?.get(pointer), `${tool} ${pointer}`).toContain(injection);
           }
         }

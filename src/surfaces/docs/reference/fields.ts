@@ -137,8 +137,8 @@ export function parameter({ name, required, node, example, when }: Given, regist
 <li id="${name.toLowerCase()}"><p class="name"><a class="anchor" href="#${name.toLowerCase()}"><code>${name}</code></a>
 <span class="type">${typeName(node)}</span>${required ? html` <span class="mark must">required</span>` : undefined}</p>
 ${text(node.description, registry)}${rules(node, more, registry)}${when.map(
-  (condition) =>
-    html`<p class="needs">With ${conditionName(condition) === name ? 'this parameter' : html`<code>${conditionName(condition)}</code>`}, the call also needs ${grants(condition)}</p>`,
+  (one) =>
+    html`<p class="needs">With ${conditionName(one) === name ? 'this parameter' : html`<code>${conditionName(one)}</code>`}, the call also needs ${grants(one)}${one.unrestricted ? ' and a credential without restrictions' : ''}</p>`,
 )}${members(node, registry)}</li>`;
 }
 

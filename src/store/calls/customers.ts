@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto';
+import { Failure, invalidCursor } from '../../core/failures.ts';
+import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
+import type { Customer, CustomerPage, CustomerRequest } from '../../core/reads.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { rfc3339 } from '../../core/view.ts';
+import { guarded, type Proved } from './guard.ts';
+import type { WebsiteAccess } from './read.ts';
+
+/** A customer has at most this many visitors in an answer. */
+const VISITORS = 100;
+const SUBJECT = 500;
+const MAX_BIGINT = '9223372036854775807';
+
+/** The newest contact comes first. Contacts of the same time are in the order of website and id. */
+interface Place {
+  readonly micros: string;
+  readonly site: string;
+  readonly id: string;
+}
+
+interface Row extends Place {
+  readonly known: boolean;
+  readonly name: string | null;
+  readonly email: string | null;
+  readonly phone: string | null;
+  readonly visitors: readonly string[] | null;
+  readonly conversations: string | null;
+  readonly last_id: string | null;
+  readonly last_at: string;
+  readonly last_status: string;
+  readonly last_subject: string | null;
+}
+
+/** Finds contacts of several websites in one guarded statement. */
+export async function readCustomers(access: WebsiteAccess, request: CustomerRequest): Promise<Proved<CustomerPage>> {
+  const { by, websites, limit, cursor, conversations } = request;
+  const search = JSON.stringify([by, websites.map(({ id }) => id)]);
+  const start = cursor === undefined ? undefined : placeOf(cursor, search);
+  // A credential has websites of one organization.
+  const tenant = websites[0]?.tenant ?? '0';
+  const sites = websites.map((one) => one.site);
+  const { proof, rows } = await guarded<Row>(
+    access,
+    sql`${'name' in by ? sql`platform.name_query(${by.name}) IS NOT NULL` : raw('true')} AS known, d.*`,
+    sql`LEFT JOIN LATERAL (
+      SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
+             coalesce(ct.mobile_e164, ct.mobile, ct.phone_e164, ct.phone) AS phone, ${conversations ? HISTORY : NO_HISTORY}
+        FROM (${found(by, { tenant, sites }, start, limit + 1)}) hit
+       CROSS JOIN LATERAL (
+          SELECT * FROM platform.contact p
+           WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
+        ${conversations ? LAST : raw('')}
+       WHERE guard.ok
+       ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`,
+  );
+  if (rows[0]?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
+  const all = rows.filter(({ id }) => id !== null);
+  const shown = all.slice(0, limit);
+  const last = all.length > limit ? shown.at(-1) : undefined;
+  return {
+    proof,
+    answer: {
+      customers: shown.map((row) => customerOf(row, websites)),
+      next_cursor: last ? cursorOf(last, search) : null,
+    },
+  };
+}
+
+const NO_WORD = { parameter: 'name', code: 'invalid_parameter' as const, expected: 'at least one letter or digit' };
+
+// The conversations are those that conversations_list shows for the contact.
+const HISTORY = raw(`
+  ARRAY(SELECT k.visitor_id FROM platform.visitor_contact k
+         WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id
+         ORDER BY k.visitor_id DESC LIMIT ${VISITORS})::text[] AS visitors,
+  (SELECT count(*) FROM platform.conversation_contact k
+    WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id) AS conversations,
+  l.last_id, l.last_at, l.last_status, l.last_subject`);
+const NO_HISTORY = raw('NULL AS visitors, NULL AS conversations, NULL AS last_id');
+const LAST = raw(`LEFT JOIN LATERAL (
+  SELECT c.id AS last_id, c.created_at::text AS last_at, c.status AS last_status, left(c.subject, ${SUBJECT + 1}) AS last_subject
+    FROM platform.conversation_contact k
+    JOIN platform.conversation c ON c.tenant = k.tenant AND c.site = k.site AND c.id = k.conversation_id
+   WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id
+   ORDER BY c.created_at DESC, c.id DESC LIMIT 1) l ON true`);
+
+interface Websites {
+  readonly tenant: string;
+  readonly sites: readonly string[];
+}
+
+/** SQL: the site and the id of the next `limit` contacts. */
+function found(
+  by: CustomerRequest['by'],
+  { tenant, sites }: Websites,
+  start: Place | undefined,
+  limit: number,
+): Fragment {
+  const at = start
+    ? sql`'epoch'::timestamptz + ${start.micros}::bigint * interval '1 microsecond'`
+    : sql`'infinity'::timestamptz`;
+  const { site = '0', id = '0' } = start ?? {};
+  if ('name' in by)
+    return sql`SELECT w.site, n.id FROM unnest(${sites}::bigint[]) AS w (site)
+      CROSS JOIN LATERAL platform.newest_hits(
+        (${tenant}::bigint, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
+         CASE WHEN w.site = ${site}::bigint THEN ${id}::bigint WHEN w.site < ${site}::bigint THEN ${MAX_BIGINT}::bigint ELSE 0 END)::platform.searched,
+        platform.name_query(${by.name}), platform.name_query(${by.name}), ${limit}::integer) n
+     ORDER BY n.at DESC, w.site DESC, n.id DESC LIMIT ${limit}::integer`;
+  return sql`SELECT t.site, t.id FROM platform.contact t
+     WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${matches(by)} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)
+     ORDER BY t.created_at DESC, t.site DESC, t.id DESC LIMIT ${limit}::integer`;
+}
+
+function matches(by: Exclude<CustomerRequest['by'], { readonly name: string }>): Fragment {
+  if ('email' in by) return sql`t.email IS NOT NULL AND lower(t.email) = lower(${by.email})`;
+  if ('external_id' in by) return sql`t.external_id = ${by.external_id}`;
+  const { e164, digits } = by.phone;
+  const same = (column: 'mobile' | 'phone'): Fragment => {
+    const normal = raw(`t.${column}_e164`);
+    const number = raw(`coalesce(t.${column}_e164, t.${column})`);
+    return sql`(${number} IS NOT NULL AND platform.phone_key(${number}) = platform.phone_key(${e164 ?? digits}) AND
+      CASE WHEN ${normal} IS NOT NULL AND ${e164}::text IS NOT NULL THEN ${normal} = ${e164} ELSE platform.same_phone(${number}, ${e164 ?? digits}) END)`;
+  };
+  return sql`(${same('mobile')} OR ${same('phone')})`;
+}
+
+function customerOf(row: Row, websites: readonly WebsiteKey[]): Customer {
+  const website = websites.find(({ site }) => site === row.site);
+  if (!website) throw new Error('the look-up has found a contact of a website that nobody asked for');
+  const { id, name, email, phone, visitors, conversations } = row;
+  const last =
+    row.last_id === null
+      ? null
+      : { id: row.last_id, created_at: rfc3339(row.last_at), status: row.last_status, subject: row.last_subject };
+  const history = visitors && conversations !== null ? { visitors, conversations: Number(conversations), last } : null;
+  return { website, id, name, email, phone, history };
+}
+
+const digest = (search: string): string => createHash('sha256').update(search).digest('base64url').slice(0, 10);
+
+// The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
+const cursorOf = ({ micros, site, id }: Place, search: string): string =>
+  Buffer.from(`${digest(search)}:${micros}.${site}.${id}`).toString('base64url');
+
+/** Throws `invalid_cursor` for a cursor of another search. */
+function placeOf(cursor: string, search: string): Place {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const [, made, micros = '', site = '', id = ''] =
+    /^([\w-]{10}):(-?\d{1,17})\.([1-9]\d{0,18})\.([1-9]\d{0,18})$/.exec(text) ?? [];
+  const place = { micros, site, id };
+  if (made !== digest(search) || !fitsBigint(site) || !fitsBigint(id) || cursorOf(place, search) !== cursor)
+    throw invalidCursor();
+  return place;
+}

@@ -1,0 +1,25 @@
+-- The look-up of people by e-mail address and telephone number.
+
+-- The digits that find a telephone number: the last seven, in whatever form the number is written.
+CREATE FUNCTION platform.phone_key(number text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT right(regexp_replace(number, '[^0-9]', '', 'g'), 7)
+$$;
+
+-- True if two numbers have the same digits, without the zeros at the start. At least one of the numbers has no country
+-- code that can be read, so a number can equal the end of the other number. The equal part has seven digits or more.
+CREATE FUNCTION platform.same_phone(one text, other text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT n.a <> '' AND (n.a = n.b OR (least(length(n.a), length(n.b)) >= 7 AND (right(n.a, length(n.b)) = n.b OR right(n.b, length(n.a)) = n.a)))
+    FROM (SELECT ltrim(regexp_replace(one, '[^0-9]', '', 'g'), '0') AS a, ltrim(regexp_replace(other, '[^0-9]', '', 'g'), '0') AS b) n
+$$;
+
+CREATE INDEX contact_email_folded ON platform.contact (tenant, site, lower(email)) WHERE NOT deleted AND email IS NOT NULL;
+CREATE INDEX contact_mobile_key ON platform.contact (tenant, site, platform.phone_key(coalesce(mobile_e164, mobile)))
+  WHERE NOT deleted AND coalesce(mobile_e164, mobile) IS NOT NULL;
+CREATE INDEX contact_phone_key ON platform.contact (tenant, site, platform.phone_key(coalesce(phone_e164, phone)))
+  WHERE NOT deleted AND coalesce(phone_e164, phone) IS NOT NULL;
+
+-- The query for names in which each word of the text is the start of a word. Null if the text has no word.
+CREATE FUNCTION platform.name_query(t text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT string_agg(quote_literal(w.lexeme) || ':*', ' & ')::tsquery
+    FROM unnest(to_tsvector('simple'::regconfig, platform.plain(t))) AS w
+$$;

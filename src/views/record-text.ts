@@ -1,0 +1,141 @@
+import { bytesOf, drawFence } from '../core/fence.ts';
+import type { Projection } from '../core/view.ts';
+
+/** The largest size of a text in UTF-8. */
+export const TEXT_BYTES = 65_536;
+/** Everything but messages has at most this size together, so that messages have room. */
+const HEAD_BYTES = 40_960;
+/** All notes have at most this size together. */
+const NOTES_BYTES = 16_384;
+/** A message lists at most this many files. */
+const FILES = 10;
+
+const told = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
+
+/** The text of one record. The words of outsiders stand in fences, and each answer has fences of its own. */
+export class RecordText {
+  readonly #fence = drawFence();
+  readonly #lines: string[] = [this.#fence.notice];
+  #size = bytesOf(this.#fence.notice);
+  #truncated = false;
+
+  get truncated(): boolean {
+    return this.#truncated;
+  }
+
+  cutHere(): void {
+    this.#truncated = true;
+  }
+
+  /** The number of bytes that more lines can have. */
+  get left(): number {
+    return TEXT_BYTES - this.#size - 1;
+  }
+
+  whole(): string {
+    return this.#lines.join('\n');
+  }
+
+  heading(words: string): void {
+    this.line(`\n${words}`);
+  }
+
+  /** Adds a line. The text leaves out a line that does not fit. */
+  line(words: string, most = HEAD_BYTES): void {
+    const size = this.#size + bytesOf(words) + 1;
+    if (size > most) {
+      this.#truncated = true;
+      return;
+    }
+    this.#lines.push(words);
+    this.#size = size;
+  }
+
+  /** A line with words of the service. No line if there is no value. */
+  fact(label: string, value: unknown): void {
+    const words = typeof value === 'number' || typeof value === 'boolean' ? String(value) : told(value);
+    if (words !== null) this.line(`${label}: ${words}`);
+  }
+
+  /** A line with words of outsiders. No line if there are no words. */
+  said(label: string, words: unknown): void {
+    if (told(words) !== null) this.line(`${label}: ${this.words(words)}`);
+  }
+
+  /** Words of outsiders for the middle of a line, with a space before. Empty if there are no words. */
+  words(words: unknown): string {
+    const known = told(words);
+    return known === null ? '' : this.#fence.inline(known);
+  }
+
+  /** A telephone number: the E.164 form, which the service writes, or the stored form, which outsiders write. */
+  phone(label: string, row: Projection, kind: 'mobile' | 'phone'): void {
+    const normal = told(row[`${kind}_e164`]);
+    if (normal === null) this.said(label, row[kind]);
+    else this.fact(label, normal);
+  }
+
+  conversations(rows: readonly Projection[]): void {
+    for (const { id, created_at, status, subject } of rows)
+      this.line(['-', `${id},`, `${created_at},`, status, this.words(subject)].join(' ').trimEnd());
+  }
+
+  contacts(rows: readonly Projection[]): void {
+    for (const { id, name, email, mobile_e164, mobile } of rows)
+      this.line(
+        ['-', id, ...[name, email, mobile_e164 ?? mobile].map((one) => this.words(one))].filter(Boolean).join(' '),
+      );
+  }
+
+  /** Adds notes until their space is used up. The newest note comes first. */
+  notes(rows: readonly Projection[]): void {
+    let left = NOTES_BYTES;
+    for (const { created_at, author, title, text, text_truncated } of rows) {
+      const head = [`- ${created_at ?? 'time unknown'}`, this.words(author), this.words(title)]
+        .filter(Boolean)
+        .join(' ');
+      const note = this.#block(head, String(text ?? ''), left);
+      if (note === undefined) {
+        this.cutHere();
+        return;
+      }
+      if (text_truncated === true) this.cutHere();
+      left -= bytesOf(note) + 1;
+      this.line(note);
+    }
+  }
+
+  /** The text of one message of at most `bytes` bytes. Undefined if a message of this size would have no words. */
+  message(row: Projection, files: readonly Projection[], bytes: number): string | undefined {
+    const author = Object(row['author']) as { type?: string; id?: string | null; name?: string | null }; // the view of messages has these members
+    const head = [
+      `${row['id']}, ${row['created_at']},`,
+      ...[author.type, author.id, this.words(author.name)].filter(Boolean),
+      ...(row['visibility'] === 'internal' ? ['(internal)'] : []),
+      ...(Object(row['ai'])['generated'] === true ? ['(written by AI)'] : []),
+    ].join(' ');
+    if (files.length > FILES) this.cutHere();
+    const attached = files
+      .slice(0, FILES)
+      .map(
+        ({ id, name, media_type, size }) => `\nfile ${id} ${this.words(name)} ${this.words(media_type)} ${size} bytes`,
+      )
+      .join('');
+    const words = row['redacted'] === true ? null : told(row['text']);
+    if (row['text_truncated'] === true) this.cutHere();
+    if (words !== null) {
+      const block = this.#block(head, words, bytes - bytesOf(attached));
+      return block && `${block}${attached}`;
+    }
+    const empty = `${head}${row['redacted'] === true ? '\n(the text was removed)' : ''}${attached}`;
+    return bytesOf(empty) <= bytes ? empty : undefined;
+  }
+
+  /** A line and the words of outsiders under the line. The words are cut if fewer than `bytes` bytes are left. */
+  #block(head: string, words: string, bytes: number): string | undefined {
+    const room = bytes - bytesOf(`${head}\n${this.#fence.block('')}\n`);
+    if (room < 200 && room < bytesOf(words)) return undefined;
+    if (room < bytesOf(words)) this.cutHere();
+    return `${head}\n${this.#fence.block(words, room)}`;
+  }
+}

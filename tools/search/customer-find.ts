@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { Failure } from '../../src/core/failures.ts';
+import { WebsiteId } from '../../src/core/ids.ts';
+import type { CustomerRequest } from '../../src/core/reads.ts';
+import { holds } from '../../src/core/scopes.ts';
+import { data, defineTool, NextCursor } from '../../src/core/tool.ts';
+import { CustomerSchema, customerOf, HISTORY } from '../../src/views/customer.ts';
+import { readPhone } from '../../src/views/phone.ts';
+
+const KEYS = ['email', 'phone', 'name', 'external_id'] as const;
+
+const refused = (parameter: string, expected: string): Failure =>
+  new Failure('invalid_parameter', { errors: [{ parameter, code: 'invalid_parameter', expected }] });
+
+function keyOf(input: Partial<Record<(typeof KEYS)[number], string | undefined>>): CustomerRequest['by'] {
+  const [key, second] = KEYS.filter((one) => input[one] !== undefined);
+  if (key === undefined || second !== undefined) throw refused(second ?? 'email', `exactly one of ${KEYS.join(', ')}`);
+  const value = input[key] ?? '';
+  if (key === 'email') return { email: value };
+  if (key === 'name') return { name: value };
+  if (key === 'external_id') return { external_id: value };
+  const phone = readPhone(value);
+  if (!phone) throw refused('phone', 'a telephone number with at least one digit');
+  return { phone };
+}
+
+export default defineTool({
+  name: 'customer_find',
+  title: 'Find a customer',
+  summary: 'Find people by exactly one of e-mail address, telephone number in any spelling, name or external id.',
+  rest: 'GET /api/v1/customers',
+  effect: 'read',
+  tag: 'Search',
+  scopes: ['contact_read', 'contact_read_pii'],
+  dataAccess: ['pii'],
+  restrictions: 'refused',
+  page: { cursor: z.string().min(1).max(200), limit: 10, max: 50 },
+  input: {
+    query: {
+      website_id: WebsiteId.optional().describe('Only this website. Absent: all granted websites.'),
+      email: z.string().min(1).max(320).optional().describe('Whole e-mail address, in any letter case.'),
+      phone: z
+        .string()
+        .min(1)
+        .max(60)
+        .optional()
+        .describe(
+          'Telephone number in any spelling. After + or 00 the country is compared too. Otherwise the last digits decide, and seven digits are enough.',
+        ),
+      name: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .describe('Start of any word of the name, in any letter case. Each of several words must start a word.'),
+      external_id: z.string().min(1).max(200).optional().describe('Id of the contact in the source system.'),
+    },
+  },
+  output: data({
+    customers: z.array(CustomerSchema).max(50).describe('People who match. The newest contact comes first.'),
+    next_cursor: NextCursor,
+  }),
+  async handle({ input, authority, read }) {
+    const { customers, next_cursor } = await read.customers({
+      by: keyOf(input),
+      websites: [...authority.websites.values()].filter(({ id }) => (input.website_id ?? id) === id),
+      conversations: holds(authority, HISTORY),
+      limit: input.limit,
+      cursor: input.cursor,
+    });
+    return { data: { customers: customers.map((one) => customerOf(one, authority)), next_cursor } };
+  },
+});
