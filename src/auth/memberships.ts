@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Database } from '../store/driver/postgres.ts';
 import { endMemberships, readMemberships, takeMembership } from '../store/sign-in/memberships.ts';
 import { createSession } from '../store/sign-in/sessions.ts';
-import { digestOf, newSecret, wellFormed } from './tokens.ts';
+import { digestOf, newSecret, sameSecret, wellFormed } from './tokens.ts';
 
 /**
  * A session belongs to one organization. When a sign-in proves that a person belongs to several organizations, the
@@ -59,7 +59,7 @@ export async function chooseOrganization(
 ): Promise<{ session: string; person: string } | undefined> {
   if (secret === undefined || !wellFormed(secret)) return undefined;
   const all = digestsOf(secret);
-  const chosen = (await readMemberships(db, all)).find(({ person }) => tokenOf(secret, person) === token);
+  const chosen = (await readMemberships(db, all)).find(({ person }) => sameSecret(tokenOf(secret, person), token));
   if (!chosen) return undefined;
   const session = newSecret('session');
   const taken = await takeMembership(db, { from: chosen.digest, all, to: digestOf(session), seconds });

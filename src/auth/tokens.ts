@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
@@ -31,6 +31,12 @@ export const newSecret = (kind: SecretKind): string => secretFrom(kind, randomBy
 export function secretFrom(kind: SecretKind, bytes: Buffer): string {
   const body = PREFIX[kind] + base62(BigInt(`0x${bytes.toString('hex')}`), BODY);
   return body + checksum(body);
+}
+
+/** Compares two secret texts in constant time. Only the time for texts of different lengths differs. */
+export function sameSecret(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+  return a.length === b.length && timingSafeEqual(a, b);
 }
 
 export function wellFormed(secret: string): boolean {

@@ -102,18 +102,23 @@ export async function approve(context: OAuthContext, choice: Choice): Promise<st
     id,
     credential: client.id,
     revision: context.the('shown'),
-    session: digestOf(context.request.session ?? ''),
-    request: requestDigest(context),
-    audience: context.the('resource'),
     ...choice,
-    code: digestOf(code),
-    challenge: context.the('challenge'),
-    redirectUri: context.the('redirectUri'),
+    ...requestOf(context, code),
   });
   if (!done) throw new PageOutdated();
   context.learn('consent', id);
   return code;
 }
+
+/** What every consent stores of its authorization request. */
+export const requestOf = (context: OAuthContext, code: string) => ({
+  session: digestOf(context.request.session ?? ''),
+  request: requestDigest(context),
+  audience: context.the('resource'),
+  code: digestOf(code),
+  challenge: context.the('challenge'),
+  redirectUri: context.the('redirectUri'),
+});
 
 const ATTEMPTS = 3;
 

@@ -13,6 +13,7 @@ const LOOKUPS = { perMinute: 6, burst: 6 };
  * thousandth of the time of one database connection.
  */
 const STRANGERS = { perMinute: 300, burst: 60 };
+/** The place that addresses with too many invalid tokens share (hosted/grants.ts), and how many requests may wait for it. */
 const SUSPECTS = { atOnce: 1, waiting: 200 };
 
 export interface OAuthOptions {

@@ -13,8 +13,7 @@ import { digestOf, newSecret, secretFrom, wellFormed } from '../../tokens.ts';
 import { QueueFull } from '../../work-queue.ts';
 import type { HostedChoice, OAuthContext } from '../context.ts';
 import { OAuthError } from '../errors.ts';
-import { accepted, type TokenResponse, tokenResponse } from '../grants.ts';
-import { requestDigest } from '../rules/csrf.ts';
+import { accepted, requestOf, type TokenResponse, tokenResponse } from '../grants.ts';
 import { PageOutdated } from '../rules/selection.ts';
 import { type Duration, idleOf } from './durations.ts';
 
@@ -93,17 +92,12 @@ export async function approveHosted(
     client: url,
     host,
     name: [...name.trim()].slice(0, NAME_MAX).join(''),
-    session: digestOf(context.request.session ?? ''),
-    request: requestDigest(context),
-    audience: context.the('resource'),
+    ...requestOf(context, code),
     scopes,
     sites,
     dataAccess,
     lasts: duration.seconds,
     idle: idleOf(duration),
-    code: digestOf(code),
-    challenge: context.the('challenge'),
-    redirectUri: context.the('redirectUri'),
   });
   if (!done) throw new PageOutdated();
   context.learn('consent', id);

@@ -1,4 +1,5 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
+import { sameSecret } from '../../tokens.ts';
 import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
@@ -28,10 +29,6 @@ export const csrfToken = (context: OAuthContext, revision: number): string => {
 export const csrf: Rule = (context) => {
   const text = (context.request.form && single(context.request.form, 'csrf')) ?? '';
   const shown = Number(/^([1-9][0-9]{0,9})\./.exec(text)?.[1] ?? 0);
-  const sent = Buffer.from(text);
-  const expected = Buffer.from(csrfToken(context, shown));
-  if (sent.length !== expected.length || !timingSafeEqual(sent, expected)) {
-    throw new OAuthError('invalid_request', { about: 'form' });
-  }
+  if (!sameSecret(text, csrfToken(context, shown))) throw new OAuthError('invalid_request', { about: 'form' });
   context.learn('shown', shown);
 };
