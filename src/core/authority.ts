@@ -1,5 +1,5 @@
 import type { WebsiteKey } from './ids.ts';
-import type { DataAccess, Grants, Restriction, Scope } from './scopes.ts';
+import { type DataAccess, type Grants, holds, type Requirement, type Restriction, type Scope } from './scopes.ts';
 
 /** The interfaces that an OAuth token can be bound to (RFC 8707). An installation token works on every interface. */
 export const RESOURCES = ['rest', 'mcp', 'a2a'] as const;
@@ -33,3 +33,9 @@ export interface Authority extends Grants {
 }
 
 export const isRestricted = (authority: Authority): boolean => Object.keys(authority.restrictions).length > 0;
+
+/** A requirement that a restricted credential can never meet if `unrestricted` is true. */
+export type Demand = Requirement & { readonly unrestricted?: boolean };
+
+export const meets = (authority: Authority, demand: Demand): boolean =>
+  holds(authority, demand) && !(demand.unrestricted && isRestricted(authority));

@@ -24,12 +24,19 @@ export interface OperationFacts {
   readonly author_required: boolean;
 }
 
+interface Lack extends Requirement {
+  readonly parameter: string;
+  readonly unrestricted: boolean;
+}
+
 /** What a credential lacks for one operation. Authors are not part of these facts. */
 export interface AccessFacts {
   readonly operation: string;
   /** True when the scopes, the flags, the restrictions and the kind of the token permit the operation. */
   readonly granted: boolean;
   readonly lacks: Requirement;
+  /** The alternative that `lacks` is about, such as `kinds=notes`. Undefined if there is no choice. */
+  readonly alternative: string | undefined;
   /** True when the operation refuses the credential because the credential has restrictions. */
   readonly unrestricted: boolean;
   /** True when the operation refuses all tokens from a person's consent. */
@@ -39,6 +46,6 @@ export interface AccessFacts {
   /** True when the operation needs a mapped author. */
   readonly author: boolean;
   readonly restOnly: boolean;
-  /** The parameters that the credential cannot send, and what each of these parameters needs. */
-  readonly parameters: readonly (Requirement & { readonly parameter: string })[];
+  /** What the credential cannot ask for, such as `kinds=notes`, and what it lacks for that. */
+  readonly parameters: readonly Lack[];
 }

@@ -1,24 +1,21 @@
-import type { Requirement } from './scopes.ts';
-import { both, INT, MSG, needs, PII } from './scopes.ts';
+import type { Demand } from './authority.ts';
+import { both, MSG, needs, PII } from './scopes.ts';
 
 /** The kinds of text that the search finds, in the order of hits of the same time. */
 export const SAID = ['messages', 'subjects', 'notes', 'contacts'] as const;
 export type Said = (typeof SAID)[number];
 
-/** What a caller needs to search a kind. A restricted credential never searches notes and contacts. */
-export const SAID_NEEDS: Readonly<Record<Said, Requirement & { readonly unrestricted: boolean }>> = {
-  messages: { ...both(needs('conversation_read'), MSG, PII), unrestricted: false },
-  subjects: { ...both(needs('conversation_read'), MSG, PII), unrestricted: false },
+/** What a caller needs to search a kind. */
+export const SAID_NEEDS = {
+  messages: both(needs('conversation_read'), MSG, PII),
+  subjects: both(needs('conversation_read'), MSG, PII),
   notes: {
     scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
     dataAccess: ['message_content', 'pii', 'internal_notes'],
     unrestricted: true,
   },
   contacts: { ...both(needs('contact_read'), PII), unrestricted: true },
-};
-
-/** What a caller needs to search internal messages, in addition to messages. */
-export const INTERNAL_NEEDS: Requirement = INT;
+} as const satisfies Record<Said, Demand>;
 
 /** A term of a query: words that must stand side by side, or that must not. */
 export interface Term {

@@ -1,21 +1,41 @@
-import { type Authority, isRestricted } from '../core/authority.ts';
-import { conditionName } from '../core/conditions.ts';
+import { type Authority, isRestricted, meets } from '../core/authority.ts';
+import { type Condition, conditionName, isAlternative } from '../core/conditions.ts';
 import type { AccessFacts } from '../core/facts.ts';
-import { holds } from '../core/scopes.ts';
+import { both } from '../core/scopes.ts';
 import type { Tool } from '../core/tool.ts';
 import { lacking, mayCall } from './registry.ts';
 
-/** Says what an authority lacks for an operation. The authors of the credential are not part of the authority. */
-export const accessOf = (tool: Tool, authority: Authority): AccessFacts => ({
-  operation: tool.name,
-  granted: mayCall(tool, authority),
-  lacks: lacking(authority, tool.required),
-  unrestricted: tool.restrictions === 'refused' && isRestricted(authority),
-  consentRefused: tool.consent === 'refused',
-  ofConsent: authority.consentId !== null,
-  author: tool.author,
-  restOnly: !tool.mcp,
-  parameters: tool.when
-    .filter((condition) => !holds(authority, condition))
-    .map((condition) => ({ ...lacking(authority, condition), parameter: conditionName(condition) })),
+/**
+ * Says what an authority lacks for an operation. The authors of the credential are not part of the authority. If the
+ * operation needs one of several alternatives and none is met, the answer is about the alternative that lacks least.
+ */
+export function accessOf(tool: Tool, authority: Authority): AccessFacts {
+  const unmet = tool.when.filter((condition) => !meets(authority, condition)).map((one) => lackOf(one, authority));
+  const alternatives = tool.when.filter(isAlternative).map(conditionName);
+  const open = unmet.filter(({ parameter }) => alternatives.includes(parameter));
+  const [least] = open.length < alternatives.length ? [] : open.sort((a, b) => size(a) - size(b));
+  const always = lacking(authority, tool.required);
+  return {
+    operation: tool.name,
+    granted: mayCall(tool, authority),
+    lacks: least ? both(always, least) : always,
+    alternative: least?.parameter,
+    unrestricted: (tool.restrictions === 'refused' && isRestricted(authority)) || least?.unrestricted === true,
+    consentRefused: tool.consent === 'refused',
+    ofConsent: authority.consentId !== null,
+    author: tool.author,
+    restOnly: !tool.mcp,
+    parameters: unmet,
+  };
+}
+
+type Lack = AccessFacts['parameters'][number];
+
+const lackOf = (condition: Condition, authority: Authority): Lack => ({
+  ...lacking(authority, condition),
+  unrestricted: condition.unrestricted === true && isRestricted(authority),
+  parameter: conditionName(condition),
 });
+
+const size = ({ scopes, dataAccess, unrestricted }: Lack): number =>
+  scopes.length + dataAccess.length + Number(unrestricted);

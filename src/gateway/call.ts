@@ -1,5 +1,5 @@
 import type { Authorities } from '../auth/authority.ts';
-import { type Authority, isRestricted, type Resource } from '../core/authority.ts';
+import { type Authority, isRestricted, meets, type Resource } from '../core/authority.ts';
 import { type Condition, conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
 import { costOf } from '../core/price.ts';
@@ -21,7 +21,7 @@ import { ifMatchOf, keyOf, originOf } from './headers.ts';
 import type { OperationState } from './outcomes.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import type { RealtimeSessions } from './realtime.ts';
-import { factsOf, lacking, mayEnter, meets, type Registry } from './registry.ts';
+import { factsOf, lacking, mayEnter, type Registry } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger } from './writes.ts';
 
@@ -212,10 +212,11 @@ export class Corridor {
       await charge();
       if (!mayEnter(tool, authority)) throw notPermitted(tool, authority, tool.required);
       const input = parseInput(call);
-      for (const condition of tool.when) {
-        const applies = conditionApplies(condition, input[condition.given]);
-        if (applies && !meets(authority, condition)) throw notPermitted(tool, authority, condition);
-      }
+      const asked = tool.when.filter((condition) => conditionApplies(condition, input[condition.given]));
+      const unmet = asked.filter((condition) => !meets(authority, condition));
+      const entries = asked.filter(({ leftOut }) => leftOut);
+      const refused = unmet.find(({ leftOut }) => !leftOut || entries.every((one) => unmet.includes(one)));
+      if (refused) throw notPermitted(tool, authority, refused);
       const website = websiteOf(tool, input, authority);
       const access = { authority, website, db: this.#options.db };
       const write = { caller, access, tool, key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call), input };

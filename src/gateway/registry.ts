@@ -1,6 +1,6 @@
 import type { Authority } from '../core/authority.ts';
-import { isRestricted } from '../core/authority.ts';
-import type { Condition } from '../core/conditions.ts';
+import { isRestricted, meets } from '../core/authority.ts';
+import { isAlternative } from '../core/conditions.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { OperationFacts, Tool } from '../core/tool.ts';
 
@@ -28,16 +28,13 @@ export class Registry {
 }
 
 /**
- * True when the authority is enough for a call of the operation. If the operation takes several kinds of ids, one kind
- * is enough. Some parameters of a call can still require more.
+ * True when the authority is enough for a call of the operation. If the operation has alternatives, such as several
+ * kinds of ids, one alternative is enough. Some parameters of a call can still require more.
  */
 export function mayCall(tool: Tool, authority: Authority): boolean {
-  const kinds = tool.when.filter(({ prefix }) => prefix !== undefined);
-  return mayEnter(tool, authority) && (kinds.length === 0 || kinds.some((kind) => meets(authority, kind)));
+  const alternatives = tool.when.filter(isAlternative);
+  return mayEnter(tool, authority) && (alternatives.length === 0 || alternatives.some((one) => meets(authority, one)));
 }
-
-export const meets = (authority: Authority, condition: Condition): boolean =>
-  holds(authority, condition) && !(condition.unrestricted && isRestricted(authority));
 
 /** True when the authority has what every call of the operation needs. */
 export const mayEnter = (tool: Tool, authority: Authority): boolean =>

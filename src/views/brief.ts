@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type Authority, isRestricted } from '../core/authority.ts';
+import { type Authority, type Demand, meets } from '../core/authority.ts';
 import { ChannelId, ContactId, ConversationId, type IdKind, OperatorId, TeamId } from '../core/ids.ts';
-import { both, DATA_ACCESS, DIRECTORY, holds, MSG, needs, PII, type Requirement } from '../core/scopes.ts';
+import { both, DIRECTORY, MSG, needs, PII } from '../core/scopes.ts';
+import { SAID_NEEDS } from '../core/search.ts';
 import { raw } from '../core/sql.ts';
 import { type Writer, writtenBy } from '../core/texts.ts';
 import { listOf } from '../core/tool.ts';
@@ -18,13 +19,13 @@ const PARTS = {
   team: needs('live_read'),
   channel: needs('live_read'),
   messages: both(MSG, PII),
-  notes: { scopes: ['visitor_notes_read', 'contact_read_pii'], dataAccess: DATA_ACCESS },
-} as const satisfies Readonly<Record<string, Requirement>>;
+  notes: SAID_NEEDS.notes,
+} as const satisfies Readonly<Record<string, Demand>>;
 const PART_NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[]; // Object.keys returns string[]
 
-/** The parts that a caller may not see. Like the operation visitor_notes, the notes refuse restricted credentials. */
+/** The parts that a caller may not see. */
 export const leftOut = (authority: Authority): (keyof typeof PARTS)[] =>
-  PART_NAMES.filter((part) => !holds(authority, PARTS[part]) || (part === 'notes' && isRestricted(authority)));
+  PART_NAMES.filter((part) => !meets(authority, PARTS[part]));
 
 const Named = (noun: string, { schema }: IdKind, writer: Writer) =>
   z

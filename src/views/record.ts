@@ -1,8 +1,8 @@
-import { type Authority, isRestricted } from '../core/authority.ts';
+import { type Authority, type Demand, meets } from '../core/authority.ts';
 import { bytesOf } from '../core/fence.ts';
 import { native, parseId } from '../core/ids.ts';
 import type { Reads } from '../core/reads.ts';
-import { both, DIRECTORY, holds, INT, MSG, needs, PII, type Requirement } from '../core/scopes.ts';
+import { both, DIRECTORY, INT, MSG, needs, PII } from '../core/scopes.ts';
 import { SAID_NEEDS } from '../core/search.ts';
 import { sql } from '../core/sql.ts';
 import { clip, type Projection } from '../core/view.ts';
@@ -49,7 +49,7 @@ const NEEDS = {
     notes: SAID_NEEDS.notes,
   },
   visitor: { personal_data: PII, contacts: PEOPLE, subject: CONTENT, notes: SAID_NEEDS.notes },
-} as const satisfies Record<string, Readonly<Record<string, Requirement & { readonly unrestricted?: boolean }>>>;
+} as const satisfies Record<string, Readonly<Record<string, Demand>>>;
 
 type Kind = keyof typeof NEEDS;
 type Part = { [K in Kind]: keyof (typeof NEEDS)[K] }[Kind];
@@ -79,10 +79,8 @@ interface RecordAnswer {
 /** Reads a conversation, contact or visitor as one text. */
 export async function readRecord(id: string, authority: Authority, read: Reads): Promise<RecordAnswer> {
   const kind = KINDS[id.slice(0, 3)] ?? 'conversation';
-  const parts = Object.entries<Requirement & { readonly unrestricted?: boolean }>(NEEDS[kind]);
-  const left_out = parts.flatMap(
-    ([part, { unrestricted, ...requirement }]) =>
-      holds(authority, requirement) && !(unrestricted && isRestricted(authority)) ? [] : [part as Part], // the keys of NEEDS are parts
+  const left_out = Object.entries<Demand>(NEEDS[kind]).flatMap(
+    ([part, demand]) => (meets(authority, demand) ? [] : [part as Part]), // the keys of NEEDS are parts
   );
   const text = new RecordText();
   const reader: Reader = { id, read, text, may: (part) => !left_out.includes(part) };

@@ -42,7 +42,7 @@ const OTHER_TEXT = [
   ...['channel.platform', 'operator.role', 'conversation.status', 'conversation.platform', 'ai_feature.type'],
   ...['message.author_type', 'message.visibility', 'message.kind', 'message.delivery_status', 'file.sha256'],
   ...['file.disposition', 'saved_response.scope', 'saved_link.kind', 'saved_link.scope', 'offer.type', 'offer.status'],
-  'native_id.kind',
+  ...['native_id.kind', 'said_block.kind'],
 ];
 
 function expectedCanaries(operation: Operation, grants: Grants): string[] {
@@ -129,8 +129,8 @@ function membersOf(value: unknown, path = ''): string[] {
 describe('TN-02 TN-03 stored text', () => {
   it('TN-03 is a canary in every column that can hold one', async () => {
     const rows = await gateway.database.sql<{ name: string }[]>`
-      SELECT table_name || '.' || column_name AS name FROM information_schema.columns
-       WHERE table_schema = 'platform' AND data_type IN ('text', 'ARRAY', 'bytea', 'character varying', 'json', 'jsonb')
+      SELECT table_name || '.' || column_name AS name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+       WHERE table_type = 'BASE TABLE' AND table_schema = 'platform' AND data_type IN ('text', 'ARRAY', 'bytea', 'character varying', 'json', 'jsonb')
          AND (data_type <> 'ARRAY' OR udt_name = '_text')`;
     const planted = new Set(world.canaries.map(({ table, column }) => `${table}.${column}`));
     expect(

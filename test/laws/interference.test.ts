@@ -99,7 +99,7 @@ async function transcript(token: string): Promise<Map<string, string>> {
         answers++;
         const answer = await gateway.ask(path, { token });
         said.set(path, masked(answer));
-        cursor = answer.status === 200 ? answer.body.data.next_cursor : null;
+        cursor = answer.status === 200 ? (answer.body.data ?? answer.body).next_cursor : null;
       } while (cursor !== null);
     }
     const { cursor: prefix = '' } = operation;

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
-import { conditionName } from '../../src/core/conditions.ts';
+import { conditionName, isAlternative } from '../../src/core/conditions.ts';
 import { jsonSchema } from '../../src/core/json-schema.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { textsOf } from '../../src/core/texts.ts';
@@ -69,8 +69,8 @@ describe('every tool', () => {
         body: parameters.flatMap((one) => (one.in === 'body' ? [one.name] : [])).sort(),
         when: when
           .map(({ is, ...needed }) => [
-            `${needed.prefix === undefined ? needed.given : conditionName(needed)}${needed.unrestricted ? ' unrestricted' : ''}`,
-            needed.has ?? is,
+            `${isAlternative(needed) ? conditionName(needed) : needed.given}${needed.unrestricted ? ' unrestricted' : ''}`,
+            isAlternative(needed) ? undefined : (needed.has ?? is),
             [...needed.scopes].sort(),
             [...needed.dataAccess].sort(),
           ])

@@ -65,7 +65,9 @@ function whole(cases: readonly Case[]): [string, ContractOperation] {
   if (first === undefined) throw new Error('an operation without a case');
   const { tool, method = 'GET', author = false, key = 'none', revision = false, status = 200 } = first;
   const conditions = cases.flatMap(({ given }) => (given ? [given] : []));
-  const kinds = cases.flatMap((one) => (one.kind === undefined ? [] : [{ ...one, kind: one.kind }]));
+  const kinds = cases
+    .flatMap((one) => (one.kind === undefined ? [] : [{ ...one, kind: one.kind }]))
+    .filter(({ kind }, i, all) => all.findIndex((one) => one.kind === kind) === i);
   const always = kinds.length > 0 ? { scopes: [], flags: [], unrestricted: false } : first;
   return [
     tool,
@@ -81,7 +83,7 @@ function whole(cases: readonly Case[]): [string, ContractOperation] {
         .map((one): Condition => [one.parameter, one.has ?? one.is, [...one.scopes].sort(), [...one.flags].sort()])
         .concat(
           kinds.map((one): Condition => {
-            const name = `id=${one.kind}_…${one.unrestricted ? ' unrestricted' : ''}`;
+            const name = `${one.kind}${one.unrestricted ? ' unrestricted' : ''}`;
             return [name, undefined, [...one.scopes].sort(), [...one.flags].sort()];
           }),
         )

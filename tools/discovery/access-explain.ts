@@ -73,7 +73,7 @@ function explained(facts: AccessFacts, authored: readonly string[], whole: boole
 /** `only` names the websites with an author. An empty list means that every website has an author. */
 function allowedText({ restOnly, author, parameters }: AccessFacts, only: readonly string[]): string {
   const where = only.length <= 5 ? `: ${only.join(', ')}` : '';
-  const limits = parameters.map(({ parameter, ...needed }) => `${parameter} also needs ${grantsText(needed)}`);
+  const limits = parameters.map((lack) => `${lack.parameter} also needs ${asksOf(lack).join(' and ')}`);
   return [
     'Allowed',
     restOnly ? ' over REST only' : '',
@@ -83,17 +83,25 @@ function allowedText({ restOnly, author, parameters }: AccessFacts, only: readon
   ].join('');
 }
 
-function lackingText({ lacks, unrestricted, consentRefused, ofConsent }: AccessFacts, author: boolean): string {
+function lackingText(
+  { lacks, alternative, unrestricted, consentRefused, ofConsent }: AccessFacts,
+  author: boolean,
+): string {
   const asks = [
-    ...(lacks.scopes.length + lacks.dataAccess.length > 0 ? [grantsText(lacks)] : []),
-    ...(unrestricted ? ['a credential without restrictions'] : []),
+    ...asksOf({ ...lacks, unrestricted }),
     ...(author ? ['an operator that is mapped to the credential as author'] : []),
   ];
   const both = lacks.dataAccess.length > 0 ? ['scopes and data access are both needed'] : [];
   const refused = consentRefused ? ['a token from a person’s consent cannot call this operation'] : [];
   if (asks.length === 0 && ofConsent) return `Use an installation token, because ${refused.join()}.`;
-  return `${[`Ask for ${asks.join(', and for ')}`, ...both, ...refused].join('; ')}.`;
+  const use = alternative === undefined ? '' : ` to call it with ${alternative}`;
+  return `${[`Ask for ${asks.join(', and for ')}${use}`, ...both, ...refused].join('; ')}.`;
 }
+
+const asksOf = ({ unrestricted, ...lacks }: Requirement & { readonly unrestricted: boolean }): string[] => [
+  ...(lacks.scopes.length + lacks.dataAccess.length > 0 ? [grantsText(lacks)] : []),
+  ...(unrestricted ? ['a credential without restrictions'] : []),
+];
 
 /** Names grants in words, such as "the scopes a and b and the data access pii". */
 const grantsText = ({ scopes, dataAccess }: Requirement): string =>

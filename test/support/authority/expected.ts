@@ -1,5 +1,5 @@
 import { cursorOf, subscriptionId } from './planted.ts';
-import { PHONE } from './world.ts';
+import { ECHO, PHONE } from './world.ts';
 
 /**
  * For each read: its arguments and the members of its answer. The tables are written by hand from the contract and do
@@ -172,8 +172,8 @@ export interface Operation {
   readonly scopes: readonly Scope[];
   readonly flags: readonly Flag[];
   /**
-   * The operation takes several kinds of ids. The scopes, flags and `unrestricted` of this case hold for ids with this
-   * prefix, and other cases have the other kinds.
+   * The operation has alternatives, such as several kinds of ids. The scopes, flags and `unrestricted` of this case hold
+   * for this alternative, and other cases have the other alternatives.
    */
   readonly kind?: string;
   /** The grants that a parameter of this case needs in addition. With `is`, only the value `true` needs them. */
@@ -330,6 +330,31 @@ const record = {
     metadata: plain('kind', 'website_id', 'created_at', 'truncated', 'left_out'),
   },
 } as const;
+const found = (...more: string[]) => ({
+  '': plain('results', 'left_out', 'next_cursor'),
+  'results.*': plain('id', 'title', 'url', 'kind', 'website_id', 'created_at', ...more),
+});
+const SPOKEN = {
+  scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
+  flags: ['message_content', 'pii'],
+} as const;
+const searched = (kind: string, more = '&order=newest') => ({
+  ...({ tool: 'search', website: 'required', cursor: '' } as const),
+  variant: `${kind}${more}`,
+  kind: `kinds=${kind}`,
+  path: `/search?query=${ECHO}&kinds=${kind}&website_id={web}${more}`,
+});
+const searchedMessages = (more?: string) =>
+  ({
+    ...searched('messages', more),
+    ...SPOKEN,
+    members: found('conversation_id', 'message_id', 'snippet'),
+    list: ['results', 'message_id', through([11, 10, 7, 6], [7, 6])],
+    shows: [
+      ['message', [6, 7, 10, 11], columns([], 'text')],
+      ['conversation', [1, 2, 3, 5], columns([], 'subject')],
+    ],
+  }) as const;
 const messagesPage = {
   '': plain('data'),
   data: plain('conversation_id', 'messages', 'next_cursor', 'include_internal', 'coverage'),
@@ -826,10 +851,41 @@ export const OPERATIONS: readonly Operation[] = [
     outsiders: at('/data/customers/*', 'name', 'email', 'phone', 'last_conversation/subject'),
   },
   { ...customers, variant: 'name', path: '/customers?website_id={web}&name=Zq' },
+  { ...searchedMessages(), outsiders: ['/results/*/title', '/results/*/snippet'] },
+  searchedMessages('&order=best'),
+  {
+    ...searchedMessages('&include_internal=true'),
+    given: INTERNAL,
+  },
+  {
+    ...searched('subjects'),
+    ...SPOKEN,
+    members: found('conversation_id'),
+    list: ['results', 'id', through([5, 3, 2, 1], [3, 1])],
+    shows: [['conversation', [1, 2, 3, 5], columns([], 'subject')]],
+  },
+  {
+    ...searched('notes'),
+    scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
+    flags: ['message_content', 'pii', 'internal_notes'],
+    unrestricted: true,
+    members: found('snippet'),
+    list: ['results', 'id', always(3, 2, 1)],
+    shows: [stored.note(1, 2, 3)],
+  },
+  {
+    ...searched('contacts'),
+    scopes: ['contact_read', 'contact_read_pii'],
+    flags: ['pii'],
+    unrestricted: true,
+    members: found(),
+    list: ['results', 'id', always(2, 1)],
+    shows: [['contact', [1, 2], columns([], 'name')]],
+  },
   {
     ...record,
     variant: 'conversation',
-    kind: 'cnv',
+    kind: 'id=cnv_…',
     path: '/records/{cnv:1}',
     ...one('conversation_read'),
     ofConversation: true,
@@ -855,7 +911,7 @@ export const OPERATIONS: readonly Operation[] = [
   {
     ...record,
     variant: 'contact',
-    kind: 'ctc',
+    kind: 'id=ctc_…',
     path: '/records/{ctc:1}',
     ...one('contact_read'),
     unrestricted: true,
@@ -870,7 +926,7 @@ export const OPERATIONS: readonly Operation[] = [
   {
     ...record,
     variant: 'visitor',
-    kind: 'vis',
+    kind: 'id=vis_…',
     path: '/records/{vis:1}',
     ...one('conversation_read'),
     unrestricted: true,

@@ -157,6 +157,9 @@ const media: Text = (canary) => `application/x-${canary()}`;
 const list: Text = (canary) => [canary()];
 /** A number by which customer_find finds the contacts. */
 export const PHONE = '3090182012';
+/** A text that a search for ECHO finds. */
+export const ECHO = 'echo';
+const spoken: Text = (canary) => `${canary()} ${ECHO}`;
 const number: Text = (canary) => `${canary()}${PHONE}`;
 
 const conversation = (id: number, visitor: number | null, place: number | null, operator: number | null): Row => ({
@@ -169,7 +172,7 @@ const conversation = (id: number, visitor: number | null, place: number | null, 
   status: 'closed',
   platform: 'chat',
   language: text,
-  subject: text,
+  subject: spoken,
   disposition: text,
   rating_label: text,
   rating_score: 4,
@@ -192,7 +195,7 @@ const message = (
   author_id,
   visibility: 'public',
   kind: 'text',
-  text,
+  text: spoken,
   language: text,
   created_at: at(id + 5),
   edited_at: null,
@@ -218,7 +221,7 @@ const file = (id: number, conversation_id: number, message_id: number): Row => (
 
 const person = (id: number, deleted = false): Row => ({
   id,
-  name: text,
+  name: spoken,
   first_name: text,
   last_name: text,
   email: text,
@@ -305,9 +308,9 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
     ],
     file: [file(1, 1, 1), file(2, 1, 4)],
     note: [
-      { id: 1, visitor_id: 1, operator_id: 1, title: text, text, created_at: at(3) },
-      { id: 2, visitor_id: 2, operator_id: 2, title: text, text, created_at: at(4) },
-      { id: 3, visitor_id: 3, operator_id: null, title: null, text, created_at: at(5) },
+      { id: 1, visitor_id: 1, operator_id: 1, title: text, text: spoken, created_at: at(3) },
+      { id: 2, visitor_id: 2, operator_id: 2, title: text, text: spoken, created_at: at(4) },
+      { id: 3, visitor_id: 3, operator_id: null, title: null, text: spoken, created_at: at(5) },
     ],
     disposition: [
       { id: 1, value: text, label: text, group_name: text },

@@ -80,6 +80,12 @@ export const VALUES: Readonly<Record<string, unknown>> = {
   redacted: false,
   include_internal: false,
 
+  'results.id': 'cnv_1_1_11',
+  'results.title': 'Broken pole on Campanula Ultralight',
+  'results.url': 'http://127.0.0.1:8420/c/cnv_1_1_11',
+  'results.created_at': '2026-10-07T15:47:00.922Z',
+  snippet: 'The warranty covers the pole. Please send a photo and the order number.',
+  'search.left_out': ['notes'],
   'fetch.id': 'cnv_1_1_11',
   'fetch.title': 'Broken pole on Campanula Ultralight',
   'fetch.text':
