@@ -1,5 +1,5 @@
 import { cursorOf, subscriptionId } from './planted.ts';
-import { ECHO, PHONE } from './world.ts';
+import { ASIDE, ECHO, PHONE } from './world.ts';
 
 /**
  * For each read: its arguments and the members of its answer. The tables are written by hand from the contract and do
@@ -355,6 +355,11 @@ const searchedMessages = (more?: string) =>
       ['conversation', [1, 2, 3, 5], columns([], 'subject')],
     ],
   }) as const;
+const searchedAside = (more: string) => ({
+  ...searchedMessages(more),
+  variant: `words of internal messages${more}`,
+  path: `/search?query=${ASIDE}&kinds=messages&website_id={web}${more}`,
+});
 const messagesPage = {
   '': plain('data'),
   data: plain('conversation_id', 'messages', 'next_cursor', 'include_internal', 'coverage'),
@@ -853,9 +858,16 @@ export const OPERATIONS: readonly Operation[] = [
   { ...customers, variant: 'name', path: '/customers?website_id={web}&name=Zq' },
   { ...searchedMessages(), outsiders: ['/results/*/title', '/results/*/snippet'] },
   searchedMessages('&order=best'),
+  // Only internal messages have the word. A caller that does not ask for internal messages finds nothing.
+  { ...searchedAside(''), list: ['results', 'message_id', always()], shows: [] },
   {
-    ...searchedMessages('&include_internal=true'),
+    ...searchedAside('&include_internal=true'),
     given: INTERNAL,
+    list: ['results', 'message_id', through([9, 4], [4])],
+    shows: [
+      ['message', [4, 9], columns([], 'text')],
+      ['conversation', [1, 2], columns([], 'subject')],
+    ],
   },
   {
     ...searched('subjects'),

@@ -160,6 +160,9 @@ export const PHONE = '3090182012';
 /** A text that a search for ECHO finds. */
 export const ECHO = 'echo';
 const spoken: Text = (canary) => `${canary()} ${ECHO}`;
+/** Only internal messages have this word. */
+export const ASIDE = 'aside';
+const whispered: Text = (canary) => `${canary()} ${ECHO} ${ASIDE}`;
 const number: Text = (canary) => `${canary()}${PHONE}`;
 
 const conversation = (id: number, visitor: number | null, place: number | null, operator: number | null): Row => ({
@@ -259,7 +262,7 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
       ],
       message: [
         message(8, 2, 'visitor', 1),
-        message(9, 2, 'operator', 2, { visibility: 'internal' }),
+        message(9, 2, 'operator', 2, { visibility: 'internal', text: whispered }),
         message(10, 2, 'bot', 2, { ai_generated: true, ai_feature_id: 1 }),
         message(11, 5, 'visitor', 4),
       ],
@@ -301,7 +304,7 @@ function rowsOf(part: Part): Record<string, readonly Row[]> {
       message(1, 1, 'visitor', 1),
       message(2, 1, 'operator', 1),
       message(3, 1, 'bot', 2, { ai_generated: true, ai_feature_id: 1 }),
-      message(4, 1, 'operator', 1, { visibility: 'internal' }),
+      message(4, 1, 'operator', 1, { visibility: 'internal', text: whispered }),
       message(5, 1, 'visitor', 1, { redacted: true, in_reply_to: 2 }),
       message(6, 1, 'system', null),
       message(7, 3, 'visitor', 2),
