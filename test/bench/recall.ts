@@ -1,0 +1,156 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import postgres from 'postgres';
+import { packageRoot } from '../../src/config/package.ts';
+import { openGateway } from '../../src/gateway/open.ts';
+import { importFiles } from '../../src/sources/import.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { migrate } from '../../src/store/open/migrate.ts';
+import { issue } from '../support/credentials.ts';
+import { KEYS } from '../support/keys.ts';
+
+const QUESTIONS = 200;
+const SHOWN = 10;
+
+/** A question and the conversations that answer it, by the annotations of the data and not by any search. */
+interface Question {
+  readonly query: string;
+  readonly answers: ReadonlySet<string>;
+}
+
+/** What the recall needs of a dialogue in the format of the Schema-Guided Dialogue data set. */
+interface Dialogue {
+  readonly dialogue_id: string;
+  readonly turns: readonly {
+    readonly utterance: string;
+    readonly frames: readonly {
+      readonly slots: readonly { readonly slot: string; readonly start?: number; readonly exclusive_end?: number }[];
+    }[];
+  }[];
+}
+
+/**
+ * Measures the recall of `search` at ten hits, with questions from the annotations of the imported dialogues. The folder
+ * GATEWAY_BENCH_LABELS holds the annotation files of the Schema-Guided Dialogue data set (dev). Three kinds of
+ * questions:
+ *
+ * - facts: the values that annotators marked in one turn, such as a city and a time;
+ * - facts with a typing error: one word of four letters or more has one wrong, missing, doubled or swapped letter;
+ * - subjects: the intent that the data names as subject, in words.
+ *
+ * The recall of a question is the share of the answers among the first ten conversations. With more than ten answers,
+ * ten are enough.
+ */
+export async function recall(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
+  const folder = process.env['GATEWAY_BENCH_LABELS'] ?? '';
+  const data = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
+  if (!existsSync(folder) || !existsSync(data))
+    throw new Error('GATEWAY_BENCH_LABELS must name a folder with dialogues');
+  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
+  const db = openDatabase({ target, connections: 2, statementTimeout: 600_000, name: 'recall' });
+  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  try {
+    await migrate(db);
+    await importFiles(db, { files: [data] });
+    const { token } = await issue(sql, 1);
+    const corridor = await openGateway({
+      store: { db, slow: db },
+      keys: KEYS,
+      checkEvery: 1_000,
+      onDefect: () => undefined,
+    });
+    const tool = corridor.registry.get('search');
+    const rows = await sql<{ id: string; external: string; subject: string | null }[]>`
+      SELECT 'cnv_' || tenant || '_' || site || '_' || id AS id, external_id AS external, subject FROM platform.conversation`;
+    const ids = new Map(rows.map(({ id, external }) => [external, id]));
+    const facts = factsOf(folder, ids);
+    const random = randomFrom(20_261_123);
+    const kinds: [string, Question[]][] = [
+      ['facts of one turn', facts],
+      ['facts, one typing error', facts.map((one) => ({ ...one, query: mistyped(one.query, random) }))],
+      ['subjects', subjectsOf(rows)],
+    ];
+    for (const [name, questions] of kinds) {
+      let sum = 0;
+      let found = 0;
+      for (const { query, answers } of questions) {
+        const outcome = tool
+          ? await corridor.call({ tool, resource: 'rest', bearer: token, input: { query, limit: 50 }, cost: 0 })
+          : undefined;
+        if (!outcome || !('body' in outcome)) throw new Error(`search ${query}: ${JSON.stringify(outcome)}`);
+        const { results } = outcome.body as { results: { conversation_id?: string }[] }; // the answer of search
+        const hits = [...new Set(results.map(({ conversation_id = '' }) => conversation_id))].slice(0, SHOWN);
+        const right = hits.filter((id) => answers.has(id)).length;
+        sum += right / Math.min(SHOWN, answers.size);
+        if (right > 0) found++;
+      }
+      print(
+        `${name.padEnd(24)} ${questions.length} questions   recall at ${SHOWN}: ${(sum / questions.length).toFixed(3)}   at least one answer: ${(found / questions.length).toFixed(3)}`,
+      );
+    }
+  } finally {
+    await Promise.all([db.close(), sql.end()]);
+  }
+}
+
+/** Questions from two or more values of one turn. A dialogue answers if the annotators marked all values in one turn. */
+function factsOf(folder: string, ids: ReadonlyMap<string, string>): Question[] {
+  const dialogues = readdirSync(folder).flatMap((file) => {
+    const read: Dialogue[] = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+    return read.filter(({ dialogue_id }) => ids.has(`sgd-${dialogue_id}`));
+  });
+  const turns = dialogues.flatMap(({ dialogue_id, turns: said }) =>
+    said.map(({ utterance, frames }) => ({
+      id: ids.get(`sgd-${dialogue_id}`) ?? '',
+      values: new Set(
+        frames.flatMap(({ slots }) =>
+          slots.map(({ start, exclusive_end }) => utterance.slice(start, exclusive_end).toLowerCase()),
+        ),
+      ),
+    })),
+  );
+  const questions = new Map<string, Question>();
+  for (const { values } of turns.filter((turn) => turn.values.size > 1)) {
+    const query = [...values].join(' ');
+    if (questions.has(query) || query.length > 400) continue;
+    const right = turns.filter((turn) => [...values].every((value) => turn.values.has(value)));
+    questions.set(query, { query, answers: new Set(right.map(({ id }) => id)) });
+  }
+  const random = randomFrom(20_261_122);
+  const drawn = [...questions.values()].map((one) => ({ one, at: random() })).sort((a, b) => a.at - b.at);
+  return drawn.slice(0, QUESTIONS).map(({ one }) => one);
+}
+
+function subjectsOf(rows: readonly { readonly id: string; readonly subject: string | null }[]): Question[] {
+  const names = [...new Set(rows.flatMap(({ subject }) => (subject === null ? [] : [subject])))];
+  return names.map((name) => ({
+    query: name.replaceAll('_', ' '),
+    answers: new Set(rows.filter(({ subject }) => subject === name).map(({ id }) => id)),
+  }));
+}
+
+function mistyped(query: string, random: () => number): string {
+  const words = query.split(' ');
+  const long = words.flatMap((word, i) => (word.length > 3 ? [i] : []));
+  const at = long[Math.floor(random() * long.length)] ?? 0;
+  const word = words[at] ?? '';
+  const i = 1 + Math.floor(random() * Math.max(1, word.length - 2));
+  const errors = [
+    `${word.slice(0, i)}${word.slice(i + 1)}`,
+    `${word.slice(0, i)}${word.charAt(i)}${word.slice(i)}`,
+    `${word.slice(0, i)}${word.charAt(i + 1)}${word.charAt(i)}${word.slice(i + 2)}`,
+    `${word.slice(0, i)}${'etaoin'.charAt(Math.floor(random() * 6))}${word.slice(i + 1)}`,
+  ];
+  return words.with(at, errors[Math.floor(random() * errors.length)] ?? word).join(' ');
+}
+
+/** Equal numbers in every run, so that two runs ask the same questions. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return state / 2_147_483_648;
+  };
+}
