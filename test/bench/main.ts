@@ -21,6 +21,7 @@ import { realtime } from './realtime.ts';
 import { recall } from './recall.ts';
 import { type Compared, median, ratios, tableRows, writeReport } from './report.ts';
 import { scale } from './scale.ts';
+import { search } from './search.ts';
 import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -28,7 +29,7 @@ import { webhooks } from './webhooks.ts';
  * `npm run bench` compares the gateway with hand-written peers. One run alternates between the gateway and a peer, and
  * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
  * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
- * million tombstones), `pulls`, `journal`, `realtime`, `webhooks` and `recall` add comparisons that do not run by default. `--
+ * million tombstones), `pulls`, `journal`, `realtime`, `webhooks`, `search` and `recall` add comparisons that do not run by default. `--
  * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
  * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
  * dist/bench/report.html.
@@ -330,6 +331,7 @@ const alone = new Map([
   ['realtime', realtime],
   ['webhooks', webhooks],
   ['recall', recall],
+  ['search', search],
 ]).get(options.only ?? '');
 await (alone ? only(alone) : run());
 const report = { machine, date: new Date(), compared, lines };

@@ -1,0 +1,130 @@
+import postgres from 'postgres';
+import { openGateway } from '../../src/gateway/open.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { migrate } from '../../src/store/open/migrate.ts';
+import { issue } from '../support/credentials.ts';
+import { KEYS } from '../support/keys.ts';
+
+const MESSAGES = 1_000_000;
+const CONVERSATIONS = MESSAGES / 10;
+const WORDS = 30_000;
+const CLIENTS = 4;
+const SECONDS = 8;
+
+type Call = readonly [tool: string, input: Record<string, unknown>];
+
+/**
+ * Measures the operations that find things in one website with a million messages, at four clients. The words of the
+ * messages follow Zipf's law, so the word w1 is in 60 of 100 messages, and the word w10000 is in one of 8,000.
+ */
+export async function search(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
+  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
+  const db = openDatabase({ target, connections: 8, statementTimeout: 600_000, name: 'search' });
+  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  try {
+    await migrate(db);
+    const began = performance.now();
+    await fill(sql);
+    print(`a website with ${MESSAGES} messages, filled in ${Math.round((performance.now() - began) / 1000)} s`);
+    const { token } = await issue(sql, 1);
+    const corridor = await openGateway({
+      store: { db, slow: db },
+      keys: KEYS,
+      checkEvery: 1_000_000,
+      onDefect: () => undefined,
+    });
+    const find = (query: string, more = {}): Call => ['search', { query, limit: 10, ...more }];
+    const count = (more: Record<string, unknown>): Call => ['conversations_count', { website_id: 'web_1_1', ...more }];
+    const rows: [string, (n: number) => Call][] = [
+      ...['w1', 'w2', 'w10', 'w100', 'w1000', 'w10000', 'nonesuch'].flatMap((word): [string, (n: number) => Call][] => [
+        [`search ${word}`, () => find(word)],
+        [`search ${word}, newest`, () => find(word, { order: 'newest' })],
+      ]),
+      ['search w1 w2', () => find('w1 w2')],
+      ['search w100 w1000', () => find('w100 w1000')],
+      ['search "w1 w2"', () => find('"w1 w2"')],
+      ['search "w100 w101"', () => find('"w100 w101"')],
+      ['search w1 or w1000', () => find('w1 or w1000')],
+      ['search w1 -w2', () => find('w1 -w2')],
+      ['search, many words', (n) => find(`w${1 + (n % 3_000)}`)],
+      ['conversations_count', () => count({})],
+      ['conversations_count by status', () => count({ group_by: 'status' })],
+      ['conversations_count by day', () => count({ group_by: 'day' })],
+      ['conversations_count by contact', () => count({ group_by: 'contact' })],
+      ['conversations_count by team,day', () => count({ group_by: 'team,day', from: '2026-01-01' })],
+      ['conversation', (n) => ['conversation', { conversation_id: `cnv_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }]],
+      [
+        'conversation_messages',
+        (n) => ['conversation_messages', { conversation_id: `cnv_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }],
+      ],
+      [
+        'conversation_brief',
+        (n) => ['conversation_brief', { conversation_id: `cnv_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }],
+      ],
+      ['fetch', (n) => ['fetch', { id: `cnv_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }]],
+      ['contact_get', (n) => ['contact_get', { contact_id: `ctc_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }]],
+      [
+        'customer_find by e-mail',
+        (n) => ['customer_find', { email: `P${1 + ((n * 7_919) % CONVERSATIONS)}@mail.example` }],
+      ],
+      [
+        'customer_find by phone',
+        (n) => ['customer_find', { phone: `030 ${1_000_000 + ((n * 7_919) % CONVERSATIONS)}` }],
+      ],
+      ['customer_find by name', (n) => ['customer_find', { name: `w${1 + (n % 3_000)}` }]],
+    ];
+    for (const [name, request] of rows) {
+      const times: number[] = [];
+      const end = performance.now() + SECONDS * 1000;
+      let turn = 0;
+      const client = async (): Promise<void> => {
+        while (performance.now() < end) {
+          const [named, input] = request(turn++);
+          const tool = corridor.registry.get(named);
+          if (!tool) throw new Error(`no tool ${named}`);
+          const start = performance.now();
+          const outcome = await corridor.call({ tool, resource: 'rest', bearer: token, input, cost: 0 });
+          times.push(performance.now() - start);
+          if (!('body' in outcome))
+            throw new Error(`${name}: ${'failure' in outcome ? outcome.failure.code : 'bytes'}`);
+        }
+      };
+      await Promise.all(Array.from({ length: CLIENTS }, client));
+      const sorted = times.slice(times.length > 50 ? 10 : 0).sort((a, b) => a - b);
+      const at = (part: number): string => (sorted[Math.floor(sorted.length * part)] ?? 0).toFixed(1).padStart(7);
+      print(`${name.padEnd(32)} p50 ${at(0.5)} ms   p99 ${at(0.99)} ms   ${String(times.length).padStart(6)} calls`);
+    }
+  } finally {
+    await Promise.all([db.close(), sql.end()]);
+  }
+}
+
+async function fill(sql: postgres.Sql): Promise<void> {
+  const word = `'w' || floor(exp(random() * ln(${WORDS})))::integer`;
+  const words = (from: number, spread: number, n: string): string =>
+    `(SELECT string_agg(${word}, ' ') FROM generate_series(1, ${from} + (hashint4(${n}) & 1023) % ${spread}))`;
+  await sql.unsafe(`
+    INSERT INTO platform.organization (external_id, name) VALUES ('bench', 'Bench');
+    INSERT INTO platform.website VALUES (1, 1, 's', 'Site', 'UTC');
+    INSERT INTO platform.team SELECT 1, 1, t, 't' || t, 'Team ' || t FROM generate_series(1, 10) t;
+    INSERT INTO platform.contact (tenant, site, id, external_id, name, email, phone, phone_e164, created_at)
+      SELECT 1, 1, n, 'c' || n, 'Person ' || ${word}, 'p' || n || '@mail.example', '+4930' || 1000000 + n, '+4930' || 1000000 + n, now()
+        FROM generate_series(1, ${CONVERSATIONS}) n;
+    INSERT INTO platform.visitor (tenant, site, id, external_id, created_at)
+      SELECT 1, 1, n, 'v' || n, now() FROM generate_series(1, ${CONVERSATIONS}) n;
+    INSERT INTO platform.visitor_contact (tenant, site, visitor_id, contact_id) SELECT 1, 1, n, n FROM generate_series(1, ${CONVERSATIONS}) n;`);
+  for (let from = 1; from <= CONVERSATIONS; from += 10_000)
+    await sql.unsafe(`
+      INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, team_id, status, platform, subject, created_at, updated_at)
+        SELECT 1, 1, n, 'k' || n, n, 1 + n % 10, (ARRAY['unassigned','assigned','pending','snoozed','closed'])[1 + n % 5], 'chat',
+               ${words(3, 3, 'n')}, now() - (${CONVERSATIONS} - n) * interval '5 minutes', now()
+          FROM generate_series(${from}, ${from + 9_999}) n;
+      INSERT INTO platform.conversation_contact (tenant, site, conversation_id, contact_id)
+        SELECT 1, 1, n, n FROM generate_series(${from}, ${from + 9_999}) n;
+      INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+        SELECT 1, 1, m, m, 1 + (m - 1) / 10, 'visitor', CASE WHEN m % 10 = 0 THEN 'internal' ELSE 'public' END, 'text',
+               ${words(4, 20, 'm')}, now() - (${MESSAGES} - m) * interval '30 seconds'
+          FROM generate_series(${from * 10 - 9}, ${from * 10 + 99_990}) m`);
+  await sql`VACUUM ANALYZE`;
+}
