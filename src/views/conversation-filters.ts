@@ -4,7 +4,7 @@ import { ChannelId, ContactId, native, OperatorId, SubsiteId, TeamId } from '../
 import { Moment } from '../core/moment.ts';
 import { both, DIRECTORY, PII, type Requirement } from '../core/scopes.ts';
 import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
-import { PLATFORMS, STATUSES } from './conversation.ts';
+import { PLATFORMS, STATUS_WORDS, STATUSES } from './conversation.ts';
 
 const Statuses = accepts(
   z.string().regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`)),
@@ -16,9 +16,7 @@ export const conversationFilters = {
   contact_id: ContactId.schema
     .optional()
     .describe('Only conversations with this contact. Absent: conversations with any contact.'),
-  status: Statuses.optional().describe(
-    `Comma-separated list of these statuses: ${STATUSES.join(', ')}. Absent: the list has every status.`,
-  ),
+  status: Statuses.optional().describe(`Comma-separated statuses: ${STATUS_WORDS}. Absent: every status.`),
   platform: z
     .enum(PLATFORMS)
     .optional()
@@ -32,7 +30,9 @@ export const conversationFilters = {
     .describe('Only conversations of this subsite. Absent: conversations of every subsite.'),
   operator_id: OperatorId.schema
     .optional()
-    .describe('Only conversations assigned to this operator. Absent: conversations of every operator.'),
+    .describe(
+      'Only conversations assigned to this operator, from the list operators. Absent: conversations with any operator or none.',
+    ),
   created_from: Moment.optional().describe('Created at or after this RFC 3339 UTC time. Absent: no earliest time.'),
   created_to: Moment.optional().describe('Created before this RFC 3339 UTC time. Absent: no latest time.'),
   updated_since: Moment.optional().describe('Changed at or after this RFC 3339 UTC time. Absent: no earliest time.'),

@@ -6,6 +6,9 @@ import { writtenBy } from '../core/texts.ts';
 import * as f from '../core/view.ts';
 
 export const STATUSES = ['unassigned', 'assigned', 'pending', 'snoozed', 'closed', 'missed', 'spam'] as const;
+/** The statuses in words, because the names of some do not say what the status means. */
+export const STATUS_WORDS =
+  'unassigned (open, no operator), assigned, pending (waits for the visitor or a bot), snoozed, closed, missed (ended without an operator’s reply), spam';
 export const PLATFORMS = [
   'chat',
   'email',
@@ -36,7 +39,11 @@ export const ConversationView = f.defineView({
     website_id: f.websiteId(WebsiteId),
     status: f.column(
       'c.status',
-      z.enum(STATUSES).describe('Status of the conversation. Only the source system changes the status.'),
+      z
+        .enum(STATUSES)
+        .describe(
+          `Status of the conversation: ${STATUS_WORDS}. The member operator_id can be null with any status but assigned. Only the source system changes the status.`,
+        ),
     ),
     platform: f.column('c.platform', z.enum(PLATFORMS).describe('Platform on which the conversation takes place.')),
     channel_id: f.reference(
@@ -121,7 +128,7 @@ export const ConversationView = f.defineView({
     operator_id: f.reference(
       'c.operator_id',
       OperatorId,
-      'Id of the operator who is assigned to the conversation. Null if no operator is assigned.',
+      'Id of the operator who is assigned to the conversation. Null if no operator is assigned, with any status. The operations conversation_brief and operators have the name.',
       { needs: both(DIRECTORY, PII) },
     ),
     subject: f.nullableText(

@@ -4,7 +4,7 @@ import type { Customer } from '../core/reads.ts';
 import { both, type Grants, holds, MSG, needs, PII } from '../core/scopes.ts';
 import { writtenBy } from '../core/texts.ts';
 import { clip, Time } from '../core/view.ts';
-import { STATUSES } from './conversation.ts';
+import { STATUS_WORDS, STATUSES } from './conversation.ts';
 
 export const HISTORY = needs('conversation_read');
 const SUBJECT = both(HISTORY, MSG, PII);
@@ -33,7 +33,7 @@ export const CustomerSchema = z.strictObject({
     .strictObject({
       id: ConversationId.schema,
       created_at: Time.describe('Time at which the conversation started.'),
-      status: z.enum(STATUSES).describe('Status of the conversation.'),
+      status: z.enum(STATUSES).describe(`Status of the conversation: ${STATUS_WORDS}.`),
       subject: text(500)
         .optional()
         .describe('Subject of the conversation. Null if there is none. Absent if this data is not granted.'),

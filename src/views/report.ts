@@ -164,7 +164,9 @@ const summary = z.strictObject({
 const report = z.strictObject({
   meta: meta.describe('Facts about the report: range, time zones, grants, and the reasons for null values.'),
   headline: headline.describe('Main numbers of the report. One conversation can count in several numbers.'),
-  summary: summary.describe('Detailed figures of the report: series, metrics, ratings, outcomes and durations.'),
+  summary: summary.describe(
+    'Detailed figures of the report: series, metrics, ratings, outcomes and durations. An AI result is the stored record of an AI session: topics, sentiment, confidence, resolution, first contact and outcome.',
+  ),
 });
 
 export type Report = z.output<typeof report>;

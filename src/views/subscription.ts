@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { EVENT_TYPE, type Subscription, type SubscriptionDefinition } from '../core/events.ts';
+import {
+  EVENT_FAMILIES,
+  EVENT_KINDS,
+  EVENT_TYPE,
+  type Subscription,
+  type SubscriptionDefinition,
+} from '../core/events.ts';
 import { accepts, expectedText } from '../core/expected.ts';
 import { AFTER_EXPECTED } from '../core/failures.ts';
 import { SubscriptionId, WebsiteId } from '../core/ids.ts';
@@ -17,13 +23,18 @@ export const unique = <S extends z.ZodType<string>>(members: S, max: number) =>
     `an array of 1 to ${max} different values, each ${expectedText(members)}`,
   );
 
-const EventType = accepts(z.string().regex(EVENT_TYPE), 'an event type such as conversation.changed or conversation.*');
+const FAMILIES = EVENT_FAMILIES.join(', ');
+const KINDS = `${EVENT_KINDS.join(', ')} or *`;
+const EventType = accepts(
+  z.string().regex(EVENT_TYPE),
+  `an event type such as conversation.*: a family (${FAMILIES}), a dot and a kind (${KINDS})`,
+);
 
 /** A whole subscription definition, as the body of the create and replace operations. */
 export const Definition = {
   website_ids: unique(WebsiteId, 50).describe('Ids of 1 to 50 granted websites.'),
   event_types: unique(EventType, 35).describe(
-    'Event types, such as privacy.removed or conversation.*. A type has a family and a kind. The kind * means every kind of the family.',
+    `Event types such as conversation.*, with families ${FAMILIES} and kinds ${KINDS}. A type has a family and a kind. The kind * means every kind of the family.`,
   ),
   payload_mode: z
     .literal('thin')

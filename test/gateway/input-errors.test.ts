@@ -33,7 +33,8 @@ const visitor_id = 'vis_1_1_1';
 const id = 'an id such as web_1_1';
 const names = 'one of the names website_id, limit, cursor';
 const days = 'one of today, last-7-days, last-month, date';
-const type = 'an event type such as conversation.changed or conversation.*';
+const type =
+  'an event type such as conversation.*: a family (conversation, visitor, operator, queue, website, privacy, capture), a dot and a kind (changed, removed, snapshot, gap, heartbeat or *)';
 const page = 'the next_cursor of the previous page, unchanged';
 const note = 'a text of 1 to 4000 UTF-16 code units with more than spaces';
 const text = 'a text without U+0000 and without unpaired surrogates';

@@ -8,7 +8,7 @@ export default defineTool({
   name: RunDetection.name,
   title: 'Detect the language of a text',
   summary:
-    'Run a language_detection feature on the text that you send. No other data is read. A retry with the same key returns the first result.',
+    'Run a language_detection feature on the text that you send. No record changes. A retry with the same key returns the first result.',
   rest: 'POST /api/v1/ai/features/{feature_id}/execute',
   effect: 'write',
   performs: RunDetection,

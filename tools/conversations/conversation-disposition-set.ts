@@ -8,7 +8,7 @@ export default defineTool({
   name: SetDisposition.name,
   title: 'Set a disposition',
   summary:
-    'Set one of the website’s dispositions on a conversation. The status stays. A retry with the same key returns the first result.',
+    'Set the disposition of a conversation, and nothing else. A retry with the same key returns the first result.',
   rest: 'POST /api/v1/conversations/{conversation_id}/disposition',
   effect: 'write',
   performs: SetDisposition,
@@ -24,11 +24,17 @@ export default defineTool({
     query: ofWebsite,
     body: {
       disposition: writtenText(200).describe(
-        'Value of an enabled disposition. Spaces at the start and at the end are ignored.',
+        'Value of an enabled disposition, from dispositions. Spaces at the start and at the end are ignored.',
       ),
     },
   },
-  output: data({ success: z.literal(true).describe('Result of the write. Always true: the disposition is set.') }),
+  output: data({
+    success: z
+      .literal(true)
+      .describe(
+        'Result of the write. Always true: the conversation has the disposition of the request. Nothing else has changed.',
+      ),
+  }),
   async handle({ input: { conversation_id, disposition }, perform }) {
     await perform({ conversation: conversation_id, disposition: trimmed(disposition) });
     return { data: { success: true as const } };

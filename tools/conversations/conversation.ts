@@ -5,7 +5,8 @@ import { ConversationView } from '../../src/views/conversation.ts';
 export default defineTool({
   name: 'conversation',
   title: 'Read a conversation',
-  summary: 'One stored conversation: status, platform, assignment and times, and subject and rating if granted.',
+  summary:
+    'One stored conversation: status, platform, assignment and times, and subject and rating if granted. conversation_brief adds names.',
   rest: 'GET /api/v1/conversations/{conversation_id}',
   effect: 'read',
   tag: 'Conversations',

@@ -15,7 +15,8 @@ const { contact_id, ...filters } = conversationFilters;
 export default defineTool({
   name: 'conversations_list',
   title: 'List conversations',
-  summary: 'Stored conversations of a website, newest first, with filters. To sync changes, use order updated_asc.',
+  summary:
+    'Stored conversations of a website, newest first, with filters. To sync, use order updated_asc. conversation_brief names the operator.',
   rest: 'GET /api/v1/conversations',
   effect: 'read',
   tag: 'Conversations',

@@ -5,7 +5,7 @@ import { OperatorView } from '../../src/views/catalogue.ts';
 export default defineTool({
   name: 'operators',
   title: 'List operators',
-  summary: 'Operators of a website with role and teams, newest first.',
+  summary: 'Operators of a website with name, role and teams, newest first.',
   rest: 'GET /api/v1/operators',
   effect: 'read',
   tag: 'Directory and catalogues',

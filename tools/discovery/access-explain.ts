@@ -11,7 +11,7 @@ export default defineTool({
   name: 'access_explain',
   title: 'Explain own access',
   summary:
-    'What the credential can call, what it lacks for other operations, and a sentence that says what to ask for.',
+    'What the credential can call, what it lacks for the rest, and what to ask for. Scopes and data-access flags are both needed.',
   rest: 'GET /api/v1/access',
   effect: 'read',
   tag: 'Discovery',

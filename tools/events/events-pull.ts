@@ -7,7 +7,8 @@ import { EventCursor } from '../../src/views/subscription.ts';
 export default defineTool({
   name: 'events_pull',
   title: 'Pull change receipts',
-  summary: 'Receipts of changes after a cursor. A receipt never says what changed. Repeat while has_more is true.',
+  summary:
+    'Receipts of changes after a cursor: event type, website, times. A receipt never says what changed. Repeat while has_more is true.',
   rest: 'GET /api/v1/events',
   effect: 'read',
   tag: 'Events',

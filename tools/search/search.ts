@@ -35,11 +35,11 @@ export default defineTool({
         .min(1)
         .max(400)
         .describe(
-          'Words to find. All words must stand in one message, subject, note or name. Write "two words" for words side by side, -word for a word that must not stand there, and or between alternatives. Letter case and accents make no difference.',
+          'Words that all stand in one text; "a phrase", -excluded and or work too. All words must stand in one message, subject, note or name. Write "two words" for words side by side, -word for a word that must not stand there, and or between alternatives. Letter case and accents make no difference.',
         ),
       website_id: WebsiteId.optional().describe('Only this website. Absent: all granted websites.'),
       kinds: Kinds.optional().describe(
-        `Comma-separated list of the texts to search: ${SAID.join(', ')}. Absent: all of them.`,
+        `Texts to search, with commas between: ${SAID.join(', ')}. Absent: all of them.`,
       ),
       include_internal: z
         .boolean()
@@ -47,8 +47,8 @@ export default defineTool({
         .describe(
           'Search internal messages too. The value true needs the scope internal_notes_read and the data access internal_notes.',
         ),
-      created_from: Moment.optional().describe('Only texts that were written at this time or later.'),
-      created_to: Moment.optional().describe('Only texts that were written before this time.'),
+      created_from: Moment.optional().describe('Written at or after this RFC 3339 UTC time.'),
+      created_to: Moment.optional().describe('Written before this RFC 3339 UTC time.'),
       order: z
         .enum(['best', 'newest'])
         .default('best')

@@ -14,7 +14,7 @@ export default defineTool({
   name: PlanChange.name,
   title: 'Preview a configuration change',
   summary:
-    'Preview a change to one AI feature. The gateway cannot apply the preview. A retry with the same key returns the first result.',
+    'Preview a change to one AI feature. The gateway never makes the change. A retry with the same key returns the first result.',
   rest: 'POST /api/v1/settings/plans',
   effect: 'write',
   performs: PlanChange,

@@ -10,7 +10,7 @@ export default defineTool({
   name: AddNote.name,
   title: 'Add a visitor note',
   summary:
-    'Add an internal note to a visitor with a conversation, as the mapped operator. A retry with the same key returns the first result.',
+    'Add an internal note to a visitor with a conversation, as the mapped operator. A retry with the same key returns the same note.',
   rest: 'POST /api/v1/visitors/{visitor_id}/notes',
   effect: 'write',
   performs: AddNote,

@@ -9,7 +9,7 @@ import { INVALID_PARAMS, invalidText, RpcError } from '../jsonrpc/envelope.ts';
 export function invalidParams(failure: Failure, authority?: Authority): RpcError {
   const { required } = failure.details;
   const errors = argumentErrors(failure);
-  return new RpcError(INVALID_PARAMS, errors?.length ? invalidText(errors) : titleFor(failure, authority), {
+  return new RpcError(INVALID_PARAMS, refusalText(failure, authority), {
     code: failure.code,
     ...(errors && { errors }),
     ...(required && {
@@ -18,8 +18,26 @@ export function invalidParams(failure: Failure, authority?: Authority): RpcError
   });
 }
 
+/** What a refusal says to a model. The text names the wrong arguments, or the title and the missing grants. */
+export function refusalText(failure: Failure, authority: Authority | undefined): string {
+  const errors = argumentErrors(failure);
+  const { detail, required, retryAfter } = failure.details;
+  const lacking = required && [
+    ...required.scopes.map((scope) => `scope ${scope}`),
+    ...required.dataAccess.map((flag) => `data access ${flag}`),
+  ];
+  return [
+    errors?.length ? invalidText(errors) : titleFor(failure, authority),
+    ...(detail === undefined ? [] : [detail]),
+    ...(lacking?.length ? [`The credential lacks ${lacking.join(', ')}.`] : []),
+    ...(required?.dataAccess.length ? ['Scopes and data access are both needed.'] : []),
+    ...(required?.unrestricted ? ['The operation refuses a credential with restrictions.'] : []),
+    ...(retryAfter === undefined ? [] : [`Retry after ${retryAfter} s.`]),
+  ].join(' ');
+}
+
 /** The title of a failure. A hosted client must ask the person who approved the client, and not the operator. */
-export function titleFor({ code, details: { required } }: Failure, authority: Authority | undefined): string {
+function titleFor({ code, details: { required } }: Failure, authority: Authority | undefined): string {
   const grantable = authority?.hosted === true && code === 'not_permitted' && required?.unrestricted === false;
   return grantable ? ASK_PERSON : titleOf(code);
 }

@@ -3,9 +3,8 @@ import type { Tool } from '../../core/tool.ts';
 import { selects } from '../../core/toolsets.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
-import { invalidText } from '../jsonrpc/envelope.ts';
 import { type Descriptor, describe } from './descriptors.ts';
-import { argumentErrors, invalidParams, titleFor, unusable } from './refusals.ts';
+import { argumentErrors, invalidParams, refusalText, unusable } from './refusals.ts';
 import type { Headers, McpRequest } from './request.ts';
 import { MODERN, SERVED, type Version } from './versions.ts';
 
@@ -101,7 +100,7 @@ function refused(
   { authority, requestId }: McpRequest,
   operation: OperationState | undefined,
 ): ToolResult {
-  const { retryAfter, required, detail } = failure.details;
+  const { retryAfter } = failure.details;
   const errors = argumentErrors(failure);
   const error = {
     code: failure.code,
@@ -110,21 +109,11 @@ function refused(
     ...(retryAfter !== undefined && { retry_after: retryAfter }),
     ...(errors && { errors }),
   };
-  const lacking = required && [
-    ...required.scopes.map((scope) => `scope ${scope}`),
-    ...required.dataAccess.map((flag) => `data access ${flag}`),
-  ];
-  const sentence = [
-    errors?.length ? invalidText(errors) : titleFor(failure, authority),
-    ...(detail === undefined ? [] : [detail]),
-    ...(lacking && lacking.length > 0 ? [`The credential lacks ${lacking.join(', ')}.`] : []),
-    ...(retryAfter === undefined ? [] : [`Retry after ${retryAfter} s.`]),
-  ].join(' ');
   const structuredContent = { error, ...(operation && { operation_id: operation.id }) };
   return {
     content: [
       { type: 'text', text: JSON.stringify(structuredContent) },
-      { type: 'text', text: sentence },
+      { type: 'text', text: refusalText(failure, authority) },
     ],
     structuredContent,
     isError: true,
