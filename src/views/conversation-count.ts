@@ -79,11 +79,13 @@ export function groupingsOf(list: string | undefined, contact: string | undefine
   );
 }
 
-const id = ({ schema }: { schema: z.ZodType }, noun: string) =>
+const id = ({ schema }: { schema: z.ZodType }, noun: string, names: string) =>
   schema
     .nullable()
     .optional()
-    .describe(`Id of the ${noun}. Null for conversations without one. Absent if not grouped.`);
+    .describe(
+      `Id of the ${noun}. Null for conversations without one. Absent if not grouped. The operation ${names} has the name.`,
+    );
 
 export const GroupKey = z.strictObject({
   status: z.enum(STATUSES).optional().describe('Status of the conversations. Absent if not grouped.'),
@@ -91,14 +93,14 @@ export const GroupKey = z.strictObject({
     .nullable()
     .optional()
     .describe('Disposition of the conversations. Null for conversations without one. Absent if not grouped.'),
-  team_id: id(TeamId, 'team'),
-  operator_id: id(OperatorId, 'assigned operator'),
-  channel_id: id(ChannelId, 'channel'),
+  team_id: id(TeamId, 'team', 'teams'),
+  operator_id: id(OperatorId, 'assigned operator', 'operators'),
+  channel_id: id(ChannelId, 'channel', 'channels'),
   language: writtenBy('service', z.string())
     .nullable()
     .optional()
     .describe('Language as a BCP 47 tag. Null if the language is unknown. Absent if not grouped.'),
   day: z.iso.date().optional().describe('Local day on which the conversations were created. Absent if not grouped.'),
-  contact_id: id(ContactId, 'contact'),
+  contact_id: id(ContactId, 'contact', 'contact_get'),
   website_id: WebsiteId.optional().describe('Id of the website. Absent if not grouped.'),
 });

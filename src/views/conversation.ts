@@ -42,19 +42,19 @@ export const ConversationView = f.defineView({
       z
         .enum(STATUSES)
         .describe(
-          `Status of the conversation: ${STATUS_WORDS}. The member operator_id can be null with any status but assigned. Only the source system changes the status.`,
+          `Status of the conversation: ${STATUS_WORDS}. Conversations with another status can have no operator too. Only the source system changes the status.`,
         ),
     ),
     platform: f.column('c.platform', z.enum(PLATFORMS).describe('Platform on which the conversation takes place.')),
     channel_id: f.reference(
       'c.channel_id',
       ChannelId,
-      'Id of the channel of the conversation. Null if the conversation has no channel.',
+      'Id of the channel of the conversation. Null if the conversation has no channel. The operations conversation_brief and channels have the name.',
     ),
     team_id: f.reference(
       'c.team_id',
       TeamId,
-      'Id of the team of the conversation. Null if the conversation has no team.',
+      'Id of the team of the conversation. Null if the conversation has no team. The operations conversation_brief and teams have the name.',
     ),
     subsite_id: f.reference(
       'c.subsite_id',
@@ -128,7 +128,7 @@ export const ConversationView = f.defineView({
     operator_id: f.reference(
       'c.operator_id',
       OperatorId,
-      'Id of the operator who is assigned to the conversation. Null if no operator is assigned, with any status. The operations conversation_brief and operators have the name.',
+      'Id of the operator who is assigned to the conversation. Null if no operator is assigned, whatever the status is. The operations conversation_brief and operators have the name.',
       { needs: both(DIRECTORY, PII) },
     ),
     subject: f.nullableText(

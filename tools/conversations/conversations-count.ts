@@ -35,7 +35,7 @@ export default defineTool({
       to: ReportDay.optional().describe('Last local day of creation, YYYY-MM-DD, included. Absent: no last day.'),
       timezone: ReportZone.optional().describe('IANA time zone of the days. Absent: the time zone of each website.'),
       group_by: GroupBy.optional().describe(
-        'One or two of status, disposition, team, operator, channel, language, day, contact, website, with a comma between two. The id of a group is null for conversations without an operator, team, channel or contact. The operations operators, teams and channels have the names of the ids. A conversation with several contacts counts for the contact with the lowest id. Absent: the answer has only the total.',
+        'One or two of status, disposition, team, operator, channel, language, day, contact, website, with a comma between two. The id of a group is null for conversations without an operator, team, channel or contact. A conversation with several contacts counts for the contact with the lowest id. Absent: the answer has only the total.',
       ),
     },
   },

@@ -11,7 +11,10 @@ idempotency_key. To retry, send the same key and arguments. After outcome_unknow
 arguments, correct them.
 
 Then call guide_read with "overview" or with the guide of your task. tools/list has exactly the tools that this \
-credential can call now. capabilities_list has the same operations for one website, with the scopes of each operation.
+credential can call now. An operation needs scopes and data access, both: access_explain says what to ask for.
+
+To find and to count, use search, customer_find and conversations_count, and page only if they do not suffice. \
+conversation_brief has the names of ids.
 
 Lists and catalogues need website_id. For more pages, send next_cursor as cursor until next_cursor is null. A page can \
 be empty before the last page.

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
+import { ALL_FLAGS, ALL_SCOPES } from '../../support/authority/expected.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
@@ -177,6 +178,39 @@ describe('-32602 params', () => {
       expectRefusal(answer, -32602, method);
       expect(answer.body.error.data.errors.length, method).toBeLessThanOrEqual(20);
     }
+  });
+});
+
+describe('what a refusal says to a model', () => {
+  const refused = async (
+    name: string,
+    values: object,
+    lacking: Parameters<TestGateway['issue']>[0],
+  ): Promise<string> => {
+    const issued = await gateway.issue(lacking);
+    const { body } = await rpc(gateway.port, issued.token, 'tools/call', { name, arguments: values });
+    return body.error?.message ?? body.result.content[1].text;
+  };
+  const BOTH =
+    'The credential lacks scope message_content_read, data access message_content. Scopes and data access are both needed.';
+
+  it('names each scope and flag that is missing, and says that both are needed', async () => {
+    const scopes = ALL_SCOPES.filter((scope) => scope !== 'message_content_read');
+    const dataAccess = ALL_FLAGS.filter((flag) => flag !== 'message_content');
+    const lacking = { scopes, dataAccess };
+    const conversation_id = 'cnv_1_1_11';
+    expect(await refused('conversation_messages', { conversation_id }, lacking)).toMatch(new RegExp(`${BOTH}$`));
+    // Here the operation is granted, and only a parameter needs more.
+    expect(await refused('conversations_list', { website_id: WEB, query: 'a' }, lacking)).toContain(BOTH);
+    const scopeless = { scopes: scopes.filter((scope) => scope !== 'contact_read') };
+    const alone = await refused('contact_get', { contact_id: 'ctc_1_1_1' }, scopeless);
+    expect(alone).toContain('access_explain');
+    expect(alone).toMatch(/lacks scope contact_read\.$/);
+  });
+
+  it('says that the restrictions of the credential are the reason', async () => {
+    const restricted = await refused('contacts_list', { website_id: WEB }, { teams: ['tem_1_1_1'] });
+    expect(restricted).toMatch(/refuses a credential with restrictions\.$/);
   });
 });
 

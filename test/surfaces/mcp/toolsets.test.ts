@@ -1,6 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clientsText } from '../../../src/surfaces/docs/clients.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { post, rpc } from '../../support/surfaces/mcp.ts';
 
@@ -86,6 +88,24 @@ describe('sets of tools', () => {
       (await rpc(gateway.port, token, 'resources/read', { uri: 'gateway://websites/web_1_1/conversations' }, { path }))
         .body.error?.code;
     expect(await read('/mcp/only/find')).toBe(-32_602);
+  });
+
+  it('the page of the clients names every set with its tokens, and only addresses that exist', async () => {
+    const text = clientsText('http://gateway');
+    const addresses = [...text.matchAll(/http:\/\/gateway(\/mcp\/[\w,/]+)/g)].map(([, path = '']) => path);
+    expect(new Set(addresses)).toEqual(new Set(['/mcp/only/find,writes', '/mcp/readonly', '/mcp/only/find/readonly']));
+    for (const path of addresses) expect(await listed(path), path).toEqual(expect.arrayContaining(CORE));
+    const named = [...text.matchAll(/^- `(\w+)` \(([\d,]+)\): /gm)].map(([, set = '', tokens = '']) => ({
+      set,
+      tokens,
+    }));
+    expect(named.map(({ set }) => set)).toEqual(sets);
+    for (const { set, tokens } of named) {
+      const { body } = await rpc(gateway.port, token, 'tools/list', undefined, { path: `/mcp/only/${set}` });
+      const share = countTokens(JSON.stringify(body.result)) / Number(tokens.replace(',', ''));
+      expect(share, `${set}: ${tokens} tokens`).toBeGreaterThan(0.9);
+      expect(share, `${set}: ${tokens} tokens`).toBeLessThan(1.1);
+    }
   });
 
   it.each([
