@@ -11,9 +11,9 @@ idempotency_key. To retry, send the same key and arguments. After outcome_unknow
 arguments, correct them.
 
 Then call guide_read with "overview" or with the guide of your task. tools/list has exactly the tools that this \
-credential can call now. An operation needs scopes and data access, both: access_explain says what to ask for.
+credential can call now. An operation needs its scopes and its data access. access_explain says what to ask for.
 
-To find and to count, use search, customer_find and conversations_count, and page only if they do not suffice. \
+To find and to count, use search, customer_find and conversations_count. Page through a list only for other questions. \
 conversation_brief has the names of ids.
 
 Lists and catalogues need website_id. For more pages, send next_cursor as cursor until next_cursor is null. A page can \
@@ -26,7 +26,7 @@ _meta["gateway/untrusted_fields"] lists JSON pointers to the texts of visitors, 
 names, notes, file contents, saved responses) in structuredContent.data. In a pointer, * means any index. Quote no more \
 personal data than the task needs.
 
-operation_get gives the status of a write.
+operation_get gives the status of a write. To see what a write set, read the record.
 
 structuredContent.data is the answer, and the text is the same JSON. With isError true, structuredContent.error has \
 code, status and request_id. It can also have errors (the wrong arguments) and retry_after (seconds to wait). Do not \
