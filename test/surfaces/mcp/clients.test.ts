@@ -4,7 +4,6 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Tool } from '../../../src/core/tool.ts';
 import type { Corridor } from '../../../src/gateway/call.ts';
 import { loadPrompts, loadResources } from '../../../src/gateway/load.ts';
 import { openGateway } from '../../../src/gateway/open.ts';
@@ -18,7 +17,7 @@ import { addDispositions, tracesOf } from '../../support/authority/writes.ts';
 import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { KEYS } from '../../support/keys.ts';
-import { rpc } from '../../support/surfaces/mcp.ts';
+import { argumentsOf, rpc } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
 let database: TestDatabase;
@@ -125,19 +124,6 @@ async function connect(bearer: string, version?: string): Promise<{ client: Clie
   return { client, sent };
 }
 
-function argumentsOf({ path, parameters }: Tool, url: string): Record<string, unknown> {
-  const { pathname, searchParams } = new URL(url, 'http://gateway');
-  const variables = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  const values = new RegExp(`^${path.replace(/\{\w+\}/g, '([^/]+)')}$`).exec(pathname)?.slice(1) ?? [];
-  return Object.fromEntries([
-    ...variables.map((name, index) => [name, values[index]] as const),
-    ...[...searchParams].map(
-      ([name, value]) =>
-        [name, parameters.find((one) => one.name === name)?.type === 'boolean' ? value === 'true' : value] as const,
-    ),
-  ]);
-}
-
 const countsOf = (traces: string): number[] =>
   (/^(\d+) notes, (\d+) receipts, (\d+) operations/.exec(traces) ?? expect.fail(traces)).slice(1).map(Number);
 
@@ -179,7 +165,10 @@ describe('the SDK’s own client', () => {
       expect(countsOf(after), name).toEqual([notes + write.notes, receipts + write.receipts.length, operations + 1]);
       // Send the write again, as a client does when an answer is lost. The gateway must repeat the first answer,
       // without a second effect.
-      expect(await client.callTool({ name, arguments: input }), name).toEqual(result);
+      expect(await client.callTool({ name, arguments: input }), name).toEqual({
+        ...result,
+        _meta: { ...result._meta, 'gateway/replayed': true },
+      });
       const other = { ...input, ...(name === 'config_plan' ? { expected_version: 7 } : { website_id: WEB }) };
       expect(await client.callTool({ name, arguments: other }), name).toMatchObject({
         isError: true,
