@@ -128,7 +128,7 @@ const TABLE = {
   ],
   service_unavailable: [
     503,
-    'The service cannot answer now. Retry after the number of seconds in Retry-After, and a write with the same key.',
+    'The service cannot answer now. Retry after the number of seconds in Retry-After. Retry a write with the same key.',
   ],
   enrollment_unavailable: [
     503,

@@ -31,7 +31,7 @@ export const conversationFilters = {
   operator_id: OperatorId.schema
     .optional()
     .describe(
-      'Only conversations assigned to this operator, from the list operators. Absent: conversations with any operator or none.',
+      'Only conversations assigned to this operator, named in operators. Absent: conversations with any operator or none.',
     ),
   created_from: Moment.optional().describe('Created at or after this RFC 3339 UTC time. Absent: no earliest time.'),
   created_to: Moment.optional().describe('Created before this RFC 3339 UTC time. Absent: no latest time.'),

@@ -6,9 +6,16 @@ import { writtenBy } from '../core/texts.ts';
 import * as f from '../core/view.ts';
 
 export const STATUSES = ['unassigned', 'assigned', 'pending', 'snoozed', 'closed', 'missed', 'spam'] as const;
-/** The statuses in words, because the names of some do not say what the status means. */
-export const STATUS_WORDS =
-  'unassigned (open, no operator), assigned, pending (waits for the visitor or a bot), snoozed, closed, missed (ended without an operator’s reply), spam';
+/** What a status means, for each status whose name does not say so. */
+const MEANINGS: Partial<Record<(typeof STATUSES)[number], string>> = {
+  unassigned: 'open, no operator',
+  pending: 'waits for the visitor or a bot',
+  missed: 'ended without an operator’s reply',
+};
+/** The statuses in the words of descriptions, with meanings. */
+export const STATUS_WORDS = STATUSES.map((status) =>
+  MEANINGS[status] === undefined ? status : `${status} (${MEANINGS[status]})`,
+).join(', ');
 export const PLATFORMS = [
   'chat',
   'email',

@@ -7,7 +7,7 @@ export default defineTool({
   name: 'ai_conversation_summary',
   title: 'Summarize AI conversations',
   summary:
-    'Counts, times and AI results (topics, sentiment, resolution) of AI conversations in at most 31 days. Null: not granted or no data.',
+    'Counts, times and AI results (topics, sentiment, resolution) of AI conversations in at most 31 days. A null is withheld or has no data.',
   rest: 'GET /api/v1/analytics/ai-conversations/summary',
   effect: 'read',
   tag: 'Reporting',

@@ -15,7 +15,7 @@ export interface Descriptor {
 
 /**
  * The entry of a tool in `tools/list`. A model reads the whole list before its first call, so the list must be short.
- * Input schemas therefore have no patterns, and output schemas name only the first members of an answer.
+ * Input schemas therefore have no patterns, and output schemas name only the members of two levels.
  */
 export function describe(tool: Tool, version: Version): Descriptor {
   const first = version === '2025-03-26';
@@ -40,12 +40,12 @@ const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
   openWorldHint: false,
 });
 
-/** The members that every failure has. Naming `retry_after` too would take 11 more tokens in each of 51 tools. */
+/** The members that every failure has. As `properties` with `retry_after`, they would take 11 more tokens in each tool. */
 const ERROR = { required: ['code', 'status', 'request_id'] };
 
 /**
- * Levels of an answer whose members an output schema names. Members at every depth would take 3,100 more tokens for 51
- * tools, and the complete schemas still more (o200k tokenizer, 23 November 2026). OpenAPI has all members.
+ * Levels of an answer whose members an output schema names. Names at every depth would take 2,500 more tokens for 51
+ * tools (o200k tokenizer, 23 November 2026). OpenAPI has the complete schemas.
  */
 const LEVELS = 2;
 
