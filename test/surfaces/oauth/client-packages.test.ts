@@ -128,12 +128,12 @@ interface Opened {
 }
 
 const WHO = { name: 'test', version: '1.0.0' };
-const address = (): URL => new URL(`${served.url}/mcp`);
+const address = (path: string): URL => new URL(`${served.url}${path}`);
 
 const current =
-  (mode: VersionNegotiationMode) =>
+  (mode: VersionNegotiationMode, path = '/mcp') =>
   (wallet: Wallet): Opened => {
-    const transport = new StreamableHTTPClientTransport(address(), { authProvider: wallet });
+    const transport = new StreamableHTTPClientTransport(address(path), { authProvider: wallet });
     const client = new Client(WHO, { versionNegotiation: { mode } });
     return {
       connect: () => client.connect(transport),
@@ -144,8 +144,8 @@ const current =
     };
   };
 
-function older(wallet: Wallet): Opened {
-  const transport = new OlderTransport(address(), { authProvider: wallet });
+function older(wallet: Wallet, path = '/mcp'): Opened {
+  const transport = new OlderTransport(address(path), { authProvider: wallet });
   const client = new OlderClient(WHO);
   return {
     connect: () => client.connect(transport as Transport), // the package's types differ only in optional properties
@@ -159,7 +159,7 @@ function older(wallet: Wallet): Opened {
 const scopesOf = (url: URL | undefined): string[] => url?.searchParams.get('scope')?.split(' ') ?? [];
 
 /** Performs the steps from the bare URL to a connected client whose person has ticked `website_read`. */
-async function signIn(wallet: Wallet, open: (wallet: Wallet) => Opened): Promise<Opened> {
+async function signIn(wallet: Wallet, open: (wallet: Wallet) => Opened, tool = 'websites_list'): Promise<Opened> {
   const stranger = open(wallet);
   await expect(stranger.connect()).rejects.toThrow(/^Unauthorized$/);
   const [url, ...more] = wallet.asked;
@@ -174,7 +174,7 @@ async function signIn(wallet: Wallet, open: (wallet: Wallet) => Opened): Promise
   await stranger.finish(await approve(context, url ?? '', email, { ...ANSWER, scopes: ['website_read'] }));
   const client = open(wallet);
   await client.connect();
-  expect(await client.call('websites_list', {})).toBe(false);
+  expect(await client.call(tool, {})).toBe(false);
   return client;
 }
 
@@ -229,6 +229,15 @@ it.each([
   },
   60_000,
 );
+
+it.each([
+  ['client 2.x with 2026-07-28', current('auto', '/mcp/only/find/readonly')],
+  ['client 2.x with 2025-11-25', current('legacy', '/mcp/only/find/readonly')],
+  ['client 1.x', (wallet: Wallet) => older(wallet, '/mcp/only/find/readonly')],
+])('%s accepts the resource /mcp of an address with a set of tools', async (_, open) => {
+  const client = await signIn(newWallet(), open, 'gateway_context');
+  await client.close();
+});
 
 it('client 1.x: sign-in, refreshes, more scopes after a 403, sign-in again after 30 days', async () => {
   const wallet = newWallet();
