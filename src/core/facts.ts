@@ -35,8 +35,8 @@ export interface AccessFacts {
   /** True when the scopes, the flags, the restrictions and the kind of the token permit the operation. */
   readonly granted: boolean;
   readonly lacks: Requirement;
-  /** The alternative that `lacks` is about, such as `kinds=notes`. Undefined if there is no choice. */
-  readonly alternative: string | undefined;
+  /** The alternatives that a caller can ask for, such as `kinds=notes`, if the operation needs one and none is met. */
+  readonly alternatives: readonly Lack[];
   /** True when the operation refuses the credential because the credential has restrictions. */
   readonly unrestricted: boolean;
   /** True when the operation refuses all tokens from a person's consent. */

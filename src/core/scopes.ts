@@ -55,6 +55,13 @@ export function both(...all: readonly Requirement[]): Requirement {
   };
 }
 
+/** Names grants in words, such as "the scopes a and b and the data access pii". */
+export const grantsText = ({ scopes, dataAccess }: Requirement): string =>
+  [
+    ...(scopes.length > 0 ? [`the scope${scopes.length > 1 ? 's' : ''} ${scopes.join(' and ')}`] : []),
+    ...(dataAccess.length > 0 ? [`the data access ${dataAccess.join(' and ')}`] : []),
+  ].join(' and ');
+
 export interface Grants {
   readonly scopes: ReadonlySet<Scope>;
   readonly dataAccess: ReadonlySet<DataAccess>;

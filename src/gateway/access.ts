@@ -13,13 +13,14 @@ export function accessOf(tool: Tool, authority: Authority): AccessFacts {
   const unmet = tool.when.filter((condition) => !meets(authority, condition)).map((one) => lackOf(one, authority));
   const alternatives = tool.when.filter(isAlternative).map(conditionName);
   const open = unmet.filter(({ parameter }) => alternatives.includes(parameter));
-  const [least] = open.length < alternatives.length ? [] : open.sort((a, b) => size(a) - size(b));
+  const choices = open.length < alternatives.length ? [] : open.sort((a, b) => size(a) - size(b));
+  const [least] = choices;
   const always = lacking(authority, tool.required);
   return {
     operation: tool.name,
     granted: mayCall(tool, authority),
     lacks: least ? both(always, least) : always,
-    alternative: least?.parameter,
+    alternatives: choices,
     unrestricted: (tool.restrictions === 'refused' && isRestricted(authority)) || least?.unrestricted === true,
     consentRefused: tool.consent === 'refused',
     ofConsent: authority.consentId !== null,

@@ -107,7 +107,12 @@ it('access_explain: sentences that a person can act on', async () => {
     'Allowed, but contact_id also needs the scopes contact_read and contact_read_pii, and query also needs the scopes message_content_read and contact_read_pii and the data access message_content, and operator_id also needs the scopes directory_read and contact_read_pii.',
   );
   expect((await one({ scopes: ['contact_read', 'contact_read_pii'], dataAccess: [] }, 'search'))?.sentence).toBe(
-    'Ask for the data access pii to call it with kinds=contacts; scopes and data access are both needed.',
+    [
+      'Ask for the data access pii to call it with kinds=contacts',
+      'or for the scopes conversation_read and message_content_read and the data access message_content and pii to call it with kinds=messages',
+      'or for the scopes conversation_read and message_content_read and the data access message_content and pii to call it with kinds=subjects',
+      'or for the scopes conversation_read and visitor_notes_read and the data access message_content and pii and internal_notes to call it with kinds=notes; scopes and data access are both needed.',
+    ].join(', '),
   );
   expect((await one({ teams: ['tem_1_1_1'] }, 'search'))?.sentence).toBe(
     'Allowed, but kinds=notes also needs a credential without restrictions, and kinds=contacts also needs a credential without restrictions.',

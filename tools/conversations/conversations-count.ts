@@ -30,7 +30,7 @@ export default defineTool({
         .min(1)
         .max(200)
         .optional()
-        .describe('Only conversations with this disposition value. Absent: with any or none.'),
+        .describe('Only conversations with exactly this value, from dispositions. Absent: with any or none.'),
       from: ReportDay.optional().describe('First local day of creation, YYYY-MM-DD, included. Absent: no first day.'),
       to: ReportDay.optional().describe('Last local day of creation, YYYY-MM-DD, included. Absent: no last day.'),
       timezone: ReportZone.optional().describe('IANA time zone of the days. Absent: the time zone of each website.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { accepts } from '../../src/core/expected.ts';
 import { Failure } from '../../src/core/failures.ts';
-import { DATA_ACCESS, type Requirement, SCOPES } from '../../src/core/scopes.ts';
+import { DATA_ACCESS, grantsText, type Requirement, SCOPES } from '../../src/core/scopes.ts';
 import { ServiceText } from '../../src/core/texts.ts';
 import { type AccessFacts, data, defineTool } from '../../src/core/tool.ts';
 
@@ -84,28 +84,21 @@ function allowedText({ restOnly, author, parameters }: AccessFacts, only: readon
 }
 
 function lackingText(
-  { lacks, alternative, unrestricted, consentRefused, ofConsent }: AccessFacts,
+  { lacks, alternatives, unrestricted, consentRefused, ofConsent }: AccessFacts,
   author: boolean,
 ): string {
+  const choices = alternatives.map((one) => `${asksOf(one).join(' and ')} to call it with ${one.parameter}`);
   const asks = [
-    ...asksOf({ ...lacks, unrestricted }),
+    ...(choices.length > 0 ? [choices.join(', or for ')] : asksOf({ ...lacks, unrestricted })),
     ...(author ? ['an operator that is mapped to the credential as author'] : []),
   ];
   const both = lacks.dataAccess.length > 0 ? ['scopes and data access are both needed'] : [];
   const refused = consentRefused ? ['a token from a person’s consent cannot call this operation'] : [];
   if (asks.length === 0 && ofConsent) return `Use an installation token, because ${refused.join()}.`;
-  const use = alternative === undefined ? '' : ` to call it with ${alternative}`;
-  return `${[`Ask for ${asks.join(', and for ')}${use}`, ...both, ...refused].join('; ')}.`;
+  return `${[`Ask for ${asks.join(', and for ')}`, ...both, ...refused].join('; ')}.`;
 }
 
 const asksOf = ({ unrestricted, ...lacks }: Requirement & { readonly unrestricted: boolean }): string[] => [
   ...(lacks.scopes.length + lacks.dataAccess.length > 0 ? [grantsText(lacks)] : []),
   ...(unrestricted ? ['a credential without restrictions'] : []),
 ];
-
-/** Names grants in words, such as "the scopes a and b and the data access pii". */
-const grantsText = ({ scopes, dataAccess }: Requirement): string =>
-  [
-    ...(scopes.length > 0 ? [`the scope${scopes.length > 1 ? 's' : ''} ${scopes.join(' and ')}`] : []),
-    ...(dataAccess.length > 0 ? [`the data access ${dataAccess.join(' and ')}`] : []),
-  ].join(' and ');

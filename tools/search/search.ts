@@ -35,7 +35,7 @@ export default defineTool({
         .min(1)
         .max(400)
         .describe(
-          'Words that all stand in one text; "a phrase", -excluded and or work too. All words must stand in one message, subject, note or name. Write "two words" for words side by side, -word for a word that must not stand there, and or between alternatives. Letter case and accents make no difference.',
+          'Whole words that all stand in one text, "a phrase", -excluded, or. All words must stand in one message, subject, note or name, with their endings: if nothing is found, try fewer words or other forms. Write "two words" for words side by side, -word for a word that must not stand there, and the English or between alternatives. Letter case and accents make no difference.',
         ),
       website_id: WebsiteId.optional().describe('Only this website. Absent: all granted websites.'),
       kinds: Kinds.optional().describe(

@@ -1,5 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import { type Failure, titleOf } from '../../core/failures.ts';
+import { grantsText } from '../../core/scopes.ts';
 import { INVALID_PARAMS, invalidText, RpcError } from '../jsonrpc/envelope.ts';
 
 /**
@@ -22,14 +23,12 @@ export function invalidParams(failure: Failure, authority?: Authority): RpcError
 export function refusalText(failure: Failure, authority: Authority | undefined): string {
   const errors = argumentErrors(failure);
   const { detail, required, retryAfter } = failure.details;
-  const lacking = required && [
-    ...required.scopes.map((scope) => `scope ${scope}`),
-    ...required.dataAccess.map((flag) => `data access ${flag}`),
-  ];
   return [
     errors?.length ? invalidText(errors) : titleFor(failure, authority),
     ...(detail === undefined ? [] : [detail]),
-    ...(lacking?.length ? [`The credential lacks ${lacking.join(', ')}.`] : []),
+    ...(required && required.scopes.length + required.dataAccess.length > 0
+      ? [`The credential lacks ${grantsText(required)}.`]
+      : []),
     ...(required?.dataAccess.length ? ['Scopes and data access are both needed.'] : []),
     ...(required?.unrestricted ? ['The operation refuses a credential with restrictions.'] : []),
     ...(retryAfter === undefined ? [] : [`Retry after ${retryAfter} s.`]),
