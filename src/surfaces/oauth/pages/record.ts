@@ -29,27 +29,34 @@ export function recordPage({ id, viewer, record, signOut }: RecordPageView): str
   const { contacts = [], visitors = [], conversations = [], notes = [] } = parts.lists;
   const clock = clockOf(viewer.website?.timeZone ?? 'UTC');
   const kind = KINDS[metadata.kind];
-  const people = [section('Contacts', contacts.map(contact)), section('Visitors', visitors.map(visitorOf(clock)))];
-  const noted = section('Notes', notes.map(noteOf(clock)));
   const talked = metadata.kind === 'conversation';
-  const body = html`
-${who(viewer, signOut)}
-<p class="kind">${kind} on ${named(viewer.website?.name ?? '')}</p>
-<h1 dir="auto">${plain(title)}</h1>
-${
-  metadata.truncated
-    ? html`<p class="note">The record is longer than this page. The newest messages and notes are shown.</p>`
-    : undefined
-}
-<div class="record">
-<div class="side">
+  const noted = section('Notes', notes.map(noteOf(clock)));
+  const had = section('Conversations', conversations.map(conversationOf(clock)));
+  const about = html`<div class="side">
   <dl class="list">${parts.facts
     .filter(({ label, value }) => !(HEADINGS.has(label) && value === title))
     .map((one) => html`<div><dt>${one.label}</dt><dd>${fact(one, clock)}</dd></div>`)}
   <div><dt>Id</dt><dd><code>${id}</code></dd></div></dl>
-</div>
-<div class="words">${talked ? talk(parts.messages, ending(record, clock), clock) : [section('Conversations', conversations.map(conversationOf(clock))), noted]}</div>
-<div class="side more">${people}${talked ? noted : undefined}</div>
+</div>`;
+  const words = html`<div class="words">${
+    talked
+      ? talk(parts.messages, ending(record, clock), clock)
+      : had || noted
+        ? [had, noted]
+        : html`<p>There are no conversations and no notes.</p>`
+  }</div>`;
+  const body = html`
+${who(viewer, signOut)}
+<p class="kind">${kind} on ${named(viewer.website?.name ?? '')}</p>
+<h1 dir="auto">${named(title, 240)}</h1>
+${
+  metadata.truncated
+    ? html`<p class="note">The record is longer than this page. The page leaves out the oldest parts.</p>`
+    : undefined
+}
+<div class="record">
+${talked ? [words, about] : [about, words]}
+<div class="side more">${section('Contacts', contacts.map(contact))}${section('Visitors', visitors.map(visitorOf(clock)))}${talked ? noted : undefined}</div>
 </div>
 <p class="small">Times are in ${plain(clock.zone)}.</p>`;
   return shell({ title: `${kind} ${id}`, kind: 'wide', body, style: 'record.css' });
@@ -60,7 +67,7 @@ export function missingPage(signed: { viewer: Viewer; signOut: string } | undefi
   const body = html`
 ${signed && who(signed.viewer, signed.signOut)}
 <h1>No such record</h1>
-<p class="lead">There is no record at this address${signed ? html` that ${named(signed.viewer.organization)} can show` : undefined}.</p>
+<p class="lead">${signed ? named(signed.viewer.organization) : 'This gateway'} has no record at this address.</p>
 <p>Check that you have copied the whole address.${
     signed ? ' If the record belongs to another of your organizations, sign out and sign in there.' : undefined
   }</p>`;
@@ -111,7 +118,7 @@ const noteOf =
   (clock: Clock) =>
   ({ title, text, author, created_at }: Row): Html =>
     html`${said(title) && html`<strong>${named(String(title), 240)}</strong>`}<p class="text" dir="auto">${lines(String(text ?? ''))}</p>
-<span class="small">${named(said(author) ?? 'Unknown author')} ${clock(created_at)}</span>`;
+<span class="small">${[named(said(author) ?? 'Unknown author'), clock(created_at)].map((one, n) => one && [n > 0 ? ', ' : '', one])}</span>`;
 
 const talk = (messages: readonly RecordMessage[], end: Html | undefined, clock: Clock): Html => html`<section>
 <h2>Messages</h2>
@@ -138,7 +145,7 @@ function message({ row, files }: RecordMessage, clock: Clock): Html {
     row['delivery_status'] === 'failed' && 'not delivered',
   ].filter((mark) => typeof mark === 'string');
   return html`<li class="message ${internal ? 'internal' : role.toLowerCase()}">
-<p class="head"><strong>${named(said(author.name) ?? role)}</strong> ${said(author.name) && html`<span>${role}</span> `}${clock(row['created_at'])}${marks.map((mark) => html` <em>${mark}</em>`)}</p>
+<p class="head"><strong>${named(said(author.name) ?? role)}</strong>${said(author.name) && ` · ${role}`} · ${clock(row['created_at'])}${marks.map((mark) => html` · <em>${mark}</em>`)}</p>
 ${words(row)}${files.length > 0 ? html`<ul class="files">${files.map(file)}</ul>` : undefined}
 </li>`;
 }
