@@ -14,19 +14,22 @@ export type RecordShown = Awaited<ReturnType<typeof readRecordParts>>;
 export type { Viewer } from '../store/sign-in/viewers.ts';
 export type { RecordMessage } from '../views/record-parts.ts';
 
-/** What the page of a record answers. `signed_out`: no valid session of a person who may see records. */
+/**
+ * The answer for the page of a record. `signed_out` means that the request has no session of a person who may see
+ * records.
+ */
 export type RecordPage =
   | { readonly state: 'signed_out' }
   | { readonly state: 'throttled'; readonly viewer: Viewer; readonly retryAfter: number }
   | { readonly state: 'missing'; readonly viewer: Viewer }
   | { readonly state: 'shown'; readonly viewer: Viewer; readonly record: RecordShown };
 
-/** Views of one person. Each replica counts in its own memory. */
+/** The limit for the views of one person. Each process counts in its own memory. */
 const VIEWS = { perMinute: 60, burst: 60 };
 /** No organization has the number 0. */
 const NOWHERE = { tenant: '0', site: '0' };
 
-/** True for a text that can be the id of a record. */
+/** Returns true for a text that can be the id of a record. */
 export const isRecordId = (id: string): boolean => RecordId.schema.safeParse(id).success && parseId(id) !== null;
 
 /**
@@ -46,8 +49,8 @@ export function openRecordPages(
     const retryAfter = views.wait(authority.personId);
     if (retryAfter > 0) return { state: 'throttled', viewer, retryAfter };
     views.failed(authority.personId);
-    // A website of another organization is read as a website without records. So the answer to an id takes the same
-    // statements, whoever has the record.
+    // For a website of another organization, read a website without records. So each answer without a record takes the
+    // same statements.
     const website = viewer.website ?? { ...NOWHERE, id: of };
     const caller = new Caller(authority);
     try {

@@ -16,15 +16,12 @@ export interface RecordMessage {
   readonly files: readonly Projection[];
 }
 
-/** What the author and the time of a message count, and what a file counts. */
+/** The number of bytes that a message without text counts, and that a file counts. */
 const HEAD_BYTES = 100;
 
 const known = (words: unknown): words is string => typeof words === 'string' && words.trim() !== '';
 
-/**
- * The parts of one record, for a page that people read. The words of outsiders have no fences, so no model may get the
- * parts as text.
- */
+/** The parts of one record, for a page that people read. The words of outsiders have no fences in the parts. */
 export class RecordParts implements RecordWriter {
   readonly facts: RecordFact[] = [];
   readonly lists: Partial<Record<'contacts' | 'visitors' | 'conversations' | 'notes', readonly Projection[]>> = {};

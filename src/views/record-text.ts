@@ -15,20 +15,20 @@ const told = (value: unknown): string | null => (typeof value === 'string' && va
 /** Takes the parts of a record, one after the other. `RecordText` writes for models, and `RecordParts` for people. */
 export interface RecordWriter {
   readonly truncated: boolean;
-  /** Notes that the record has more than the writer gets. */
+  /** Records that the writer does not get all parts of the record. */
   cutHere(): void;
-  /** A value of the service. `name` is the name of the team or channel that the value identifies. Nothing without value. */
+  /** Adds a value of the service. `name` is the name of the team or channel that the value identifies. Skips null. */
   fact(label: string, value: unknown, name?: unknown): void;
-  /** Words of outsiders. Nothing if there are no words. */
+  /** Adds words of outsiders. Skips empty words. */
   said(label: string, words: unknown): void;
   phone(label: string, row: Projection, kind: 'mobile' | 'phone'): void;
   operator(id: string, name: unknown): void;
   contacts(rows: readonly Projection[]): void;
   visitors(rows: readonly Projection[]): void;
   conversations(rows: readonly Projection[]): void;
-  /** The newest note comes first. */
+  /** Adds the notes. The newest note comes first. */
   notes(rows: readonly Projection[]): void;
-  /** Adds a message before the earlier added messages. Returns false if there is no room for the message. */
+  /** Adds the next older message. Returns false if there is no room for the message. */
   message(row: Projection, files: readonly Projection[]): boolean;
 }
 
@@ -36,7 +36,7 @@ export interface RecordWriter {
 export class RecordText implements RecordWriter {
   readonly #fence = drawFence();
   readonly #lines: string[] = [this.#fence.notice];
-  /** The newest message comes first. */
+  /** The texts of the messages. The newest message comes first. */
   readonly #messages: string[] = [];
   #size = bytesOf(this.#fence.notice);
   #truncated = false;

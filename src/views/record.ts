@@ -126,7 +126,7 @@ interface Shown {
   readonly created_at: unknown;
 }
 
-/** The name in a member that has an id and a name. */
+/** Returns the name from a member such as `team`, which has an id and a name. */
 const nameIn = (member: unknown): unknown => Object(member)['name'];
 
 const READ: Readonly<Record<Kind, (reader: Reader) => Promise<Shown>>> = {

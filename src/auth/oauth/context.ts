@@ -131,9 +131,9 @@ export class OAuthContext {
   ) {}
 
   /**
-   * `record` on the page of a record, which has no client. `hosted` if the client id is a URL. Such a client has no secret, so a token request with a header Authorization is
-   * of the other kind. On the pages for people, the header does not count, because a proxy in front of the gateway can
-   * ask for it. Each kind has its own matrix in order.ts.
+   * `record` on the page of a record, which has no client. `hosted` if the client id is a URL. Such a client has no
+   * secret, so a token request with a header Authorization is of the kind `issued`. On the pages for people, the header
+   * does not count, because a proxy in front of the gateway can ask for it. Each kind has its own matrix in order.ts.
    */
   get kind(): 'issued' | 'hosted' | 'record' {
     const { parameters, authorization, record } = this.request;

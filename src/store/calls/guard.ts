@@ -27,7 +27,7 @@ class Proof {
   }
 }
 
-/** Null for a session. The digest of a session names one person, and a person's rights have no revision. */
+/** Returns the revision of a credential. Null for a session, because the rights of a person have no revision. */
 const revisionOf = (of: Identity | PersonAuthority): number | null => ('revision' in of ? of.revision : null);
 
 export type { Proof };
@@ -91,8 +91,8 @@ async function changed<R extends object>(db: Database, statement: Fragment): Pro
  * Runs `SELECT columns FROM guard joins`. `guard` is one row, and its column `ok` says whether the authority holds.
  * Throws StaleAuthority when the authority does not hold. An authority that was loaded earlier may be outdated. So each
  * statement proves the authority again with two primary-key look-ups (0.02 ms), in the same round trip as the data. The
- * guard also names the app or person whose share of connections the statement uses. If the statement changes data, `how`
- * must be `query`. The statement then waits in the queue of the app's changes, so it must be short.
+ * guard also names the app or person whose share of connections the statement uses. If the statement changes data,
+ * `how` must be `query`. The statement then waits in the queue of the app's changes, so it must be short.
  */
 export async function guarded<R extends object>(
   { authority, db }: Access<Actor>,

@@ -59,7 +59,7 @@ const Kept = z.strictObject({
   nonce: z.string(),
   verifier: z.string(),
   query: z.string().regex(QUERY),
-  /** Id of the record whose page asked for the sign-in. Then the query is empty. */
+  /** Id of the record whose page asked for the sign-in. The query is empty if there is a record. */
   record: z.string().refine(isRecordId).optional(),
 });
 type Kept = z.infer<typeof Kept>;

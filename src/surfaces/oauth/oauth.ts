@@ -147,7 +147,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     kind: 'page',
     answer: page(async (visit) => showMissing(visit)),
   };
-  /** The route of an address below the page of a record. A malformed id has a page, too. */
+  /** Returns the route of a path below `/c/`. A path with a malformed id gets the route of the 404 page. */
   const recordRoute = (path: string): Route | undefined => {
     const at = recordAt(path);
     if (at === undefined) return path.startsWith('/c/') ? missing : undefined;

@@ -9,13 +9,13 @@ import { type Given, leave, tryToSignIn } from './sign-in.ts';
 import { asOAuthError } from './token.ts';
 import type { Visit } from './visit.ts';
 
-/** What a person can do when the page of a record cannot answer. */
+/** The sentence on an error page that says what a person can do. */
 export const ADVICE = 'No record was shown. You can close the page, or open the address of the record again.';
 
 const PATH = /^\/c\/([^/]+?)(?:\/(sign-in|sign-out|identity))?$/;
 type Leg = '' | 'sign-in' | 'sign-out' | 'identity';
 
-/** Splits the path of a record's page, or of a form on this page. Undefined for every other path. */
+/** Splits the path of a record's page, or of a form on this page. Returns undefined for every other path. */
 export function recordAt(path: string): { readonly id: string; readonly leg: Leg } | undefined {
   const [, id = '', leg = ''] = PATH.exec(path) ?? [];
   return isRecordId(id) ? { id, leg: leg as Leg } : undefined; // the pattern permits only the legs
@@ -42,7 +42,7 @@ export const showRecord = (visit: Visit, id: string): Promise<void> =>
     } else visit.page(200, recordPage({ id, viewer, signOut, record: page.record }));
   });
 
-/** Answers an address that no record can have. */
+/** Answers a request for an address that no record can have. */
 export function showMissing(visit: Visit): void {
   visit.record.code = 'not_found';
   visit.page(404, missingPage(undefined));
@@ -69,7 +69,7 @@ export const receiveRecordSignOut = (visit: Visit, id: string): Promise<void> =>
 
 export const leaveForRecord = (visit: Visit, begin: () => Promise<void>): Promise<void> => guarded(visit, begin);
 
-/** The sign-in form, or the choice among several organizations for a person who has just signed in. */
+/** Shows the sign-in form. A person of several organizations who has just signed in gets the choice of an organization. */
 async function showDoor(visit: Visit, id: string): Promise<void> {
   const organizations = await organizationsOf(visit.services.db, visit.wire.session);
   if (organizations.length === 0) return visit.page(200, signIn(visit, id, { email: '' }));

@@ -5,7 +5,7 @@ import { SESSION_SECONDS, type SignedIn, signIn, signInAnywhere, signOut } from 
 import { clearedSession, sessionCookie } from './cookies.ts';
 import type { Visit } from './visit.ts';
 
-/** What a sign-in form shows again after a refusal. */
+/** The contents of a sign-in form. After a refusal, the form shows the e-mail address again and says the problem. */
 export interface Given {
   readonly email: string;
   readonly problem?: string;
@@ -14,9 +14,9 @@ export interface Given {
 
 /** A page that asks for a sign-in: the consent page, or the page of a record. */
 interface Asking {
-  /** The organization that the person must belong to. Null: any organization. */
+  /** The organization that the person must belong to. Null means any organization. */
   readonly tenant: string | null;
-  /** The address where the signed-in person goes on. */
+  /** The address to which the browser goes after the sign-in. */
   readonly onward: string;
   ask(status: number, given: Given, headers?: OutgoingHttpHeaders): void;
 }
@@ -65,7 +65,7 @@ export async function tryToSignIn(
   }
 }
 
-/** Ends the session of the browser and goes on at `onward`. */
+/** Ends the session of the browser, and redirects the browser to `onward`. */
 export async function leave(visit: Visit, onward: string): Promise<void> {
   const { session } = visit.wire;
   const person = session === undefined ? undefined : await signOut(visit.services.db, session);

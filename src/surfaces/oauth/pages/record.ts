@@ -17,7 +17,7 @@ const AUTHORS: Readonly<Record<string, string>> = {
   bot: 'Bot',
   system: 'System',
 };
-/** The labels of the words that are the heading of a page. */
+/** The labels of the facts that the heading of the page already shows. */
 const HEADINGS: ReadonlySet<string> = new Set(['Subject', 'Name', 'Nickname']);
 type Row = RecordMessage['row'];
 type RecordFact = RecordShown['parts']['facts'][number];
@@ -62,7 +62,7 @@ ${talked ? [words, about] : [about, words]}
   return shell({ title: `${kind} ${id}`, kind: 'wide', body, style: 'record.css' });
 }
 
-/** The page for an id without a record that the person may see. Without `signed`, nobody needs to sign in to see it. */
+/** The 404 page. `signed` is absent for a malformed id, which needs no sign-in. */
 export function missingPage(signed: { viewer: Viewer; signOut: string } | undefined): string {
   const body = html`
 ${signed && who(signed.viewer, signed.signOut)}
@@ -126,7 +126,7 @@ ${messages.length === 0 ? html`<p>There are no messages.</p>` : html`<ol class="
 ${end}
 </section>`;
 
-/** How the conversation ended. Undefined for an open conversation. */
+/** A line that says how the conversation ended. Undefined for an open conversation. */
 function ending({ parts }: RecordShown, clock: Clock): Html | undefined {
   const of = (label: string): string | undefined => parts.facts.find((one) => one.label === label)?.value;
   const [closed, disposition, rating] = [of('Closed'), of('Disposition'), of('Rating')];

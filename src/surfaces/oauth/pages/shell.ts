@@ -23,7 +23,7 @@ export function plain(text: string, length = Number.POSITIVE_INFINITY): string {
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
 }
 
-/** Makes untrusted text of several lines safe to show. The lines stay. */
+/** Makes untrusted text of several lines safe to show, and keeps the line breaks. */
 export const lines = (text: string): string =>
   text
     .toWellFormed()
@@ -48,7 +48,7 @@ interface Document {
   readonly title: string;
   readonly kind: 'narrow' | 'wide';
   readonly body: Html;
-  /** A stylesheet beside the one of all pages. */
+  /** The file name of a second stylesheet. All pages have the stylesheet oauth.css. */
   readonly style?: 'record.css';
 }
 

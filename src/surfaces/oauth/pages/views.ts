@@ -25,7 +25,7 @@ export interface ErrorView {
   readonly title: string;
   readonly sentence: string;
   readonly requestId: string;
-  /** What the person can do. Absent for a request of an app. */
+  /** A sentence that says what the person can do. By default, the sentence is for the request of an app. */
   readonly advice?: string;
 }
 
