@@ -1,6 +1,6 @@
 import { bytesOf } from '../core/fence.ts';
 import type { Projection } from '../core/view.ts';
-import { type RecordWriter, TEXT_BYTES } from './record-text.ts';
+import { NOTES_BYTES, type RecordWriter, TEXT_BYTES } from './record-text.ts';
 
 /** A fact about a record. `name` is the name of the operator, team or channel that `value` identifies. */
 export interface RecordFact {
@@ -73,8 +73,14 @@ export class RecordParts implements RecordWriter {
   }
 
   notes(rows: readonly Projection[]): void {
-    this.lists.notes = rows;
-    if (rows.some((row) => row['text_truncated'] === true)) this.cutHere();
+    let left = NOTES_BYTES;
+    const kept = rows.filter(({ text }) => {
+      const fits = left > 0;
+      left -= bytesOf(String(text ?? '')) + HEAD_BYTES;
+      return fits;
+    });
+    this.lists.notes = kept;
+    if (kept.length < rows.length || kept.some((row) => row['text_truncated'] === true)) this.cutHere();
   }
 
   message(row: Projection, files: readonly Projection[]): boolean {

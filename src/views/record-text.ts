@@ -6,7 +6,7 @@ export const TEXT_BYTES = 65_536;
 /** Everything but messages has at most this size together, so that messages have room. */
 const HEAD_BYTES = 40_960;
 /** All notes have at most this size together. */
-const NOTES_BYTES = 16_384;
+export const NOTES_BYTES = 16_384;
 /** A message lists at most this many files. */
 const FILES = 10;
 

@@ -271,6 +271,19 @@ describe('what the page shows', () => {
   });
 });
 
+describe('a visitor with many notes', () => {
+  it('has a page with the newest notes, which says that there are more', async () => {
+    await gateway.database
+      .sql`INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) VALUES (1, 1, 900004, 'n', now())`;
+    await gateway.database.sql`INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at)
+      SELECT 1, 1, 910000 + i, 'n' || i, 900004, 'note' || i || ' ' || repeat('x', 30000), now() FROM generate_series(1, 20) i`;
+    const { text, bytes } = await view('vis_1_1_900004', await session());
+    expect([...text.matchAll(/note(\d+) /g)].map(([, n]) => n)).toEqual(['20']);
+    expect(text).toContain('The record is longer than this page.');
+    expect(bytes.length).toBeLessThan(65_536);
+  });
+});
+
 describe('a record that the person may not see', () => {
   it('of another organization, unknown or deleted: the same page after the same statements', async () => {
     const cookie = await session();
