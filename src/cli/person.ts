@@ -24,7 +24,7 @@ import { facts, plain, time } from './text.ts';
 export function personCommands(program: Command, register: Run): void {
   const group = program
     .command('person')
-    .description('manage people who may sign in to the consent page; owners and admins may consent');
+    .description('manage people who may sign in; owners and admins may consent and see records');
   addCommand(group, register);
   listCommand(group, register);
   changeCommand(

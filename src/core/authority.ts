@@ -1,13 +1,24 @@
 import type { WebsiteKey } from './ids.ts';
-import { type DataAccess, type Grants, holds, type Requirement, type Restriction, type Scope } from './scopes.ts';
+import { type Grants, holds, type Requirement, type Restriction } from './scopes.ts';
 
 /** The interfaces that an OAuth token can be bound to (RFC 8707). An installation token works on every interface. */
 export const RESOURCES = ['rest', 'mcp', 'a2a'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
-/** The rights of a bearer token at one moment. Every SQL statement of a call checks that the rights are unchanged. */
-export interface Authority extends Grants {
+/** What a reader of data may see at one moment. The reader is an app with a token, or a signed-in person. */
+export interface Rights extends Grants {
+  /** SHA-256 of the secret: of the token, or of the session. */
   readonly digest: Uint8Array;
+  readonly websites: ReadonlyMap<string, WebsiteKey>;
+  /**
+   * The public ids that the reader may see, for each dimension (channels, teams, subsites). A dimension without a list
+   * has no limit. An empty list permits nothing.
+   */
+  readonly restrictions: Readonly<Partial<Record<Restriction, readonly string[]>>>;
+}
+
+/** The rights of a bearer token at one moment. Every SQL statement of a call checks that the rights are unchanged. */
+export interface Authority extends Rights {
   readonly credentialId: string;
   readonly revision: number;
   /** The interface that the OAuth token is bound to. `null` means that the token is an installation token. */
@@ -20,22 +31,26 @@ export interface Authority extends Grants {
   readonly organizationId: string;
   readonly appId: string;
   readonly installationId: string;
-  readonly scopes: ReadonlySet<Scope>;
-  readonly dataAccess: ReadonlySet<DataAccess>;
-  readonly websites: ReadonlyMap<string, WebsiteKey>;
-  /**
-   * The public ids that the credential may see, for each dimension (channels, teams, subsites). A dimension without a
-   * list has no limit. An empty list permits nothing.
-   */
-  readonly restrictions: Readonly<Partial<Record<Restriction, readonly string[]>>>;
   /** The time when the authority ends, in Unix seconds. */
   readonly expiresAt: number;
 }
 
-export const isRestricted = (authority: Authority): boolean => Object.keys(authority.restrictions).length > 0;
+/**
+ * The rights of a signed-in person on the page of a record. Every SQL statement of the page checks that the session is
+ * still valid, and that the person may still see the data of the organization.
+ */
+export interface PersonAuthority extends Rights {
+  readonly personId: string;
+  /** The number of the person's organization in every database row. */
+  readonly tenant: string;
+}
+
+export type Actor = Authority | PersonAuthority;
+
+export const isRestricted = (authority: Rights): boolean => Object.keys(authority.restrictions).length > 0;
 
 /** A requirement that a restricted credential can never meet if `unrestricted` is true. */
 export type Demand = Requirement & { readonly unrestricted?: boolean };
 
-export const meets = (authority: Authority, demand: Demand): boolean =>
+export const meets = (authority: Rights, demand: Demand): boolean =>
   holds(authority, demand) && !(demand.unrestricted && isRestricted(authority));

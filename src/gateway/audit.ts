@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { FAILURE_CODES, type Failure, statusOf } from '../core/failures.ts';
 
-export type AuditKind = 'authentication' | 'authorization' | 'consent' | 'revocation' | 'write';
+/** The kind of an audited action. `view` means that a person looks at a record on the page of the record. */
+export type AuditKind = 'authentication' | 'authorization' | 'consent' | 'revocation' | 'view' | 'write';
 
 /** The audit entry of a call. `unknown` means that the call does not know whether the action happened. */
 export interface Audit {

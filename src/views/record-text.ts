@@ -6,18 +6,44 @@ export const TEXT_BYTES = 65_536;
 /** Everything but messages has at most this size together, so that messages have room. */
 const HEAD_BYTES = 40_960;
 /** All notes have at most this size together. */
-const NOTES_BYTES = 16_384;
+export const NOTES_BYTES = 16_384;
 /** A message lists at most this many files. */
 const FILES = 10;
 
 const told = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
 
+/** Takes the parts of a record, one after the other. `RecordText` writes for models, and `RecordParts` for people. */
+export interface RecordWriter {
+  readonly truncated: boolean;
+  /** Records that the writer does not get all parts of the record. */
+  cutHere(): void;
+  /** Adds a value of the service. `name` is the name of the team or channel that the value identifies. Skips null. */
+  fact(label: string, value: unknown, name?: unknown): void;
+  /** Adds words of outsiders. Skips empty words. */
+  said(label: string, words: unknown): void;
+  phone(label: string, row: Projection, kind: 'mobile' | 'phone'): void;
+  operator(id: string, name: unknown): void;
+  contacts(rows: readonly Projection[]): void;
+  visitors(rows: readonly Projection[]): void;
+  conversations(rows: readonly Projection[]): void;
+  /** Adds the notes. The newest note comes first. */
+  notes(rows: readonly Projection[]): void;
+  /** Adds the next older message. Returns false if there is no room for the message. */
+  message(row: Projection, files: readonly Projection[]): boolean;
+}
+
 /** The text of one record. The words of outsiders stand in fences, and each answer has fences of its own. */
-export class RecordText {
+export class RecordText implements RecordWriter {
   readonly #fence = drawFence();
   readonly #lines: string[] = [this.#fence.notice];
+  /** The texts of the messages. The newest message comes first. */
+  readonly #messages: string[] = [];
   #size = bytesOf(this.#fence.notice);
   #truncated = false;
+
+  constructor(opening: string) {
+    this.#line(opening);
+  }
 
   get truncated(): boolean {
     return this.#truncated;
@@ -27,23 +53,18 @@ export class RecordText {
     this.#truncated = true;
   }
 
-  /** The number of bytes that more lines can have. */
-  get left(): number {
-    return TEXT_BYTES - this.#size - 1;
-  }
-
   whole(): string {
-    return this.#lines.join('\n');
+    return [...this.#lines, ...this.#messages.toReversed()].join('\n');
   }
 
-  heading(words: string): void {
-    this.line(`\n${words}`);
+  #heading(words: string): void {
+    this.#line(`\n${words}`);
   }
 
   /** Adds a line. The text leaves out a line that does not fit. */
-  line(words: string, most = HEAD_BYTES): void {
+  #line(words: string): void {
     const size = this.#size + bytesOf(words) + 1;
-    if (size > most) {
+    if (size > HEAD_BYTES) {
       this.#truncated = true;
       return;
     }
@@ -54,18 +75,22 @@ export class RecordText {
   /** A line with words of the service. No line if there is no value. */
   fact(label: string, value: unknown): void {
     const words = typeof value === 'number' || typeof value === 'boolean' ? String(value) : told(value);
-    if (words !== null) this.line(`${label}: ${words}`);
+    if (words !== null) this.#line(`${label}: ${words}`);
   }
 
   /** A line with words of outsiders. No line if there are no words. */
   said(label: string, words: unknown): void {
-    if (told(words) !== null) this.line(`${label}: ${this.words(words)}`);
+    if (told(words) !== null) this.#line(`${label}: ${this.#words(words)}`);
   }
 
   /** Words of outsiders for the middle of a line, with a space before. Empty if there are no words. */
-  words(words: unknown): string {
+  #words(words: unknown): string {
     const known = told(words);
     return known === null ? '' : this.#fence.inline(known);
+  }
+
+  operator(id: string, name: unknown): void {
+    this.#line(`Operator: ${id} ${this.#words(name)}`.trimEnd());
   }
 
   /** A telephone number: the E.164 form, which the service writes, or the stored form, which outsiders write. */
@@ -76,22 +101,33 @@ export class RecordText {
   }
 
   conversations(rows: readonly Projection[]): void {
+    if (rows.length > 0) this.#heading('Conversations, newest first');
     for (const { id, created_at, status, subject } of rows)
-      this.line(['-', `${id},`, `${created_at},`, status, this.words(subject)].join(' ').trimEnd());
+      this.#line(['-', `${id},`, `${created_at},`, status, this.#words(subject)].join(' ').trimEnd());
   }
 
-  contacts(rows: readonly Projection[]): void {
-    for (const { id, name, email, mobile_e164, mobile } of rows)
-      this.line(
-        ['-', id, ...[name, email, mobile_e164 ?? mobile].map((one) => this.words(one))].filter(Boolean).join(' '),
+  visitors(rows: readonly Projection[]): void {
+    if (rows.length > 0) this.#heading('Visitors, newest first');
+    for (const { id, nickname, last_seen_at } of rows)
+      this.#line(
+        ['-', id, this.#words(nickname), last_seen_at && `last seen ${last_seen_at}`].filter(Boolean).join(' '),
       );
   }
 
-  /** Adds notes until their space is used up. The newest note comes first. */
+  contacts(rows: readonly Projection[]): void {
+    if (rows.length > 0) this.#heading('Contacts');
+    for (const { id, name, email, mobile_e164, mobile } of rows)
+      this.#line(
+        ['-', id, ...[name, email, mobile_e164 ?? mobile].map((one) => this.#words(one))].filter(Boolean).join(' '),
+      );
+  }
+
+  /** Adds notes until their space is used up. */
   notes(rows: readonly Projection[]): void {
+    if (rows.length > 0) this.#heading('Notes of operators, newest first');
     let left = NOTES_BYTES;
     for (const { created_at, author, title, text, text_truncated } of rows) {
-      const head = [`- ${created_at ?? 'time unknown'}`, this.words(author), this.words(title)]
+      const head = [`- ${created_at ?? 'time unknown'}`, this.#words(author), this.#words(title)]
         .filter(Boolean)
         .join(' ');
       const note = this.#block(head, String(text ?? ''), left);
@@ -101,16 +137,25 @@ export class RecordText {
       }
       if (text_truncated === true) this.cutHere();
       left -= bytesOf(note) + 1;
-      this.line(note);
+      this.#line(note);
     }
   }
 
+  message(row: Projection, files: readonly Projection[]): boolean {
+    if (this.#messages.length === 0) this.#heading('Messages, oldest first');
+    const message = this.#message(row, files, TEXT_BYTES - this.#size - 1);
+    if (message === undefined) return false;
+    this.#messages.push(message);
+    this.#size += bytesOf(message) + 1;
+    return true;
+  }
+
   /** The text of one message of at most `bytes` bytes. Undefined if a message of this size would have no words. */
-  message(row: Projection, files: readonly Projection[], bytes: number): string | undefined {
+  #message(row: Projection, files: readonly Projection[], bytes: number): string | undefined {
     const author = Object(row['author']) as { type?: string; id?: string | null; name?: string | null }; // the view of messages has these members
     const head = [
       `${row['id']}, ${row['created_at']},`,
-      ...[author.type, author.id, this.words(author.name)].filter(Boolean),
+      ...[author.type, author.id, this.#words(author.name)].filter(Boolean),
       ...(row['visibility'] === 'internal' ? ['(internal)'] : []),
       ...(Object(row['ai'])['generated'] === true ? ['(written by AI)'] : []),
     ].join(' ');
@@ -118,7 +163,8 @@ export class RecordText {
     const attached = files
       .slice(0, FILES)
       .map(
-        ({ id, name, media_type, size }) => `\nfile ${id} ${this.words(name)} ${this.words(media_type)} ${size} bytes`,
+        ({ id, name, media_type, size }) =>
+          `\nfile ${id} ${this.#words(name)} ${this.#words(media_type)} ${size} bytes`,
       )
       .join('');
     const words = row['redacted'] === true ? null : told(row['text']);

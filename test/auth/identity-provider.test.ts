@@ -169,6 +169,32 @@ describe('a person signs in at the identity provider', () => {
     expect(await subjects()).toEqual([`${provider.issuer} ada-1`, `${provider.issuer} ada-1`]);
   });
 
+  it('for the page of a record, and comes back to this page', async () => {
+    const browser = newBrowser();
+    const form = await browser.go(`${HTTP}/c/cnv_1_1_11`);
+    expect(form.text).toContain('href="/c/cnv_1_1_11/identity"');
+    const page = await browser.go(`${HTTP}/c/cnv_1_1_11/identity`);
+    expect([page.status, page.url]).toEqual([200, `${HTTP}/c/cnv_1_1_11`]);
+    expect(page.text).toContain('<dd><code>cnv_1_1_11</code></dd>');
+    expect([...browser.cookies(HTTP).keys()]).toEqual(['igw_session']);
+    await database.sql`UPDATE gateway.person SET role = 'operator'`;
+    const refused = await newBrowser().go(`${HTTP}/c/cnv_1_1_11/identity`);
+    expect([refused.status, refused.text.includes('No record was shown.')]).toEqual([403, true]);
+    expect((await newBrowser().go(`${HTTP}/c/cnv_1_1_x/identity`)).status).toBe(404);
+  });
+
+  it('and a forged cookie leads to no other address', async () => {
+    for (const record of ['//evil.example', 'x', 'cnv_1_1_11/../..', '']) {
+      const kept = { state: 's', nonce: 'n', verifier: 'v', query: '', record };
+      const cookie = deflateRawSync(JSON.stringify(kept)).toString('base64url');
+      const answer = await fetch(`http://127.0.0.1:${servers.get(HTTP)?.port}${CALLBACK}?code=x&state=s`, {
+        redirect: 'manual',
+        headers: { cookie: `igw_identity=${cookie}` },
+      });
+      expect([answer.status, answer.headers.get('location')], record).toEqual([400, null]);
+    }
+  });
+
   async function cookiesOf(base: string): Promise<string[]> {
     const browser = newBrowser();
     const raw = async (address: string): Promise<{ cookies: string[]; location: string }> => {

@@ -40,6 +40,8 @@ export interface OAuthRequest {
    */
   readonly parameters: Parameters | undefined;
   readonly form?: Parameters | undefined;
+  /** Id of the record whose page asks for the sign-in. Absent for an authorization request. */
+  readonly record?: string;
   readonly authorization: string | undefined;
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
@@ -129,12 +131,13 @@ export class OAuthContext {
   ) {}
 
   /**
-   * `hosted` if the client id is a URL. Such a client has no secret, so a token request with a header Authorization is
-   * of the other kind. On the pages for people, the header does not count, because a proxy in front of the gateway can
-   * ask for it. Each kind of client has its own matrix in order.ts.
+   * `record` on the page of a record, which has no client. `hosted` if the client id is a URL. Such a client has no
+   * secret, so a token request with a header Authorization is of the kind `issued`. On the pages for people, the header
+   * does not count, because a proxy in front of the gateway can ask for it. Each kind has its own matrix in order.ts.
    */
-  get kind(): 'issued' | 'hosted' {
-    const { parameters, authorization } = this.request;
+  get kind(): 'issued' | 'hosted' | 'record' {
+    const { parameters, authorization, record } = this.request;
+    if (record !== undefined) return 'record';
     const id = parameters && single(parameters, 'client_id');
     const bare = authorization === undefined || PAGES.includes(this.endpoint);
     return id !== undefined && bare && isClientUrl(id) ? 'hosted' : 'issued';

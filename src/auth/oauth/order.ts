@@ -96,10 +96,24 @@ const HOSTED_ORDER: typeof ORDER = [
   [emptyForm,                  ____,    ____,      yes,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
 ];
 
+/**
+ * The checks for the page of a record. The page has no client. One statement finds out who is signed in, and every
+ * statement that reads the record proves the session again (store/calls/guard.ts).
+ */
+// biome-ignore format: a matrix is read in columns
+const RECORD_ORDER: typeof ORDER = [
+  //                       authorize  sign_in  sign_out  identity  consent  token      client_  authorization_  refresh_  revoke
+  //                                                                               credentials            code     token
+  [sameOrigin,                 ____,     yes,      yes,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
+  [hostedForm,                 ____,     yes,     ____,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
+  [emptyForm,                  ____,    ____,      yes,     ____,    ____,  ____,        ____,           ____,     ____,   ____],
+];
+
+const ORDERS = { issued: ORDER, hosted: HOSTED_ORDER, record: RECORD_ORDER } as const;
+
 export const rulesOf = (endpoint: Endpoint, kind: OAuthContext['kind'] = 'issued'): Rule[] => {
   const column = ENDPOINTS.indexOf(endpoint);
-  const order = kind === 'hosted' ? HOSTED_ORDER : ORDER;
-  return order.filter(([, ...cells]) => cells[column] === true).map(([rule]) => rule);
+  return ORDERS[kind].filter(([, ...cells]) => cells[column] === true).map(([rule]) => rule);
 };
 
 export async function check(context: OAuthContext): Promise<void> {

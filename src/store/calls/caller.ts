@@ -1,4 +1,4 @@
-import type { Authority } from '../../core/authority.ts';
+import type { Actor, Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Proof, Proved } from './guard.ts';
 
@@ -7,11 +7,11 @@ import type { Proof, Proved } from './guard.ts';
  * answer of a guarded statement passes through `take`, which keeps the proof. So no read or write of a call can forget
  * the proof.
  */
-export class Caller {
-  readonly authority: Authority;
+export class Caller<Of extends Actor = Authority> {
+  readonly authority: Of;
   #proof: Proof | undefined;
 
-  constructor(authority: Authority, proof?: Proof) {
+  constructor(authority: Of, proof?: Proof) {
     this.authority = authority;
     if (proof) this.#keep(proof);
   }

@@ -1,6 +1,7 @@
-import type { Authority } from '../../core/authority.ts';
+import type { Actor, Authority, PersonAuthority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
 import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
+import { mayConsent } from '../administration/people.ts';
 import { changesOf } from '../driver/connections.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -14,17 +15,20 @@ type Identity = Pick<Authority, 'digest' | 'revision'>;
  */
 class Proof {
   readonly #digest: Uint8Array;
-  readonly #revision: number;
+  readonly #revision: number | null;
 
-  constructor({ digest, revision }: Identity) {
-    this.#digest = digest;
-    this.#revision = revision;
+  constructor(of: Identity | PersonAuthority) {
+    this.#digest = of.digest;
+    this.#revision = revisionOf(of);
   }
 
-  proves({ digest, revision }: Authority): boolean {
-    return this.#revision === revision && Buffer.compare(this.#digest, digest) === 0;
+  proves(authority: Actor): boolean {
+    return this.#revision === revisionOf(authority) && Buffer.compare(this.#digest, authority.digest) === 0;
   }
 }
+
+/** Returns the revision of a credential. Null for a session, because the rights of a person have no revision. */
+const revisionOf = (of: Identity | PersonAuthority): number | null => ('revision' in of ? of.revision : null);
 
 export type { Proof };
 
@@ -37,8 +41,8 @@ export interface Proved<T> {
   readonly answer: T | Failure;
 }
 
-export interface Access {
-  readonly authority: Authority;
+export interface Access<Of extends Actor = Authority> {
+  readonly authority: Of;
   readonly db: Database;
 }
 
@@ -67,6 +71,11 @@ const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Frag
    WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
      AND c.revision = ${revision} AND c.revoked_at IS NULL AND c.expires_at > now())`;
 
+/** SQL that is true when the session is valid and its person may see data of the organization, and null otherwise. */
+const signedIn = ({ digest, personId, tenant }: PersonAuthority): Fragment => sql`(
+  SELECT true FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+   WHERE s.digest = ${digest} AND s.expires_at > now() AND p.id = ${personId} AND p.tenant = ${tenant} AND ${mayConsent})`;
+
 /** The SQLSTATE with which an SQL function fails when the authority has ended while the function waited. */
 const STALE = 'GW401';
 
@@ -82,20 +91,23 @@ async function changed<R extends object>(db: Database, statement: Fragment): Pro
  * Runs `SELECT columns FROM guard joins`. `guard` is one row, and its column `ok` says whether the authority holds.
  * Throws StaleAuthority when the authority does not hold. An authority that was loaded earlier may be outdated. So each
  * statement proves the authority again with two primary-key look-ups (0.02 ms), in the same round trip as the data. The
- * guard also names the app whose share of connections the statement uses. If the statement changes data, `how` must be
- * `query`. The statement then waits in the queue of the app's changes, so it must be short.
+ * guard also names the app or person whose share of connections the statement uses. If the statement changes data,
+ * `how` must be `query`. The statement then waits in the queue of the app's changes, so it must be short.
  */
 export async function guarded<R extends object>(
-  { authority, db }: Access,
+  { authority, db }: Access<Actor>,
   columns: Fragment,
   joins: Fragment = empty,
   how: 'read' | 'query' = 'read',
 ): Promise<Guarded<R>> {
-  const { appId, digest, revision } = authority;
+  const [turn, valid] =
+    'personId' in authority
+      ? [authority.personId, signedIn(authority)]
+      : [authority.appId, holds(authority.digest, authority.revision)];
   const statement = runFor(
-    how === 'read' ? appId : changesOf(appId),
+    how === 'read' ? turn : changesOf(turn),
     sql`SELECT guard.ok, ${columns}
-      FROM (SELECT coalesce(${holds(digest, revision)}, false) AS ok OFFSET 0) guard ${joins}`,
+      FROM (SELECT coalesce(${valid}, false) AS ok OFFSET 0) guard ${joins}`,
   );
   type Row = R & { ok: boolean };
   const rows = await (how === 'read' ? db.read<Row>(statement) : changed<Row>(db, statement));

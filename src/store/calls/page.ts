@@ -5,7 +5,7 @@ import type { Projection, View } from '../../core/view.ts';
 import { guarded, type Proof, type Proved } from './guard.ts';
 import { type Keyset, keyset } from './keyset.ts';
 import { projectionOf, type Row } from './projection.ts';
-import { exists, linkTo, scope, type WebsiteAccess } from './read.ts';
+import { exists, linkTo, type RecordAccess, scope } from './read.ts';
 
 /** A page ends when the stored bytes of its long texts exceed this number. */
 const PAGE_BYTES = 524_288;
@@ -19,7 +19,7 @@ export const SEARCHED = 10_000;
  * SEARCHED rows. Its cursor then continues after the last row that was read.
  */
 export async function readPage<Name extends string>(
-  access: WebsiteAccess,
+  access: RecordAccess,
   view: View<Name>,
   request: PageRequest,
 ): Promise<Proved<Page<Name>>> {
@@ -56,7 +56,7 @@ interface Found<Name extends string> {
 }
 
 async function readRows<Name extends string>(
-  access: WebsiteAccess,
+  access: RecordAccess,
   view: View<Name>,
   request: PageRequest,
   order: Keyset,

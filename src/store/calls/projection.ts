@@ -1,23 +1,23 @@
-import type { Authority } from '../../core/authority.ts';
+import type { Authority, Rights } from '../../core/authority.ts';
 import { parseId, type WebsiteKey } from '../../core/ids.ts';
 import { RESTRICTIONS, type Restriction } from '../../core/scopes.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { type Caller, type Expression, type Field, type Projection, seen, type View } from '../../core/view.ts';
 
-export interface Reader {
-  readonly authority: Authority;
+export interface Reader<Of extends Rights = Authority> {
+  readonly authority: Of;
   readonly website: WebsiteKey;
 }
 
 export type Row = Record<string, unknown>;
 
 /** The native ids of this website that a restriction permits. `undefined`: every id is permitted. */
-export function permitted(authority: Authority, website: WebsiteKey, dimension: Restriction): string[] | undefined {
+export function permitted(authority: Rights, website: WebsiteKey, dimension: Restriction): string[] | undefined {
   const ids = authority.restrictions[dimension]?.map(parseId);
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-export function callerOf({ authority, website }: Reader, longest?: number): Caller {
+export function callerOf({ authority, website }: Reader<Rights>, longest?: number): Caller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
     return ids ? sql`${raw(column)} = ANY(${ids}::bigint[])` : YES;
@@ -53,7 +53,7 @@ export interface Columns<Name extends string> {
 const WEBSITES = 50;
 // All calls share one authority object while the object is cached. For the same object, the columns of a view are
 // always the same.
-const known = new WeakMap<View, WeakMap<Authority, Map<string, Columns<string>>>>();
+const known = new WeakMap<View, WeakMap<Rights, Map<string, Columns<string>>>>();
 
 function kept<Key, Value>(
   all: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
@@ -69,11 +69,11 @@ function kept<Key, Value>(
 
 /** Returns the columns of a view that a reader may see. Texts with more bytes than `longest` are left out. */
 export function projectionOf<Name extends string>(
-  { authority, website }: Reader,
+  { authority, website }: Reader<Rights>,
   view: View<Name>,
   longest?: number,
 ): Columns<Name> {
-  const ofView = kept(known, view, () => new WeakMap<Authority, Map<string, Columns<string>>>());
+  const ofView = kept(known, view, () => new WeakMap<Rights, Map<string, Columns<string>>>());
   const ofReader = kept(ofView, authority, () => new Map<string, Columns<string>>());
   const key = longest === undefined ? website.id : `${website.id} ${longest}`;
   if (ofReader.size >= WEBSITES && !ofReader.has(key)) ofReader.clear();
@@ -87,7 +87,7 @@ interface Member {
   readonly from: readonly string[];
 }
 
-function columnsOf<Name extends string>(reader: Reader, view: View<Name>, longest?: number): Columns<Name> {
+function columnsOf<Name extends string>(reader: Reader<Rights>, view: View<Name>, longest?: number): Columns<Name> {
   const names = new Map<string, string>();
   const selected: Fragment[] = [];
   const caller = callerOf(reader, longest);

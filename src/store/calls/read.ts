@@ -1,4 +1,4 @@
-import { isRestricted } from '../../core/authority.ts';
+import { type Actor, isRestricted, type Rights } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { fitsBigint, parseId } from '../../core/ids.ts';
 import type { Within } from '../../core/reads.ts';
@@ -8,11 +8,13 @@ import { type Access, guarded, type Proved } from './guard.ts';
 import { callerOf, projectionOf, type Reader, type Row } from './projection.ts';
 
 export type WebsiteAccess = Access & Reader;
+/** The access of an app or of a person to the records of one website. */
+export type RecordAccess = Access<Actor> & Reader<Actor>;
 
 const YES = sql`true`;
 
 /** SQL conditions for the rows of `view` that exist for this caller, without the condition on the id. */
-export function scope(reader: Reader, view: View, extra: readonly Fragment[] = []): Fragment {
+export function scope(reader: Reader<Rights>, view: View, extra: readonly Fragment[] = []): Fragment {
   const { authority, website } = reader;
   const { alias } = view;
   return join(
@@ -27,20 +29,20 @@ export function scope(reader: Reader, view: View, extra: readonly Fragment[] = [
 }
 
 /** Returns the native id from a public id. Throws `not_found` when the public id belongs to another website. */
-export function nativeId({ website }: Reader, view: View, id: string): string {
+export function nativeId({ website }: Pick<Reader, 'website'>, view: View, id: string): string {
   const parsed = view.id === 'plain' ? { website: website.id, native: id } : parseId(id);
   if (!parsed || parsed.website !== website.id || !fitsBigint(parsed.native)) throw new Failure('not_found');
   return parsed.native;
 }
 
 /** SQL: true if the record with this native id exists for the caller, otherwise null. `native` can be a column. */
-export const visible = (reader: Reader, view: View, native: Fragment): Fragment =>
+export const visible = (reader: Reader<Rights>, view: View, native: Fragment): Fragment =>
   sql`(SELECT true FROM ${raw(`${view.table} ${view.alias}`)} WHERE ${raw(view.alias)}.id = ${native} AND ${scope(reader, view)})`;
 
 /**
  * SQL that is true if every record of a chain exists for the caller. Each record must belong to the record before it.
  */
-export function exists(reader: Reader, chain: readonly Within[]): Fragment {
+export function exists(reader: Reader<Rights>, chain: readonly Within[]): Fragment {
   const links = chain.map(({ view, id, where }, i) => {
     const before = chain[i - 1];
     const link = before ? [linkTo(reader, view, before)] : [];
@@ -51,14 +53,14 @@ export function exists(reader: Reader, chain: readonly Within[]): Fragment {
   return links.length === 0 ? YES : join(links, ' AND ');
 }
 
-export function linkTo(reader: Reader, view: View, owner: Within): Fragment {
+export function linkTo(reader: Reader<Rights>, view: View, owner: Within): Fragment {
   const link = view.within?.[owner.view.name];
   if (!link) throw new Error(`${view.name} does not say how it belongs to ${owner.view.name}`);
   return link(nativeId(reader, owner.view, owner.id), reader.website);
 }
 
 export async function readOne<Name extends string>(
-  access: WebsiteAccess,
+  access: RecordAccess,
   view: View<Name>,
   id: string,
   options: { within?: readonly Within[]; where?: readonly Fragment[] } = {},

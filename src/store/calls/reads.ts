@@ -1,3 +1,4 @@
+import type { Actor } from '../../core/authority.ts';
 import type { SubscriptionReads } from '../../core/events.ts';
 import type { Reads } from '../../core/reads.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -8,10 +9,16 @@ import { readCustomers } from './customers.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
 import { readPage } from './page.ts';
-import { readOne, type WebsiteAccess } from './read.ts';
+import { type RecordAccess, readOne, type WebsiteAccess } from './read.ts';
 import { readReport } from './report.ts';
 import { readSearch } from './search.ts';
 import { readAuthored, readWebsites } from './websites.ts';
+
+/** The reads of records that a view describes. An app or a signed-in person can be the caller. */
+export const openRecordReads = (caller: Caller<Actor>, access: RecordAccess): Pick<Reads, 'one' | 'page'> => ({
+  one: (view, id, options) => caller.take(readOne(access, view, id, options)),
+  page: (view, request) => caller.take(readPage(access, view, request)),
+});
 
 export function openReads(
   caller: Caller,

@@ -1,4 +1,3 @@
-import { chooseOrganization } from '../../auth/memberships.ts';
 import { OAuthContext, type OAuthRequest } from '../../auth/oauth/context.ts';
 import type { ClientReason, OAuthError } from '../../auth/oauth/errors.ts';
 import { approve } from '../../auth/oauth/grants.ts';
@@ -9,10 +8,9 @@ import { readParameters } from '../../auth/oauth/parameters.ts';
 import { OrganizationNeeded } from '../../auth/oauth/rules/hosted-person.ts';
 import { SignInNeeded, sessionPerson } from '../../auth/oauth/rules/person.ts';
 import { PageOutdated } from '../../auth/oauth/rules/selection.ts';
-import { SESSION_SECONDS, type SignedIn, signIn, signInAnywhere, signOut } from '../../auth/sign-in.ts';
-import { clearedSession, sessionCookie } from './cookies.ts';
 import { errorPage } from './pages/views.ts';
 import { showConsent, showOrganizations, showSignIn } from './show.ts';
+import { leave, tryToSignIn } from './sign-in.ts';
 import { asOAuthError } from './token.ts';
 import type { Visit } from './visit.ts';
 
@@ -30,46 +28,11 @@ export async function receiveSignIn(visit: Visit): Promise<void> {
   const context = contextOf(visit, 'sign_in', form);
   await guarded(visit, context, async () => {
     await check(context);
-    const [email = ''] = form?.get('email') ?? [];
-    const [password = ''] = form?.get('password') ?? [];
-    const { services, wire } = visit;
-    const [token] = form?.get('choose') ?? [];
-    if (token !== undefined) {
-      const choice = { secret: wire.session, token, seconds: SESSION_SECONDS };
-      const chosen = await chooseOrganization(services.db, choice);
-      if (chosen) return enter(visit, chosen);
-      visit.record.code = 'session_ended';
-      showSignIn(visit, context, 403, { email: '', problem: 'Your sign-in has ended. Sign in again.' });
-      return;
-    }
-    const attempt = { email, password, source: wire.source };
-    const organization = form?.get('organization')?.[0]?.trim() || undefined;
-    const done =
-      context.kind === 'hosted'
-        ? await signInAnywhere(services.db, { ...attempt, organization })
-        : await signIn(services.db, { ...attempt, tenant: context.the('client').tenant });
-    if ('session' in done) return enter(visit, done);
-    visit.record.code = done.refused;
-    if (done.refused === 'throttled') {
-      const minutes = Math.ceil(done.retryAfter / 60);
-      const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
-      const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again. The operator of this gateway can unlock you at once.`;
-      showSignIn(visit, context, 429, { email, problem, locked: true }, { 'Retry-After': String(done.retryAfter) });
-    } else {
-      const problem =
-        context.kind === 'hosted'
-          ? 'No owner or admin has this e-mail and password. Check the e-mail and the password, then try again.'
-          : 'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
-      showSignIn(visit, context, 403, { email, problem });
-    }
-  });
-}
-
-/** Goes on to the consent page with the new session. */
-function enter(visit: Visit, { session, person }: Extract<SignedIn, { session: string }>): void {
-  visit.record.audit = { person };
-  visit.redirect(`/oauth/authorize?${visit.query}`, {
-    'Set-Cookie': sessionCookie(visit.services.baseUrl, session, SESSION_SECONDS),
+    await tryToSignIn(visit, form, {
+      tenant: context.kind === 'hosted' ? null : context.the('client').tenant,
+      onward: `/oauth/authorize?${visit.query}`,
+      ask: (status, given, headers) => showSignIn(visit, context, status, given, headers),
+    });
   });
 }
 
@@ -117,11 +80,7 @@ export async function receiveSignOut(visit: Visit): Promise<void> {
   const context = contextOf(visit, 'sign_out', await visit.form());
   await guarded(visit, context, async () => {
     await check(context);
-    const { session } = visit.wire;
-    const person = session === undefined ? undefined : await signOut(visit.services.db, session);
-    if (person === undefined) visit.record.does = undefined;
-    else visit.record.audit = { person };
-    visit.redirect(`/oauth/authorize?${visit.query}`, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
+    await leave(visit, `/oauth/authorize?${visit.query}`);
   });
 }
 

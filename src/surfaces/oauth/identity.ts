@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { type IdentityProvider, NotVouchedFor } from '../../auth/identity-provider.ts';
 import { type Identity, SESSION_SECONDS } from '../../auth/sign-in.ts';
 import { Failure } from '../../core/failures.ts';
+import { isRecordId } from '../../gateway/record-page.ts';
 import { send } from '../http/reply.ts';
 import { queryOf } from '../http/request.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
@@ -15,7 +16,7 @@ export interface IdentityOptions {
   tenantOf(clientId: string): Promise<string | null | undefined>;
   signInWith(identity: Identity & { tenant: string | null }): Promise<{ session: string } | { refused: 'credentials' }>;
   /** Answers with an error page. The cause of the refusal goes only to the log. */
-  refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void;
+  refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal, record?: string): void;
 }
 
 export interface Refusal {
@@ -28,10 +29,10 @@ export interface Refusal {
 
 export interface IdentityHandlers {
   /**
-   * Answers GET /oauth/identity?<query of the authorization request>. Throws `service_unavailable` when the identity
-   * provider does not answer.
+   * Answers GET /oauth/identity?<query of the authorization request>, or GET /c/<record>/identity. Throws
+   * `service_unavailable` when the identity provider does not answer.
    */
-  begin(request: IncomingMessage, response: ServerResponse): Promise<void>;
+  begin(request: IncomingMessage, response: ServerResponse, record?: string): Promise<void>;
   /**
    * Answers GET /oauth/identity/callback, the redirect from the identity provider. Throws `service_unavailable` when
    * the identity provider does not answer.
@@ -58,6 +59,8 @@ const Kept = z.strictObject({
   nonce: z.string(),
   verifier: z.string(),
   query: z.string().regex(QUERY),
+  /** Id of the record whose page asked for the sign-in. The query is empty if there is a record. */
+  record: z.string().refine(isRecordId).optional(),
 });
 type Kept = z.infer<typeof Kept>;
 
@@ -65,27 +68,26 @@ const UNREADABLE: Refusal = {
   code: 'identity_unreadable',
   status: 400,
   title: 'This sign-in cannot start',
-  sentence: 'The app has sent a request that is too long or invalid. Go back to the app and start again.',
+  sentence: 'The app has sent a request that is too long or invalid.',
 };
 const LAPSED: Refusal = {
   code: 'identity_lapsed',
   status: 400,
   title: 'This sign-in has ended',
-  sentence:
-    'The sign-in took too long, is already complete, or started in another browser. Go back to the app and start again.',
+  sentence: 'The sign-in took too long, is already complete, or started in another browser.',
 };
 const REFUSED: Refusal = {
   code: 'identity_refused',
   status: 403,
   title: 'You are not signed in',
-  sentence: 'The identity provider did not confirm who you are. Go back to the app and start again.',
+  sentence: 'The identity provider did not confirm who you are.',
 };
 const UNKNOWN: Refusal = {
   code: 'identity_unknown',
   status: 403,
   title: 'You cannot approve this request',
   sentence:
-    'You have signed in, but you are not an owner or admin of this organization. Go back to the app, start again, and sign in as an owner or admin.',
+    'You have signed in, but you are not an owner or admin of this organization. Start again and sign in as an owner or admin.',
 };
 
 export function identityHandlers(options: IdentityOptions): IdentityHandlers {
@@ -94,12 +96,12 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
   const forget = identityCookie(baseUrl, '', 0);
 
   return {
-    async begin(request, response) {
-      const query = queryOf(request);
-      const known = QUERY.test(query) && (await tenantOf(clientOf(query))) !== undefined;
+    async begin(request, response, record) {
+      const query = record === undefined ? queryOf(request) : '';
+      const known = record !== undefined || (QUERY.test(query) && (await tenantOf(clientOf(query))) !== undefined);
       if (!known) return refuse(request, response, UNREADABLE);
       const { url, kept } = await provider.begin(redirectUri);
-      const cookie = identityCookie(baseUrl, pack({ ...kept, query }), KEPT_SECONDS);
+      const cookie = identityCookie(baseUrl, pack({ ...kept, query, record }), KEPT_SECONDS);
       if (cookie.length > COOKIE_MAX) return refuse(request, response, UNREADABLE);
       redirect(request, response, url, [cookie]);
     },
@@ -108,7 +110,8 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
       // The state of a sign-in is valid for one attempt. So delete the cookie even if the attempt fails.
       response.setHeader('Set-Cookie', forget);
       if (!kept) return refuse(request, response, LAPSED);
-      const tenant = await tenantOf(clientOf(kept.query));
+      const { record } = kept;
+      const tenant = record === undefined ? await tenantOf(clientOf(kept.query)) : null;
       if (tenant === undefined) return refuse(request, response, LAPSED);
       // Build the URL from the base URL and not from the header Host, because the identity provider compares this URL
       // with the redirect URI.
@@ -118,11 +121,12 @@ export function identityHandlers(options: IdentityOptions): IdentityHandlers {
           if (error instanceof NotVouchedFor) return error;
           throw error;
         });
-      if (identity instanceof NotVouchedFor) return refuse(request, response, { ...REFUSED, cause: identity });
+      if (identity instanceof NotVouchedFor) return refuse(request, response, { ...REFUSED, cause: identity }, record);
       const signedIn = await options.signInWith({ tenant, ...identity });
-      if ('refused' in signedIn) return refuse(request, response, UNKNOWN);
+      if ('refused' in signedIn) return refuse(request, response, UNKNOWN, record);
       const session = sessionCookie(baseUrl, signedIn.session, SESSION_SECONDS);
-      redirect(request, response, `${baseUrl}/oauth/authorize?${kept.query}`, [session, forget]);
+      const onward = record === undefined ? `/oauth/authorize?${kept.query}` : `/c/${record}`;
+      redirect(request, response, `${baseUrl}${onward}`, [session, forget]);
     },
   };
 }

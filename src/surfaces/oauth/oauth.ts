@@ -8,6 +8,7 @@ import { metadataDocuments } from '../../auth/oauth/metadata.ts';
 import { signInWith } from '../../auth/sign-in.ts';
 import { packageRoot } from '../../config/package.ts';
 import { Failure } from '../../core/failures.ts';
+import { openRecordPages } from '../../gateway/record-page.ts';
 import type { RequestContext, RequestHandler } from '../http/records.ts';
 import { send, sendProblem } from '../http/reply.ts';
 import { refuseAmbiguous, refuseBody } from '../http/request.ts';
@@ -23,6 +24,15 @@ import {
 import { sessionOf } from './cookies.ts';
 import { type IdentityHandlers, identityHandlers } from './identity.ts';
 import { errorPage } from './pages/views.ts';
+import {
+  ADVICE,
+  leaveForRecord,
+  receiveRecordSignIn,
+  receiveRecordSignOut,
+  recordAt,
+  showMissing,
+  showRecord,
+} from './record.ts';
 import { answerToken, asOAuthError, refuse } from './token.ts';
 import { type PageServices, Visit } from './visit.ts';
 
@@ -43,8 +53,13 @@ interface Route {
 
 export function oauthSurface(services: Services, source: Source, provider?: IdentityProvider): RequestHandler {
   const { baseUrl } = services;
-  const pages: PageServices = { ...services, identity: provider?.name };
-  const css = readFileSync(new URL('src/surfaces/oauth/oauth.css', packageRoot), 'utf8');
+  const pages: PageServices = { ...services, identity: provider?.name, records: openRecordPages(services.db) };
+  const style = (name: string): Route => ({
+    method: 'GET',
+    operation: 'oauth_style',
+    kind: 'page',
+    answer: text('text/css', readFileSync(new URL(`src/surfaces/oauth/${name}`, packageRoot), 'utf8')),
+  });
 
   const page =
     (show: (visit: Visit) => Promise<void>): Answer =>
@@ -64,7 +79,7 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     async (request, response) =>
       send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' });
 
-  const identity = (known: IdentityProvider, leg: keyof IdentityHandlers): Route => ({
+  const identity = (known: IdentityProvider, leg: keyof IdentityHandlers, record?: string): Route => ({
     method: 'GET',
     operation: 'oauth_identity',
     kind: 'page',
@@ -84,15 +99,17 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
           if ('session' in done) visit.record.audit = { person: done.person };
           return done;
         },
-        refuse: (_request, _response, { status, code, title, sentence, cause }) => {
+        refuse: (_request, _response, { status, code, title, sentence, cause }, of) => {
           visit.record.code = code;
           visit.record.cause = cause;
           visit.record.audit = { source: visit.wire.source };
-          visit.page(status, errorPage({ title, sentence, requestId: visit.requestId }));
+          const advice = of === undefined ? undefined : ADVICE;
+          visit.page(status, errorPage({ title, sentence, requestId: visit.requestId, ...(advice && { advice }) }));
         },
       });
-      const go = (): Promise<void> => handlers[leg](visit.request, visit.response);
-      await (leg === 'begin' ? leaveForIdentity(visit, go) : go());
+      const go = (): Promise<void> => handlers[leg](visit.request, visit.response, record);
+      if (leg === 'finish') await go();
+      else await (record === undefined ? leaveForIdentity(visit, go) : leaveForRecord(visit, go));
     }),
   });
 
@@ -109,7 +126,8 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     ['/oauth/sign-in', { method: 'POST', operation: 'oauth_sign_in', kind: 'page', answer: page(receiveSignIn) }],
     ['/oauth/consent', { method: 'POST', operation: 'oauth_consent', kind: 'page', answer: page(receiveConsent) }],
     ['/oauth/sign-out', { method: 'POST', operation: 'oauth_sign_out', kind: 'page', answer: page(receiveSignOut) }],
-    ['/oauth/oauth.css', { method: 'GET', operation: 'oauth_style', kind: 'page', answer: text('text/css', css) }],
+    ['/oauth/oauth.css', style('oauth.css')],
+    ['/oauth/record.css', style('record.css')],
     ...[...metadataDocuments(baseUrl, { skillScopes: services.skillScopes, hosted: services.hosted.offered })].map(
       ([path, document]): [string, Route] => [
         path,
@@ -123,10 +141,27 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     ),
   ]);
 
+  const missing: Route = {
+    method: 'GET',
+    operation: 'record',
+    kind: 'page',
+    answer: page(async (visit) => showMissing(visit)),
+  };
+  /** Returns the route of a path below `/c/`. A path with a malformed id gets the route of the 404 page. */
+  const recordRoute = (path: string): Route | undefined => {
+    const at = recordAt(path);
+    if (at === undefined) return path.startsWith('/c/') ? missing : undefined;
+    const { id, leg } = at;
+    if (leg === 'identity') return provider ? identity(provider, 'begin', id) : missing;
+    const [method, operation, show] = RECORD_LEGS[leg];
+    return { method, operation, kind: 'page', answer: page((visit) => show(visit, id)) };
+  };
+
   return (request, response, context) => {
     const url = request.url ?? '';
     const cut = url.indexOf('?');
-    const route = routes.get(cut === -1 ? url : url.slice(0, cut));
+    const path = cut === -1 ? url : url.slice(0, cut);
+    const route = routes.get(path) ?? recordRoute(path);
     if (!route) return false;
     context.record.surface = 'oauth';
     context.record.operation = route.operation;
@@ -142,6 +177,12 @@ export function oauthSurface(services: Services, source: Source, provider?: Iden
     return answer().catch((error: unknown) => refusal(error, route, request, response, context, baseUrl));
   };
 }
+
+const RECORD_LEGS = {
+  '': ['GET', 'record', showRecord],
+  'sign-in': ['POST', 'record_sign_in', receiveRecordSignIn],
+  'sign-out': ['POST', 'record_sign_out', receiveRecordSignOut],
+} as const;
 
 const wireOf = (request: IncomingMessage, from: string, baseUrl: string): Wire => {
   const site = request.headers['sec-fetch-site'];

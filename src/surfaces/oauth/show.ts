@@ -7,6 +7,7 @@ import { fingerprint } from '../../auth/oauth/hosted/page.ts';
 import { csrfToken } from '../../auth/oauth/rules/csrf.ts';
 import { DATA_ACCESS } from '../../core/scopes.ts';
 import { type ConsentView, consentPage, type OrganizationsView, organizationsPage, signInPage } from './pages/views.ts';
+import type { Given } from './sign-in.ts';
 import type { Visit } from './visit.ts';
 
 const host = (context: OAuthContext): string => new URL(context.the('redirectUri')).host;
@@ -15,7 +16,7 @@ export function showSignIn(
   visit: Visit,
   context: OAuthContext,
   status: number,
-  given: { email: string; problem?: string; locked?: boolean },
+  given: Given,
   headers: OutgoingHttpHeaders = {},
 ): void {
   const { identity } = visit.services;

@@ -1,6 +1,7 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { OAuthRequest, Services } from '../../auth/oauth/context.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
+import type { openRecordPages } from '../../gateway/record-page.ts';
 import type { RequestRecord } from '../http/records.ts';
 import { send } from '../http/reply.ts';
 import { queryOf } from '../http/request.ts';
@@ -9,6 +10,7 @@ import { readForm } from './token.ts';
 export interface PageServices extends Services {
   /** Display name of the organization's identity provider. `undefined` when no provider is configured. */
   readonly identity: string | undefined;
+  readonly records: ReturnType<typeof openRecordPages>;
 }
 
 export class Visit {

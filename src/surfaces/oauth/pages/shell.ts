@@ -23,6 +23,15 @@ export function plain(text: string, length = Number.POSITIVE_INFINITY): string {
   return characters.length > length ? `${characters.slice(0, length - 1).join('')}…` : line;
 }
 
+/** Makes untrusted text of several lines safe to show, and keeps the line breaks. */
+export const lines = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/\r\n?|[\u0085\u2028\u2029]/g, '\n')
+    .replace(UNSEEN, (mark) => (mark === '\n' || mark === '\t' ? mark : ''))
+    .replace(PILE, '$1')
+    .trim();
+
 /** Shows an untrusted name. The name is isolated, so that its text direction does not change the text around it. */
 export function named(text: string, length = NAME): Html {
   const name = plain(text, length);
@@ -35,8 +44,16 @@ export function hostOf(host: string): Html {
   return html`<bdi class="host">${text.length > HOST ? `…${text.slice(1 - HOST)}` : text}</bdi>`;
 }
 
-/** An HTML document without scripts, inline styles or foreign content. It loads only its stylesheet. */
-export const shell = ({ title, kind, body }: { title: string; kind: 'narrow' | 'wide'; body: Html }): string =>
+interface Document {
+  readonly title: string;
+  readonly kind: 'narrow' | 'wide';
+  readonly body: Html;
+  /** The file name of a second stylesheet. All pages have the stylesheet oauth.css. */
+  readonly style?: 'record.css';
+}
+
+/** An HTML document without scripts, inline styles or foreign content. It loads only its stylesheets. */
+export const shell = ({ title, kind, body, style }: Document): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
@@ -45,7 +62,11 @@ export const shell = ({ title, kind, body }: { title: string; kind: 'narrow' | '
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title} · Installation Gateway</title>
-<link rel="stylesheet" href="/oauth/oauth.css">
+<link rel="stylesheet" href="/oauth/oauth.css">${
+    style &&
+    html`
+<link rel="stylesheet" href="/oauth/${style}">`
+  }
 </head>
 <body>
 <header class="bar"><p class="brand">Installation Gateway</p></header>

@@ -11,7 +11,8 @@ export interface SignInView {
   readonly app?: string;
   /** The hosted client that asks. Absent for an issued credential. */
   readonly client?: { readonly host: string; readonly name: string };
-  readonly redirectHost: string;
+  /** The host to which the person is sent after the decision. Absent on the page of a record. */
+  readonly redirectHost?: string;
   /** The e-mail address of the last attempt. Empty on the first visit. */
   readonly email: string;
   readonly problem?: string;
@@ -24,12 +25,15 @@ export interface ErrorView {
   readonly title: string;
   readonly sentence: string;
   readonly requestId: string;
+  /** A sentence that says what the person can do. By default, the sentence is for the request of an app. */
+  readonly advice?: string;
 }
 
 export interface OrganizationsView {
   readonly action: string;
   readonly signOut: string;
-  readonly client: { readonly host: string; readonly name: string };
+  /** The hosted client that asks. Absent on the page of a record. */
+  readonly client?: { readonly host: string; readonly name: string };
   /** The token is what the button of the organization sends. */
   readonly organizations: readonly { readonly name: string; readonly token: string }[];
 }
@@ -47,8 +51,7 @@ ${
   ${locked ? undefined : html`<p><a href="#email">Check e-mail and password</a></p>`}
 </div>`
 }
-<p class="lead">${asks(view)}
-Sign in to see what the app asks for. The app gets nothing before you approve.</p>
+<p class="lead">${asks(view)}</p>
 <form method="post" action="${view.action}">
   <p class="field">
     <label for="email">E-mail</label>
@@ -58,7 +61,7 @@ Sign in to see what the app asks for. The app gets nothing before you approve.</
     <label for="password">Password</label>
     <input id="password" name="password" type="password" autocomplete="current-password" required${described}>
   </p>
-  ${view.client ? ORGANIZATION : undefined}
+  ${view.app === undefined ? ORGANIZATION : undefined}
   <p class="buttons"><button class="main" type="submit">Sign in</button></p>
 </form>
 ${
@@ -68,17 +71,26 @@ ${
     : undefined
 }
 <ul class="small">
-  <li>Only owners and admins of ${view.client ? 'an' : 'the'} organization can decide.</li>
-  <li>After your decision you are sent to ${hostOf(view.redirectHost)}. If you did not come from there, close this page.</li>
+  <li>Only owners and admins of ${view.app === undefined ? 'an' : 'the'} organization can ${view.redirectHost === undefined ? 'see records' : 'decide'}.</li>
+  ${
+    view.redirectHost === undefined
+      ? undefined
+      : html`<li>After your decision you are sent to ${hostOf(view.redirectHost)}. If you did not come from there, close this page.</li>`
+  }
 </ul>`;
   return shell({ title: problem === undefined ? 'Sign in' : 'Problem: Sign in', kind: 'narrow', body });
 }
 
 /** The host stands before the name, because the client chooses its name. */
-const asks = ({ client, app = '', organization = '' }: SignInView): Html =>
-  client
-    ? html`${hostOf(client.host)}, which calls itself ${named(client.name)}, asks for access to data of your organization.`
-    : html`${named(app)} asks for access to data of ${named(organization)}.`;
+const asks = ({ client, app = '', organization = '', redirectHost }: SignInView): Html =>
+  redirectHost === undefined
+    ? html`This address belongs to a conversation, a contact or a visitor of an organization. Sign in to see the record.`
+    : html`${
+        client
+          ? html`${hostOf(client.host)}, which calls itself ${named(client.name)}, asks for access to data of your organization.`
+          : html`${named(app)} asks for access to data of ${named(organization)}.`
+      }
+Sign in to see what the app asks for. The app gets nothing before you approve.`;
 
 const ORGANIZATION = html`<p class="field">
     <label for="organization">Organization (only if you belong to more than three)</label>
@@ -89,8 +101,12 @@ const ORGANIZATION = html`<p class="field">
 export function organizationsPage({ action, signOut, client, organizations }: OrganizationsView): string {
   const body = html`
 <h1>Choose an organization</h1>
-<p class="lead">You belong to several organizations. ${hostOf(client.host)}, which calls itself ${named(client.name)}, can get
-access to data of one of them. The app gets nothing before you approve on the next page.</p>
+<p class="lead">You belong to several organizations. ${
+    client
+      ? html`${hostOf(client.host)}, which calls itself ${named(client.name)}, can get
+access to data of one of them. The app gets nothing before you approve on the next page.`
+      : 'Choose the organization that has the record.'
+  }</p>
 <form method="post" action="${action}">
   ${organizations.map(
     ({ name, token }) => html`
@@ -101,12 +117,14 @@ access to data of one of them. The app gets nothing before you approve on the ne
   return shell({ title: 'Choose an organization', kind: 'narrow', body });
 }
 
+const OF_APP = 'The app got nothing from this page. You can close the page, or go back to the app and start again.';
+
 /** The error page. It has no link to the app, because the app's redirect URI is not verified. */
-export function errorPage({ title, sentence, requestId }: ErrorView): string {
+export function errorPage({ title, sentence, requestId, advice = OF_APP }: ErrorView): string {
   const body = html`
 <h1>${plain(title)}</h1>
 <p class="lead">${plain(sentence)}</p>
-<p>The app got nothing from this page. You can close the page, or go back to the app and start again.</p>
+<p>${advice}</p>
 <p class="small">If this problem happens again, tell the operator of this gateway the request id: <code>${requestId}</code></p>`;
   return shell({ title: plain(title), kind: 'narrow', body });
 }

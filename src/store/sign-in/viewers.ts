@@ -1,0 +1,65 @@
+import type { PersonAuthority } from '../../core/authority.ts';
+import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
+import { DATA_ACCESS, SCOPES, WRITE_SCOPES } from '../../core/scopes.ts';
+import { runFor, sql } from '../../core/sql.ts';
+import { mayConsent } from '../administration/people.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** A signed-in person who asks for a record of one website. */
+export interface Viewer {
+  readonly authority: PersonAuthority;
+  readonly email: string;
+  readonly organization: string;
+  /** The website of the record. Undefined unless it belongs to the person's organization. */
+  readonly website: (WebsiteKey & { readonly name: string; readonly timeZone: string }) | undefined;
+}
+
+/**
+ * Loads the person of a session, and the website of the record if the person's organization has this website. Returns
+ * undefined when the session has ended, or when the person may not see records. An owner or admin may give every right
+ * to an app, so the same person may see every record of the organization (docs/decisions/search.md). `network` is the
+ * network whose turn the statement waits for.
+ */
+export async function readViewer(
+  db: Database,
+  { digest, website: id, network }: { digest: Uint8Array; website: string; network: string },
+): Promise<Viewer | undefined> {
+  const [, tenant = '', site = ''] = id.split('_');
+  const [row] = await db.read<{
+    id: string;
+    tenant: string;
+    email: string;
+    organization: string;
+    name: string | null;
+    time_zone: string | null;
+  }>(
+    runFor(
+      network,
+      sql`SELECT p.id, p.tenant, p.email, o.name AS organization, w.name, w.time_zone
+        FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+        JOIN platform.organization o ON o.tenant = p.tenant
+        LEFT JOIN platform.website w ON w.tenant = p.tenant AND w.tenant::text = ${tenant}::text
+          AND w.site = ${fitsBigint(site) ? site : null}::bigint
+       WHERE s.digest = ${digest} AND s.expires_at > now() AND ${mayConsent}`,
+    ),
+  );
+  if (!row) return undefined;
+  const website =
+    row.name === null || row.time_zone === null
+      ? undefined
+      : { id, tenant: row.tenant, site, name: row.name, timeZone: row.time_zone };
+  return {
+    authority: {
+      digest,
+      personId: row.id,
+      tenant: row.tenant,
+      scopes: new Set(SCOPES.filter((scope) => !WRITE_SCOPES.includes(scope))),
+      dataAccess: new Set(DATA_ACCESS),
+      restrictions: {},
+      websites: new Map(website && [[id, website]]),
+    },
+    email: row.email,
+    organization: row.organization,
+    website,
+  };
+}
