@@ -14,7 +14,7 @@ export const Hit = z.strictObject({
     'Subject of the conversation or name of the contact. Without these, the kind and the day of the text.',
   ),
   url: writtenBy('service', z.url()).describe(
-    'Address of a page that shows the record to a person of the organization who signs in.',
+    'Address of a page that shows the record to an owner or admin of the organization who signs in.',
   ),
   kind: z.enum(Object.values(KINDS)).describe('Kind of the text that matches.'),
   website_id: WebsiteId,

@@ -33,7 +33,7 @@ export default defineTool({
       'The record as text of at most 64 KiB. The first line says which delimiters surround the words of outsiders.',
     ),
     url: writtenBy('service', z.url()).describe(
-      'Address of a page that shows the record to a person of the organization who signs in.',
+      'Address of a page that shows the record to an owner or admin of the organization who signs in.',
     ),
     metadata: z
       .strictObject({

@@ -192,7 +192,7 @@ describe('what a refusal says to a model', () => {
     return body.error?.message ?? body.result.content[1].text;
   };
   const BOTH =
-    'The credential lacks scope message_content_read, data access message_content. Scopes and data access are both needed.';
+    'The credential lacks the scope message_content_read and the data access message_content. Scopes and data access are both needed.';
 
   it('names each scope and flag that is missing, and says that both are needed', async () => {
     const scopes = ALL_SCOPES.filter((scope) => scope !== 'message_content_read');
@@ -205,7 +205,7 @@ describe('what a refusal says to a model', () => {
     const scopeless = { scopes: scopes.filter((scope) => scope !== 'contact_read') };
     const alone = await refused('contact_get', { contact_id: 'ctc_1_1_1' }, scopeless);
     expect(alone).toContain('access_explain');
-    expect(alone).toMatch(/lacks scope contact_read\.$/);
+    expect(alone).toMatch(/lacks the scope contact_read\.$/);
   });
 
   it('says that the restrictions of the credential are the reason', async () => {
