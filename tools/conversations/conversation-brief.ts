@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ConversationId } from '../../src/core/ids.ts';
-import { INT } from '../../src/core/scopes.ts';
+import { both, INT, MSG, PII } from '../../src/core/scopes.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { BriefParts, HandoverView, leftOut } from '../../src/views/brief.ts';
 import { ContactView } from '../../src/views/contact.ts';
@@ -22,7 +22,7 @@ export default defineTool({
   tag: 'Conversations',
   scopes: ['conversation_read'],
   restrictions: 'applied',
-  when: [{ given: 'include_internal', is: true, ...INT }],
+  when: [{ given: 'include_internal', is: true, ...both(MSG, PII, INT) }],
   cost: 2,
   input: {
     path: { conversation_id: ConversationId.schema },

@@ -3,7 +3,7 @@ import { meets } from '../../src/core/authority.ts';
 import { accepts } from '../../src/core/expected.ts';
 import { WebsiteId } from '../../src/core/ids.ts';
 import { Moment } from '../../src/core/moment.ts';
-import { INT } from '../../src/core/scopes.ts';
+import { both, INT } from '../../src/core/scopes.ts';
 import { readQuery, SAID, SAID_NEEDS } from '../../src/core/search.ts';
 import { defineTool, NextCursor } from '../../src/core/tool.ts';
 import { Hit, hitOf } from '../../src/views/hit.ts';
@@ -24,7 +24,7 @@ export default defineTool({
   restrictions: 'applied',
   when: [
     ...SAID.map((kind) => ({ given: 'kinds', has: kind, leftOut: true as const, ...SAID_NEEDS[kind] })),
-    { given: 'include_internal', is: true, ...INT },
+    { given: 'include_internal', is: true, ...both(SAID_NEEDS.messages, INT) },
   ],
   cost: 2,
   page: { cursor: z.string().min(1).max(200), limit: 10, max: 50 },
@@ -45,7 +45,7 @@ export default defineTool({
         .boolean()
         .default(false)
         .describe(
-          'Search internal messages too. The value true needs the scope internal_notes_read and the data access internal_notes.',
+          'Search internal messages too. The value true needs what messages need, and the scope internal_notes_read and the data access internal_notes.',
         ),
       created_from: Moment.optional().describe('Written at or after this RFC 3339 UTC time.'),
       created_to: Moment.optional().describe('Written before this RFC 3339 UTC time.'),

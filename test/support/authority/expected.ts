@@ -273,6 +273,12 @@ const INTERNAL = {
   scopes: ['internal_notes_read'],
   flags: ['internal_notes'],
 } as const;
+/** For an operation that a caller without the grants for messages can call. */
+const INTERNAL_MESSAGES = {
+  ...INTERNAL,
+  scopes: ['message_content_read', 'contact_read_pii', ...INTERNAL.scopes],
+  flags: ['message_content', 'pii', ...INTERNAL.flags],
+} as const;
 const notes = {
   scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
   flags: ALL_FLAGS,
@@ -654,7 +660,7 @@ export const OPERATIONS: readonly Operation[] = [
     ...one('conversation_read'),
     website: 'optional',
     ofConversation: true,
-    given: INTERNAL,
+    given: INTERNAL_MESSAGES,
     members: brief,
     shows: [
       stored.conversation(1),
@@ -862,7 +868,7 @@ export const OPERATIONS: readonly Operation[] = [
   { ...searchedAside(''), list: ['results', 'message_id', always()], shows: [] },
   {
     ...searchedAside('&include_internal=true'),
-    given: INTERNAL,
+    given: { ...INTERNAL_MESSAGES, scopes: ['conversation_read', ...INTERNAL_MESSAGES.scopes] },
     list: ['results', 'message_id', through([9, 4], [4])],
     shows: [
       ['message', [4, 9], columns([], 'text')],
