@@ -17,7 +17,7 @@ export const CustomerSchema = z.strictObject({
   name: text(240).describe('Full name of the contact. Null if no full name is stored.'),
   email: text(320).describe('Primary e-mail address of the contact. Null if no address is stored.'),
   phone: text(40).describe(
-    'Mobile number, else another telephone number, in E.164 form if the number can be read. Null if no number is stored.',
+    'The telephone number that was searched, else the mobile number, else another one. In E.164 form if it can be read. Null if no number is stored.',
   ),
   visitor_ids: z
     .array(VisitorId.schema)

@@ -89,6 +89,13 @@ export class RecordText implements RecordWriter {
     return known === null ? '' : this.#fence.inline(known);
   }
 
+  /** Words of outsiders with labels. A value without words is left out. */
+  #labelled(values: Readonly<Record<string, unknown>>): string[] {
+    return Object.entries(values).flatMap(([label, words]) =>
+      told(words) === null ? [] : [`${label} ${this.#words(words)}`],
+    );
+  }
+
   operator(id: string, name: unknown): void {
     this.#line(`Operator: ${id} ${this.#words(name)}`.trimEnd());
   }
@@ -117,9 +124,7 @@ export class RecordText implements RecordWriter {
   contacts(rows: readonly Projection[]): void {
     if (rows.length > 0) this.#heading('Contacts');
     for (const { id, name, email, mobile_e164, mobile } of rows)
-      this.#line(
-        ['-', id, ...[name, email, mobile_e164 ?? mobile].map((one) => this.#words(one))].filter(Boolean).join(' '),
-      );
+      this.#line([`- ${id}`, ...this.#labelled({ name, 'e-mail': email, mobile: mobile_e164 ?? mobile })].join(', '));
   }
 
   /** Adds notes until their space is used up. */
@@ -127,9 +132,7 @@ export class RecordText implements RecordWriter {
     if (rows.length > 0) this.#heading('Notes of operators, newest first');
     let left = NOTES_BYTES;
     for (const { created_at, author, title, text, text_truncated } of rows) {
-      const head = [`- ${created_at ?? 'time unknown'}`, this.#words(author), this.#words(title)]
-        .filter(Boolean)
-        .join(' ');
+      const head = [`- ${created_at ?? 'time unknown'}`, ...this.#labelled({ author, title })].join(', ');
       const note = this.#block(head, String(text ?? ''), left);
       if (note === undefined) {
         this.cutHere();

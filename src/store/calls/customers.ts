@@ -4,6 +4,7 @@ import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
 import type { Customer, CustomerPage, CustomerRequest } from '../../core/reads.ts';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { rfc3339 } from '../../core/view.ts';
+import type { TypedPhone } from '../../views/phone.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 
@@ -45,7 +46,7 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
     sql`${'name' in by ? sql`platform.name_query(${by.name}) IS NOT NULL` : raw('true')} AS known, d.*`,
     sql`LEFT JOIN LATERAL (
       SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
-             coalesce(ct.mobile_e164, ct.mobile, ct.phone_e164, ct.phone) AS phone, ${conversations ? HISTORY : NO_HISTORY}
+             ${shownPhone(by)} AS phone, ${conversations ? HISTORY : NO_HISTORY}
         FROM (${found(by, { tenant, sites }, start, limit + 1)}) hit
        CROSS JOIN LATERAL (
           SELECT * FROM platform.contact p
@@ -116,14 +117,23 @@ function found(
 function matches(by: Exclude<CustomerRequest['by'], { readonly name: string }>): Fragment {
   if ('email' in by) return sql`t.email IS NOT NULL AND lower(t.email) = lower(${by.email})`;
   if ('external_id' in by) return sql`t.external_id = ${by.external_id}`;
-  const { e164, digits } = by.phone;
-  const same = (column: 'mobile' | 'phone'): Fragment => {
-    const normal = raw(`t.${column}_e164`);
-    const number = raw(`coalesce(t.${column}_e164, t.${column})`);
-    return sql`(${number} IS NOT NULL AND platform.phone_key(${number}) = platform.phone_key(${e164 ?? digits}) AND
-      CASE WHEN ${normal} IS NOT NULL AND ${e164}::text IS NOT NULL THEN ${normal} = ${e164} ELSE platform.same_phone(${number}, ${e164 ?? digits}) END)`;
-  };
-  return sql`(${same('mobile')} OR ${same('phone')})`;
+  return sql`(${samePhone(by.phone, 't.mobile')} OR ${samePhone(by.phone, 't.phone')})`;
+}
+
+/** SQL: true if the number in a column is the number that the caller typed. */
+function samePhone({ e164, digits }: TypedPhone, column: string): Fragment {
+  const normal = raw(`${column}_e164`);
+  const number = raw(`coalesce(${column}_e164, ${column})`);
+  return sql`(${number} IS NOT NULL AND platform.phone_key(${number}) = platform.phone_key(${e164 ?? digits}) AND
+    CASE WHEN ${normal} IS NOT NULL AND ${e164}::text IS NOT NULL THEN ${normal} = ${e164} ELSE platform.same_phone(${number}, ${e164 ?? digits}) END)`;
+}
+
+/** SQL: the number that the caller typed, else a number that can be read, else any number. */
+function shownPhone(by: CustomerRequest['by']): Fragment {
+  const any = raw('coalesce(ct.mobile_e164, ct.phone_e164, ct.mobile, ct.phone)');
+  if (!('phone' in by)) return any;
+  return sql`CASE WHEN ${samePhone(by.phone, 'ct.mobile')} THEN coalesce(ct.mobile_e164, ct.mobile)
+    WHEN ${samePhone(by.phone, 'ct.phone')} THEN coalesce(ct.phone_e164, ct.phone) ELSE ${any} END`;
 }
 
 function customerOf(row: Row, websites: readonly WebsiteKey[]): Customer {

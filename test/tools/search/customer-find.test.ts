@@ -68,6 +68,19 @@ describe('customer_find', () => {
     expect(await planted({ phone })).toEqual(due);
   });
 
+  it('shows the number that was searched, else a number that can be read', async () => {
+    const { sql } = gateway.database;
+    const shown = async (query: Query): Promise<string[]> =>
+      (await find(query)).body.data.customers.map(({ phone }: { phone: string }) => phone);
+    await sql`UPDATE platform.contact SET mobile = 'see e-mail' WHERE tenant = 1 AND site = 1 AND id = ${FIRST + 2}`;
+    expect(await shown({ phone: '212 765 4321' })).toEqual(['+12127654321']);
+    expect(await shown({ name: 'zorana' })).toEqual(['+12127654321']);
+    await sql`UPDATE platform.contact SET mobile_e164 = '+4915112345678' WHERE tenant = 1 AND site = 1 AND id = ${FIRST + 2}`;
+    expect(await shown({ phone: '212 765 4321' })).toEqual(['+12127654321']);
+    expect(await shown({ phone: '0151 12345678' })).toEqual(['+4915112345678']);
+    await sql`UPDATE platform.contact SET mobile = NULL, mobile_e164 = NULL WHERE tenant = 1 AND site = 1 AND id = ${FIRST + 2}`;
+  });
+
   it.each([
     ['zora', [0, 2]],
     ['ZORA', [0, 2]],
