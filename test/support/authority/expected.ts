@@ -320,8 +320,6 @@ const customers = {
   cursor: 'ctc',
   shows: [
     ['contact', [1, 2], columns([], 'name', 'email')],
-    ['contact', [1], { mobile_e164: [] }],
-    ['contact', [2], { mobile: [] }],
     ['conversation', [3, 5], { subject: ['conversation_read', ...MSG] }],
   ],
 } as const;
@@ -859,9 +857,16 @@ export const OPERATIONS: readonly Operation[] = [
   {
     ...customers,
     path: `/customers?website_id={web}&phone=${PHONE}`,
+    // The answer shows the number that was searched.
+    shows: [...customers.shows, ['contact', [1, 2], { phone_e164: [] }]],
     outsiders: at('/data/customers/*', 'name', 'email', 'phone', 'last_conversation/subject'),
   },
-  { ...customers, variant: 'name', path: '/customers?website_id={web}&name=Zq' },
+  {
+    ...customers,
+    variant: 'name',
+    path: '/customers?website_id={web}&name=Zq',
+    shows: [...customers.shows, ['contact', [1], { mobile_e164: [] }], ['contact', [2], { phone_e164: [] }]],
+  },
   { ...searchedMessages(), outsiders: ['/results/*/title', '/results/*/snippet'] },
   searchedMessages('&order=best'),
   // Only internal messages have the word. A caller that does not ask for internal messages finds nothing.
