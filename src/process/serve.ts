@@ -45,6 +45,7 @@ import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
 import { restSurface } from '../surfaces/rest/rest.ts';
 import { openTasks } from '../tasks/tasks.ts';
 import { address, checkAddress, refusedPort } from './address.ts';
+import { buildInBackground } from './builds.ts';
 import { openLog } from './log.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
@@ -97,7 +98,9 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
       stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
     };
     const serving = { config, keys, store, log, tracing, stop, ready };
+    const builds = worker ? undefined : buildInBackground(store, log, stop);
     await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
+    await builds?.stop();
   } finally {
     flush();
     const [, sent] = await Promise.all([store.close(), tracing?.stop()]);

@@ -6,6 +6,7 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { rfc3339 } from '../../core/view.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
+import { untilBuilt } from './search.ts';
 
 /** A customer has at most this many visitors in an answer. */
 const VISITORS = 100;
@@ -51,9 +52,9 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
           SELECT * FROM platform.contact p
            WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
         ${conversations ? LAST : raw('')}
-       WHERE guard.ok
+       WHERE guard.ok AND gateway.built('platform.contact')
        ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`,
-  );
+  ).catch(untilBuilt);
   if (rows[0]?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
   const all = rows.filter(({ id }) => id !== null);
   const shown = all.slice(0, limit);

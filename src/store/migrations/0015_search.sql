@@ -1,10 +1,16 @@
--- The search for words in messages, subjects, notes and names. The indexes below hold the words, so the transaction that
+-- The search for words in messages, subjects, notes and names. The indexes hold the words, so the transaction that
 -- changes a text also changes the index. A search never lags and never shows a text that was removed.
 --
 -- The rows of a website are numbered, so a row belongs to a block of 2,048 rows and to a span of 32 blocks. The index
 -- holds the marks of block, span and website beside the words of the row. So the statement for "the words in this block"
 -- reads only the block, no matter how frequent the words are and how large the website is. docs/decisions/search.md has
 -- the measurements.
+
+-- The first lock stops no writer, but PostgreSQL ends an autovacuum of these tables after a second. The triggers need a
+-- lock that stops writers. If the triggers do not get this lock soon, the migration gives up, and the gateway tries again.
+-- The wait is shorter than deadlock_timeout, so no writer is ended instead of the migration.
+LOCK TABLE platform.contact, platform.note, platform.conversation, platform.message IN SHARE UPDATE EXCLUSIVE MODE;
+SELECT set_config('lock_timeout', '400ms', true);
 
 -- Prepares a text for the parser of PostgreSQL. The parser keeps marks such as hyphens, dots and slashes inside of words
 -- (order-123, a.b/c), so these marks become spaces. Accents are removed. In writing without spaces, each pair of
@@ -53,13 +59,7 @@ CREATE FUNCTION platform.words(tenant bigint, site bigint, id bigint, t text) RE
     || ' ' || platform.mark(tenant, site, id, 11) || ' ' || platform.mark(tenant, site, id, 16) || ' ' || platform.mark(tenant, site, id, 63))
 $$;
 
--- New entries of an index wait in a list that every search reads. A list of 256 kB keeps this short.
-CREATE INDEX message_words ON platform.message USING gin (platform.words(tenant, site, id, text)) WITH (gin_pending_list_limit = 256) WHERE NOT redacted;
-CREATE INDEX conversation_words ON platform.conversation USING gin (platform.words(tenant, site, id, subject)) WITH (gin_pending_list_limit = 256);
-CREATE INDEX note_words ON platform.note USING gin (platform.words(tenant, site, id, coalesce(title || ' ', '') || text)) WITH (gin_pending_list_limit = 256);
-CREATE INDEX contact_words ON platform.contact USING gin (platform.words(tenant, site, id, name)) WITH (gin_pending_list_limit = 256) WHERE NOT deleted;
-
--- Every text that a search can find. Each branch has an index above on the same expression.
+-- Every text that a search can find. Each branch has an index below on the same expression.
 CREATE VIEW platform.said AS
   SELECT 'message' AS kind, tenant, site, id, conversation_id, NULL::bigint AS visitor_id, created_at,
          visibility = 'internal' AS internal, text, platform.words(tenant, site, id, text) AS words
@@ -112,19 +112,98 @@ BEGIN
   PERFORM platform.widen_blocks(TG_ARGV[0], ARRAY[NEW.tenant], ARRAY[NEW.site], ARRAY[NEW.id], ARRAY[NEW.created_at]);
   RETURN NULL;
 END $$;
+-- The rows that were stored before this migration, and whose blocks are not noted yet: the rows of a kind after this
+-- position. A kind that has no row here is complete.
+CREATE TABLE gateway.unnoted_block (
+  kind text PRIMARY KEY,
+  relation text NOT NULL,
+  tenant bigint NOT NULL DEFAULT 0, site bigint NOT NULL DEFAULT 0, id bigint NOT NULL DEFAULT 0
+);
+
+-- Notes the blocks of the next p_rows rows of a kind. Each call is a short transaction, so no writer waits for long.
+-- Returns true if rows are left.
+CREATE FUNCTION gateway.note_blocks(p_kind text, p_rows integer) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  u gateway.unnoted_block;
+  last record;
+BEGIN
+  SELECT * INTO u FROM gateway.unnoted_block WHERE kind = p_kind FOR UPDATE;
+  IF NOT FOUND THEN RETURN false; END IF;
+  EXECUTE format('WITH n AS MATERIALIZED (
+      SELECT tenant, site, id, created_at FROM %s
+       WHERE (tenant, site, id) > ($1.tenant, $1.site, $1.id) ORDER BY tenant, site, id LIMIT $2
+    ), noted AS MATERIALIZED (
+      SELECT platform.widen_blocks($1.kind, array_agg(tenant), array_agg(site), array_agg(id), array_agg(created_at)) FROM n
+    )
+    SELECT n.tenant, n.site, n.id FROM n, noted ORDER BY n.tenant DESC, n.site DESC, n.id DESC LIMIT 1', u.relation)
+    INTO last USING u, p_rows;
+  IF last.id IS NULL THEN
+    DELETE FROM gateway.unnoted_block WHERE kind = p_kind;
+    RETURN false;
+  END IF;
+  UPDATE gateway.unnoted_block SET tenant = last.tenant, site = last.site, id = last.id WHERE kind = p_kind;
+  RETURN true;
+END $$;
+
+-- The indexes that the gateway builds after a migration with CREATE INDEX CONCURRENTLY. So writers of a large table do
+-- not wait for the build. `definition` is the SQL after the name of the table.
+CREATE TABLE gateway.wanted_index (
+  name text PRIMARY KEY,
+  relation text NOT NULL,
+  definition text NOT NULL
+);
+
+-- The wanted indexes that are missing, or that a lost build has left unfinished. The index of the smallest table comes
+-- first.
+CREATE VIEW gateway.missing_index AS
+  SELECT w.name, w.relation, w.definition
+    FROM gateway.wanted_index w
+    LEFT JOIN pg_index i ON i.indexrelid = to_regclass(split_part(w.relation, '.', 1) || '.' || w.name)
+   WHERE i.indisvalid IS NOT TRUE
+   ORDER BY pg_table_size(w.relation::regclass), w.name;
+
+-- Wants an index. Builds the index at once if the table is small, because a build of 2 MB takes less than half a second.
+CREATE FUNCTION gateway.want_index(p_relation text, p_name text, p_definition text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO gateway.wanted_index VALUES (p_name, p_relation, p_definition);
+  IF pg_table_size(p_relation::regclass) < 2097152 THEN
+    EXECUTE format('CREATE INDEX %I ON %s %s', p_name, p_relation, p_definition);
+  END IF;
+END $$;
+
+-- True if all wanted indexes of a table are built. Null means all tables. Fails otherwise, because a read without the
+-- indexes would read the whole table.
+CREATE FUNCTION gateway.built(p_relation text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  IF EXISTS (SELECT FROM gateway.missing_index m WHERE p_relation IS NULL OR m.relation = p_relation)
+     OR EXISTS (SELECT FROM gateway.unnoted_block u WHERE p_relation IS NULL OR u.relation = p_relation) THEN
+    RAISE EXCEPTION 'an index is being built' USING ERRCODE = 'GW503';
+  END IF;
+  RETURN true;
+END $$;
+
+-- The triggers come first on messages, because a writer of a message locks the message before the conversation.
+--
+-- New entries of an index wait in a list that every search reads. A list of 256 kB keeps this short.
 DO $do$
 DECLARE
   t record;
 BEGIN
-  FOR t IN SELECT * FROM (VALUES ('message', 'message'), ('conversation', 'subject'), ('note', 'note'), ('contact', 'contact')) AS v (name, kind) LOOP
+  FOR t IN SELECT * FROM (VALUES
+    ('message', 'message', 'text', 'WHERE NOT redacted'),
+    ('conversation', 'subject', 'subject', ''),
+    ('note', 'note', 'coalesce(title || '' '', '''') || text', ''),
+    ('contact', 'contact', 'name', 'WHERE NOT deleted')) AS v (name, kind, said, condition) LOOP
     EXECUTE format('CREATE TRIGGER %1$s_said AFTER INSERT ON platform.%1$I REFERENCING NEW TABLE AS new_rows
       FOR EACH STATEMENT EXECUTE FUNCTION platform.rows_said(%2$L)', t.name, t.kind);
     EXECUTE format('CREATE TRIGGER %1$s_moved AFTER UPDATE OF created_at ON platform.%1$I
       FOR EACH ROW WHEN (OLD.created_at IS DISTINCT FROM NEW.created_at) EXECUTE FUNCTION platform.row_moved(%2$L)', t.name, t.kind);
-    EXECUTE format('SELECT platform.widen_blocks(%2$L, array_agg(tenant), array_agg(site), array_agg(id), array_agg(created_at))
-      FROM (SELECT tenant, site, min(id) AS id, min(created_at) AS created_at FROM platform.%1$I GROUP BY tenant, site, id >> 11
-            UNION ALL
-            SELECT tenant, site, min(id), max(created_at) FROM platform.%1$I GROUP BY tenant, site, id >> 11) edges', t.name, t.kind);
+    INSERT INTO gateway.unnoted_block (kind, relation) VALUES (t.kind, 'platform.' || t.name);
+    IF pg_table_size(('platform.' || t.name)::regclass) < 2097152 THEN
+      WHILE gateway.note_blocks(t.kind, 50000) LOOP NULL; END LOOP;
+    END IF;
+    PERFORM gateway.want_index('platform.' || t.name, t.name || '_words',
+      format('USING gin (platform.words(tenant, site, id, %s)) WITH (gin_pending_list_limit = 256) %s', t.said, t.condition));
   END LOOP;
 END $do$;
 
@@ -290,6 +369,7 @@ DECLARE
   exact constant tsquery := platform.search_query(p_groups, false);
   loose constant tsquery := platform.search_query(p_groups, true);
 BEGIN
+  PERFORM gateway.built(NULL);
   known := exact IS NOT NULL;
   IF NOT known THEN RETURN NEXT; RETURN; END IF;
   RETURN QUERY

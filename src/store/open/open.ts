@@ -2,6 +2,7 @@ import { type Database, openDatabase } from '../driver/postgres.ts';
 import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
+import { buildIndexes } from './build.ts';
 import { migrate, requireMigrated } from './migrate.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { lookAt, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
@@ -34,6 +35,8 @@ export interface Store {
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
   readonly pools: readonly Pool[];
+  /** Builds the indexes that are missing on large tables. Resolves when they are built, or soon after `stop`. */
+  build(stop: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -62,6 +65,8 @@ const FAST_TIMEOUT = 2_500;
 // have waited for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
+// Milliseconds for the build of an index.
+const BUILD_TIMEOUT = 7 * 24 * 3_600_000;
 /**
  * The number of connections for slow reads. An app holds at most two of these connections
  * (store/driver/connections.ts), so other apps can use at least one.
@@ -142,7 +147,20 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         watch(opened, 'replica', connections, options.onStatement);
       replica = await openReplica({ url: replicaUrl, primary: db, name, log, watch: count });
     }
-    return { db, slow, upkeep, writers, tasks, replica, embedded, version, pools, close };
+    const build = async (stop: AbortSignal): Promise<void> => {
+      const builder = openDatabase({
+        target: directUrl ?? target,
+        connections: 1,
+        statementTimeout: BUILD_TIMEOUT,
+        name: `${name}-build`,
+      });
+      // A running statement goes on in the server. The next process finds what the statement has built.
+      const left = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
+      const built = buildIndexes({ builder, db: upkeep, log, stop });
+      await Promise.race([built, left]).finally(() => builder.close());
+      await built.catch((error: unknown) => stop.aborted || Promise.reject(error));
+    };
+    return { db, slow, upkeep, writers, tasks, replica, embedded, version, pools, build, close };
   } catch (error) {
     await close();
     throw error;
