@@ -107,7 +107,7 @@ function found(
       CROSS JOIN LATERAL platform.newest_hits(
         (${tenant}::bigint, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
          CASE WHEN w.site = ${site}::bigint THEN ${id}::bigint WHEN w.site < ${site}::bigint THEN ${MAX_BIGINT}::bigint ELSE 0 END)::platform.searched,
-        platform.name_query(${by.name}), platform.name_query(${by.name}), ${limit}::integer) n
+        platform.name_query(${by.name}), ${limit}::integer) n
      ORDER BY n.at DESC, w.site DESC, n.id DESC LIMIT ${limit}::integer`;
   return sql`SELECT t.site, t.id FROM platform.contact t
      WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${matches(by)} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)

@@ -45,7 +45,7 @@ describe('the migration of a store that has messages', () => {
   const found = async (): Promise<number> => {
     const [row] = await database.sql<{ count: number }[]>`
       SELECT count(*)::integer FROM platform.newest_hits(
-        (1, 1, 'message', true, NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched, 'zebra', 'zebra', 1000000)`;
+        (1, 1, 'message', true, NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched, 'zebra', 1000000)`;
     return row?.count ?? 0;
   };
 
