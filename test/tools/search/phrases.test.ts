@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 /** A page of a search for a phrase ends after this many texts that hold all words of the phrase. */
-const CANDIDATES = 1_000;
+const CANDIDATES = 500;
 let gateway: TestGateway;
 let token: string;
 let next = 1_000_000;
