@@ -62,11 +62,11 @@ const FIRST_CONTACT: Grouping = {
             WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id) END`),
     ContactId,
   ),
-  join: raw(`LEFT JOIN (
+  join: (within) => sql`LEFT JOIN (
       SELECT DISTINCT ON (k.tenant, k.site, k.conversation_id) k.tenant, k.site, k.conversation_id, k.contact_id
-        FROM platform.conversation_contact k ORDER BY k.tenant, k.site, k.conversation_id, k.contact_id) f
+        FROM platform.conversation_contact k WHERE ${within('k')} ORDER BY k.tenant, k.site, k.conversation_id, k.contact_id) f
       ON f.tenant = c.tenant AND f.site = c.site AND f.conversation_id = c.id
-    LEFT JOIN platform.contact d ON d.tenant = c.tenant AND d.site = c.site AND d.id = f.contact_id AND d.deleted`),
+    LEFT JOIN platform.contact d ON d.tenant = c.tenant AND d.site = c.site AND d.id = f.contact_id AND d.deleted`,
 };
 
 const GROUPINGS: Readonly<Record<Group, Grouping>> = {

@@ -67,7 +67,11 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
   const day = sql`(c.created_at AT TIME ZONE ${zone})::date`;
   const names = by.map((_, i) => raw(`k${i}`));
   const columns = by.map(({ column }, i) => sql`, ${column === 'day' ? day : column} AS ${raw(`k${i}`)}`);
-  const joins = by.flatMap((one) => one.join ?? []);
+  const ofWebsites = (alias: string): Fragment => {
+    const site = raw(`${alias}.site`);
+    return sql`${raw(alias)}.tenant = ${tenant} AND ${single ? sql`${site} = ${only?.site ?? '0'}` : sql`${site} = ANY(${sites})`}`;
+  };
+  const joins = by.flatMap((one) => one.join?.(ofWebsites) ?? []);
   // Equal ids of two websites are two groups. A null is the same group for all websites.
   const ids = names.filter((_, i) => by[i]?.within);
   const one = single || ids.length === 0;
@@ -91,9 +95,7 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
         SELECT c.site${join(columns, '')}
           FROM platform.conversation c ${own ? raw('JOIN own s ON s.tenant = c.tenant AND s.site = c.site') : empty}
                ${join(joins, ' ')}
-         WHERE guard.ok AND c.tenant = ${tenant}
-           AND ${single ? sql`c.site = ${only?.site ?? '0'}` : sql`c.site = ANY(${sites})`}
-           AND ${join([...allowed(access, websites), ...request.where, ...within(request, day), raw('true')], ' AND ')}
+         WHERE guard.ok AND ${ofWebsites('c')} AND ${join([...allowed(access, websites), ...request.where, ...within(request, day), raw('true')], ' AND ')}
         OFFSET 0
       ) e
      GROUP BY ${join([raw('1'), ...names], ', ')}

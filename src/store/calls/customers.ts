@@ -52,7 +52,7 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
           SELECT * FROM platform.contact p
            WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
         ${conversations ? LAST : raw('')}
-       WHERE guard.ok AND gateway.built('platform.contact')
+       WHERE guard.ok AND gateway.built('contact')
        ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`,
   ).catch(untilBuilt);
   if (rows[0]?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };

@@ -178,12 +178,12 @@ BEGIN
   END IF;
 END $$;
 
--- True if all wanted indexes of a table are built. Null means all tables. Fails otherwise, because a read without the
+-- True if all wanted indexes of a table of the schema platform are built. Null means all tables. Fails otherwise, because a read without the
 -- indexes would read the whole table.
-CREATE FUNCTION gateway.built(p_relation text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION gateway.built(p_table text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
-  IF EXISTS (SELECT FROM gateway.missing_index m WHERE p_relation IS NULL OR m.relation = p_relation)
-     OR EXISTS (SELECT FROM gateway.unnoted_block u WHERE p_relation IS NULL OR u.relation = p_relation) THEN
+  IF EXISTS (SELECT FROM gateway.missing_index m WHERE p_table IS NULL OR m.relation = 'platform.' || p_table)
+     OR EXISTS (SELECT FROM gateway.unnoted_block u WHERE p_table IS NULL OR u.relation = 'platform.' || p_table) THEN
     RAISE EXCEPTION 'an index is being built' USING ERRCODE = 'GW503';
   END IF;
   RETURN true;
@@ -260,15 +260,15 @@ CREATE FUNCTION platform.marked_hits(p platform.searched, p_query tsquery, p_id 
 RETURNS platform.hit[] LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   RETURN ARRAY(
-    SELECT (t.created_at, t.id, t.conversation_id)::platform.hit
+    SELECT (s.created_at, s.id, s.conversation_id)::platform.hit
       FROM (SELECT s.tenant, s.site, s.id, s.conversation_id, s.created_at, s.internal FROM platform.said s
              WHERE s.kind = p.kind
-               AND s.words @@ (p_query && quote_literal(platform.mark(p.tenant, p.site, p_id, p_shift))::tsquery) OFFSET 0) t
-     WHERE t.tenant = p.tenant AND t.site = p.site AND (t.created_at, t.id) < (p.at, p.before_id) AND (p.internal OR NOT t.internal)
-       AND (p.from_at IS NULL OR t.created_at >= p.from_at) AND (p.to_at IS NULL OR t.created_at < p.to_at)
+               AND s.words @@ (p_query && quote_literal(platform.mark(p.tenant, p.site, p_id, p_shift))::tsquery) OFFSET 0) s
+     WHERE s.tenant = p.tenant AND s.site = p.site AND (s.created_at, s.id) < (p.at, p.before_id) AND (p.internal OR NOT s.internal)
+       AND (p.from_at IS NULL OR s.created_at >= p.from_at) AND (p.to_at IS NULL OR s.created_at < p.to_at)
        AND ((p.channels IS NULL AND p.teams IS NULL AND p.subsites IS NULL) OR EXISTS (
          SELECT FROM platform.conversation c
-          WHERE c.tenant = p.tenant AND c.site = p.site AND c.id = t.conversation_id
+          WHERE c.tenant = p.tenant AND c.site = p.site AND c.id = s.conversation_id
             AND (p.channels IS NULL OR c.channel_id = ANY(p.channels)) AND (p.teams IS NULL OR c.team_id = ANY(p.teams))
             AND (p.subsites IS NULL OR c.subsite_id = ANY(p.subsites))))
      LIMIT p_limit);

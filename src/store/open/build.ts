@@ -40,7 +40,7 @@ export async function buildIndexes(options: BuildOptions): Promise<void> {
   const { builder, db, log, stop, every = EVERY } = options;
   let told = false;
   const timer = setInterval(() => {
-    progress(db).then((line) => line === undefined || log(line), log);
+    if (!stop.aborted) progress(db).then((line) => line === undefined || log(line), log);
   }, every);
   try {
     while (!stop.aborted && (await missingIndexes(db)) > 0) {

@@ -35,8 +35,12 @@ export interface Store {
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
   readonly pools: readonly Pool[];
-  /** Builds the indexes that are missing on large tables. Resolves when they are built, or soon after `stop`. */
-  build(stop: AbortSignal): Promise<void>;
+  /**
+   * Builds the indexes that are missing on large tables. Resolves with true when they are built, and with false at
+   * `stop`. PostgreSQL then goes on with the running index, and the next process finds it. The connection of that
+   * index keeps this process alive, so the process must exit.
+   */
+  build(stop: AbortSignal): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -147,18 +151,20 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         watch(opened, 'replica', connections, options.onStatement);
       replica = await openReplica({ url: replicaUrl, primary: db, name, log, watch: count });
     }
-    const build = async (stop: AbortSignal): Promise<void> => {
+    const build = async (stop: AbortSignal): Promise<boolean> => {
       const builder = openDatabase({
         target: directUrl ?? target,
         connections: 1,
         statementTimeout: BUILD_TIMEOUT,
         name: `${name}-build`,
       });
-      // A running statement goes on in the server. The next process finds what the statement has built.
-      const left = new Promise<void>((resolve) => stop.addEventListener('abort', () => resolve(), { once: true }));
-      const built = buildIndexes({ builder, db: upkeep, log, stop });
-      await Promise.race([built, left]).finally(() => builder.close());
-      await built.catch((error: unknown) => stop.aborted || Promise.reject(error));
+      const left = new Promise<false>((resolve) =>
+        stop.addEventListener('abort', () => resolve(false), { once: true }),
+      );
+      const built = buildIndexes({ builder, db: upkeep, log, stop }).then(() => true);
+      // After `stop`, nobody waits for a failure of the build.
+      built.catch(() => undefined);
+      return await Promise.race([built, left]).finally(() => void builder.close());
     };
     return { db, slow, upkeep, writers, tasks, replica, embedded, version, pools, build, close };
   } catch (error) {
