@@ -90,6 +90,10 @@ describe('the migration of a store that has messages', () => {
     expect(written).toBeGreaterThan(20);
     console.info(`${written} writes during the migration; the longest took ${Math.round(Math.max(...pauses))} ms`);
     expect(Math.max(...pauses)).toBeLessThan(1_000);
+    // Two more messages widen the times of a block that is noted already.
+    await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+      SELECT 1, 1, ${MESSAGES + written + 1} + n, 'late ' || n, 1, 'visitor', 'public', 'text', 'late', make_timestamptz(2010 + 20 * n, 1, 1, 0, 0, 0)
+        FROM generate_series(0, 1) n`;
     const wrong = await sql`
       SELECT m.id FROM platform.message m LEFT JOIN platform.said_block b
           ON b.tenant = m.tenant AND b.site = m.site AND b.kind = 'message' AND b.block = m.id >> 11
