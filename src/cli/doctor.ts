@@ -5,6 +5,7 @@ import {
   expiredTasks,
   lapsedTasks,
   misplacedArtifacts,
+  missingIndexes,
   missingWebsites,
   orphanedTokens,
   overtakenNumbers,
@@ -156,6 +157,12 @@ const CHECKS: readonly Check[] = [
     'warning',
     'enabled webhooks whose credential has ended or lacks a grant for the website',
     unpermittedEndpoints,
+  ),
+  counting(
+    'indexes',
+    'warning',
+    'indexes that the search and customer_find wait for; a running gateway builds them, and so does gateway migrate',
+    missingIndexes,
   ),
   counting(
     'imports',

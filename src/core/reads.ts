@@ -179,8 +179,11 @@ export interface Grouping {
   readonly member: string;
   /** The column with the value of the group, or `day` for the local day on which the conversation was created. */
   readonly column: Fragment | 'day';
-  /** SQL that joins several rows to a conversation. `column` is then an aggregate, and makes one value of these rows. */
-  readonly several?: Fragment;
+  /**
+   * Returns SQL that joins at most one row with the value to each conversation. `within` makes the condition that a table
+   * belongs to the counted websites, for the alias of the table.
+   */
+  readonly join?: (within: (alias: string) => Fragment) => Fragment;
   /** `website` means that the value is an id, so that equal values of two websites are two groups. */
   readonly within?: 'website';
   /** Makes the public value. Values are null if the conversation has none. */

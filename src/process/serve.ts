@@ -45,6 +45,7 @@ import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
 import { restSurface } from '../surfaces/rest/rest.ts';
 import { openTasks } from '../tasks/tasks.ts';
 import { address, checkAddress, refusedPort } from './address.ts';
+import { buildInBackground } from './builds.ts';
 import { openLog } from './log.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
@@ -87,6 +88,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     ...told,
   });
   opened = true;
+  let building = false;
   try {
     if (stop.aborted) return;
     const demo = options.demo && store.embedded && !worker ? await prepareDemo(store, config.dataDir) : undefined;
@@ -97,14 +99,17 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
       stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
     };
     const serving = { config, keys, store, log, tracing, stop, ready };
+    const builds = worker ? undefined : buildInBackground(store, log, stop);
     await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
+    building = (await builds?.stop()) ?? false;
   } finally {
     flush();
     const [, sent] = await Promise.all([store.close(), tracing?.stop()]);
     flush();
     leave(stop);
-    // An unfinished export of traces has timers and a socket, which would keep the process alive for several seconds.
-    if (sent === false) setImmediate(() => process.exit());
+    // An unfinished export of traces has timers and a socket, which would keep the process alive for several seconds. The
+    // connection of a build would keep the process alive until the index is built.
+    if (sent === false || building) setImmediate(() => process.exit());
   }
 }
 

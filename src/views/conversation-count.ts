@@ -47,15 +47,26 @@ const ofKind = (member: string, column: Fragment, kind: IdKind): Grouping => ({
   public: (value, website) => (value === null ? null : kind.format(website, value)),
 });
 
-/** A conversation with several contacts belongs to the contact with the lowest id, so that each conversation counts once. */
+/**
+ * A conversation with several contacts belongs to the contact with the lowest id, so that each conversation counts once.
+ * Deleted contacts do not count. They are rare, so the first contact is found without them: DISTINCT ON reads the contacts
+ * in the order of their index. For 100,000 conversations, the count takes 66 ms of CPU. With a GROUP BY of all contacts,
+ * the count takes 160 ms (23 November 2026).
+ */
 const FIRST_CONTACT: Grouping = {
-  ...ofKind('contact_id', raw('min(k.contact_id) FILTER (WHERE d.id IS NULL)'), ContactId),
-  // EXPLAIN ANALYZE with 100,000 conversations: 146 ms when only deleted contacts are joined, 255 ms when all others are
-  // (23 November 2026).
-  several: raw(`LEFT JOIN platform.conversation_contact k
-                 ON k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id
-               LEFT JOIN platform.contact d
-                 ON d.tenant = k.tenant AND d.site = k.site AND d.id = k.contact_id AND d.deleted`),
+  ...ofKind(
+    'contact_id',
+    raw(`CASE WHEN d.id IS NULL THEN f.contact_id ELSE (
+           SELECT min(k.contact_id) FROM platform.conversation_contact k
+             JOIN platform.contact l ON l.tenant = k.tenant AND l.site = k.site AND l.id = k.contact_id AND NOT l.deleted
+            WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id) END`),
+    ContactId,
+  ),
+  join: (within) => sql`LEFT JOIN (
+      SELECT DISTINCT ON (k.tenant, k.site, k.conversation_id) k.tenant, k.site, k.conversation_id, k.contact_id
+        FROM platform.conversation_contact k WHERE ${within('k')} ORDER BY k.tenant, k.site, k.conversation_id, k.contact_id) f
+      ON f.tenant = c.tenant AND f.site = c.site AND f.conversation_id = c.id
+    LEFT JOIN platform.contact d ON d.tenant = c.tenant AND d.site = c.site AND d.id = f.contact_id AND d.deleted`,
 };
 
 const GROUPINGS: Readonly<Record<Group, Grouping>> = {

@@ -31,7 +31,7 @@ test('a store in order has none', async () => {
   expect(await findings()).toEqual({ code: 0, findings: [] });
   expect(await gateway('doctor')).toMatchObject({
     code: 0,
-    stdout: `20 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
+    stdout: `21 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
   });
 });
 
@@ -316,6 +316,13 @@ describe('authors', () => {
     await database.sql`UPDATE gateway.token SET revoked_at = now()`;
     expect(await findings()).toMatchObject({ code: 0 });
   });
+});
+
+test('indexes', async () => {
+  await database.sql`DROP INDEX platform.note_words`;
+  expect(await findings()).toEqual(finding('indexes', 'warning', 1, 'gateway migrate'));
+  await gateway('migrate');
+  expect(await findings()).toMatchObject({ code: 0, findings: [] });
 });
 
 test('imports', async () => {

@@ -59,15 +59,25 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
   const days = request.from !== undefined || request.to !== undefined || by.some(({ column }) => column === 'day');
   const single = websites.length === 1;
   const own = days && timezone === undefined && !single;
+  // A scalar subquery, so that PostgreSQL looks the zone up once and not for each conversation.
   const zone =
-    timezone !== undefined ? zoneName(sql`${timezone}::text`) : raw(single ? '(SELECT o.zone FROM own o)' : 's.zone');
+    timezone === undefined
+      ? raw(single ? '(SELECT o.zone FROM own o)' : 's.zone')
+      : sql`(SELECT ${zoneName(sql`${timezone}::text`)})`;
   const day = sql`(c.created_at AT TIME ZONE ${zone})::date`;
   const names = by.map((_, i) => raw(`k${i}`));
   const columns = by.map(({ column }, i) => sql`, ${column === 'day' ? day : column} AS ${raw(`k${i}`)}`);
-  const several = by.flatMap((one) => one.several ?? []);
+  const ofWebsites = (alias: string): Fragment => {
+    const site = raw(`${alias}.site`);
+    return sql`${raw(alias)}.tenant = ${tenant} AND ${single ? sql`${site} = ${only?.site ?? '0'}` : sql`${site} = ANY(${sites})`}`;
+  };
+  const joins = by.flatMap((one) => one.join?.(ofWebsites) ?? []);
   // Equal ids of two websites are two groups. A null is the same group for all websites.
   const ids = names.filter((_, i) => by[i]?.within);
-  const site = ids.length === 0 ? raw('NULL') : sql`CASE WHEN coalesce(${join(ids, ', ')}) IS NOT NULL THEN site END`;
+  const one = single || ids.length === 0;
+  const site = one
+    ? sql`${only?.site ?? '0'}::bigint`
+    : sql`CASE WHEN coalesce(${join(ids, ', ')}) IS NOT NULL THEN site END`;
   const isDay = (_: Fragment, i: number): boolean => by[i]?.column === 'day';
   const texts = names.filter((name, i) => !isDay(name, i)).map((name) => sql`${name}::text COLLATE "C"`);
   const order = join([...names.filter(isDay), raw('n DESC'), raw('site'), ...texts], ', ');
@@ -84,11 +94,9 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
       FROM (
         SELECT c.site${join(columns, '')}
           FROM platform.conversation c ${own ? raw('JOIN own s ON s.tenant = c.tenant AND s.site = c.site') : empty}
-               ${join(several, ' ')}
-         WHERE guard.ok AND c.tenant = ${tenant}
-           AND ${single ? sql`c.site = ${only?.site ?? '0'}` : sql`c.site = ANY(${sites})`}
-           AND ${join([...allowed(access, websites), ...request.where, ...within(request, day, zone), raw('true')], ' AND ')}
-         ${several.length === 0 ? empty : raw(`GROUP BY c.tenant, c.site, c.id${own ? ', s.zone' : ''}`)}
+               ${join(joins, ' ')}
+         WHERE guard.ok AND ${ofWebsites('c')} AND ${join([...allowed(access, websites), ...request.where, ...within(request, day), raw('true')], ' AND ')}
+        OFFSET 0
       ) e
      GROUP BY ${join([raw('1'), ...names], ', ')}
   )
@@ -100,23 +108,17 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
 }
 
 /**
- * SQL conditions for the local days. The first condition of each pair has two extra hours, so that an index finds the
- * days. The condition on the local date then selects the exact conversations. So a midnight that occurs twice or never
- * needs no special case.
+ * SQL conditions for the local days. Every time zone is less than a day away from UTC. So the time zone matters only for
+ * conversations that are less than a day away from midnight UTC of the first or the last day. For them, the condition on
+ * the local date decides. So a midnight that occurs twice or never needs no special case.
  */
-const within = ({ from, to }: CountRequest, day: Fragment, zone: Fragment): Fragment[] => [
+const within = ({ from, to }: CountRequest, day: Fragment): Fragment[] => [
   ...(from === undefined
     ? []
-    : [
-        sql`c.created_at >= (${from}::text::timestamp AT TIME ZONE ${zone}) - interval '2 hours'`,
-        sql`${day} >= ${from}::text::date`,
-      ]),
+    : [sql`c.created_at >= ${from}::date - 1`, sql`(c.created_at >= ${from}::date + 1 OR ${day} >= ${from}::date)`]),
   ...(to === undefined
     ? []
-    : [
-        sql`c.created_at < ((${to}::text::timestamp + interval '1 day') AT TIME ZONE ${zone}) + interval '2 hours'`,
-        sql`${day} <= ${to}::text::date`,
-      ]),
+    : [sql`c.created_at < ${to}::date + 2`, sql`(c.created_at < ${to}::date OR ${day} <= ${to}::date)`]),
 ];
 
 /** SQL conditions for the caller's restrictions. A restricted id belongs to one website. */

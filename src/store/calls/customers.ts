@@ -7,6 +7,7 @@ import { rfc3339 } from '../../core/view.ts';
 import type { TypedPhone } from '../../views/phone.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
+import { untilBuilt } from './search.ts';
 
 /** A customer has at most this many visitors in an answer. */
 const VISITORS = 100;
@@ -52,9 +53,9 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
           SELECT * FROM platform.contact p
            WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
         ${conversations ? LAST : raw('')}
-       WHERE guard.ok
+       WHERE guard.ok AND gateway.built('contact')
        ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`,
-  );
+  ).catch(untilBuilt);
   if (rows[0]?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
   const all = rows.filter(({ id }) => id !== null);
   const shown = all.slice(0, limit);
@@ -107,7 +108,7 @@ function found(
       CROSS JOIN LATERAL platform.newest_hits(
         (${tenant}::bigint, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
          CASE WHEN w.site = ${site}::bigint THEN ${id}::bigint WHEN w.site < ${site}::bigint THEN ${MAX_BIGINT}::bigint ELSE 0 END)::platform.searched,
-        platform.name_query(${by.name}), platform.name_query(${by.name}), ${limit}::integer) n
+        platform.name_query(${by.name}), ${limit}::integer) n
      ORDER BY n.at DESC, w.site DESC, n.id DESC LIMIT ${limit}::integer`;
   return sql`SELECT t.site, t.id FROM platform.contact t
      WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${matches(by)} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)

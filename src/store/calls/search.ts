@@ -5,6 +5,7 @@ import type { SearchHit, SearchPage, SearchRequest } from '../../core/reads.ts';
 import { RESTRICTIONS } from '../../core/scopes.ts';
 import { SAID } from '../../core/search.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
+import { sqlState } from '../driver/errors.ts';
 import { guarded, type Proved } from './guard.ts';
 import { permitted } from './projection.ts';
 import type { WebsiteAccess } from './read.ts';
@@ -61,7 +62,7 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
       SELECT * FROM platform.search(${KINDS}::text[], ${streams(access, request, start)}, ${JSON.stringify(groups)}::text::jsonb,
         ${terms}::text[], ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer)
        WHERE guard.ok) r ON true`,
-  );
+  ).catch(untilBuilt);
   const [first] = rows;
   if (first?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
   const found = rows.filter(({ kind }) => kind !== null);
@@ -76,6 +77,16 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
   const place = next();
   const hits = shown.map((row) => hitOf(row, request));
   return { proof, answer: { hits, next_cursor: place ? cursorOf(place, search) : null } };
+}
+
+/** Seconds after which a caller can ask again while an index is being built. */
+const BUILT_SOON = 30;
+
+/** Throws the failure of a read that needs an index which a migration has not built yet (0015_search.sql). */
+export function untilBuilt(error: unknown): never {
+  if (sqlState(error) !== 'GW503') throw error;
+  const detail = 'The gateway is building an index after an upgrade. This operation answers when the index is built.';
+  throw new Failure('service_unavailable', { detail, retryAfter: BUILT_SOON, cause: error });
 }
 
 const NO_WORD = {

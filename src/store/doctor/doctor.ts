@@ -227,6 +227,13 @@ export const uselessAuthors = (db: Database): Promise<number> =>
          WHERE c.revoked_at IS NULL AND NOT (p.enabled AND n.site = ANY (c.sites) AND n.tenant = a.tenant)`,
   );
 
+/** Counts the tables and indexes that the search waits for. */
+export const missingIndexes = (db: Database): Promise<number> =>
+  counted(
+    db,
+    sql`SELECT ((SELECT count(*) FROM gateway.missing_index) + (SELECT count(*) FROM gateway.unnoted_block))::integer AS count`,
+  );
+
 /**
  * Counts an import that neither runs nor has finished, and the receipts that this import has not appended to the
  * journals yet.

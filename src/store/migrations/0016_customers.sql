@@ -12,11 +12,12 @@ CREATE FUNCTION platform.same_phone(one text, other text) RETURNS boolean LANGUA
     FROM (SELECT ltrim(regexp_replace(one, '[^0-9]', '', 'g'), '0') AS a, ltrim(regexp_replace(other, '[^0-9]', '', 'g'), '0') AS b) n
 $$;
 
-CREATE INDEX contact_email_folded ON platform.contact (tenant, site, lower(email)) WHERE NOT deleted AND email IS NOT NULL;
-CREATE INDEX contact_mobile_key ON platform.contact (tenant, site, platform.phone_key(coalesce(mobile_e164, mobile)))
-  WHERE NOT deleted AND coalesce(mobile_e164, mobile) IS NOT NULL;
-CREATE INDEX contact_phone_key ON platform.contact (tenant, site, platform.phone_key(coalesce(phone_e164, phone)))
-  WHERE NOT deleted AND coalesce(phone_e164, phone) IS NOT NULL;
+SELECT gateway.want_index('platform.contact', 'contact_email_folded',
+  '(tenant, site, lower(email)) WHERE NOT deleted AND email IS NOT NULL');
+SELECT gateway.want_index('platform.contact', 'contact_mobile_key',
+  '(tenant, site, platform.phone_key(coalesce(mobile_e164, mobile))) WHERE NOT deleted AND coalesce(mobile_e164, mobile) IS NOT NULL');
+SELECT gateway.want_index('platform.contact', 'contact_phone_key',
+  '(tenant, site, platform.phone_key(coalesce(phone_e164, phone))) WHERE NOT deleted AND coalesce(phone_e164, phone) IS NOT NULL');
 
 -- The query for names in which each word of the text is the start of a word. Null if the text has no word.
 CREATE FUNCTION platform.name_query(t text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$

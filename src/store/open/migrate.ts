@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { packageRoot } from '../../config/package.ts';
 import { sql } from '../../core/sql.ts';
 import { sqlState } from '../driver/errors.ts';
@@ -8,6 +9,10 @@ import { StoreUnavailable } from '../embedded/unavailable.ts';
 const FOLDER = new URL('src/store/migrations/', packageRoot);
 /** The advisory lock for migrations. The number is arbitrary but fixed. */
 const LOCK = 7_310_482;
+/** Milliseconds until a migration that did not get the lock of a table tries again. */
+const AGAIN = 1_000;
+/** The largest number of attempts of a migration to get its locks. */
+const ATTEMPTS = 300;
 
 export interface Migration {
   readonly version: number;
@@ -31,7 +36,7 @@ export async function migrations(): Promise<Migration[]> {
  * Migrates the store to the current schema and returns the schema version. Several processes can do this at the same
  * time. Each migration is one script and therefore one transaction. The transaction takes the lock, records the
  * migration and then changes the schema. A second process fails on the key of that record and continues with the next
- * migration.
+ * migration. Large tables get their new indexes later (build.ts).
  */
 export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
   await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
@@ -40,18 +45,25 @@ export async function migrate(db: Database): Promise<{ version: number; applied:
   const all = await migrations();
   const current = await storeVersion(db, all);
   const applied: string[] = [];
-  for (const migration of all.slice(current)) {
+  for (const migration of all.slice(current)) if (await apply(db, migration)) applied.push(migration.name);
+  return { version: all.length, applied };
+}
+
+/** Returns false when another process has applied the migration at the same time. */
+async function apply(db: Database, { version, name, text }: Migration): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
     try {
       await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
-        INSERT INTO public.gateway_migration (version, name) VALUES (${migration.version}, '${migration.name}');
-        ${migration.text}`);
-      applied.push(migration.name);
+        INSERT INTO public.gateway_migration (version, name) VALUES (${version}, '${name}');
+        ${text}`);
+      return true;
     } catch (error) {
-      // Another process has applied this migration at the same time.
-      if (sqlState(error) !== '23505') throw error;
+      const state = sqlState(error);
+      if (state === '23505') return false;
+      if (state !== '55P03' || attempt === ATTEMPTS) throw error;
+      await pause(AGAIN);
     }
   }
-  return { version: all.length, applied };
 }
 
 /**

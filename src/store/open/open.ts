@@ -2,6 +2,7 @@ import { type Database, openDatabase } from '../driver/postgres.ts';
 import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
+import { buildIndexes } from './build.ts';
 import { migrate, requireMigrated } from './migrate.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { lookAt, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
@@ -34,6 +35,12 @@ export interface Store {
   readonly embedded: EmbeddedStore | undefined;
   readonly version: number;
   readonly pools: readonly Pool[];
+  /**
+   * Builds the indexes that are missing on large tables. Resolves with true when they are built, and with false at
+   * `stop`. PostgreSQL then goes on with the running index, and the next process finds it. The connection of that
+   * index keeps this process alive, so the process must exit.
+   */
+  build(stop: AbortSignal): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -62,6 +69,8 @@ const FAST_TIMEOUT = 2_500;
 // have waited for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
+// Milliseconds for the build of an index.
+const BUILD_TIMEOUT = 7 * 24 * 3_600_000;
 /**
  * The number of connections for slow reads. An app holds at most two of these connections
  * (store/driver/connections.ts), so other apps can use at least one.
@@ -142,7 +151,22 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         watch(opened, 'replica', connections, options.onStatement);
       replica = await openReplica({ url: replicaUrl, primary: db, name, log, watch: count });
     }
-    return { db, slow, upkeep, writers, tasks, replica, embedded, version, pools, close };
+    const build = async (stop: AbortSignal): Promise<boolean> => {
+      const builder = openDatabase({
+        target: directUrl ?? target,
+        connections: 1,
+        statementTimeout: BUILD_TIMEOUT,
+        name: `${name}-build`,
+      });
+      const left = new Promise<false>((resolve) =>
+        stop.addEventListener('abort', () => resolve(false), { once: true }),
+      );
+      const built = buildIndexes({ builder, db: upkeep, log, stop }).then(() => true);
+      // After `stop`, nobody waits for a failure of the build.
+      built.catch(() => undefined);
+      return await Promise.race([built, left]).finally(() => void builder.close());
+    };
+    return { db, slow, upkeep, writers, tasks, replica, embedded, version, pools, build, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,0 +1,92 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from '../../core/sql.ts';
+import { missingIndexes } from '../doctor/doctor.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/**
+ * The advisory lock of the process that builds. The number is arbitrary but fixed. The lock belongs to the connection, so
+ * it outlives a killed process as long as PostgreSQL still builds for this process.
+ */
+const LOCK = 7_310_483;
+/** Milliseconds between two lines of progress. Also milliseconds between two looks at the build of another process. */
+const EVERY = 5_000;
+/** The number of rows in one transaction of the notes about blocks. A transaction takes 50 to 100 ms. */
+const ROWS = 20_000;
+
+export interface BuildOptions {
+  /** One direct connection to the server, without a time-out. A build can take hours. */
+  readonly builder: Database;
+  /** Connections that read the progress of a build. */
+  readonly db: Database;
+  readonly log: (message: string) => void;
+  readonly stop: AbortSignal;
+  readonly every?: number;
+}
+
+interface Missing {
+  readonly name: string;
+  readonly relation: string;
+  readonly definition: string;
+}
+
+/**
+ * Builds the indexes that a migration wants on large tables (0015_search.sql). Writers go on meanwhile. One process builds
+ * at a time, and the other processes wait. Returns when nothing is left to build, or after `stop`.
+ *
+ * A lost build continues at the index that was being built. PostgreSQL cannot continue a half-built index, so that index is
+ * dropped and built again.
+ */
+export async function buildIndexes(options: BuildOptions): Promise<void> {
+  const { builder, db, log, stop, every = EVERY } = options;
+  let told = false;
+  const timer = setInterval(() => {
+    if (!stop.aborted) progress(db).then((line) => line === undefined || log(line), log);
+  }, every);
+  try {
+    while (!stop.aborted && (await missingIndexes(db)) > 0) {
+      if (!told) log('building the indexes of the search; the search answers 503 until they are built');
+      told = true;
+      // A statement that waits for a lock has a snapshot. CREATE INDEX CONCURRENTLY would wait for this snapshot. So the
+      // process asks for the lock again and again, and never waits for it in PostgreSQL.
+      const [row] = await builder.query<{ mine: boolean }>(sql`SELECT pg_try_advisory_lock(${LOCK}) AS mine`);
+      if (row?.mine === true) await buildNext(builder, stop, log);
+      else await pause(every, undefined, { signal: stop }).catch(() => undefined);
+    }
+    if (told && !stop.aborted) log('the indexes of the search are built');
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function buildNext(db: Database, stop: AbortSignal, log: BuildOptions['log']): Promise<void> {
+  const kinds = await db.query<{ kind: string }>(sql`SELECT kind FROM gateway.unnoted_block ORDER BY kind`);
+  for (const { kind } of kinds) {
+    for (let more = true; more && !stop.aborted; ) {
+      const [row] = await db.query<{ more: boolean }>(sql`SELECT gateway.note_blocks(${kind}, ${ROWS}) AS more`);
+      more = row?.more === true;
+    }
+  }
+  const [next] = await db.query<Missing>(sql`SELECT name, relation, definition FROM gateway.missing_index LIMIT 1`);
+  if (!next || stop.aborted) return;
+  const { name, relation, definition } = next;
+  const [schema = ''] = relation.split('.');
+  // Each of these statements is a script of its own, because neither can run in a transaction. A migration has written
+  // the names and the definition, so they are safe in the SQL text.
+  await db.script(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${name}`);
+  await db.script(`CREATE INDEX CONCURRENTLY ${name} ON ${relation} ${definition}`);
+  log(`built the index ${name}`);
+}
+
+/** A line about the build that runs now, by whichever process. `undefined` if none runs. */
+async function progress(db: Database): Promise<string | undefined> {
+  const [row] = await db.read<{ line: string }>(sql`
+    SELECT 'building ' || coalesce(p.index_relid::regclass::text, 'an index') || ': ' || p.phase
+           || coalesce(', ' || 100 * greatest(p.blocks_done, p.tuples_done) / nullif(greatest(p.blocks_total, p.tuples_total), 0) || ' %', '') AS line
+      FROM pg_stat_progress_create_index p
+     WHERE p.datname = current_database() AND p.relid IN (SELECT relation::regclass FROM gateway.wanted_index)`);
+  if (row) return row.line;
+  const [left] = await db.read<{ line: string }>(
+    sql`SELECT 'reading ' || relation || ': at row ' || id AS line FROM gateway.unnoted_block WHERE id > 0`,
+  );
+  return left?.line;
+}
