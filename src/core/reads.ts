@@ -101,7 +101,7 @@ export interface SearchHit {
   readonly conversation_id: string | null;
   readonly visitor_id: string | null;
   readonly created_at: string;
-  /** Subject of the conversation. */
+  /** The subject of the conversation, or the nickname of the visitor of a note. */
   readonly subject: string | null;
   readonly snippet: string | null;
 }

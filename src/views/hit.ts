@@ -11,7 +11,7 @@ export const Hit = z.strictObject({
     .union([ConversationId.schema, ContactId.schema, VisitorId.schema])
     .describe('Id of the record that holds the text. The operation fetch takes this id.'),
   title: writtenBy('outsiders', z.string().max(240)).describe(
-    'Subject of the conversation or name of the contact. Without these, the kind and the day of the text.',
+    'Subject of the conversation or name of the contact. For a note, the nickname of the visitor. Without these, the kind and the day (UTC) of the text.',
   ),
   url: writtenBy('service', z.url()).describe(
     'Address of a page that shows the record to an owner or admin of the organization who signs in.',
@@ -34,9 +34,10 @@ export function hitOf(hit: SearchHit, page: (id: string) => string): z.output<ty
     conversation ??
     (kind === 'notes' ? VisitorId.format(website, hit.visitor_id ?? '') : ContactId.format(website, hit.id));
   const name = kind === 'contacts' ? snippet : subject;
+  const day = created_at.slice(0, 10);
   return {
     id: record,
-    title: name ?? `${kind === 'notes' ? 'Note' : 'Conversation'} of ${created_at.slice(0, 10)}`,
+    title: kind === 'notes' ? `Note${name ? ` on ${name}` : ''} of ${day}` : (name ?? `Conversation of ${day}`),
     url: page(record),
     kind: KINDS[kind],
     website_id: website.id,

@@ -69,8 +69,8 @@ CREATE VIEW platform.said AS
   SELECT 'subject', tenant, site, id, id, NULL, created_at, false, subject, platform.words(tenant, site, id, subject)
     FROM platform.conversation
   UNION ALL
-  SELECT 'note', tenant, site, id, NULL, visitor_id, created_at, false, coalesce(title || ' ', '') || text,
-         platform.words(tenant, site, id, coalesce(title || ' ', '') || text)
+  SELECT 'note', tenant, site, id, NULL, visitor_id, created_at, false, coalesce(title || ': ', '') || text,
+         platform.words(tenant, site, id, coalesce(title || ': ', '') || text)
     FROM platform.note
   UNION ALL
   SELECT 'contact', tenant, site, id, NULL, NULL, created_at, false, name, platform.words(tenant, site, id, name)
@@ -199,7 +199,7 @@ BEGIN
   FOR t IN SELECT * FROM (VALUES
     ('message', 'message', 'text', 'WHERE NOT redacted'),
     ('conversation', 'subject', 'subject', ''),
-    ('note', 'note', 'coalesce(title || '' '', '''') || text', ''),
+    ('note', 'note', 'coalesce(title || '': '', '''') || text', ''),
     ('contact', 'contact', 'name', 'WHERE NOT deleted')) AS v (name, kind, said, condition) LOOP
     EXECUTE format('CREATE TRIGGER %1$s_said AFTER INSERT ON platform.%1$I REFERENCING NEW TABLE AS new_rows
       FOR EACH STATEMENT EXECUTE FUNCTION platform.rows_said(%2$L)', t.name, t.kind);
@@ -214,8 +214,9 @@ BEGIN
   END LOOP;
 END $do$;
 
--- The query of a search. If p_loose is true, the words of a term can stand apart. p_groups is an array of groups; a text must match one group. A group is an array of terms
--- {"text", "not"}; a text must match all terms. A term matches its words side by side. Null if a group has no word.
+-- The query of a search. p_groups is an array of groups; a text must match one group. A group is an array of terms
+-- {"text", "not"}; a text must match all terms. A term matches its words side by side. If p_loose is true, the words of a
+-- term can stand apart. Null if a group has no word.
 CREATE FUNCTION platform.search_query(p_groups jsonb, p_loose boolean) RETURNS tsquery LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
   g jsonb;
@@ -278,8 +279,47 @@ CREATE FUNCTION platform.newest_of(hits platform.hit[], want integer) RETURNS pl
   SELECT ARRAY(SELECT h FROM unnest(hits) h ORDER BY h.at DESC, h.id DESC LIMIT want)
 $$;
 
+-- The conversations that a restricted caller may see, at most p_limit, in no order. Null for an unrestricted caller. Each
+-- branch has an index.
+CREATE FUNCTION platform.seen_conversations(p platform.searched, p_limit integer) RETURNS bigint[]
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  IF p.channels IS NULL AND p.teams IS NULL AND p.subsites IS NULL THEN RETURN NULL; END IF;
+  RETURN ARRAY(
+    (SELECT c.id FROM platform.conversation c
+      WHERE c.tenant = p.tenant AND c.site = p.site AND c.channel_id = ANY(p.channels)
+        AND (p.teams IS NULL OR c.team_id = ANY(p.teams)) AND (p.subsites IS NULL OR c.subsite_id = ANY(p.subsites)) LIMIT p_limit)
+    UNION ALL
+    (SELECT c.id FROM platform.conversation c
+      WHERE p.channels IS NULL AND c.tenant = p.tenant AND c.site = p.site AND c.team_id = ANY(p.teams)
+        AND (p.subsites IS NULL OR c.subsite_id = ANY(p.subsites)) LIMIT p_limit)
+    UNION ALL
+    (SELECT c.id FROM platform.conversation c
+      WHERE p.channels IS NULL AND p.teams IS NULL AND c.tenant = p.tenant AND c.site = p.site
+        AND c.subsite_id = ANY(p.subsites) LIMIT p_limit));
+END $$;
+
+-- The newest texts of some conversations that match the query, newest first, at most p_want. OFFSET 0 keeps the planner
+-- from the indexes of words, because these indexes would find the texts of all conversations.
+CREATE FUNCTION platform.hits_within(p platform.searched, p_query tsquery, p_want integer, p_conversations bigint[])
+RETURNS platform.hit[] LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT (s.created_at, s.id, s.conversation_id)::platform.hit
+      FROM (SELECT s.created_at, s.id, s.conversation_id, s.words FROM platform.said s
+             WHERE s.kind = p.kind AND s.tenant = p.tenant AND s.site = p.site AND s.conversation_id = ANY(p_conversations)
+               AND (s.created_at, s.id) < (p.at, p.before_id) AND (p.internal OR NOT s.internal)
+               AND (p.from_at IS NULL OR s.created_at >= p.from_at) AND (p.to_at IS NULL OR s.created_at < p.to_at)
+            OFFSET 0) s
+     WHERE s.words @@ p_query
+     ORDER BY s.created_at DESC, s.id DESC LIMIT p_want);
+END $$;
+
 -- The newest texts that match the query, newest first, at most p_want. The query must not ask for the order of words,
 -- because PostgreSQL would read the text of each hit.
+--
+-- For a restricted caller with few conversations, the texts of these conversations are read, because a look-up would read
+-- all hits that the caller may not see.
 --
 -- Frequent words have enough hits in the newest block. Other words are looked up span by span, and a span with many hits is
 -- looked up block by block. If the two newest spans have few hits, the word is rare, and one look-up finds its hits in the
@@ -296,9 +336,14 @@ DECLARE
   spans integer := 0;
   frequent boolean;
   rare boolean := true;
+  seen constant bigint[] := platform.seen_conversations(p, 501);
   s record;
   b record;
 BEGIN
+  IF cardinality(seen) <= 500 THEN
+    RETURN QUERY SELECT * FROM unnest(platform.hits_within(p, p_query, p_want, seen));
+    RETURN;
+  END IF;
   FOR s IN SELECT max(o.newest) AS newest, array_agg(o.block << 11 ORDER BY o.newest DESC, o.block DESC) AS ids,
                   array_agg(o.newest ORDER BY o.newest DESC, o.block DESC) AS ends
              FROM platform.said_block o
@@ -418,8 +463,12 @@ BEGIN
                       ELSE (SELECT c.place FROM candidate c WHERE c.nr = candidates) END AS bottom) w
     LEFT JOIN LATERAL (
       SELECT h.kind, h.site, h.id, h.conversation_id, h.visitor_id, h.at, h.place,
-             (SELECT left(c.subject, 200) FROM platform.conversation c
-               WHERE c.tenant = (h.p).tenant AND c.site = h.site AND c.id = h.conversation_id) AS subject,
+             -- The title of a note is about the visitor.
+             CASE WHEN h.conversation_id IS NULL
+               THEN (SELECT left(v.nickname, 200) FROM platform.visitor v
+                      WHERE v.tenant = (h.p).tenant AND v.site = h.site AND v.id = h.visitor_id)
+               ELSE (SELECT left(c.subject, 200) FROM platform.conversation c
+                      WHERE c.tenant = (h.p).tenant AND c.site = h.site AND c.id = h.conversation_id) END AS subject,
              platform.snippet(h.text, p_terms) AS snippet
         FROM (SELECT f.* FROM (
                 SELECT r.*, row_number() OVER (

@@ -894,7 +894,7 @@ export const OPERATIONS: readonly Operation[] = [
     unrestricted: true,
     members: found('snippet'),
     list: ['results', 'id', always(3, 2, 1)],
-    shows: [stored.note(1, 2, 3)],
+    shows: [stored.note(1, 2, 3), ['visitor', [1, 2, 3], columns([], 'nickname')]],
   },
   {
     ...searched('contacts'),
