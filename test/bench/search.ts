@@ -12,7 +12,7 @@ const WORDS = 30_000;
 const CLIENTS = 4;
 const SECONDS = 8;
 
-type Call = readonly [tool: string, input: Record<string, unknown>];
+type Call = readonly [tool: string, input: Record<string, unknown>, bearer?: string];
 
 /**
  * Measures the operations that find things in one website with a million messages, at four clients. The words of the
@@ -28,6 +28,8 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
     await fill(sql);
     print(`a website with ${MESSAGES} messages, filled in ${Math.round((performance.now() - began) / 1000)} s`);
     const { token } = await issue(sql, 1);
+    const tenth = await issue(sql, 1, { teams: ['tem_1_1_1'] });
+    const nothing = await issue(sql, 1, { teams: ['tem_1_1_11'] });
     const corridor = await openGateway({
       store: { db, slow: db },
       keys: KEYS,
@@ -48,6 +50,10 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
       ['search w1 or w1000', () => find('w1 or w1000')],
       ['search w1 -w2', () => find('w1 -w2')],
       ['search, many words', (n) => find(`w${1 + (n % 3_000)}`)],
+      ...['w1', 'w100', 'w10000', 'nonesuch'].flatMap((word): [string, (n: number) => Call][] => [
+        [`search ${word}, a tenth visible`, () => ['search', { query: word }, tenth.token]],
+        [`search ${word}, nothing visible`, () => ['search', { query: word }, nothing.token]],
+      ]),
       ['conversations_count', () => count({})],
       ['conversations_count by status', () => count({ group_by: 'status' })],
       ['conversations_count by day', () => count({ group_by: 'day' })],
@@ -80,11 +86,11 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
       let turn = 0;
       const client = async (): Promise<void> => {
         while (performance.now() < end) {
-          const [named, input] = request(turn++);
+          const [named, input, bearer = token] = request(turn++);
           const tool = corridor.registry.get(named);
           if (!tool) throw new Error(`no tool ${named}`);
           const start = performance.now();
-          const outcome = await corridor.call({ tool, resource: 'rest', bearer: token, input, cost: 0 });
+          const outcome = await corridor.call({ tool, resource: 'rest', bearer, input, cost: 0 });
           times.push(performance.now() - start);
           if (!('body' in outcome))
             throw new Error(`${name}: ${'failure' in outcome ? outcome.failure.code : 'bytes'}`);
@@ -107,7 +113,7 @@ async function fill(sql: postgres.Sql): Promise<void> {
   await sql.unsafe(`
     INSERT INTO platform.organization (external_id, name) VALUES ('bench', 'Bench');
     INSERT INTO platform.website VALUES (1, 1, 's', 'Site', 'UTC');
-    INSERT INTO platform.team SELECT 1, 1, t, 't' || t, 'Team ' || t FROM generate_series(1, 10) t;
+    INSERT INTO platform.team SELECT 1, 1, t, 't' || t, 'Team ' || t FROM generate_series(1, 11) t;
     INSERT INTO platform.contact (tenant, site, id, external_id, name, email, phone, phone_e164, created_at)
       SELECT 1, 1, n, 'c' || n, 'Person ' || ${word}, 'p' || n || '@mail.example', '+4930' || 1000000 + n, '+4930' || 1000000 + n, now()
         FROM generate_series(1, ${CONVERSATIONS}) n;

@@ -240,4 +240,35 @@ describe('who may search what', () => {
     }
     expect(judged).toBeGreaterThan(36);
   });
+
+  it('shows a restricted credential only texts of its conversations, whether it sees few or many', async () => {
+    const { sql } = gateway.database;
+    const kazoos = async (visible: number): Promise<string[]> => {
+      await sql`INSERT INTO platform.channel (tenant, site, id, external_id, name, platform)
+        VALUES (1, 1, ${visible}, ${`kazoo ${visible}`}, 'Kazoo', 'chat')`;
+      const first = visible * 10_000;
+      // Every tenth conversation is in the channel of the credential.
+      await sql`INSERT INTO platform.conversation (tenant, site, id, external_id, channel_id, status, platform, created_at, updated_at)
+        SELECT 1, 1, ${first} + n, ${`kazoo ${visible}`} || n, CASE WHEN n % 10 = 0 THEN ${visible}::bigint END, 'closed', 'chat', now(), now()
+          FROM generate_series(1, ${visible * 10}) n`;
+      await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+        SELECT 1, 1, ${first} + n, ${`kazoo ${visible}`} || n, ${first} + n, 'visitor', 'public', 'text',
+               CASE WHEN n % 5 = 0 THEN 'a kazoo plays' ELSE 'nothing' END, now() - n * interval '1 minute' FROM generate_series(1, ${visible * 10}) n`;
+      const { token: narrow } = await gateway.issue({ channels: [`chn_1_1_${visible}`] });
+      const found: string[] = [];
+      let cursor: string | null = null;
+      do {
+        const more: Query = { limit: '50', ...(cursor !== null && { cursor }) };
+        const { body, status } = await search('kazoo', more, narrow);
+        expect(status).toBe(200);
+        found.push(...body.results.map(({ id }: Result) => id));
+        cursor = body.next_cursor;
+      } while (cursor !== null);
+      const due = Array.from({ length: visible }, (_, n) => `cnv_1_1_${first + (n + 1) * 10}`);
+      expect(found.sort()).toEqual(due.sort());
+      return found;
+    };
+    expect(await kazoos(40)).toHaveLength(40);
+    expect(await kazoos(600)).toHaveLength(600);
+  });
 });
