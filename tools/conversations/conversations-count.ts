@@ -50,9 +50,14 @@ export default defineTool({
       )
       .max(100)
       .describe(
-        'At most 100 groups, the largest first. With day, the groups have the order of the days. Empty without group_by.',
+        'At most 100 groups, the largest first. With day: the first 100 in the order of days, so the last day can lack groups. A day without conversations has no group. Empty without group_by.',
       ),
-    other: z.int().min(0).describe('Number of conversations in no listed group. The groups and other add up to total.'),
+    other: z
+      .int()
+      .min(0)
+      .describe(
+        'Number of conversations in no listed group. The groups and other add up to total, so without group_by it equals total.',
+      ),
     timezone: ServiceText.nullable().describe('IANA time zone of the days. Null if several websites keep their own.'),
   }),
   async handle({ input, read }) {
