@@ -4,7 +4,7 @@ import { fitsBigint } from '../../core/ids.ts';
 import type { SearchHit, SearchPage, SearchRequest } from '../../core/reads.ts';
 import { RESTRICTIONS } from '../../core/scopes.ts';
 import { SAID } from '../../core/search.ts';
-import { type Fragment, sql } from '../../core/sql.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { sqlState } from '../driver/errors.ts';
 import { guarded, type Proved } from './guard.ts';
 import { permitted } from './projection.ts';
@@ -17,12 +17,17 @@ import type { WebsiteAccess } from './read.ts';
 const WINDOW = 200;
 
 /** A position in the order of time. The page begins with the hits before this position, without the first `skip` hits. */
-interface Place {
+interface Place extends Position {
+  readonly skip: number;
+  /** The time of the newest hit of the first page, in microseconds. */
+  readonly top: string;
+}
+
+interface Position {
   readonly micros: string;
   readonly kind: number;
   readonly site: string;
   readonly id: string;
-  readonly skip: number;
 }
 
 interface Row {
@@ -60,19 +65,24 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
     sql`r.*`,
     sql`LEFT JOIN LATERAL (
       SELECT * FROM platform.search(${KINDS}::text[], ${streams(access, request, start)}, ${JSON.stringify(groups)}::text::jsonb,
-        ${terms}::text[], ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer)
+        ${terms}::text[], ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer,
+        ${start ? timeOf(start.top) : raw('NULL')})
        WHERE guard.ok) r ON true`,
   ).catch(untilBuilt);
   const [first] = rows;
   if (first?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
   const found = rows.filter(({ kind }) => kind !== null);
   const shown = found.slice(0, limit);
+  const newest = positionOf(first.top ?? '');
+  const top = start?.top ?? newest?.micros ?? '0';
   const next = (): Place | undefined => {
     const last = shown.at(-1);
-    if (found.length <= limit || !last) return first.found === window ? parsePlace(first.bottom ?? '') : undefined;
-    if (!best) return parsePlace(last.place);
+    const ended = found.length <= limit || !last;
+    if (ended && first.found !== window) return undefined;
     // The next page has the same window, without the hits that were shown.
-    return { ...(start ?? above(first.top ?? '')), skip: (start?.skip ?? 0) + limit };
+    if (!ended && best) return { ...(start ?? above(top)), skip: (start?.skip ?? 0) + limit, top };
+    const position = positionOf((ended ? first.bottom : last.place) ?? '');
+    return position && { ...position, skip: 0, top };
   };
   const place = next();
   const hits = shown.map((row) => hitOf(row, request));
@@ -98,29 +108,29 @@ const NO_WORD = {
 const KINDS = SAID.map((name) => name.slice(0, -1));
 const MAX_BIGINT = '9223372036854775807';
 
-const parsePlace = (text: string): Place | undefined => {
-  const [, micros = '', kind = '', site = '', id = '', skip = '0'] =
-    /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})(?:\.(\d{1,3}))?$/.exec(text) ?? [];
+const positionOf = (text: string): Position | undefined => {
+  const [, micros = '', kind = '', site = '', id = ''] =
+    /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})$/.exec(text) ?? [];
   if (!fitsBigint(site || '9'.repeat(20)) || !fitsBigint(id)) return undefined;
-  return { micros, kind: Number(kind), site, id, skip: Number(skip) };
+  return { micros, kind: Number(kind), site, id };
 };
 
-/** The position directly above a hit. */
-function above(top: string): Place {
-  const [micros = '0'] = top.split('.');
-  return { micros: String(BigInt(micros) + 1n), kind: 0, site: '0', id: '0', skip: 0 };
-}
+/** The position directly above all hits of a time. */
+const above = (micros: string): Position => ({ micros: String(BigInt(micros) + 1n), kind: 0, site: '0', id: '0' });
+
+const timeOf = (micros: string): Fragment => sql`'epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond'`;
 
 const digest = (search: string): string => createHash('sha256').update(search).digest('base64url').slice(0, 10);
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
-const cursorOf = ({ micros, kind, site, id, skip }: Place, search: string): string =>
-  Buffer.from(`${digest(search)}:${micros}.${kind}.${site}.${id}.${skip}`).toString('base64url');
+const cursorOf = ({ micros, kind, site, id, skip, top }: Place, search: string): string =>
+  Buffer.from(`${digest(search)}:${micros}.${kind}.${site}.${id}:${skip}:${top}`).toString('base64url');
 
 /** Throws `invalid_cursor` for a cursor of another search. */
 function placeOf(cursor: string, search: string): Place {
-  const [made, text = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split(':');
-  const place = made === digest(search) ? parsePlace(text) : undefined;
+  const [made, text = '', skip = '', top = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split(':');
+  const position = made === digest(search) && /^\d{1,3}$/.test(skip) && /^-?\d{1,17}$/.test(top) && positionOf(text);
+  const place = position ? { ...position, skip: Number(skip), top } : undefined;
   if (!place || cursorOf(place, search) !== cursor) throw invalidCursor();
   return place;
 }
@@ -139,9 +149,7 @@ function streams({ authority }: WebsiteAccess, request: SearchRequest, start: Pl
       };
     }),
   );
-  const at = start
-    ? sql`'epoch'::timestamptz + ${start.micros}::bigint * interval '1 microsecond'`
-    : sql`'infinity'::timestamptz`;
+  const at = start ? timeOf(start.micros) : sql`'infinity'::timestamptz`;
   return sql`(SELECT array_agg((s.tenant, s.site, s.kind, s.internal, s.channels, s.teams, s.subsites, s.from_at, s.to_at, ${at}, s.before_id)::platform.searched)
      FROM jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) AS s (
        tenant bigint, site bigint, kind text, internal boolean, channels bigint[], teams bigint[], subsites bigint[],

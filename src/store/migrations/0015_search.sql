@@ -12,38 +12,36 @@
 LOCK TABLE platform.contact, platform.note, platform.conversation, platform.message IN SHARE UPDATE EXCLUSIVE MODE;
 SELECT set_config('lock_timeout', '400ms', true);
 
+-- The characters of writing without spaces: Han, Hiragana, Katakana, Thai, Lao, Myanmar and Khmer.
+CREATE FUNCTION platform.dense() RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT '\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff' $$;
+
 -- Prepares a text for the parser of PostgreSQL. The parser keeps marks such as hyphens, dots and slashes inside of words
 -- (order-123, a.b/c), so these marks become spaces. Accents are removed. In writing without spaces, each pair of
--- neighbouring characters becomes a word. Only the first 100,000 characters of a text can be found.
+-- neighbouring characters becomes a word: abc becomes ab and bc. Only the first 100,000 characters of a text can be found.
 CREATE FUNCTION platform.spaced(t text) RETURNS text LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-  -- Han, Hiragana, Katakana, Thai, Lao, Myanmar and Khmer.
-  dense constant text := '[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u3096\u30a1-\u30fa\u30fc\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]';
+  dense constant text := platform.dense();
   folded text := normalize(lower(left(t, 100000)), NFKD);
-  run text;
-  out text := '';
-  place integer;
 BEGIN
   folded := replace(replace(replace(translate(folded, 'øłđðı', 'olddi'), 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe');
   folded := normalize(regexp_replace(folded, '[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]', '', 'g'), NFC);
   folded := regexp_replace(folded, '[^[:alnum:]\u0080-\U0010ffff]|[\u0080-\u00a9\u00ab-\u00b1\u00b4\u00b6-\u00b8\u00bb-\u00bf\u00d7\u00f7\u060c\u061b\u061f\u0640\u066a-\u066d\u06d4\u0964\u0965\u2000-\u206f\u2e00-\u2e7f\u3000-\u3004\u3008-\u3020\u3030\u30fb\ufe30-\ufe6f\uff00-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+', ' ', 'g');
-  IF folded !~ dense THEN RETURN folded; END IF;
-  LOOP
-    run := substring(folded FROM dense || '+');
-    EXIT WHEN run IS NULL;
-    place := strpos(folded, run);
-    out := out || left(folded, place - 1) || ' ';
-    IF length(run) = 1 THEN out := out || run || ' '; END IF;
-    FOR i IN 1 .. length(run) - 1 LOOP out := out || substr(run, i, 2) || ' '; END LOOP;
-    folded := substr(folded, place + length(run));
-  END LOOP;
-  RETURN out || folded;
+  IF folded !~ ('[' || dense || ']') THEN RETURN folded; END IF;
+  -- aabbcc without the first and the last character is abbc, which is the pairs ab and bc. Four passes take a time that
+  -- grows with the length of the text. A loop over the runs took 49 s for 100,000 characters (23 November 2026).
+  folded := regexp_replace(folded, '([' || dense || '])', '\1\1', 'g');
+  folded := regexp_replace(folded, '(^|[^' || dense || '])[' || dense || ']', '\1 ', 'g');
+  folded := regexp_replace(folded, '([' || dense || ']{2})', '\1 ', 'g');
+  RETURN regexp_replace(folded, '([' || dense || ']{2} )[' || dense || '](?![' || dense || '])', '\1', 'g');
 END $$;
 
--- A text as the parser must read it. Six replacements take a quarter of the time of one translate() (23 November 2026).
+-- A text as the parser must read it. An ASCII text must give the same words here as in platform.spaced. Some replacements
+-- take a quarter of the time of one translate() (23 November 2026).
 CREATE FUNCTION platform.plain(t text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE WHEN octet_length(t) = length(t) AND length(t) <= 100000
-    THEN replace(replace(replace(replace(replace(replace(t, '-', ' '), '.', ' '), '/', ' '), '@', ' '), '_', ' '), ':', ' ')
+    THEN replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(t, '-', ' '), '.', ' '), '/', ' '),
+      '@', ' '), '_', ' '), ':', ' '), '<', ' '), '>', ' '), '+', ' '), '~', ' '), '&', ' ')
     ELSE platform.spaced(t) END
 $$;
 
@@ -54,7 +52,8 @@ CREATE FUNCTION platform.mark(tenant bigint, site bigint, id bigint, shift integ
   SELECT '/m' || shift::text || '/' || tenant::text || '/' || site::text || '/' || (id >> shift)::text $$;
 
 -- What an index holds of a row. Null if the row has no text. The marks do not go through the parser, because the parser
--- takes as long for three marks as for a message of 15 words (23 November 2026).
+-- takes as long for three marks as for a message of 15 words (23 November 2026). Internal messages have the negative number
+-- of the website, so a search for public messages never reads internal messages.
 CREATE FUNCTION platform.words(tenant bigint, site bigint, id bigint, t text) RETURNS tsvector LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT to_tsvector('simple'::regconfig, platform.plain(t)) || array_to_tsvector(ARRAY[
     platform.mark(tenant, site, id, 11), platform.mark(tenant, site, id, 16), platform.mark(tenant, site, id, 63)])
@@ -63,7 +62,8 @@ $$;
 -- Every text that a search can find. Each branch has an index below on the same expression.
 CREATE VIEW platform.said AS
   SELECT 'message' AS kind, tenant, site, id, conversation_id, NULL::bigint AS visitor_id, created_at,
-         visibility = 'internal' AS internal, text, platform.words(tenant, site, id, text) AS words
+         visibility = 'internal' AS internal, text,
+         platform.words(tenant, CASE visibility WHEN 'internal' THEN -site ELSE site END, id, text) AS words
     FROM platform.message WHERE NOT redacted
   UNION ALL
   SELECT 'subject', tenant, site, id, id, NULL, created_at, false, subject, platform.words(tenant, site, id, subject)
@@ -197,10 +197,10 @@ DECLARE
   t record;
 BEGIN
   FOR t IN SELECT * FROM (VALUES
-    ('message', 'message', 'text', 'WHERE NOT redacted'),
-    ('conversation', 'subject', 'subject', ''),
-    ('note', 'note', 'coalesce(title || '': '', '''') || text', ''),
-    ('contact', 'contact', 'name', 'WHERE NOT deleted')) AS v (name, kind, said, condition) LOOP
+    ('message', 'message', 'platform.words(tenant, CASE visibility WHEN ''internal'' THEN -site ELSE site END, id, text)', 'WHERE NOT redacted'),
+    ('conversation', 'subject', 'platform.words(tenant, site, id, subject)', ''),
+    ('note', 'note', 'platform.words(tenant, site, id, coalesce(title || '': '', '''') || text)', ''),
+    ('contact', 'contact', 'platform.words(tenant, site, id, name)', 'WHERE NOT deleted')) AS v (name, kind, words, condition) LOOP
     EXECUTE format('CREATE TRIGGER %1$s_said AFTER INSERT ON platform.%1$I REFERENCING NEW TABLE AS new_rows
       FOR EACH STATEMENT EXECUTE FUNCTION platform.rows_said(%2$L)', t.name, t.kind);
     EXECUTE format('CREATE TRIGGER %1$s_moved AFTER UPDATE OF created_at ON platform.%1$I
@@ -210,7 +210,7 @@ BEGIN
       WHILE gateway.note_blocks(t.kind, 50000) LOOP NULL; END LOOP;
     END IF;
     PERFORM gateway.want_index('platform.' || t.name, t.name || '_words',
-      format('USING gin (platform.words(tenant, site, id, %s)) WITH (gin_pending_list_limit = 256) %s', t.said, t.condition));
+      format('USING gin (%s) WITH (gin_pending_list_limit = 256) %s', t.words, t.condition));
   END LOOP;
 END $do$;
 
@@ -241,7 +241,8 @@ BEGIN
     IF unwanted IS NOT NULL THEN wanted := wanted && !!unwanted; END IF;
     whole := coalesce(whole || wanted, wanted);
   END LOOP;
-  RETURN whole;
+  -- A single character of writing without spaces is the start of a pair.
+  RETURN regexp_replace(whole::text, '''([' || platform.dense() || '])''', '''\1'':*', 'g')::tsquery;
 END $$;
 
 CREATE TYPE platform.hit AS (at timestamptz, id bigint, conversation_id bigint);
@@ -259,12 +260,15 @@ CREATE TYPE platform.searched AS (
 -- words.
 CREATE FUNCTION platform.marked_hits(p platform.searched, p_query tsquery, p_id bigint, p_shift integer, p_limit integer)
 RETURNS platform.hit[] LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+  mark tsquery := quote_literal(platform.mark(p.tenant, p.site, p_id, p_shift))::tsquery;
 BEGIN
+  IF p.internal THEN mark := mark || quote_literal(platform.mark(p.tenant, -p.site, p_id, p_shift))::tsquery; END IF;
   RETURN ARRAY(
     SELECT (s.created_at, s.id, s.conversation_id)::platform.hit
       FROM (SELECT s.tenant, s.site, s.id, s.conversation_id, s.created_at, s.internal FROM platform.said s
              WHERE s.kind = p.kind
-               AND s.words @@ (p_query && quote_literal(platform.mark(p.tenant, p.site, p_id, p_shift))::tsquery) OFFSET 0) s
+               AND s.words @@ (p_query && mark) OFFSET 0) s
      WHERE s.tenant = p.tenant AND s.site = p.site AND (s.created_at, s.id) < (p.at, p.before_id) AND (p.internal OR NOT s.internal)
        AND (p.from_at IS NULL OR s.created_at >= p.from_at) AND (p.to_at IS NULL OR s.created_at < p.to_at)
        AND ((p.channels IS NULL AND p.teams IS NULL AND p.subsites IS NULL) OR EXISTS (
@@ -346,12 +350,18 @@ DECLARE
   frequent boolean;
   rare boolean := true;
   seen constant bigint[] := platform.seen_conversations(p, 501);
+  size bigint;
   s record;
   b record;
 BEGIN
   IF cardinality(seen) <= 500 THEN
-    RETURN QUERY SELECT * FROM unnest(platform.hits_within(p, p_query, p_want, seen));
-    RETURN;
+    -- Bytes as stored, so that no text is read for this sum.
+    SELECT sum(pg_column_size(m.text) + 100) INTO size FROM platform.message m
+     WHERE m.tenant = p.tenant AND m.site = p.site AND m.conversation_id = ANY(seen);
+    IF size IS NULL OR size < 2000000 OR p.kind <> 'message' THEN
+      RETURN QUERY SELECT * FROM unnest(platform.hits_within(p, p_query, p_want, seen));
+      RETURN;
+    END IF;
   END IF;
   FOR s IN SELECT max(o.newest) AS newest, array_agg(o.block << 11 ORDER BY o.newest DESC, o.block DESC) AS ids,
                   array_agg(o.newest ORDER BY o.newest DESC, o.block DESC) AS ends
@@ -390,15 +400,16 @@ BEGIN
   RETURN QUERY SELECT * FROM unnest(kept);
 END $$;
 
--- True if the conversation has a hit at or after the position of p, so an earlier page has shown it.
-CREATE FUNCTION platform.shown_before(p platform.searched, p_conversation bigint, p_query tsquery) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+-- True if an earlier page has shown the conversation. Then the conversation has a hit between the position of p and p_top,
+-- the time of the newest hit of the first page. Later messages do not count, because no page has shown them.
+CREATE FUNCTION platform.shown_before(p platform.searched, p_conversation bigint, p_query tsquery, p_top timestamptz) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
   RETURN EXISTS (
     SELECT FROM platform.message m
      WHERE m.tenant = p.tenant AND m.site = p.site AND m.conversation_id = p_conversation AND NOT m.redacted
-       AND (m.created_at, m.id) >= (p.at, p.before_id) AND (p.internal OR m.visibility = 'public')
+       AND (m.created_at, m.id) >= (p.at, p.before_id) AND m.created_at <= p_top AND (p.internal OR m.visibility = 'public')
        AND (p.from_at IS NULL OR m.created_at >= p.from_at) AND (p.to_at IS NULL OR m.created_at < p.to_at)
-       AND platform.words(m.tenant, m.site, m.id, m.text) @@ p_query);
+       AND to_tsvector('simple'::regconfig, platform.plain(m.text)) @@ p_query);
 END $$;
 
 -- About 240 characters of a text around the first of the terms, or from the start of the text.
@@ -412,13 +423,16 @@ $$;
 -- newest candidate. `bottom` is the position after which the next window begins, and `found` is then p_window. `known` is
 -- false if the query names no word. Returns one row with an empty `kind` for an empty page.
 --
--- A phrase of frequent words can have very many candidates and no hit. So a window ends after 500 candidates. Only texts
--- that the caller may see are candidates, so the end of a window reveals nothing about other texts.
+-- A phrase of frequent words can have very many candidates and no hit. So a window ends after 500 candidates, or after
+-- 300,000 bytes of text. Only texts that the caller may see are candidates, so the end of a window reveals nothing about
+-- other texts. The rank looks at the start of a text only, so that long texts do not make a page slow.
+--
+-- p_top is the time of the newest hit of the first page. Null on the first page.
 --
 -- The statement stands in a function, because a function keeps its plan.
 CREATE FUNCTION platform.search(
   p_kinds text[], p_streams platform.searched[], p_groups jsonb, p_terms text[],
-  p_best boolean, p_window integer, p_skip integer, p_limit integer
+  p_best boolean, p_window integer, p_skip integer, p_limit integer, p_top timestamptz
 ) RETURNS TABLE (
   known boolean, found integer, top text, bottom text, kind integer, site bigint, id bigint,
   conversation_id bigint, visitor_id bigint, at timestamptz, place text, subject text, snippet text
@@ -431,8 +445,16 @@ DECLARE
   stream platform.searched;
   fresh platform.hit[];
   hits platform.hit[] := '{}';
-  places integer[] := '{}';
+  streams integer[] := '{}';
   times timestamptz[] := '{}';
+  positions text[];
+  newest text;
+  oldest text;
+  checked integer;
+  matching integer[];
+  bytes bigint := 0;
+  size integer;
+  matched boolean;
 BEGIN
   PERFORM gateway.built(NULL);
   known := exact IS NOT NULL;
@@ -444,32 +466,51 @@ BEGIN
     fresh := ARRAY(SELECT platform.newest_hits(stream, loose, candidates));
     CONTINUE WHEN fresh = '{}';
     hits := hits || fresh;
-    places := places || array_fill(i, ARRAY[cardinality(fresh)]);
+    streams := streams || array_fill(i, ARRAY[cardinality(fresh)]);
     times := ARRAY(SELECT h.at FROM unnest(hits) h ORDER BY 1 DESC LIMIT candidates);
   END LOOP;
+  SELECT array_agg((c.at, c.id, c.conversation_id)::platform.hit ORDER BY c.nr), array_agg(c.stream ORDER BY c.nr),
+         array_agg((extract(epoch FROM c.at) * 1000000)::bigint || '.' || c.kind || '.' || c.site || '.' || c.id ORDER BY c.nr)
+    INTO hits, streams, positions
+    FROM (SELECT row_number() OVER (ORDER BY n.at DESC, o.kind, o.site, n.id DESC) AS nr, n.*, o.kind, o.site
+            FROM unnest(hits, streams) AS n (at, id, conversation_id, stream)
+           CROSS JOIN LATERAL (
+             SELECT array_position(p_kinds, (p_streams[n.stream]).kind) - 1 AS kind, (p_streams[n.stream]).site AS site) o
+           ORDER BY 1 LIMIT candidates) c;
+  checked := coalesce(cardinality(hits), 0);
+  matching := ARRAY(SELECT generate_series(1, least(checked, p_window)));
+  IF exact <> loose THEN
+    matching := '{}';
+    FOR i IN 1 .. checked LOOP
+      stream := p_streams[streams[i]];
+      SELECT octet_length(s.text), to_tsvector('simple'::regconfig, platform.plain(s.text)) @@ exact INTO size, matched
+        FROM platform.said s
+       WHERE s.kind = stream.kind AND s.tenant = stream.tenant AND s.site = stream.site AND s.id = (hits[i]).id;
+      IF matched THEN matching := matching || i; END IF;
+      checked := i;
+      bytes := bytes + coalesce(size, 0);
+      EXIT WHEN bytes > 300000 OR cardinality(matching) = p_window;
+    END LOOP;
+  END IF;
+  newest := positions[1];
+  IF cardinality(matching) = p_window THEN oldest := positions[matching[p_window]];
+  ELSIF checked = candidates OR checked < cardinality(hits) THEN oldest := positions[checked];
+  END IF;
   RETURN QUERY
-  WITH candidate AS MATERIALIZED (
-    SELECT row_number() OVER () AS nr, c.*,
-           (extract(epoch FROM c.at) * 1000000)::bigint || '.' || c.kind || '.' || c.site || '.' || c.id AS place
-      FROM (SELECT k AS p, (k).site, array_position(p_kinds, (k).kind) - 1 AS kind, n.at, n.id, n.conversation_id
-              FROM unnest(hits, places) AS n (at, id, conversation_id, place)
-             CROSS JOIN LATERAL (SELECT p_streams[n.place] AS k) s
-             ORDER BY n.at DESC, 3, 2, n.id DESC LIMIT candidates) c
-  ), hit AS MATERIALIZED (
+  WITH hit AS MATERIALIZED (
     SELECT c.*, t.text, t.visitor_id,
-           CASE WHEN p_best THEN ts_rank_cd(t.words, exact, 1) * CASE WHEN c.kind = 0 THEN 1 ELSE 2 END ELSE 0 END AS rank
-      FROM candidate c
+           CASE WHEN p_best THEN ts_rank_cd(to_tsvector('simple'::regconfig, platform.plain(left(t.text, 2000))), exact, 1)
+             * CASE WHEN c.kind = 0 THEN 1 ELSE 2 END ELSE 0 END AS rank
+      FROM (SELECT p_streams[streams[nr]] AS p, (p_streams[streams[nr]]).site AS site,
+                   array_position(p_kinds, (p_streams[streams[nr]]).kind) - 1 AS kind,
+                   (hits[nr]).at, (hits[nr]).id, (hits[nr]).conversation_id, positions[nr] AS place
+              FROM unnest(matching) AS nr) c
      CROSS JOIN LATERAL (
-       SELECT s.text, s.visitor_id, s.words FROM platform.said s
+       SELECT s.text, s.visitor_id FROM platform.said s
         WHERE s.kind = (c.p).kind AND s.tenant = (c.p).tenant AND s.site = c.site AND s.id = c.id OFFSET 0) t
-     WHERE exact = loose OR t.words @@ exact
-     ORDER BY c.nr LIMIT p_window
   )
-  SELECT true, CASE WHEN w.bottom IS NULL THEN 0 ELSE p_window END, w.top, w.bottom,
-         d.kind, d.site, d.id, d.conversation_id, d.visitor_id, d.at, d.place, d.subject, d.snippet
-    FROM (SELECT (SELECT c.place FROM candidate c WHERE c.nr = 1) AS top,
-                 CASE WHEN (SELECT count(*) FROM hit) = p_window THEN (SELECT h.place FROM hit h ORDER BY h.nr DESC LIMIT 1)
-                      ELSE (SELECT c.place FROM candidate c WHERE c.nr = candidates) END AS bottom) w
+  SELECT true, CASE WHEN oldest IS NULL THEN 0 ELSE p_window END, newest, oldest, d.kind, d.site, d.id, d.conversation_id, d.visitor_id, d.at, d.place, d.subject, d.snippet
+    FROM (SELECT) one
     LEFT JOIN LATERAL (
       SELECT h.kind, h.site, h.id, h.conversation_id, h.visitor_id, h.at, h.place,
              -- The title of a note is about the visitor.
@@ -486,6 +527,6 @@ BEGIN
                   FROM hit r) f
                WHERE f.turn = 1 ORDER BY f.rank DESC, f.at DESC, f.kind, f.site, f.id DESC OFFSET 0) h
        -- The order comes first, so that only the conversations of this page are looked up.
-       WHERE h.kind > 0 OR (h.p).at = 'infinity' OR NOT platform.shown_before(h.p, h.conversation_id, exact)
+       WHERE h.kind > 0 OR (h.p).at = 'infinity' OR NOT platform.shown_before(h.p, h.conversation_id, exact, p_top)
       OFFSET p_skip LIMIT p_limit) d ON true;
 END $$;
