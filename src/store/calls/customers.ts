@@ -44,7 +44,7 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
   const sites = websites.map((one) => one.site);
   const { proof, rows } = await guarded<Row>(
     access,
-    sql`${'name' in by ? sql`platform.name_query(${by.name}) IS NOT NULL` : raw('true')} AS known, d.*`,
+    sql`${'name' in by ? sql`platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true')} AS known, d.*`,
     sql`LEFT JOIN LATERAL (
       SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
              ${shownPhone(by)} AS phone, ${conversations ? HISTORY : NO_HISTORY}
@@ -108,7 +108,7 @@ function found(
       CROSS JOIN LATERAL platform.newest_hits(
         (${tenant}::bigint, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
          CASE WHEN w.site = ${site}::bigint THEN ${id}::bigint WHEN w.site < ${site}::bigint THEN ${MAX_BIGINT}::bigint ELSE 0 END)::platform.searched,
-        platform.name_query(${by.name}), ${limit}::integer) n
+        platform.name_query(${tenant}, w.site, ${by.name}), ${limit}::integer) n
      ORDER BY n.at DESC, w.site DESC, n.id DESC LIMIT ${limit}::integer`;
   return sql`SELECT t.site, t.id FROM platform.contact t
      WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${matches(by)} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)

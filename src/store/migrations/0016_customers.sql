@@ -19,8 +19,7 @@ SELECT gateway.want_index('platform.contact', 'contact_mobile_key',
 SELECT gateway.want_index('platform.contact', 'contact_phone_key',
   '(tenant, site, platform.phone_key(coalesce(phone_e164, phone))) WHERE NOT deleted AND coalesce(phone_e164, phone) IS NOT NULL');
 
--- The query for names in which each word of the text is the start of a word. Null if the text has no word.
-CREATE FUNCTION platform.name_query(t text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT string_agg(quote_literal(w.lexeme) || ':*', ' & ')::tsquery
-    FROM unnest(to_tsvector('simple'::regconfig, platform.plain(t))) AS w
+-- The query for names of a website in which each word of the text is the start of a word. Null if the text has no word.
+CREATE FUNCTION platform.name_query(tenant bigint, site bigint, t text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT string_agg(quote_literal(word) || ':*', ' & ')::tsquery FROM unnest(platform.starts(tenant, site, t)) AS word
 $$;

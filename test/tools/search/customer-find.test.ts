@@ -155,6 +155,26 @@ describe('customer_find', () => {
     expect(all.length).toBeGreaterThan(20);
   });
 
+  it('reads as much of the index of names, however many names other organizations have (TN-04)', async () => {
+    const { sql } = gateway.database;
+    const explained = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.newest_hits(
+      (1, 1, 'contact', true, NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched, platform.name_query(1, 1, 'a'), 11)`;
+    const blocks = async (): Promise<number> => {
+      await sql`SELECT gin_clean_pending_list('platform.contact_words')`;
+      await sql`ANALYZE platform.contact`;
+      await sql.unsafe(explained);
+      const [row] = await sql.unsafe(explained);
+      const plan = row?.['QUERY PLAN'][0].Plan;
+      return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+    };
+    await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (88, 'o88', 'Other')`;
+    await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone) VALUES (88, 1, 'w88', 'Other', 'UTC')`;
+    const before = await blocks();
+    await sql`INSERT INTO platform.contact (tenant, site, id, external_id, name, created_at)
+      SELECT 88, 1, i, 'f' || i, 'a' || md5(i::text), now() FROM generate_series(1, 20000) i`;
+    expect(await blocks()).toBeLessThan(before + 20);
+  }, 60_000);
+
   it('tells the history as the other operations tell it', async () => {
     const [row] = await gateway.database.sql<{ email: string; id: string }[]>`
       SELECT ct.email, ct.id FROM platform.contact ct JOIN platform.conversation_contact k USING (tenant, site)
