@@ -42,9 +42,10 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
   // A credential has websites of one organization.
   const tenant = websites[0]?.tenant ?? '0';
   const sites = websites.map((one) => one.site);
+  const known = 'name' in by ? sql`platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true');
   const { proof, rows } = await guarded<Row>(
     access,
-    sql`${'name' in by ? sql`platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true')} AS known, d.*`,
+    sql`${known} AS known, d.*`,
     sql`LEFT JOIN LATERAL (
       SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
              ${shownPhone(by)} AS phone, ${conversations ? HISTORY : NO_HISTORY}
@@ -53,7 +54,7 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
           SELECT * FROM platform.contact p
            WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
         ${conversations ? LAST : raw('')}
-       WHERE guard.ok AND gateway.built('contact')
+       WHERE guard.ok AND ${known} AND gateway.built('contact')
        ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`,
   ).catch(untilBuilt);
   if (rows[0]?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };

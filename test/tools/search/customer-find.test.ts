@@ -219,6 +219,21 @@ describe('customer_find', () => {
     expect([status, body.errors?.[0]?.parameter]).toEqual([400, parameter]);
   });
 
+  it('searches nothing for a name without a word', async () => {
+    const { sql } = gateway.database;
+    const [made] = await sql<{ text: string }[]>`
+      SELECT pg_get_functiondef('platform.newest_hits'::regproc) AS text`;
+    await sql.unsafe(`CREATE OR REPLACE FUNCTION platform.newest_hits(p platform.searched, p_query tsquery, p_want integer)
+      RETURNS SETOF platform.hit LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE 'searched' USING ERRCODE = 'GW503'; END $$`);
+    try {
+      expect((await find({ name: 'a' })).status).toBe(503);
+      expect((await find({ name: '%' })).body.errors?.[0]?.parameter).toBe('name');
+    } finally {
+      await sql.unsafe(made?.text ?? '');
+    }
+    expect((await find({ name: 'a' })).status).toBe(200);
+  });
+
   it('refuses the cursor of another search, and a forged one', async () => {
     const { body } = await find({ name: 'a', limit: '1' });
     expect(body.data.next_cursor).toMatch(/^[\w-]+$/);
