@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Failure, invalidCursor } from '../../core/failures.ts';
 import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
 import type { Customer, CustomerPage, CustomerRequest } from '../../core/reads.ts';
-import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { rfc3339 } from '../../core/view.ts';
 import type { TypedPhone } from '../../views/phone.ts';
 import { guarded, type Proved } from './guard.ts';
@@ -122,12 +122,16 @@ function matches(by: Exclude<CustomerRequest['by'], { readonly name: string }>):
   return sql`(${samePhone(by.phone, 't.mobile')} OR ${samePhone(by.phone, 't.phone')})`;
 }
 
-/** SQL: true if the number in a column is the number that the caller typed. */
-function samePhone({ e164, digits }: TypedPhone, column: string): Fragment {
+/** SQL: true if the number in a column is one of the numbers that the caller can mean. */
+function samePhone(phones: readonly TypedPhone[], column: string): Fragment {
   const normal = raw(`${column}_e164`);
   const number = raw(`coalesce(${column}_e164, ${column})`);
-  return sql`(${number} IS NOT NULL AND platform.phone_key(${number}) = platform.phone_key(${e164 ?? digits}) AND
-    CASE WHEN ${normal} IS NOT NULL AND ${e164}::text IS NOT NULL THEN ${normal} = ${e164} ELSE platform.same_phone(${number}, ${e164 ?? digits}) END)`;
+  const same = phones.map(
+    ({ e164, digits }) =>
+      sql`(${number} IS NOT NULL AND platform.phone_key(${number}) = platform.phone_key(${e164 ?? digits}) AND
+    CASE WHEN ${normal} IS NOT NULL AND ${e164}::text IS NOT NULL THEN ${normal} = ${e164} ELSE platform.same_phone(${number}, ${e164 ?? digits}) END)`,
+  );
+  return sql`(${join(same, ' OR ')})`;
 }
 
 /** SQL: the number that the caller typed, else a number that can be read, else any number. */

@@ -5,11 +5,13 @@ CREATE FUNCTION platform.phone_key(number text) RETURNS text LANGUAGE sql IMMUTA
   SELECT right(regexp_replace(number, '[^0-9]', '', 'g'), 7)
 $$;
 
--- True if two numbers have the same digits, without the zeros at the start. At least one of the numbers has no country
--- code that can be read, so a number can equal the end of the other number. The equal part has seven digits or more.
+-- True if two numbers have the same digits, with or without the zeros at the start. At least one of the numbers has no
+-- country code that can be read, so a number can equal the end of the other number. The equal part has seven digits or
+-- more. These digits can start with a zero that belongs to the number.
 CREATE FUNCTION platform.same_phone(one text, other text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT n.a <> '' AND (n.a = n.b OR (least(length(n.a), length(n.b)) >= 7 AND (right(n.a, length(n.b)) = n.b OR right(n.b, length(n.a)) = n.a)))
-    FROM (SELECT ltrim(regexp_replace(one, '[^0-9]', '', 'g'), '0') AS a, ltrim(regexp_replace(other, '[^0-9]', '', 'g'), '0') AS b) n
+  SELECT bool_or(v.a <> '' AND (v.a = v.b OR (least(length(v.a), length(v.b)) >= 7 AND (right(v.a, length(v.b)) = v.b OR right(v.b, length(v.a)) = v.a))))
+    FROM (SELECT regexp_replace(one, '[^0-9]', '', 'g') AS a, regexp_replace(other, '[^0-9]', '', 'g') AS b) n
+   CROSS JOIN LATERAL (VALUES (n.a, n.b), (ltrim(n.a, '0'), ltrim(n.b, '0'))) AS v (a, b)
 $$;
 
 SELECT gateway.want_index('platform.contact', 'contact_email_folded',

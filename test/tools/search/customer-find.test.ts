@@ -13,6 +13,11 @@ const PEOPLE: readonly (readonly (string | null)[])[] = [
   ['Ann zorana', 'zora@example.com', null, null, '+1 (212) 765-4321', '+12127654321'],
   ['東京 太郎', 'taro@example.jp', '+81 90-1234-5678', '+819012345678', null, null],
   [null, 'none@example.com', '1234', null, null, null],
+  [null, null, '07700 900767', '+447700900767', null, null],
+  [null, null, '+4980 0012345', '+49800012345', null, null],
+  [null, null, '0000', null, null, null],
+  [null, null, '090 0767', null, '0012399', null],
+  [null, null, '+999 12', null, null, null],
 ];
 const FIRST = 900_001;
 
@@ -64,6 +69,23 @@ describe('customer_find', () => {
     ['1234', [4]],
     ['01234', []],
     ['234', []],
+    ['7700900767', [5, 8]],
+    ['0900767', [5, 8]],
+    ['900767', []],
+    ['1900767', []],
+    ['+44 7700 900767', [5, 8]],
+    ['+49 7700 900767', [8]],
+    ['0012345', [6]],
+    ['00012345', [6]],
+    ['+12345', []],
+    ['0012399', [8]],
+    ['0000', [7]],
+    ['0', []],
+    ['00', []],
+    ['000', []],
+    ['00000', []],
+    ['+0000', [7]],
+    ['00 999 12', [9]],
   ])('compares the telephone number %s as people mean it', async (phone, due) => {
     expect(await planted({ phone })).toEqual(due);
   });
@@ -244,9 +266,9 @@ describe('customer_find', () => {
   });
 
   it('reads digits of other writings', () => {
-    expect(readPhone('＋４９ ３０ ７６５４３２１')).toEqual({ digits: '49307654321', e164: '+49307654321' });
-    expect(readPhone('۰۰۴۹۳۰۷۶۵۴۳۲۱')?.e164).toBe('+49307654321');
-    expect(readPhone('+999 12')).toEqual({ digits: '99912', e164: null });
-    expect(readPhone('-')).toBeNull();
+    expect(readPhone('＋４９ ３０ ７６５４３２１')).toEqual([{ digits: '49307654321', e164: '+49307654321' }]);
+    expect(readPhone('۰۰۴۹۳۰۷۶۵۴۳۲۱')).toEqual([{ digits: '49307654321', e164: '+49307654321' }]);
+    expect(readPhone('+999 12')).toEqual([{ digits: '99912', e164: null }]);
+    expect(readPhone('-')).toEqual([]);
   });
 });
