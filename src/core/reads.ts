@@ -112,10 +112,13 @@ export interface SearchPage {
 }
 
 export interface CustomerRequest {
-  /** How to find the contacts. `digits` are all digits of a telephone number; `e164` is null if the number cannot be read. */
+  /**
+   * How to find the contacts. `phone` has each telephone number that the caller can mean. `digits` are all digits of the
+   * number; `e164` is null if the number cannot be read.
+   */
   readonly by:
     | { readonly email: string }
-    | { readonly phone: { readonly digits: string; readonly e164: string | null } }
+    | { readonly phone: readonly { readonly digits: string; readonly e164: string | null }[] }
     | { readonly name: string }
     | { readonly external_id: string };
   readonly websites: readonly WebsiteKey[];

@@ -10,15 +10,24 @@ export interface TypedPhone {
 // The first digit of each row of ten digits that people type besides the European digits.
 const ROWS = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50];
 
-/** Reads a telephone number in any spelling. `00` at the start means the same as `+`. Null if the text has no digit. */
-export function readPhone(typed: string): TypedPhone | null {
+/**
+ * Reads a telephone number in any spelling, as each number that the person can mean. `00` at the start means the same as
+ * `+`, but a local number can also start with `00`. Empty if the text has no digit.
+ */
+export function readPhone(typed: string): readonly TypedPhone[] {
   const plain = typed.normalize('NFKC').replace(/\p{Nd}/gu, (digit) => {
     const code = digit.codePointAt(0) ?? 0;
     const first = ROWS.find((row) => code >= row && code < row + 10);
     return first === undefined ? digit : String(code - first);
   });
+  const digits = digitsOf(plain);
+  if (digits === '') return [];
   const number = plain.trim().replace(/^\(?\s*00/, '+');
-  const digits = number.replace(/\D/g, '');
-  if (digits === '') return null;
-  return { digits, e164: (number.includes('+') && parsePhoneNumberFromString(number)?.number) || null };
+  const parsed = number.includes('+') ? parsePhoneNumberFromString(number) : undefined;
+  const meant = { digits: digitsOf(number), e164: parsed?.number ?? null };
+  if (meant.digits === digits || parsed?.isPossible()) return [meant];
+  // No code of a country starts with 0.
+  return [...(/^[1-9]/.test(meant.digits) ? [meant] : []), { digits, e164: null }];
 }
+
+const digitsOf = (text: string): string => text.replace(/\D/g, '');

@@ -20,7 +20,7 @@ function keyOf(input: Partial<Record<(typeof KEYS)[number], string | undefined>>
   if (key === 'name') return { name: value };
   if (key === 'external_id') return { external_id: value };
   const phone = readPhone(value);
-  if (!phone) throw refused('phone', 'a telephone number with at least one digit');
+  if (phone.length === 0) throw refused('phone', 'a telephone number with at least one digit');
   return { phone };
 }
 

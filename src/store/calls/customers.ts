@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Failure, invalidCursor } from '../../core/failures.ts';
 import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
 import type { Customer, CustomerPage, CustomerRequest } from '../../core/reads.ts';
-import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { rfc3339 } from '../../core/view.ts';
 import type { TypedPhone } from '../../views/phone.ts';
 import { guarded, type Proved } from './guard.ts';
@@ -42,9 +42,10 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
   // A credential has websites of one organization.
   const tenant = websites[0]?.tenant ?? '0';
   const sites = websites.map((one) => one.site);
+  const known = 'name' in by ? sql`platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true');
   const { proof, rows } = await guarded<Row>(
     access,
-    sql`${'name' in by ? sql`platform.name_query(${by.name}) IS NOT NULL` : raw('true')} AS known, d.*`,
+    sql`${known} AS known, d.*`,
     sql`LEFT JOIN LATERAL (
       SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
              ${shownPhone(by)} AS phone, ${conversations ? HISTORY : NO_HISTORY}
@@ -53,7 +54,7 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
           SELECT * FROM platform.contact p
            WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
         ${conversations ? LAST : raw('')}
-       WHERE guard.ok AND gateway.built('contact')
+       WHERE guard.ok AND ${known} AND gateway.built('contact')
        ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`,
   ).catch(untilBuilt);
   if (rows[0]?.known !== true) return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
@@ -108,7 +109,7 @@ function found(
       CROSS JOIN LATERAL platform.newest_hits(
         (${tenant}::bigint, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
          CASE WHEN w.site = ${site}::bigint THEN ${id}::bigint WHEN w.site < ${site}::bigint THEN ${MAX_BIGINT}::bigint ELSE 0 END)::platform.searched,
-        platform.name_query(${by.name}), ${limit}::integer) n
+        platform.name_query(${tenant}, w.site, ${by.name}), ${limit}::integer) n
      ORDER BY n.at DESC, w.site DESC, n.id DESC LIMIT ${limit}::integer`;
   return sql`SELECT t.site, t.id FROM platform.contact t
      WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${matches(by)} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)
@@ -121,12 +122,16 @@ function matches(by: Exclude<CustomerRequest['by'], { readonly name: string }>):
   return sql`(${samePhone(by.phone, 't.mobile')} OR ${samePhone(by.phone, 't.phone')})`;
 }
 
-/** SQL: true if the number in a column is the number that the caller typed. */
-function samePhone({ e164, digits }: TypedPhone, column: string): Fragment {
+/** SQL: true if the number in a column is one of the numbers that the caller can mean. */
+function samePhone(phones: readonly TypedPhone[], column: string): Fragment {
   const normal = raw(`${column}_e164`);
   const number = raw(`coalesce(${column}_e164, ${column})`);
-  return sql`(${number} IS NOT NULL AND platform.phone_key(${number}) = platform.phone_key(${e164 ?? digits}) AND
-    CASE WHEN ${normal} IS NOT NULL AND ${e164}::text IS NOT NULL THEN ${normal} = ${e164} ELSE platform.same_phone(${number}, ${e164 ?? digits}) END)`;
+  const same = phones.map(
+    ({ e164, digits }) =>
+      sql`(${number} IS NOT NULL AND platform.phone_key(${number}) = platform.phone_key(${e164 ?? digits}) AND
+    CASE WHEN ${normal} IS NOT NULL AND ${e164}::text IS NOT NULL THEN ${normal} = ${e164} ELSE platform.same_phone(${number}, ${e164 ?? digits}) END)`,
+  );
+  return sql`(${join(same, ' OR ')})`;
 }
 
 /** SQL: the number that the caller typed, else a number that can be read, else any number. */

@@ -5,11 +5,13 @@ CREATE FUNCTION platform.phone_key(number text) RETURNS text LANGUAGE sql IMMUTA
   SELECT right(regexp_replace(number, '[^0-9]', '', 'g'), 7)
 $$;
 
--- True if two numbers have the same digits, without the zeros at the start. At least one of the numbers has no country
--- code that can be read, so a number can equal the end of the other number. The equal part has seven digits or more.
+-- True if two numbers have the same digits, with or without the zeros at the start. At least one of the numbers has no
+-- country code that can be read, so a number can equal the end of the other number. The equal part has seven digits or
+-- more. These digits can start with a zero that belongs to the number.
 CREATE FUNCTION platform.same_phone(one text, other text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT n.a <> '' AND (n.a = n.b OR (least(length(n.a), length(n.b)) >= 7 AND (right(n.a, length(n.b)) = n.b OR right(n.b, length(n.a)) = n.a)))
-    FROM (SELECT ltrim(regexp_replace(one, '[^0-9]', '', 'g'), '0') AS a, ltrim(regexp_replace(other, '[^0-9]', '', 'g'), '0') AS b) n
+  SELECT bool_or(v.a <> '' AND (v.a = v.b OR (least(length(v.a), length(v.b)) >= 7 AND (right(v.a, length(v.b)) = v.b OR right(v.b, length(v.a)) = v.a))))
+    FROM (SELECT regexp_replace(one, '[^0-9]', '', 'g') AS a, regexp_replace(other, '[^0-9]', '', 'g') AS b) n
+   CROSS JOIN LATERAL (VALUES (n.a, n.b), (ltrim(n.a, '0'), ltrim(n.b, '0'))) AS v (a, b)
 $$;
 
 SELECT gateway.want_index('platform.contact', 'contact_email_folded',
@@ -19,8 +21,7 @@ SELECT gateway.want_index('platform.contact', 'contact_mobile_key',
 SELECT gateway.want_index('platform.contact', 'contact_phone_key',
   '(tenant, site, platform.phone_key(coalesce(phone_e164, phone))) WHERE NOT deleted AND coalesce(phone_e164, phone) IS NOT NULL');
 
--- The query for names in which each word of the text is the start of a word. Null if the text has no word.
-CREATE FUNCTION platform.name_query(t text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT string_agg(quote_literal(w.lexeme) || ':*', ' & ')::tsquery
-    FROM unnest(to_tsvector('simple'::regconfig, platform.plain(t))) AS w
+-- The query for names of a website in which each word of the text is the start of a word. Null if the text has no word.
+CREATE FUNCTION platform.name_query(tenant bigint, site bigint, t text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT string_agg(quote_literal(word) || ':*', ' & ')::tsquery FROM unnest(platform.starts(tenant, site, t)) AS word
 $$;

@@ -13,6 +13,11 @@ const PEOPLE: readonly (readonly (string | null)[])[] = [
   ['Ann zorana', 'zora@example.com', null, null, '+1 (212) 765-4321', '+12127654321'],
   ['東京 太郎', 'taro@example.jp', '+81 90-1234-5678', '+819012345678', null, null],
   [null, 'none@example.com', '1234', null, null, null],
+  [null, null, '07700 900767', '+447700900767', null, null],
+  [null, null, '+4980 0012345', '+49800012345', null, null],
+  [null, null, '0000', null, null, null],
+  [null, null, '090 0767', null, '0012399', null],
+  [null, null, '+999 12', null, null, null],
 ];
 const FIRST = 900_001;
 
@@ -64,6 +69,23 @@ describe('customer_find', () => {
     ['1234', [4]],
     ['01234', []],
     ['234', []],
+    ['7700900767', [5, 8]],
+    ['0900767', [5, 8]],
+    ['900767', []],
+    ['1900767', []],
+    ['+44 7700 900767', [5, 8]],
+    ['+49 7700 900767', [8]],
+    ['0012345', [6]],
+    ['00012345', [6]],
+    ['+12345', []],
+    ['0012399', [8]],
+    ['0000', [7]],
+    ['0', []],
+    ['00', []],
+    ['000', []],
+    ['00000', []],
+    ['+0000', [7]],
+    ['00 999 12', [9]],
   ])('compares the telephone number %s as people mean it', async (phone, due) => {
     expect(await planted({ phone })).toEqual(due);
   });
@@ -155,6 +177,26 @@ describe('customer_find', () => {
     expect(all.length).toBeGreaterThan(20);
   });
 
+  it('reads as much of the index of names, however many names other organizations have (TN-04)', async () => {
+    const { sql } = gateway.database;
+    const explained = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.newest_hits(
+      (1, 1, 'contact', true, NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched, platform.name_query(1, 1, 'a'), 11)`;
+    const blocks = async (): Promise<number> => {
+      await sql`SELECT gin_clean_pending_list('platform.contact_words')`;
+      await sql`ANALYZE platform.contact`;
+      await sql.unsafe(explained);
+      const [row] = await sql.unsafe(explained);
+      const plan = row?.['QUERY PLAN'][0].Plan;
+      return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+    };
+    await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (88, 'o88', 'Other')`;
+    await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone) VALUES (88, 1, 'w88', 'Other', 'UTC')`;
+    const before = await blocks();
+    await sql`INSERT INTO platform.contact (tenant, site, id, external_id, name, created_at)
+      SELECT 88, 1, i, 'f' || i, 'a' || md5(i::text), now() FROM generate_series(1, 20000) i`;
+    expect(await blocks()).toBeLessThan(before + 20);
+  }, 60_000);
+
   it('tells the history as the other operations tell it', async () => {
     const [row] = await gateway.database.sql<{ email: string; id: string }[]>`
       SELECT ct.email, ct.id FROM platform.contact ct JOIN platform.conversation_contact k USING (tenant, site)
@@ -199,6 +241,21 @@ describe('customer_find', () => {
     expect([status, body.errors?.[0]?.parameter]).toEqual([400, parameter]);
   });
 
+  it('searches nothing for a name without a word', async () => {
+    const { sql } = gateway.database;
+    const [made] = await sql<{ text: string }[]>`
+      SELECT pg_get_functiondef('platform.newest_hits'::regproc) AS text`;
+    await sql.unsafe(`CREATE OR REPLACE FUNCTION platform.newest_hits(p platform.searched, p_query tsquery, p_want integer)
+      RETURNS SETOF platform.hit LANGUAGE plpgsql STABLE AS $$ BEGIN RAISE 'searched' USING ERRCODE = 'GW503'; END $$`);
+    try {
+      expect((await find({ name: 'a' })).status).toBe(503);
+      expect((await find({ name: '%' })).body.errors?.[0]?.parameter).toBe('name');
+    } finally {
+      await sql.unsafe(made?.text ?? '');
+    }
+    expect((await find({ name: 'a' })).status).toBe(200);
+  });
+
   it('refuses the cursor of another search, and a forged one', async () => {
     const { body } = await find({ name: 'a', limit: '1' });
     expect(body.data.next_cursor).toMatch(/^[\w-]+$/);
@@ -209,9 +266,9 @@ describe('customer_find', () => {
   });
 
   it('reads digits of other writings', () => {
-    expect(readPhone('＋４９ ３０ ７６５４３２１')).toEqual({ digits: '49307654321', e164: '+49307654321' });
-    expect(readPhone('۰۰۴۹۳۰۷۶۵۴۳۲۱')?.e164).toBe('+49307654321');
-    expect(readPhone('+999 12')).toEqual({ digits: '99912', e164: null });
-    expect(readPhone('-')).toBeNull();
+    expect(readPhone('＋４９ ３０ ７６５４３２１')).toEqual([{ digits: '49307654321', e164: '+49307654321' }]);
+    expect(readPhone('۰۰۴۹۳۰۷۶۵۴۳۲۱')).toEqual([{ digits: '49307654321', e164: '+49307654321' }]);
+    expect(readPhone('+999 12')).toEqual([{ digits: '99912', e164: null }]);
+    expect(readPhone('-')).toEqual([]);
   });
 });
