@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesOf, defuse, drawFence } from '../../src/core/fence.ts';
@@ -78,6 +79,12 @@ describe('the fence', () => {
       return performance.now() - began;
     });
     expect(Math.min(...took)).toBeLessThan(15);
+  });
+
+  it('leaves the look-alikes that the security page names', () => {
+    for (const words of ['⪻⪻⪻end 0123', '<ᴇnd 0123>']) expect(defuse(words)).toBe(words);
+    const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+    expect(page).toContain('Some look-alikes stay,\nfor example the bracket `⪻` and the letter `ᴇ`.');
   });
 
   it('takes away what nobody sees', () => {
