@@ -23,6 +23,8 @@ export interface Term {
   readonly not: boolean;
 }
 
+/** Quotation marks that keyboards and word processors put in place of the straight mark. */
+const QUOTES = /[“”„‟«»＂「」『』]/g;
 const TERM = /(-?)"([^"]*)(?:"|$)|(\S+)/g;
 
 /**
@@ -31,7 +33,7 @@ const TERM = /(-?)"([^"]*)(?:"|$)|(\S+)/g;
  */
 export function readQuery(query: string): readonly (readonly Term[])[] {
   const groups: Term[][] = [[]];
-  for (const [, minus, quoted, word = ''] of query.matchAll(TERM)) {
+  for (const [, minus, quoted, word = ''] of query.replace(QUOTES, '"').matchAll(TERM)) {
     if (quoted !== undefined) groups.at(-1)?.push({ text: quoted, not: minus === '-' });
     else if (/^or$/i.test(word)) groups.push([]);
     else if (/^-[^-]/.test(word)) groups.at(-1)?.push({ text: word.slice(1), not: true });

@@ -59,8 +59,8 @@ export function readSelection(path: string): Selection | 'unknown' | undefined {
   const [, list, readonly] = /^(?:\/only\/([^/]{1,200}))?(\/readonly)?$/.exec(path) ?? [undefined, undefined, null];
   if (readonly === null) return undefined;
   if (list === undefined) return { readonly: readonly !== undefined };
-  const names = list.split(',');
-  const sets = TOOLSETS.filter((one) => names.includes(one));
-  if (sets.length !== names.length) return 'unknown';
+  const names = new Set(list.split(','));
+  const sets = TOOLSETS.filter((one) => names.has(one));
+  if (sets.length !== names.size) return 'unknown';
   return { sets: new Set(sets), readonly: readonly !== undefined };
 }

@@ -10,6 +10,9 @@ export const NOTES_BYTES = 16_384;
 /** A message lists at most this many files. */
 const FILES = 10;
 
+/** Values that stand outside of fences: ids, times, telephone numbers, and words of a fixed list. None has a space. */
+const PLAIN = /^[\w+:.-]{1,80}$/;
+
 const told = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
 
 /** Takes the parts of a record, one after the other. `RecordText` writes for models, and `RecordParts` for people. */
@@ -19,7 +22,7 @@ export interface RecordWriter {
   cutHere(): void;
   /** Adds a value of the service. `name` is the name of the team or channel that the value identifies. Skips null. */
   fact(label: string, value: unknown, name?: unknown): void;
-  /** Adds words of outsiders. Skips empty words. */
+  /** Adds words that people wrote. Skips empty words. */
   said(label: string, words: unknown): void;
   phone(label: string, row: Projection, kind: 'mobile' | 'phone'): void;
   operator(id: string, name: unknown): void;
@@ -72,10 +75,14 @@ export class RecordText implements RecordWriter {
     this.#size = size;
   }
 
-  /** A line with words of the service. No line if there is no value. */
+  /**
+   * A line with a value of the service, such as an id or a time. No line if there is no value. A value with other
+   * characters gets a fence, because the store does not check every value.
+   */
   fact(label: string, value: unknown): void {
     const words = typeof value === 'number' || typeof value === 'boolean' ? String(value) : told(value);
-    if (words !== null) this.#line(`${label}: ${words}`);
+    if (words !== null && PLAIN.test(words)) this.#line(`${label}: ${words}`);
+    else this.said(label, words);
   }
 
   /** A line with words of outsiders. No line if there are no words. */

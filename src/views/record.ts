@@ -134,12 +134,14 @@ const READ: Readonly<Record<Kind, (reader: Reader) => Promise<Shown>>> = {
     const { id, read, to, may } = reader;
     const one = await read.one(HandoverView, id);
     to.said('Subject', one['subject']);
-    for (const name of ['status', 'platform', 'channel_id', 'team_id', 'visitor_id', 'language'] as const)
+    for (const name of ['status', 'platform', 'channel_id', 'team_id', 'visitor_id'] as const)
       to.fact(labelOf(name), one[name], nameIn(one[name.replace(/_id$/, '')]));
+    to.said('Language', one['language']);
     const operator = one['operator_id'];
     if (typeof operator === 'string') to.operator(operator, nameIn(one['operator']));
-    for (const name of ['created_at', 'first_response_at', 'last_message_at', 'closed_at', 'disposition'] as const)
+    for (const name of ['created_at', 'first_response_at', 'last_message_at', 'closed_at'] as const)
       to.fact(labelOf(name), one[name]);
+    to.said('Disposition', one['disposition']);
     const rating = Object(one['rating']) as { label?: string; score?: number | null }; // the view of conversations has these members
     to.said('Rating', rating.label);
     to.fact('Rating score', rating.score);
@@ -162,8 +164,9 @@ const READ: Readonly<Record<Kind, (reader: Reader) => Promise<Shown>>> = {
     to.phone('Mobile', one, 'mobile');
     to.phone('Phone', one, 'phone');
     to.said('Company', one['company']);
-    for (const name of ['language', 'country', 'time_zone', 'created_at', 'updated_at', 'blocked'] as const)
-      to.fact(labelOf(name), one[name]);
+    to.said('Language', one['language']);
+    to.said('Time zone', one['time_zone']);
+    for (const name of ['country', 'created_at', 'updated_at', 'blocked'] as const) to.fact(labelOf(name), one[name]);
     if (may('visitors')) {
       const { rows, next_cursor } = await read.page(VisitorView, {
         within: [{ view: ContactView, id }],

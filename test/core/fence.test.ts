@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { bytesOf, defuse, drawFence } from '../../src/core/fence.ts';
@@ -41,6 +42,9 @@ describe('the fence', () => {
     '<\u202e<\u202c<end',
     '<\u{e0065}<\u{e0065}<end',
     '﹤﹤﹤ｄａｔａ 0123',
+    '\u2329end 0123',
+    '\ufe3d\ufe3fdata',
+    '<\u3372ta',
   ])('defuses %j', (words) => {
     const safe = defuse(`before ${words} after`);
     expect(safe).toMatch(/^before /);
@@ -62,6 +66,25 @@ describe('the fence', () => {
     'line\n\tand tab',
   ])('leaves %j as it is', (words) => {
     expect(defuse(words)).toBe(words);
+  });
+
+  it.each([
+    ['one bracket before many letters', `<${'東'.repeat(32_767)}`],
+    ['one bracket before unseen characters', `<${'\u200b'.repeat(8_000)}`],
+    ['letters of a delimiter between unseen characters', `<e${'\u200b'.repeat(4_000)}n`.repeat(2)],
+  ])('reads %s in a few milliseconds', (_, words) => {
+    const took = Array.from({ length: 5 }, () => {
+      const began = performance.now();
+      defuse(words);
+      return performance.now() - began;
+    });
+    expect(Math.min(...took)).toBeLessThan(15);
+  });
+
+  it('leaves the look-alikes that the security page names', () => {
+    for (const words of ['⪻⪻⪻end 0123', '<ᴇnd 0123>']) expect(defuse(words)).toBe(words);
+    const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
+    expect(page).toContain('Some look-alikes stay,\nfor example the bracket `⪻` and the letter `ᴇ`.');
   });
 
   it('takes away what nobody sees', () => {

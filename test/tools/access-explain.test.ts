@@ -109,13 +109,12 @@ it('access_explain: sentences that a person can act on', async () => {
   expect((await one({ scopes: ['contact_read', 'contact_read_pii'], dataAccess: [] }, 'search'))?.sentence).toBe(
     [
       'Ask for the data access pii to call it with kinds=contacts',
-      'or for the scopes conversation_read and message_content_read and the data access message_content and pii to call it with kinds=messages',
-      'or for the scopes conversation_read and message_content_read and the data access message_content and pii to call it with kinds=subjects',
+      'or for the scopes conversation_read and message_content_read and the data access message_content and pii to call it with kinds=messages or kinds=subjects',
       'or for the scopes conversation_read and visitor_notes_read and the data access message_content and pii and internal_notes to call it with kinds=notes; scopes and data access are both needed.',
     ].join(', '),
   );
   expect((await one({ teams: ['tem_1_1_1'] }, 'search'))?.sentence).toBe(
-    'Allowed, but kinds=notes also needs a credential without restrictions, and kinds=contacts also needs a credential without restrictions.',
+    'Allowed, but kinds=notes and kinds=contacts also need a credential without restrictions.',
   );
   const restricted = await one({ teams: ['tem_1_1_1'] }, 'contacts_list');
   expect(restricted).toMatchObject({ allowed: false, lacks: { ...NOTHING, unrestricted: true } });

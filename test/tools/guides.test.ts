@@ -195,6 +195,28 @@ it('the folder holds the seven guides and nothing else', () => {
   expect(files.sort()).toEqual(GUIDES.map((guide) => `${guide}.md`).sort());
 });
 
+/** Words of prose for the operations that cost more than one unit. */
+const PRICED: Readonly<Record<string, string>> = {
+  ai_conversation_summary: 'a report',
+  conversation_brief: 'a brief',
+  conversations_count: 'a count',
+  fetch: '`fetch`',
+  search: '`search`',
+};
+
+it('the overview and the operations guide name every operation that costs more than one unit', () => {
+  const dear = registry.operations.filter(({ cost, costWith }) => cost > 1 || costWith !== undefined);
+  expect(dear.map(({ name }) => name)).toEqual(Object.keys(PRICED));
+  const limits = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
+    .split('\n')
+    .find((line) => line.startsWith('| quota of an app'));
+  const quota = read('overview').split('## Restrictions and quota')[1]?.split('\n## ')[0];
+  for (const noun of Object.values(PRICED)) {
+    expect(limits).toContain(noun);
+    expect(quota).toContain(noun);
+  }
+});
+
 describe.each([...texts])('guide %s', (_guide, text) => {
   it('is CommonMark under a level-1 heading, short enough, without HTML or tables', () => {
     expect(text).toMatch(/^# \S/);

@@ -73,7 +73,9 @@ function explained(facts: AccessFacts, authored: readonly string[], whole: boole
 /** `only` names the websites with an author. An empty list means that every website has an author. */
 function allowedText({ restOnly, author, parameters }: AccessFacts, only: readonly string[]): string {
   const where = only.length <= 5 ? `: ${only.join(', ')}` : '';
-  const limits = parameters.map((lack) => `${lack.parameter} also needs ${asksOf(lack).join(' and ')}`);
+  const limits = [...byNeeds(parameters)].map(
+    ([asks, names]) => `${names.join(' and ')} also ${names.length > 1 ? 'need' : 'needs'} ${asks}`,
+  );
   return [
     'Allowed',
     restOnly ? ' over REST only' : '',
@@ -87,7 +89,7 @@ function lackingText(
   { lacks, alternatives, unrestricted, consentRefused, ofConsent }: AccessFacts,
   author: boolean,
 ): string {
-  const choices = alternatives.map((one) => `${asksOf(one).join(' and ')} to call it with ${one.parameter}`);
+  const choices = [...byNeeds(alternatives)].map(([asks, names]) => `${asks} to call it with ${names.join(' or ')}`);
   const asks = [
     ...(choices.length > 0 ? [choices.join(', or for ')] : asksOf({ ...lacks, unrestricted })),
     ...(author ? ['an operator that is mapped to the credential as author'] : []),
@@ -96,6 +98,16 @@ function lackingText(
   const refused = consentRefused ? ['a token from a person’s consent cannot call this operation'] : [];
   if (asks.length === 0 && ofConsent) return `Use an installation token, because ${refused.join()}.`;
   return `${[`Ask for ${asks.join(', and for ')}`, ...both, ...refused].join('; ')}.`;
+}
+
+/** The names of the parameters, grouped by what the parameters lack. */
+function byNeeds(lacks: AccessFacts['parameters']): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const lack of lacks) {
+    const asks = asksOf(lack).join(' and ');
+    groups.set(asks, [...(groups.get(asks) ?? []), lack.parameter]);
+  }
+  return groups;
 }
 
 const asksOf = ({ unrestricted, ...lacks }: Requirement & { readonly unrestricted: boolean }): string[] => [

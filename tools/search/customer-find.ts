@@ -45,7 +45,7 @@ export default defineTool({
         .max(60)
         .optional()
         .describe(
-          'Telephone number in any spelling. After + or 00 the country is compared too. Otherwise the last digits decide, and seven digits are enough.',
+          'Telephone number in any spelling: without + or 00, its last seven digits are enough. After + or 00 the country is compared too.',
         ),
       name: z
         .string()

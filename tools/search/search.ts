@@ -16,7 +16,8 @@ const Kinds = accepts(
 export default defineTool({
   name: 'search',
   title: 'Search what was said',
-  summary: 'Find messages, subjects, notes and contact names by words. Send the id of a result to fetch.',
+  summary:
+    'Find messages, subjects, notes and contact names by words. fetch takes the id of a result. An empty page with a next_cursor is not the last.',
   rest: 'GET /api/v1/search',
   effect: 'read',
   tag: 'Search',
@@ -53,14 +54,21 @@ export default defineTool({
         .enum(['best', 'newest'])
         .default('best')
         .describe(
-          'Order of the results. best: the best matches among the newest texts come first. newest: the newest text comes first.',
+          'Order of the results: best (the best matches among the newest texts come first) or newest (the newest text comes first).',
         ),
     },
   },
   output: z.strictObject({
-    results: z.array(Hit).max(50).describe('Texts that match. A conversation appears once for all its messages.'),
+    results: z
+      .array(Hit)
+      .max(50)
+      .describe(
+        'Texts that match. A conversation appears once for all its messages. A page can be empty although more pages follow.',
+      ),
     left_out: z.array(z.enum(SAID)).describe('Kinds that were asked for but are not granted to the credential.'),
-    next_cursor: NextCursor,
+    next_cursor: NextCursor.describe(
+      'Cursor of the next page. Null if this page is the last page. Continue after an empty page with a cursor.',
+    ),
   }),
   async handle({ input, authority, read, gateway }) {
     const asked = SAID.filter((kind) => input.kinds === undefined || input.kinds.split(',').includes(kind));

@@ -3,24 +3,33 @@ import { expectedAt } from '../../core/expected.ts';
 import { Failure } from '../../core/failures.ts';
 import { parseId } from '../../core/ids.ts';
 import type { Prompt } from '../../core/prompt.ts';
+import { selects } from '../../core/toolsets.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
-import { invalidParams, unusable } from './refusals.ts';
+import { invalidParams, unlisted, unusable } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 
-/** The MCP prompts. A credential sees a prompt only if it can call every operation that the prompt names. */
+/**
+ * The MCP prompts. A credential sees a prompt only if it can call every operation that the prompt names. An address with
+ * a part of the tools lists a prompt only if the part has all these operations.
+ */
 export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
   const usable = (prompt: Prompt, authority: Authority): boolean =>
     prompt.tools.every((name) => {
       const tool = registry.get(name);
       return tool !== undefined && mayCall(tool, authority);
     });
+  const selected = (prompt: Prompt, { selection }: McpRequest): boolean =>
+    prompt.tools.every((name) => {
+      const tool = registry.get(name);
+      return tool !== undefined && selects(selection, tool);
+    });
   return {
     async list(mcpRequest: McpRequest) {
       const authority = await mcpRequest.admit();
       return {
         prompts: prompts
-          .filter((prompt) => usable(prompt, authority))
+          .filter((prompt) => usable(prompt, authority) && selected(prompt, mcpRequest))
           .map(({ name, title, description, arguments: list }) => ({ name, title, description, arguments: [...list] })),
       };
     },
@@ -34,6 +43,7 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
         if (prompt) mcpRequest.failed = new Failure('not_permitted');
         throw unusable('prompt');
       }
+      if (!selected(prompt, mcpRequest)) throw unlisted('prompt');
       const parsed = prompt.input.safeParse(values);
       if (!parsed.success) throw invalidParams(refusalOf(inputErrors(prompt, parsed.error, values)));
       const lacking = prompt.lacking(parsed.data);

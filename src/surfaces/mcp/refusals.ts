@@ -63,3 +63,9 @@ export const unusable = (noun: 'tool' | 'prompt'): RpcError =>
   new RpcError(INVALID_PARAMS, `This credential can use no ${noun} with that name.`, {
     code: 'not_permitted',
   });
+
+/** The credential can use the tool or prompt, but the address of the request lists only a part of the tools. */
+export const unlisted = (noun: 'tool' | 'prompt'): RpcError =>
+  new RpcError(INVALID_PARAMS, `This address lists no ${noun} with that name. The address /mcp lists every ${noun}.`, {
+    code: 'not_permitted',
+  });

@@ -4,7 +4,7 @@ import { selects } from '../../core/toolsets.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { type Descriptor, describe } from './descriptors.ts';
-import { argumentErrors, invalidParams, refusalText, unusable } from './refusals.ts';
+import { argumentErrors, invalidParams, refusalText, unlisted, unusable } from './refusals.ts';
 import type { Headers, McpRequest } from './request.ts';
 import { MODERN, SERVED, type Version } from './versions.ts';
 
@@ -32,8 +32,8 @@ export function mcpTools(registry: Registry) {
     async call(mcpRequest: McpRequest, name: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult> {
       const tool = registry.get(name);
       if (!tool || !selects(mcpRequest.selection, tool)) {
-        await mcpRequest.admit();
-        throw unusable('tool');
+        const authority = await mcpRequest.admit();
+        throw tool && mayCall(tool, authority) ? unlisted('tool') : unusable('tool');
       }
       const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
       if ('body' in outcome) return success(tool, outcome.body, mcpRequest.text(outcome.body), outcome.operation);

@@ -583,6 +583,15 @@ describe('descriptors', () => {
     expect(tools.length).toBeGreaterThanOrEqual(least);
   });
 
+  it('says in the list what a model must know before it searches', async () => {
+    const { token } = await gateway.issue();
+    const { tools } = (await ask(token, 'tools/list')).result;
+    const entry = (tool: string) => tools.find(({ name }: { name: string }) => name === tool);
+    expect(entry('search').description).toContain('An empty page with a next_cursor is not the last page.');
+    expect(entry('search').inputSchema.properties.order.description).toMatch(/best \(.+\) or newest \(.+\)/);
+    expect(entry('customer_find').inputSchema.properties.phone.description).toContain('seven digits are enough');
+  });
+
   it('instructions are within 2,048 bytes and name what decisions ask for', async () => {
     const { token } = await gateway.issue();
     for (const version of VERSIONS) {

@@ -50,6 +50,7 @@ describe('sets of tools', () => {
     expect(await listed('/mcp/only/find')).toEqual(sorted(...CORE, ...FIND));
     expect(await listed('/mcp/only/writes')).toEqual(sorted(...CORE, ...WRITES));
     expect(await listed('/mcp/only/find,writes')).toEqual(sorted(...CORE, ...FIND, ...WRITES));
+    expect(await listed('/mcp/only/find,find')).toEqual(sorted(...CORE, ...FIND));
     expect(await listed('/mcp/only/writes,find/')).toEqual(sorted(...CORE, ...FIND, ...WRITES));
     const every = await listed('/mcp');
     expect(await listed(`/mcp/only/${sets.join(',')}`)).toEqual(every);
@@ -68,11 +69,11 @@ describe('sets of tools', () => {
     expect(await listed('/mcp/only/find,writes/readonly/')).toEqual(sorted(...CORE, ...FIND));
   });
 
-  it('a tool that is not listed cannot be called, and is like one that does not exist', async () => {
-    const call = async (path: string, name: string): Promise<unknown> => {
+  it('a tool that is not listed cannot be called, and the refusal names the address that lists all tools', async () => {
+    const call = async (path: string, name: string, by = token): Promise<unknown> => {
       const { body } = await rpc(
         gateway.port,
-        token,
+        by,
         'tools/call',
         { name, arguments: { website_id: 'web_1_1' } },
         { path },
@@ -80,14 +81,70 @@ describe('sets of tools', () => {
       return body.error ?? (body.result.isError ? 'failed' : 'done');
     };
     const never = await call('/mcp', 'nothing');
-    expect(await call('/mcp/only/find', 'contacts_list')).toEqual(never);
-    expect(await call('/mcp/readonly', 'visitor_note_add')).toEqual(never);
-    expect(await call('/mcp/only/people/readonly', 'visitor_note_add')).toEqual(never);
+    const unlisted = {
+      code: -32_602,
+      message: 'This address lists no tool with that name. The address /mcp lists every tool.',
+      data: { code: 'not_permitted' },
+    };
+    expect(await call('/mcp/only/find', 'contacts_list')).toEqual(unlisted);
+    expect(await call('/mcp/readonly', 'visitor_note_add')).toEqual(unlisted);
+    expect(await call('/mcp/only/people/readonly', 'visitor_note_add')).toEqual(unlisted);
     expect(await call('/mcp/only/people', 'contacts_list')).toBe('done');
-    const read = async (path: string): Promise<unknown> =>
-      (await rpc(gateway.port, token, 'resources/read', { uri: 'gateway://websites/web_1_1/conversations' }, { path }))
-        .body.error?.code;
-    expect(await read('/mcp/only/find')).toBe(-32_602);
+    // A tool that the credential cannot call at all is like a tool that does not exist.
+    const poor = await gateway.issue({ scopes: ['website_read'], dataAccess: [] });
+    for (const name of ['contacts_list', 'visitor_note_add', 'nothing'])
+      expect(await call('/mcp/only/find/readonly', name, poor.token), name).toEqual(never);
+  });
+
+  it('a resource or prompt is listed and read only where all its tools are listed', async () => {
+    const ask = async (path: string, method: string, params?: object) =>
+      (await rpc(gateway.port, token, method, params, { path })).body;
+    const REPORT = 'gateway://reports/ai-conversations/web_1_1/today';
+    const CATALOG = 'gateway://config/web_1_1/catalog';
+    const SUMMARY = { name: 'performance_summary', arguments: { website_id: 'web_1_1', range: 'today' } };
+    const PREVIEW = { name: 'configuration_preview', arguments: { feature_id: 'aif_1_1_1', enabled: 'false' } };
+    const unlisted = {
+      code: -32_602,
+      message: 'This address lists no prompt with that name. The address /mcp lists every prompt.',
+      data: { code: 'not_permitted' },
+    };
+    for (const [path, report, catalog, summary, preview] of [
+      ['/mcp', true, true, true, true],
+      ['/mcp/only/find', false, false, false, false],
+      ['/mcp/only/find,writes', false, false, false, false],
+      ['/mcp/only/reports', true, false, true, false],
+      ['/mcp/only/settings', false, true, false, true],
+      // The preview calls config_plan, which is a write.
+      ['/mcp/only/settings/readonly', false, true, false, false],
+      ['/mcp/readonly', true, true, true, false],
+    ] as const) {
+      const { resources } = (await ask(path, 'resources/list')).result;
+      const uris: string[] = resources.map(({ uri }: { uri: string }) => uri);
+      expect(uris, path).toContain('gateway://guides/overview');
+      for (const [uri, listed] of [
+        [REPORT, report],
+        [CATALOG, catalog],
+      ] as const) {
+        expect(uris.includes(uri), `${path} ${uri}`).toBe(listed);
+        expect((await ask(path, 'resources/read', { uri })).error?.code, `${path} ${uri}`).toBe(
+          listed ? undefined : -32_602,
+        );
+      }
+      const { prompts } = (await ask(path, 'prompts/list')).result;
+      const names: string[] = prompts.map(({ name }: { name: string }) => name);
+      for (const [prompt, listed] of [
+        [SUMMARY, summary],
+        [PREVIEW, preview],
+      ] as const) {
+        expect(names.includes(prompt.name), `${path} ${prompt.name}`).toBe(listed);
+        const { error, result } = await ask(path, 'prompts/get', prompt);
+        expect(error, `${path} ${prompt.name}`).toEqual(listed ? undefined : unlisted);
+        expect(result?.messages?.length, `${path} ${prompt.name}`).toBe(listed ? 1 : undefined);
+      }
+    }
+    const poor = await gateway.issue({ scopes: ['website_read'], dataAccess: [] });
+    const { error } = (await rpc(gateway.port, poor.token, 'prompts/get', SUMMARY, { path: '/mcp/only/find' })).body;
+    expect(error.message).toBe('This credential can use no prompt with that name.');
   });
 
   it('the page of the clients names every set with its tokens, and only addresses that exist', async () => {
@@ -112,7 +169,7 @@ describe('sets of tools', () => {
     '/mcp/only/nothing',
     '/mcp/only/find,nothing',
     '/mcp/only/Find',
-    '/mcp/only/find,find',
+    '/mcp/only/find,find,nothing',
     '/mcp/only/find,',
     '/mcp/only/find,,core',
   ])('%s is 404 with the list of sets, and 401 without a token', async (path) => {

@@ -195,6 +195,23 @@ describe('what the page shows', () => {
     expect(text.match(/<em>internal<\/em>/g)).toHaveLength(1);
   });
 
+  it.each([
+    ['Asia/Kolkata', '18:00', 'Asia/Kolkata'],
+    ['US/Pacific', '05:30', 'US/Pacific'],
+    ['Europe/Berlin', '14:30', 'Europe/Berlin'],
+    ['Mars/Olympus', '12:30', 'UTC'],
+  ])('times in the zone %s of the website', async (zone, closed, named) => {
+    const { sql } = gateway.database;
+    const website = await sql<
+      { zone: string }[]
+    >`SELECT time_zone AS zone FROM platform.website WHERE tenant = 1 AND site = 1`;
+    await sql`UPDATE platform.website SET time_zone = ${zone} WHERE tenant = 1 AND site = 1`;
+    const { text } = await view(CONVERSATION, await session());
+    await sql`UPDATE platform.website SET time_zone = ${website[0]?.zone ?? 'UTC'} WHERE tenant = 1 AND site = 1`;
+    expect(decoded(text)).toContain(`Times are in ${named}.`);
+    expect(text).toMatch(new RegExp(`<time datetime="2026-10-08T12:30:00.000Z">8 Oct 2026, ${closed}</time>`));
+  });
+
   it('everything that the operations answer to an app with all rights', async () => {
     const { token } = await gateway.issue();
     const cookie = await session();

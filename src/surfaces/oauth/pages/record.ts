@@ -168,9 +168,19 @@ const bytes = (size: number): string =>
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
+/** True for every name that the runtime accepts. `Intl.supportedValuesOf` lacks aliases, such as Asia/Kolkata. */
+function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat(undefined, { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Writes times in the time zone of the website. A zone that this runtime does not know becomes UTC. */
 function clockOf(wanted: string): Clock & { readonly zone: string } {
-  const zone = Intl.supportedValuesOf('timeZone').includes(wanted) ? wanted : 'UTC';
+  const zone = isZone(wanted) ? wanted : 'UTC';
   const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: zone });
   const clock = (value: unknown): Html | undefined => {
     const at = typeof value === 'string' && TIME.test(value) ? new Date(value) : undefined;

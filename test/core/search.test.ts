@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { readQuery } from '../../src/core/search.ts';
+
+const found = (text: string) => ({ text, not: false });
+const without = (text: string) => ({ text, not: true });
+
+describe('a query', () => {
+  it.each([
+    '"two words" three',
+    '“two words” three',
+    '”two words” three',
+    '„two words“ three',
+    '«two words» three',
+    '»two words« three',
+    '＂two words＂ three',
+    '「two words」 three',
+    '『two words』 three',
+    '“two words" three',
+  ])('%s has one phrase and one word', (query) => {
+    expect(readQuery(query)).toEqual([[found('two words'), found('three')]]);
+  });
+
+  it('excludes words and phrases, and takes alternatives', () => {
+    expect(readQuery('a -“b c” -d or „e f')).toEqual([[found('a'), without('b c'), without('d')], [found('e f')]]);
+    expect(readQuery('-“b c”')).toEqual([]);
+  });
+});
