@@ -48,4 +48,6 @@ export interface AccessFacts {
   readonly restOnly: boolean;
   /** What the credential cannot ask for, such as `kinds=notes`, and what it lacks for that. */
   readonly parameters: readonly Lack[];
+  /** The parts that an answer leaves out, such as `notes`, and what the credential lacks for each part. */
+  readonly parts: readonly Lack[];
 }

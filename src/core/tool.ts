@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Authority } from './authority.ts';
+import type { Authority, Demand } from './authority.ts';
 import type { Condition } from './conditions.ts';
 import { accepts } from './expected.ts';
 import type { GatewayFacts } from './facts.ts';
@@ -8,31 +8,17 @@ import { type IdKind, idKind, WebsiteId } from './ids.ts';
 import type { Price } from './price.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
+import type { Tag } from './tags.ts';
 import { ServiceText, textsOf } from './texts.ts';
 import type { Perform, Write, Writes } from './writes.ts';
 
 export type { AccessFacts, GatewayFacts, OperationFacts } from './facts.ts';
+export { TAGS, type Tag } from './tags.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Input<S extends Shape> = z.output<z.ZodObject<S>>;
 type Cursor = IdKind | z.ZodString;
 type PageInput<P> = P extends undefined ? unknown : { limit: number; cursor?: string | undefined };
-
-export const TAGS = {
-  Discovery: 'Who the credential is, and what the credential may do.',
-  Search: 'Find records by words, and read them as text.',
-  Conversations: 'Stored conversations and their messages.',
-  Visitors: 'Stored visitors, their conversations and notes.',
-  Contacts: 'Stored contacts, their visitors and notes.',
-  Files: 'Attached files: metadata, and content in chunks. Each chunk has a SHA-256.',
-  'Directory and catalogues': 'Operators, teams, channels, dispositions, saved responses, saved links and offers.',
-  Reporting: 'Figures about conversations in which AI took part.',
-  'AI features': 'Metadata of AI features. One operation detects the language of a text.',
-  Configuration: 'Configuration metadata, the JSON Schema of this metadata, and previews of changes.',
-  Events: 'Subscriptions to changes. A client pulls receipts of the changes from a subscription.',
-  Realtime: 'Sessions of the WebSocket that streams receipts of changes. MCP and A2A do not have these operations.',
-} as const;
-export type Tag = keyof typeof TAGS;
 
 export interface ReadContext<I> {
   readonly input: I;
@@ -80,6 +66,8 @@ interface Declaration<P extends Shape, Q extends Shape> {
   /** `required` means that the request needs an Origin header with an origin that is registered on the credential. */
   readonly origin?: 'required';
   readonly when?: readonly Condition[];
+  /** What the caller needs for each part that an answer leaves out and names in `left_out`. */
+  readonly parts?: Readonly<Record<string, Demand>>;
   /** Quota units that one call costs. The default is 1. */
   readonly cost?: number;
   /** The parameter that makes a call cost more than `cost`. */
@@ -168,6 +156,7 @@ export interface Tool {
   readonly origin: boolean;
   readonly author: boolean;
   readonly when: readonly Condition[];
+  readonly parts: Readonly<Record<string, Demand>>;
   readonly cost: number;
   readonly costWith: Price | undefined;
   readonly parameters: readonly Parameter[];
@@ -237,6 +226,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     origin: declaration.origin === 'required',
     author: write?.author === 'required',
     when: declaration.when ?? [],
+    parts: declaration.parts ?? {},
     cost: declaration.cost ?? 1,
     costWith: declaration.costWith,
     idempotency: write?.idempotency ?? 'none',

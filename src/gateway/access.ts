@@ -1,5 +1,5 @@
-import { type Authority, isRestricted, meets } from '../core/authority.ts';
-import { type Condition, conditionName, isAlternative } from '../core/conditions.ts';
+import { type Authority, type Demand, isRestricted, meets } from '../core/authority.ts';
+import { conditionName, isAlternative } from '../core/conditions.ts';
 import type { AccessFacts } from '../core/facts.ts';
 import { both } from '../core/scopes.ts';
 import type { Tool } from '../core/tool.ts';
@@ -10,7 +10,9 @@ import { lacking, mayCall } from './registry.ts';
  * operation needs one of several alternatives and none is met, the answer is about the alternative that lacks least.
  */
 export function accessOf(tool: Tool, authority: Authority): AccessFacts {
-  const unmet = tool.when.filter((condition) => !meets(authority, condition)).map((one) => lackOf(one, authority));
+  const unmet = tool.when
+    .filter((condition) => !meets(authority, condition))
+    .map((one) => lackOf(conditionName(one), one, authority));
   const alternatives = tool.when.filter(isAlternative).map(conditionName);
   const open = unmet.filter(({ parameter }) => alternatives.includes(parameter));
   const choices = open.length < alternatives.length ? [] : open.sort((a, b) => size(a) - size(b));
@@ -27,15 +29,18 @@ export function accessOf(tool: Tool, authority: Authority): AccessFacts {
     author: tool.author,
     restOnly: !tool.mcp,
     parameters: unmet,
+    parts: Object.entries(tool.parts).flatMap(([part, demand]) =>
+      meets(authority, demand) ? [] : [lackOf(part, demand, authority)],
+    ),
   };
 }
 
 type Lack = AccessFacts['parameters'][number];
 
-const lackOf = (condition: Condition, authority: Authority): Lack => ({
-  ...lacking(authority, condition),
-  unrestricted: condition.unrestricted === true && isRestricted(authority),
-  parameter: conditionName(condition),
+const lackOf = (parameter: string, demand: Demand, authority: Authority): Lack => ({
+  ...lacking(authority, demand),
+  unrestricted: demand.unrestricted === true && isRestricted(authority),
+  parameter,
 });
 
 const size = ({ scopes, dataAccess, unrestricted }: Lack): number =>

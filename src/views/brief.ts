@@ -13,7 +13,7 @@ import { MessageView } from './message.ts';
 import { NoteView } from './note.ts';
 
 /** The parts of a brief that need more than the conversation, each with the needs of the operation that shows the part. */
-const PARTS = {
+export const PARTS = {
   contacts: both(needs('contact_read'), PII),
   operator: both(DIRECTORY, PII),
   team: needs('live_read'),

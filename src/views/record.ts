@@ -54,6 +54,16 @@ type Kind = keyof typeof NEEDS;
 type Part = { [K in Kind]: keyof (typeof NEEDS)[K] }[Kind];
 export const PARTS = [...new Set(Object.values(NEEDS).flatMap((parts) => Object.keys(parts)))] as Part[]; // Object.keys returns string[]
 
+/** What each part needs. A part whose needs depend on the kind has a name for each kind, such as `subject of a contact`. */
+export const PART_NEEDS: Readonly<Record<string, Demand>> = Object.entries(NEEDS).reduce<Record<string, Demand>>(
+  (all, [kind, parts]) => {
+    for (const [part, demand] of Object.entries<Demand>(parts))
+      all[(all[part] ?? demand) === demand ? part : `${part} of a ${kind}`] = demand;
+    return all;
+  },
+  {},
+);
+
 const KINDS: Readonly<Record<string, Kind>> = { cnv: 'conversation', ctc: 'contact', vis: 'visitor' };
 
 interface Reader {

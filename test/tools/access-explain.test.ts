@@ -122,6 +122,32 @@ it('access_explain: sentences that a person can act on', async () => {
   expect((await one({}, 'realtime_socket'))?.sentence).toBe('Allowed over REST only.');
 });
 
+it('access_explain: an allowed operation that leaves out parts says which parts, and what they need', async () => {
+  for (const operation of ['fetch', 'conversation_brief'])
+    expect((await one({}, operation))?.sentence).toBe('Allowed.');
+  expect((await one({ teams: ['tem_1_1_1'] }, 'conversation_brief'))?.sentence).toBe(
+    'Allowed, without notes (needs a credential without restrictions).',
+  );
+  const paths = {
+    conversation_brief: '/api/v1/conversations/cnv_1_1_1/brief',
+    fetch: '/api/v1/records/cnv_1_1_1',
+  };
+  for (const gone of ALL_SCOPES.filter((scope) => scope !== 'conversation_read')) {
+    const { token } = await gateway.issue({ scopes: without(ALL_SCOPES, gone) });
+    for (const [operation, path] of Object.entries(paths)) {
+      const { body } = await gateway.ask(path, { token });
+      const left: string[] = operation === 'fetch' ? body.metadata.left_out : body.data.left_out;
+      const [found] = await explained(token, `?operation=${operation}`);
+      const absent = found?.sentence.match(/(?<=without )[a-z_ ]+(?= \()/g) ?? [];
+      const named = absent.flatMap((words) => words.split(' and '));
+      const where = `${operation} without ${gone}: ${found?.sentence}`;
+      if (operation === 'fetch') for (const part of left) expect(named, where).toContain(part);
+      else expect(named.sort(), where).toEqual([...left].sort());
+      expect(found?.sentence.includes(gone), where).toBe(named.length > 0 || /, but /.test(found?.sentence ?? ''));
+    }
+  }
+});
+
 it('access_explain: a write without an enabled author on any granted website is not allowed', async () => {
   const nobody = await one({}, 'visitor_note_add');
   expect(nobody).toMatchObject({ allowed: false, lacks: { ...NOTHING, author: true } });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ConversationId } from '../../src/core/ids.ts';
 import { both, INT, MSG, PII } from '../../src/core/scopes.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
-import { BriefParts, HandoverView, leftOut } from '../../src/views/brief.ts';
+import { BriefParts, HandoverView, leftOut, PARTS } from '../../src/views/brief.ts';
 import { ContactView } from '../../src/views/contact.ts';
 import { ConversationView } from '../../src/views/conversation.ts';
 import { IncludeInternal, MessageView, publicOnly } from '../../src/views/message.ts';
@@ -23,6 +23,7 @@ export default defineTool({
   scopes: ['conversation_read'],
   restrictions: 'applied',
   when: [{ given: 'include_internal', is: true, ...both(MSG, PII, INT) }],
+  parts: PARTS,
   cost: 2,
   input: {
     path: { conversation_id: ConversationId.schema },

@@ -71,15 +71,16 @@ function explained(facts: AccessFacts, authored: readonly string[], whole: boole
 }
 
 /** `only` names the websites with an author. An empty list means that every website has an author. */
-function allowedText({ restOnly, author, parameters }: AccessFacts, only: readonly string[]): string {
+function allowedText({ restOnly, author, parameters, parts }: AccessFacts, only: readonly string[]): string {
   const where = only.length <= 5 ? `: ${only.join(', ')}` : '';
-  const limits = [...byNeeds(parameters)].map(
-    ([asks, names]) => `${names.join(' and ')} also ${names.length > 1 ? 'need' : 'needs'} ${asks}`,
-  );
+  const need = (names: readonly string[]): string => (names.length > 1 ? 'need' : 'needs');
+  const limits = [...byNeeds(parameters)].map(([asks, of]) => `${of.join(' and ')} also ${need(of)} ${asks}`);
+  const absent = [...byNeeds(parts)].map(([asks, of]) => `${of.join(' and ')} (${need(of)} ${asks})`);
   return [
     'Allowed',
     restOnly ? ' over REST only' : '',
     author && only.length > 0 ? ` on the websites with a mapped author${where}` : '',
+    absent.length > 0 ? `, without ${absent.join(', and without ')}` : '',
     limits.length > 0 ? `, but ${limits.join(', and ')}` : '',
     '.',
   ].join('');

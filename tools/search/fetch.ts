@@ -4,7 +4,7 @@ import { needs } from '../../src/core/scopes.ts';
 import { writtenBy } from '../../src/core/texts.ts';
 import { defineTool } from '../../src/core/tool.ts';
 import { Time } from '../../src/core/view.ts';
-import { PARTS, readRecord } from '../../src/views/record.ts';
+import { PART_NEEDS, PARTS, readRecord } from '../../src/views/record.ts';
 import { TEXT_BYTES } from '../../src/views/record-text.ts';
 
 export default defineTool({
@@ -22,6 +22,7 @@ export default defineTool({
     { given: 'id', prefix: 'ctc', ...needs('contact_read'), unrestricted: true },
     { given: 'id', prefix: 'vis', ...needs('conversation_read'), unrestricted: true },
   ],
+  parts: PART_NEEDS,
   cost: 2,
   input: { path: { id: RecordId.schema } },
   output: z.strictObject({

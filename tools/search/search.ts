@@ -17,7 +17,7 @@ export default defineTool({
   name: 'search',
   title: 'Search what was said',
   summary:
-    'Find messages, subjects, notes and contact names by words. fetch takes the id of a result. An empty page with a next_cursor is not the last.',
+    'Find messages, subjects, notes and contact names by words. Send the id of a result to fetch. A page with a next_cursor can be empty.',
   rest: 'GET /api/v1/search',
   effect: 'read',
   tag: 'Search',

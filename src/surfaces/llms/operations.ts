@@ -99,7 +99,10 @@ function conditionText(condition: Condition): string {
     ...(dataAccess.length > 0 ? [`data access ${codes(dataAccess)}`] : []),
     ...(unrestricted ? ['a credential without restrictions'] : []),
   ];
-  return `- With ${code(conditionName(condition))} also: ${needs.join('; ')}.`;
+  const name = code(conditionName(condition));
+  return condition.leftOut
+    ? `- The answer leaves out ${name} without: ${needs.join('; ')}.`
+    : `- With ${name} also: ${needs.join('; ')}.`;
 }
 
 function parameterText({ name, in: place, schema, required }: Parameter, nameOf: NameOf): string {

@@ -90,7 +90,12 @@ function describe(tool: Tool): string {
     const { scopes: more, dataAccess: flags, unrestricted } = condition;
     const needed = [...more.map((one) => `the scope ${one}`), ...flags.map((one) => `the data access ${one}`)];
     if (unrestricted) needed.push('a credential without restrictions');
-    lines.push(`With ${conditionName(condition)}, a call also needs ${needed.join(' and ')}.`);
+    const name = conditionName(condition);
+    lines.push(
+      condition.leftOut
+        ? `The answer leaves out ${name} without ${needed.join(' and ')}.`
+        : `With ${name}, a call also needs ${needed.join(' and ')}.`,
+    );
   }
   if (tool.costWith) lines.push(`With ${tool.costWith.given}, a call costs ${tool.costWith.units} quota units.`);
   if (tool.restrictions === 'refused')

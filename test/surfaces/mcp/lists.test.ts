@@ -587,7 +587,7 @@ describe('descriptors', () => {
     const { token } = await gateway.issue();
     const { tools } = (await ask(token, 'tools/list')).result;
     const entry = (tool: string) => tools.find(({ name }: { name: string }) => name === tool);
-    expect(entry('search').description).toContain('An empty page with a next_cursor is not the last page.');
+    expect(entry('search').description).toContain('A page with a next_cursor can be empty.');
     expect(entry('search').inputSchema.properties.order.description).toMatch(/best \(.+\) or newest \(.+\)/);
     expect(entry('customer_find').inputSchema.properties.phone.description).toContain('seven digits are enough');
   });

@@ -138,7 +138,7 @@ export function parameter({ name, required, node, example, when }: Given, regist
 <span class="type">${typeName(node)}</span>${required ? html` <span class="mark must">required</span>` : undefined}</p>
 ${text(node.description, registry)}${rules(node, more, registry)}${when.map(
   (one) =>
-    html`<p class="needs">With ${conditionName(one) === name ? 'this parameter' : html`<code>${conditionName(one)}</code>`}, the call also needs ${grants(one)}${one.unrestricted ? ' and a credential without restrictions' : ''}</p>`,
+    html`<p class="needs">${one.leftOut ? 'For' : 'With'} ${conditionName(one) === name ? 'this parameter' : html`<code>${conditionName(one)}</code>`}, the ${one.leftOut ? 'answer' : 'call'} also needs ${grants(one)}${one.unrestricted ? ' and a credential without restrictions' : ''}</p>`,
 )}${members(node, registry)}</li>`;
 }
 
