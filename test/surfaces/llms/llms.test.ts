@@ -107,7 +107,8 @@ describe('llms-full.txt', () => {
     expect(flags).toBe(listed(tool.required.dataAccess));
     expect(text.includes('refused (`not_permitted`)')).toBe(tool.restrictions === 'refused');
     for (const { scopes: more, dataAccess, ...condition } of tool.when) {
-      const calls = `- With \`${conditionName({ ...condition, scopes: more, dataAccess })}\``;
+      const verb = condition.leftOut ? 'The answer leaves out' : 'With';
+      const calls = `- ${verb} \`${conditionName({ ...condition, scopes: more, dataAccess })}\``;
       const line = text.split('\n').find((one) => one.startsWith(calls)) ?? '';
       for (const grant of [...more, ...dataAccess]) expect(line).toContain(`\`${grant}\``);
     }
