@@ -26,7 +26,7 @@ const TABLE = {
   body_too_large: [400, 'The body is larger than this operation accepts. Send a smaller body.'],
   idempotency_key_required: [
     400,
-    'The Idempotency-Key is missing. Send a key of 1 to 128 printable ASCII characters without spaces. A retry with the same key is safe.',
+    'The Idempotency-Key is missing. Send 1 to 128 printable ASCII characters. A retry with the same key is safe.',
   ],
   invalid_idempotency_key: [
     400,
@@ -57,7 +57,7 @@ const TABLE = {
   ],
   not_permitted: [
     404,
-    'The operation requires a grant that the credential does not have. Ask the operator of the gateway for what access_explain names.',
+    'The credential lacks a grant that the operation requires. Ask the operator of the gateway for what access_explain names.',
   ],
   method_not_allowed: [405, 'This path does not support the HTTP method. Use a method listed in the Allow header.'],
   not_acceptable: [

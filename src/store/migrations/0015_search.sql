@@ -326,20 +326,22 @@ BEGIN
     LIMIT p_limit);
 END $$;
 
--- The newest texts of some conversations that match the query, newest first, at most p_want. OFFSET 0 keeps the planner
--- from the indexes of words, because these indexes would find the texts of all conversations.
+-- The newest texts of some conversations that match the query, newest first, at most p_want. Null if these texts have more
+-- than 500,000 bytes, because the words of each text are computed.
 CREATE FUNCTION platform.hits_within(p platform.searched, p_query tsquery, p_want integer, p_conversations bigint[])
 RETURNS platform.hit[] LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-  RETURN ARRAY(
-    SELECT (s.created_at, s.id, s.conversation_id)::platform.hit
-      FROM (SELECT s.created_at, s.id, s.conversation_id, s.words FROM platform.said s
-             WHERE s.kind = p.kind AND s.tenant = p.tenant AND s.site = p.site AND s.conversation_id = ANY(p_conversations)
-               AND (s.created_at, s.id) < (p.at, p.before_id) AND (p.internal OR NOT s.internal)
-               AND (p.from_at IS NULL OR s.created_at >= p.from_at) AND (p.to_at IS NULL OR s.created_at < p.to_at)
-            OFFSET 0) s
-     WHERE s.words @@ p_query
-     ORDER BY s.created_at DESC, s.id DESC LIMIT p_want);
+  RETURN (
+    WITH t AS MATERIALIZED (
+      SELECT s.created_at, s.id, s.conversation_id, s.text FROM platform.said s
+       WHERE s.kind = p.kind AND s.tenant = p.tenant AND s.site = p.site AND s.conversation_id = ANY(p_conversations)
+         AND (s.created_at, s.id) < (p.at, p.before_id) AND (p.internal OR NOT s.internal)
+         AND (p.from_at IS NULL OR s.created_at >= p.from_at) AND (p.to_at IS NULL OR s.created_at < p.to_at)
+    )
+    SELECT CASE WHEN (SELECT coalesce(sum(octet_length(t.text)), 0) FROM t) <= 500000 THEN ARRAY(
+      SELECT (t.created_at, t.id, t.conversation_id)::platform.hit FROM t
+       WHERE to_tsvector('simple'::regconfig, platform.plain(t.text)) @@ p_query
+       ORDER BY t.created_at DESC, t.id DESC LIMIT p_want) END);
 END $$;
 
 -- The newest texts that match the query, newest first, at most p_want. The query must not ask for the order of words,
@@ -363,17 +365,14 @@ DECLARE
   spans integer := 0;
   frequent boolean;
   rare boolean := true;
-  seen constant bigint[] := platform.seen_conversations(p, 501);
-  size bigint;
+  seen constant bigint[] := platform.seen_conversations(p, 201);
   s record;
   b record;
 BEGIN
-  IF cardinality(seen) <= 500 THEN
-    -- Bytes as stored, so that no text is read for this sum.
-    SELECT sum(pg_column_size(m.text) + 100) INTO size FROM platform.message m
-     WHERE m.tenant = p.tenant AND m.site = p.site AND m.conversation_id = ANY(seen);
-    IF size IS NULL OR size < 2000000 OR p.kind <> 'message' THEN
-      RETURN QUERY SELECT * FROM unnest(platform.hits_within(p, p_query, p_want, seen));
+  IF cardinality(seen) <= 200 THEN
+    fresh := platform.hits_within(p, p_query, p_want, seen);
+    IF fresh IS NOT NULL THEN
+      RETURN QUERY SELECT * FROM unnest(fresh);
       RETURN;
     END IF;
   END IF;
