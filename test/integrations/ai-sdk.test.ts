@@ -2,7 +2,7 @@ import { createMCPClient } from '@ai-sdk/mcp';
 import { generateText, stepCountIs } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { expect, it } from 'vitest';
-import { corrected, REPORT, SAID, servedGateway, WRONG } from './gateway.ts';
+import { corrected, REPORT, SAID, servedGateway, TOOLS, WRONG } from './gateway.ts';
 
 const gateway = servedGateway();
 
@@ -10,7 +10,7 @@ it('Vercel AI SDK: a model reads what was wrong, and corrects the call', async (
   const transport = { type: 'http', url: `${gateway.url}/mcp`, headers: gateway.headers } as const;
   const client = await createMCPClient({ transport });
   const tools = await client.tools();
-  expect(Object.keys(tools)).toHaveLength(45);
+  expect(Object.keys(tools)).toHaveLength(TOOLS);
 
   const read: string[] = [];
   const model = new MockLanguageModelV3({

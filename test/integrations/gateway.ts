@@ -15,6 +15,9 @@ export function corrected(text: string): { website_id: string; range: string } {
   return { ...WRONG, range };
 }
 
+/** The number of MCP tools. */
+export const TOOLS = 51;
+
 /** A gateway process with the demo, and a token for its first organization. Starts once for each test file. */
 export function servedGateway(): { readonly url: string; readonly headers: { Authorization: string } } {
   let served: Served;

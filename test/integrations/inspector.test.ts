@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { type Ended, onlyLoopback, run } from '../support/loopback.ts';
-import { corrected, REPORT, SAID, servedGateway, WRONG } from './gateway.ts';
+import { corrected, REPORT, SAID, servedGateway, TOOLS, WRONG } from './gateway.ts';
 
 const gateway = servedGateway();
 
@@ -32,7 +32,7 @@ it('the MCP inspector’s command line: lists, calls, writes, reads a resource, 
     call(REPORT, WRONG),
   ]);
   expect([list, read, lost, write, wrong].map(({ code }) => code)).toEqual([0, 0, 5, 0, 1]);
-  expect(JSON.parse(list.stdout).tools).toHaveLength(45);
+  expect(JSON.parse(list.stdout).tools).toHaveLength(TOOLS);
   expect(JSON.parse(JSON.parse(read.stdout).contents[0].text)).toMatchObject({ principal: 'app_installation' });
   expect(JSON.parse(lost.stdout)).toMatchObject({ isError: true, structuredContent: { error: { code: 'not_found' } } });
   expect(JSON.parse(write.stdout).structuredContent).toMatchObject({
@@ -52,7 +52,7 @@ it.each(['legacy', 'auto', 'modern'])(
       inspect('tools/call', '--protocol-era', era, '--tool-name', 'websites_list'),
     ]);
     expect([list.code, call.code], list.stderr + call.stderr).toEqual([0, 0]);
-    expect(JSON.parse(list.stdout).tools).toHaveLength(45);
+    expect(JSON.parse(list.stdout).tools).toHaveLength(TOOLS);
     expect(JSON.parse(call.stdout).isError).toBe(false);
     // Only results of MCP 2026-07-28 name the server.
     expect(call.stdout.includes('io.modelcontextprotocol/serverInfo')).toBe(era !== 'legacy');

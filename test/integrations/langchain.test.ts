@@ -2,7 +2,7 @@ import { AIMessage } from '@langchain/core/messages';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { MultiServerMCPClient } from '@langchain/mcp-adapters';
 import { expect, it } from 'vitest';
-import { REPORT, servedGateway, WRONG } from './gateway.ts';
+import { REPORT, servedGateway, TOOLS, WRONG } from './gateway.ts';
 
 const gateway = servedGateway();
 
@@ -11,7 +11,7 @@ it('LangChain adapters: the tool node of LangGraph gives the model what was wron
     mcpServers: { gateway: { url: `${gateway.url}/mcp`, headers: gateway.headers } },
   });
   const tools = await client.getTools();
-  expect(tools).toHaveLength(45);
+  expect(tools).toHaveLength(TOOLS);
 
   const node = new ToolNode(tools);
   /** What the model reads after its call. */

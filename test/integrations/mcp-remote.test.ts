@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { expect, it } from 'vitest';
-import { corrected, REPORT, SAID, servedGateway, WRONG } from './gateway.ts';
+import { corrected, REPORT, SAID, servedGateway, TOOLS, WRONG } from './gateway.ts';
 
 const gateway = servedGateway();
 const PROXY = join(dirname(createRequire(import.meta.url).resolve('mcp-remote/package.json')), 'dist/proxy.js');
@@ -18,7 +18,7 @@ it('mcp-remote: a client that starts local programs reads what was wrong, and co
   });
   const client = new Client({ name: 'test', version: '1.0.0' });
   await client.connect(transport);
-  expect((await client.listTools()).tools).toHaveLength(45);
+  expect((await client.listTools()).tools).toHaveLength(TOOLS);
   const call = (input: Record<string, unknown>) => client.callTool({ name: REPORT, arguments: input });
   const error = await call(WRONG).catch((thrown: unknown) => String(thrown));
   expect(error).toContain(SAID);

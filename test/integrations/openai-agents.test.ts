@@ -1,6 +1,6 @@
 import { Agent, MCPServerStreamableHttp, type Model, Runner, Usage } from '@openai/agents';
 import { expect, it } from 'vitest';
-import { corrected, REPORT, SAID, servedGateway, WRONG } from './gateway.ts';
+import { corrected, REPORT, SAID, servedGateway, TOOLS, WRONG } from './gateway.ts';
 
 const gateway = servedGateway();
 
@@ -11,7 +11,7 @@ it('OpenAI Agents SDK: a model reads what was wrong, and corrects the call', asy
     errorFunction: ({ error }) => String(error),
   });
   await server.connect();
-  expect(await server.listTools()).toHaveLength(45);
+  expect(await server.listTools()).toHaveLength(TOOLS);
 
   const read: string[] = [];
   const model: Model = {
