@@ -10,7 +10,7 @@ const MESSAGES = 1_000_000;
 const CONVERSATIONS = MESSAGES / 10;
 const WORDS = 30_000;
 const CLIENTS = 4;
-const SECONDS = 8;
+const SECONDS = 3;
 
 type Call = readonly [tool: string, input: Record<string, unknown>, bearer?: string];
 
@@ -115,7 +115,8 @@ async function fill(sql: postgres.Sql): Promise<void> {
     INSERT INTO platform.website VALUES (1, 1, 's', 'Site', 'UTC');
     INSERT INTO platform.team SELECT 1, 1, t, 't' || t, 'Team ' || t FROM generate_series(1, 11) t;
     INSERT INTO platform.contact (tenant, site, id, external_id, name, email, phone, phone_e164, created_at)
-      SELECT 1, 1, n, 'c' || n, 'Person ' || ${word}, 'p' || n || '@mail.example', '+4930' || 1000000 + n, '+4930' || 1000000 + n, now()
+      SELECT 1, 1, n, 'c' || n, 'Person ' || ${word}, 'p' || n || '@mail.example', '+4930' || 1000000 + n, '+4930' || 1000000 + n,
+             now() - (${CONVERSATIONS} - n) * interval '5 minutes'
         FROM generate_series(1, ${CONVERSATIONS}) n;
     INSERT INTO platform.visitor (tenant, site, id, external_id, created_at)
       SELECT 1, 1, n, 'v' || n, now() FROM generate_series(1, ${CONVERSATIONS}) n;
