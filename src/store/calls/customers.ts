@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Failure, invalidCursor } from '../../core/failures.ts';
 import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
 import type { Customer, CustomerPage, CustomerRequest } from '../../core/reads.ts';
@@ -7,7 +6,7 @@ import { rfc3339 } from '../../core/view.ts';
 import type { TypedPhone } from '../../views/phone.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
-import { untilBuilt } from './search.ts';
+import { digest, untilBuilt } from './search.ts';
 
 /** A customer has at most this many visitors in an answer. */
 const VISITORS = 100;
@@ -153,8 +152,6 @@ function customerOf(row: Row, websites: readonly WebsiteKey[]): Customer {
   const history = visitors && conversations !== null ? { visitors, conversations: Number(conversations), last } : null;
   return { website, id, name, email, phone, history };
 }
-
-const digest = (search: string): string => createHash('sha256').update(search).digest('base64url').slice(0, 10);
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
 const cursorOf = ({ micros, site, id }: Place, search: string): string =>

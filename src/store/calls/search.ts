@@ -120,7 +120,8 @@ const above = (micros: string): Position => ({ micros: String(BigInt(micros) + 1
 
 const timeOf = (micros: string): Fragment => sql`'epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond'`;
 
-const digest = (search: string): string => createHash('sha256').update(search).digest('base64url').slice(0, 10);
+/** Ties a cursor to its search, so that the cursor of another search is refused. */
+export const digest = (search: string): string => createHash('sha256').update(search).digest('base64url').slice(0, 10);
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
 const cursorOf = ({ micros, kind, site, id, skip, top }: Place, search: string): string =>
