@@ -71,7 +71,7 @@ export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoO
   // The importer loads 0.1 s of packages, which the help does not need.
   const [{ demoRecords }, { importRecords }] = await Promise.all([
     import('../sources/demo/index.ts'),
-    import('../sources/import.ts'),
+    import('../sources/files/import.ts'),
   ]);
   const now = options.now ?? (await clock(db));
   await importRecords(slow, demoRecords({ seed: options.seed ?? 1, now }), { name: 'demo' });

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../sources/files/records.ts';
-import type { ImportOptions, ImportResult, Reject } from '../sources/import.ts';
+import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../sources/engine/records.ts';
+import type { ImportOptions, ImportResult, Reject } from '../sources/files/import.ts';
 import type { CommandContext, Run } from './context.ts';
 import { Refused, table } from './output.ts';
 import { openProgress } from './progress.ts';
@@ -53,7 +53,7 @@ function printSchema({ out }: CommandContext, type: RecordType | true): void {
 
 async function load({ out, store }: CommandContext, files: readonly string[], given: Given): Promise<void> {
   // The importer loads 0.1 s of packages, which the help does not need.
-  const { ImportBusy, ImportRefused, importFiles } = await import('../sources/import.ts');
+  const { ImportBusy, ImportRefused, importFiles } = await import('../sources/files/import.ts');
   const { db } = await store();
   const stop = new AbortController();
   const interrupt = (): void => {

@@ -1,5 +1,5 @@
 import { type Options, Presets, SingleBar } from 'cli-progress';
-import type { Progress } from '../sources/import.ts';
+import type { Progress } from '../sources/files/import.ts';
 
 export interface ProgressReport {
   show(progress: Progress): void;

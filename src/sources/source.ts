@@ -1,4 +1,4 @@
-import type { RecordType } from './files/records.ts';
+import type { RecordType } from './engine/records.ts';
 
 /** A place in a source. The gateway stores it as JSON and understands nothing of it. */
 export type Position = Readonly<Record<string, unknown>>;

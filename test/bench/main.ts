@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util';
 import autocannon from 'autocannon';
 import postgres from 'postgres';
 import { packageRoot } from '../../src/config/package.ts';
-import { importFiles } from '../../src/sources/import.ts';
+import { importFiles } from '../../src/sources/files/import.ts';
 import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { LEGACY, MODERN } from '../../src/surfaces/mcp/versions.ts';

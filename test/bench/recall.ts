@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { packageRoot } from '../../src/config/package.ts';
 import { openGateway } from '../../src/gateway/open.ts';
-import { importFiles } from '../../src/sources/import.ts';
+import { importFiles } from '../../src/sources/files/import.ts';
 import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { migrate } from '../../src/store/open/migrate.ts';

@@ -14,7 +14,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { RECORD_TYPES } from '../../src/sources/files/records.ts';
+import { RECORD_TYPES } from '../../src/sources/engine/records.ts';
 import { cliDatabase, document, gateway, parse } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 

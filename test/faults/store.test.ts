@@ -4,7 +4,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
 import { demoRecords } from '../../src/sources/demo/index.ts';
-import { importRecords } from '../../src/sources/import.ts';
+import { importRecords } from '../../src/sources/files/import.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embedded.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compile, type Fragment } from '../../src/core/sql.ts';
 import { demoRecords } from '../../src/sources/demo/index.ts';
-import { importRecords } from '../../src/sources/import.ts';
+import { importRecords } from '../../src/sources/files/import.ts';
 import {
   overtakenNumbers,
   sitesOfStore,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type postgres from 'postgres';
-import type { ImportRecordInput } from '../../src/sources/files/records.ts';
+import type { ImportRecordInput } from '../../src/sources/engine/records.ts';
 
 export type Row = Record<string, unknown>;
 
@@ -251,7 +251,7 @@ export function compileImporter(folder: string): string {
       sourceMap: false,
       typeRoots: [join(project, 'node_modules/@types')],
     },
-    include: [join(project, 'src/sources/import.ts'), join(project, 'src/store/driver/postgres.ts')],
+    include: [join(project, 'src/sources/files/import.ts'), join(project, 'src/store/driver/postgres.ts')],
   };
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
   execFileSync(process.execPath, [

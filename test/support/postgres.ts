@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { demoRecords } from '../../src/sources/demo/index.ts';
-import { importRecords } from '../../src/sources/import.ts';
+import { importRecords } from '../../src/sources/files/import.ts';
 import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { migrate } from '../../src/store/open/migrate.ts';

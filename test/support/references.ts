@@ -1,4 +1,4 @@
-import type { RecordType } from '../../src/sources/files/records.ts';
+import type { RecordType } from '../../src/sources/engine/records.ts';
 
 /**
  * The references between records, written by hand. A list from the importer's own tables would repeat the importer's

@@ -1,4 +1,4 @@
-import type { ImportRecordInput } from '../files/records.ts';
+import type { ImportRecordInput } from '../engine/records.ts';
 import type { Topic } from './dialogues/script.ts';
 import { eu, us } from './organization.ts';
 

@@ -1,4 +1,4 @@
-import type { ImportRecordInput } from '../files/records.ts';
+import type { ImportRecordInput } from '../engine/records.ts';
 import { dispositionFor } from './catalogue.ts';
 import { fill, type Topic } from './dialogues/script.ts';
 import { type DemoFile, trackLog } from './files.ts';

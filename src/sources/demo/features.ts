@@ -1,4 +1,4 @@
-import type { ImportRecordInput } from '../files/records.ts';
+import type { ImportRecordInput } from '../engine/records.ts';
 import { eu, type Platform, type Site, us } from './organization.ts';
 
 type Feature = Extract<ImportRecordInput, { type: 'ai_feature' }>;

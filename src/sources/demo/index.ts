@@ -1,5 +1,5 @@
-import { parseRecord } from '../files/parse-record.ts';
-import type { ImportRecord, ImportRecordInput } from '../files/records.ts';
+import { parseRecord } from '../engine/parse-record.ts';
+import type { ImportRecord, ImportRecordInput } from '../engine/records.ts';
 import { catalogueRecords } from './catalogue.ts';
 import { conversations } from './conversations.ts';
 import { featureRecords } from './features.ts';

@@ -1,4 +1,4 @@
-import type { ImportRecordInput } from '../files/records.ts';
+import type { ImportRecordInput } from '../engine/records.ts';
 import { formerOperator } from './organization.ts';
 import type { Person, Presence } from './people.ts';
 import type { Random } from './random.ts';

@@ -1,4 +1,4 @@
-import type { ImportRecordInput } from '../files/records.ts';
+import type { ImportRecordInput } from '../engine/records.ts';
 
 export type Platform = 'chat' | 'email' | 'whatsapp' | 'voice';
 export const platforms: readonly Platform[] = ['chat', 'email', 'whatsapp', 'voice'];

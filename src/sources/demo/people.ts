@@ -2,7 +2,7 @@
  * All names of the demo's people are invented. All their domains and phone numbers are reserved for examples or
  * fiction.
  */
-import type { ImportRecordInput } from '../files/records.ts';
+import type { ImportRecordInput } from '../engine/records.ts';
 import { eu, type Site, us } from './organization.ts';
 import type { Random } from './random.ts';
 

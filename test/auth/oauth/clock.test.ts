@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeCredential, rotateCredential } from '../../../src/auth/issue.ts';
 import { RESOURCES } from '../../../src/core/authority.ts';
 import { demoRecords } from '../../../src/sources/demo/index.ts';
-import { importRecords } from '../../../src/sources/import.ts';
+import { importRecords } from '../../../src/sources/files/import.ts';
 import { revokeConsent } from '../../../src/store/administration/consents.ts';
 import { disablePerson, setRole } from '../../../src/store/administration/people.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';

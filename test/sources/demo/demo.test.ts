@@ -4,8 +4,8 @@ import { parsePhoneNumberFromString } from 'libphonenumber-js';
 import { describe, expect, test } from 'vitest';
 import { languages } from '../../../src/sources/demo/dialogues/index.ts';
 import { demoRecords } from '../../../src/sources/demo/index.ts';
-import { parseRecord } from '../../../src/sources/files/parse-record.ts';
-import type { ImportRecord, RecordType } from '../../../src/sources/files/records.ts';
+import { parseRecord } from '../../../src/sources/engine/parse-record.ts';
+import type { ImportRecord, RecordType } from '../../../src/sources/engine/records.ts';
 import { REFERENCES } from '../../support/references.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');

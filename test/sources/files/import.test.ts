@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
-import { type ImportResult, importFiles, importRecords, type Reject } from '../../../src/sources/import.ts';
+import { type ImportResult, importFiles, importRecords, type Reject } from '../../../src/sources/files/import.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { content, desk, dump, ndjson, shuffled, temporary } from '../../support/import.ts';

@@ -1,6 +1,6 @@
 import { getCountries, getCountryCallingCode, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { expect, test } from 'vitest';
-import { phoneToE164 } from '../../../src/sources/text.ts';
+import { phoneToE164 } from '../../../src/sources/engine/text.ts';
 
 const byLibrary = (number: string): string | null => parsePhoneNumberFromString(number)?.number ?? null;
 

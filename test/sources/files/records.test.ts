@@ -3,8 +3,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ParsedRecord, parseRecord } from '../../../src/sources/files/parse-record.ts';
-import { RECORD_TYPES, recordJsonSchema, recordSchemas } from '../../../src/sources/files/records.ts';
+import { type ParsedRecord, parseRecord } from '../../../src/sources/engine/parse-record.ts';
+import { RECORD_TYPES, recordJsonSchema, recordSchemas } from '../../../src/sources/engine/records.ts';
 import { REFERENCES } from '../../support/references.ts';
 
 const northwind = new URL('../../../../shared/data/northwind-dev.ndjson', import.meta.url);

@@ -7,7 +7,7 @@ import {
   importFiles,
   importRecords,
   type Reject,
-} from '../../../src/sources/import.ts';
+} from '../../../src/sources/files/import.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { content, desk, ndjson, temporary } from '../../support/import.ts';
 

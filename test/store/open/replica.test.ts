@@ -5,7 +5,7 @@ import { type Fragment, sql as fragment } from '../../../src/core/sql.ts';
 import type { Corridor } from '../../../src/gateway/call.ts';
 import { openGateway } from '../../../src/gateway/open.ts';
 import { demoRecords } from '../../../src/sources/demo/index.ts';
-import { importRecords } from '../../../src/sources/import.ts';
+import { importRecords } from '../../../src/sources/files/import.ts';
 import type { Standing } from '../../../src/store/calls/guard.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import { type Origin, passing } from '../../../src/store/open/lineage.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { packageRoot } from '../../../src/config/package.ts';
 import { demoRecords } from '../../../src/sources/demo/index.ts';
-import { importRecords } from '../../../src/sources/import.ts';
+import { importRecords } from '../../../src/sources/files/import.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { migrate } from '../../../src/store/open/migrate.ts';

@@ -1,4 +1,4 @@
-import { raw, sql } from '../core/sql.ts';
+import { raw, sql } from '../../core/sql.ts';
 import { fence, progress, type Step } from './steps.ts';
 import type { Table } from './tables.ts';
 

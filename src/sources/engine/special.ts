@@ -1,5 +1,5 @@
-import { raw, sql } from '../core/sql.ts';
-import { RECORD_TYPES, type RecordType } from './files/records.ts';
+import { raw, sql } from '../../core/sql.ts';
+import { RECORD_TYPES, type RecordType } from './records.ts';
 import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 
 /** The steps for organizations, websites, operators and deletions. These types need no plan and no batches. */

@@ -1,11 +1,11 @@
-import { type Fragment, sql } from '../core/sql.ts';
-import type { Database } from '../store/driver/postgres.ts';
+import { type Fragment, sql } from '../../core/sql.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import type { Line } from '../files/lines.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
-import type { Line } from './files/lines.ts';
-import { parseRecord } from './files/parse-record.ts';
-import { type ImportRecord, RECORD_TYPES } from './files/records.ts';
-import { explainFence } from './files/run.ts';
+import { parseRecord } from './parse-record.ts';
+import { type ImportRecord, RECORD_TYPES } from './records.ts';
 import { type Row, rowOf, type StoredContent } from './row.ts';
+import { explainFence } from './run.ts';
 
 export interface Position {
   /** The index of the current file. If `next` is true, this file has no more lines. */

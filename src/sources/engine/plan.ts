@@ -1,4 +1,4 @@
-import { raw, sql } from '../core/sql.ts';
+import { raw, sql } from '../../core/sql.ts';
 import { fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 import { lanes, type Table } from './tables.ts';
 

@@ -1,5 +1,5 @@
-import { canonicalLanguage } from '../views/catalogue.ts';
-import type { ImportRecord, RecordType } from './files/records.ts';
+import { canonicalLanguage } from '../../views/catalogue.ts';
+import type { ImportRecord, RecordType } from './records.ts';
 import { fileName, htmlToText, phoneToE164 } from './text.ts';
 
 type Cell = string | number | boolean | null | undefined | readonly (string | number)[];

@@ -1,4 +1,4 @@
-import type { RecordType } from './files/records.ts';
+import type { RecordType } from './records.ts';
 
 export interface Ref {
   readonly member: string;

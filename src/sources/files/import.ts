@@ -2,18 +2,18 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { sql } from '../core/sql.ts';
-import type { Database } from '../store/driver/postgres.ts';
-import { apply, rehearsal } from './apply.ts';
-import { blocksOf } from './files/lines.ts';
-import { unreadable, unwritableFile } from './files/paths.ts';
-import type { RecordType } from './files/records.ts';
-import { type Reject, type StoredReject, storedRejects, toReject } from './files/rejects.ts';
-import { type Run, type RunState, type Source, takeRun } from './files/run.ts';
-import { Stage } from './stage.ts';
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import { apply, rehearsal } from '../engine/apply.ts';
+import type { RecordType } from '../engine/records.ts';
+import { type Reject, type StoredReject, storedRejects, toReject } from '../engine/rejects.ts';
+import { type Run, type RunState, type Source, takeRun } from '../engine/run.ts';
+import { Stage } from '../engine/stage.ts';
+import { blocksOf } from './lines.ts';
+import { unreadable, unwritableFile } from './paths.ts';
 
-export type { Reject } from './files/rejects.ts';
-export { ImportBusy } from './files/run.ts';
+export type { Reject } from '../engine/rejects.ts';
+export { ImportBusy } from '../engine/run.ts';
 
 /**
  * Nothing was imported, for example because a file cannot be read or the organization does not exist. The message is a

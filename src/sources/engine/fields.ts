@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PLATFORMS } from '../views/conversation.ts';
+import { PLATFORMS } from '../../views/conversation.ts';
 
 export const INT_MAX = 2_147_483_647;
 /** The largest number of characters of inline content: 32 MiB in base64. A larger file must be given by `path`. */

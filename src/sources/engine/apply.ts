@@ -1,9 +1,9 @@
-import { type Fragment, raw, sql } from '../core/sql.ts';
-import { sqlState } from '../store/driver/errors.ts';
-import type { Database } from '../store/driver/postgres.ts';
-import { RECORD_TYPES, type RecordType } from './files/records.ts';
-import { explainFence, type Run } from './files/run.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { sqlState } from '../../store/driver/errors.ts';
+import type { Database } from '../../store/driver/postgres.ts';
 import { analyzePlanStep, planStep, repliesStep } from './plan.ts';
+import { RECORD_TYPES, type RecordType } from './records.ts';
+import { explainFence, type Run } from './run.ts';
 import { deleteStep, operatorStep, organizationStep, scopeStep, supersedeStep, websiteStep } from './special.ts';
 import type { Bounds, Step } from './steps.ts';
 import { lanes, type Sited, TABLES, type Table } from './tables.ts';

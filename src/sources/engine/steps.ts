@@ -1,5 +1,5 @@
-import { type Fragment, raw, sql } from '../core/sql.ts';
-import type { RecordType } from './files/records.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
+import type { RecordType } from './records.ts';
 import type { Sited } from './tables.ts';
 
 /**

@@ -29,7 +29,7 @@ import {
   webAddress,
   website,
   zone,
-} from '../fields.ts';
+} from './fields.ts';
 
 const recordType = z.enum([
   'organization',
