@@ -247,7 +247,7 @@ describe('secrets', () => {
     [
       'JSON',
       'gateway.import_run',
-      (secret: string) => `UPDATE gateway.import_run SET sources = '[{"name":"${secret}"}]'`,
+      (secret: string) => `UPDATE gateway.import_run SET sources = '[{"name":"${secret}"}]' WHERE slot = 1`,
     ],
   ])('in %s', async (_, where, plant) => {
     for (const kind of ['installation_live', 'installation_test', 'secret'] as const) {
@@ -326,9 +326,9 @@ test('indexes', async () => {
 });
 
 test('imports', async () => {
-  await database.sql`UPDATE gateway.import_run SET unfinished = true, lease_until = now() + interval '1 minute'`;
+  await database.sql`UPDATE gateway.import_run SET unfinished = true, lease_until = now() + interval '1 minute' WHERE slot = 2`;
   expect(await findings()).toMatchObject({ code: 0 });
-  await database.sql`UPDATE gateway.import_run SET lease_until = now() - interval '1 minute'`;
+  await database.sql`UPDATE gateway.import_run SET lease_until = now() - interval '1 minute' WHERE slot = 2`;
   expect(await findings()).toEqual(finding('imports', 'warning', 1, '--resume'));
 });
 

@@ -199,7 +199,7 @@ describe('interrupted', () => {
 
   async function untilStaged(): Promise<void> {
     for (;;) {
-      const [row] = await database.sql`SELECT unfinished AND line > 0 AS staged FROM gateway.import_run`;
+      const [row] = await database.sql`SELECT bool_or(unfinished AND line > 0) AS staged FROM gateway.import_run`;
       if (row?.['staged'] === true) return;
       await new Promise((resolve) => setTimeout(resolve, 2));
     }

@@ -83,7 +83,7 @@ it('one at a time, also beside writers', async () => {
 
 it('what an import that was cut off owes is appended without another import, and not while one is under way', async () => {
   const { sql } = database;
-  await sql`INSERT INTO gateway.import_owed VALUES (1, 2, 'visitor.snapshot'), (1, 2, 'privacy.removed')`;
+  await sql`INSERT INTO gateway.import_owed (slot, tenant, site, event_type) VALUES (1, 1, 2, 'visitor.snapshot'), (1, 1, 2, 'privacy.removed')`;
   const before = await heads(sql);
   await sql`UPDATE gateway.import_run SET lease_until = now() + interval '1 minute', (backend, backend_start) =
     (SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid())`;

@@ -263,7 +263,7 @@ export function compileImporter(folder: string): string {
   writeFileSync(
     script,
     `import { openDatabase } from './src/store/driver/postgres.js';
-import { importFiles } from './src/sources/import.js';
+import { importFiles } from './src/sources/files/import.js';
 const [, , target, file] = process.argv;
 const db = openDatabase({ target: JSON.parse(target), connections: 3, statementTimeout: 60000, name: 'import-child' });
 const say = (what) => process.stdout.write(JSON.stringify(what) + '\\n');

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
+import { type Place, pagePlace, slotPlace } from './place.ts';
 import { analyzePlanStep, planStep, repliesStep } from './plan.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
-import { explainFence, type Run } from './run.ts';
+import { explainFence, PATIENCE, POLL, type Run } from './run.ts';
 import { deleteStep, operatorStep, organizationStep, scopeStep, supersedeStep, websiteStep } from './special.ts';
 import type { Bounds, Step } from './steps.ts';
 import { lanes, type Sited, TABLES, type Table } from './tables.ts';
@@ -14,36 +16,17 @@ interface Lanes {
   readonly lanes: readonly Step[];
 }
 
-const written = (table: Table): Chain => [
+const writing = (table: Table): Chain => [
   planStep(table),
   ...(table.name === 'message' ? [analyzePlanStep, repliesStep] : []),
   { lanes: Array.from({ length: lanes(table) }, (_, lane) => writeStep(table, lane)) },
 ];
-const tables = (...names: Sited[]): Chain => TABLES.filter((table) => names.includes(table.name)).flatMap(written);
+const tables = (...names: Sited[]): Chain => TABLES.filter((table) => names.includes(table.name)).flatMap(writing);
 
-/**
- * The steps of an import after its lines are staged. The groups run one after the other. The chains of one group run at
- * the same time.
- *
- * Deletions come first. So a reference to a deleted record is refused in the first run. If deletions came last, only a
- * second run of the same import would refuse the reference. A record is deleted before the records to which it refers.
- *
- * After the deletions, records are written. If the records of one type refer to another type, the other type is written
- * first.
- */
-const GROUPS: readonly (readonly Chain[])[] = [
-  [
-    [
-      supersedeStep,
-      scopeStep('scope'),
-      ...RECORD_TYPES.filter((type) => type !== 'delete')
-        .toReversed()
-        .map(deleteStep),
-      organizationStep,
-      scopeStep('scope again'),
-      websiteStep,
-    ],
-  ],
+const removals: Chain = RECORD_TYPES.filter((type) => type !== 'delete')
+  .toReversed()
+  .map(deleteStep);
+const written: readonly (readonly Chain[])[] = [
   [
     tables('contact', 'visitor'),
     [
@@ -57,7 +40,27 @@ const GROUPS: readonly (readonly Chain[])[] = [
   [tables('file', 'ai_result', 'note')],
 ];
 
+/**
+ * The steps of a run after its records are staged. The groups run one after the other. The chains of one group run at the
+ * same time. If the records of one type refer to another type, the other type is written first.
+ *
+ * In a file, deletions come first. So a reference to a deleted record is refused in the first run. If deletions came last,
+ * only a second run of the same import would refuse the reference. A record is deleted before the records to which it
+ * refers.
+ *
+ * In a source, deletions come last. A helpdesk merges two contacts by moving the conversations of one contact to the other.
+ * The deletion of the first contact must find these conversations moved.
+ */
+const groups = ({ live }: Place): readonly (readonly Chain[])[] =>
+  live
+    ? [[[scopeStep('scope'), organizationStep, scopeStep('scope again'), websiteStep]], ...written, [removals]]
+    : [
+        [[supersedeStep, scopeStep('scope'), ...removals, organizationStep, scopeStep('scope again'), websiteStep]],
+        ...written,
+      ];
+
 const NOTHING = sql`0::bigint`;
+const ALL = { low: raw('0::bigint'), high: raw('9223372036854775807::bigint'), last: raw('true') };
 /**
  * The number of rows in the first batch. With fewer rows, ANALYZE would leave the statistics of the table unchanged.
  */
@@ -95,11 +98,11 @@ export async function apply(
   onProgress: (p: Applied) => void,
 ): Promise<void> {
   const rows = await db.query<{ step: string; ord: number; finished: boolean }>(
-    sql`SELECT step, ord::float8 AS ord, finished FROM gateway.import_step`,
+    sql`SELECT step, ord::float8 AS ord, finished FROM gateway.import_step WHERE slot = ${run.slot}`,
   );
   const done = new Map(rows.map(({ step, ...rest }) => [step, rest]));
-  const work: Work = { db, run, signal, types: await stagedTypes(db), done, onProgress };
-  for (const group of GROUPS) await together(group.map((chain) => runChain(work, chain)));
+  const work: Work = { db, run, signal, types: await stagedTypes(db, run), done, onProgress };
+  for (const group of groups(run.place)) await together(group.map((chain) => runChain(work, chain)));
 }
 
 /**
@@ -107,16 +110,10 @@ export async function apply(
  * statements and rolls back their changes.
  */
 export async function rehearsal(db: Database, run: Run): Promise<string[]> {
-  const types = await stagedTypes(db);
-  const bounds: Bounds = {
-    epoch: raw(`${run.epoch}::bigint`),
-    low: raw('0::bigint'),
-    high: raw('9223372036854775807::bigint'),
-    last: raw('true'),
-  };
-  return GROUPS.flat(2)
-    .flatMap((link) => ('lanes' in link ? link.lanes : [link]))
-    .filter((step) => step.types.some((type) => types.has(type)))
+  const types = await stagedTypes(db, run);
+  const place = slotPlace(run.slot, raw(`${run.epoch}::bigint`), run.place.live);
+  const bounds: Bounds = { place, ...ALL };
+  return stepsFor(run.place, types)
     .flatMap((step) => {
       if (step.batch === undefined) return [step.statement(bounds)];
       const first = raw(`${FIRST}::bigint`);
@@ -129,9 +126,27 @@ export async function rehearsal(db: Database, run: Run): Promise<string[]> {
     .map((statement) => statement.texts.join(''));
 }
 
-async function stagedTypes(db: Database): Promise<Set<RecordType>> {
+/** The steps that these types need, one after the other. */
+const stepsFor = (place: Place, types: ReadonlySet<RecordType>): Step[] =>
+  groups(place)
+    .flat(2)
+    .flatMap((link) => ('lanes' in link ? link.lanes : [link]))
+    .filter((step) => step.types.some((type) => types.has(type)));
+
+/**
+ * The statements that write one page of a source, in one transaction. `types` are the types of the staged records, and
+ * `removed` are the types of the records to remove.
+ */
+export function pageSteps(tenant: number, types: ReadonlySet<RecordType>, removed: ReadonlySet<RecordType>): string[] {
+  const place = pagePlace(tenant);
+  return stepsFor(place, types)
+    .filter((step) => step !== analyzePlanStep && (step.removes === undefined || removed.has(step.removes)))
+    .map((step) => step.statement({ place, ...ALL }).texts.join(''));
+}
+
+async function stagedTypes(db: Database, run: Run): Promise<Set<RecordType>> {
   const rows = await db.query<{ type: RecordType }>(
-    sql`SELECT type FROM gateway.import_tally WHERE step = '' AND read > 0 AND type <> ''`,
+    sql`SELECT type FROM gateway.import_tally WHERE slot = ${run.slot} AND step = '' AND read > 0 AND type <> ''`,
   );
   return new Set(rows.map((row) => row.type));
 }
@@ -153,14 +168,16 @@ async function together(work: readonly Promise<void>[]): Promise<void> {
 
 async function runStep(work: Work, step: Step): Promise<void> {
   const { db, run, types, done, onProgress } = work;
-  if (done.get(step.name)?.finished === true || !step.types.some((type) => types.has(type))) return;
+  // A resumed run claims its organizations again, because another run may have taken them meanwhile.
+  if ((done.get(step.name)?.finished === true && step.name !== 'scope') || !step.types.some((type) => types.has(type)))
+    return;
   work.signal?.throwIfAborted();
   if (step.needed !== undefined) {
-    const [answer] = await db.query<{ needed: boolean }>(step.needed);
+    const [answer] = await db.query<{ needed: boolean }>(step.needed(run.place));
     if (answer?.needed !== true) return;
   }
   if (step.batch !== undefined) return runBatches(work, step, step.batch);
-  await runStatement(db, step, { epoch: sql`${run.epoch}::bigint`, low: NOTHING, high: NOTHING, last: raw('true') });
+  await runStatement(db, step, { place: run.place, low: NOTHING, high: NOTHING, last: raw('true') });
   onProgress({ phase: step.name, done: 0, total: null });
 }
 
@@ -172,7 +189,7 @@ async function runStep(work: Work, step: Step): Promise<void> {
 async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch']>): Promise<void> {
   const { db, run, signal } = work;
   const [plan] = await db.query<{ total: number }>(
-    sql`SELECT coalesce(max(ord), 0)::float8 AS total FROM gateway.import_plan
+    sql`SELECT coalesce(max(ord), 0)::float8 AS total FROM ${raw(run.place.plan)}
          WHERE type = ${batch.type} AND lane = ${batch.lane}`,
   );
   const total = plan?.total ?? 0;
@@ -182,7 +199,7 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
     signal?.throwIfAborted();
     const high = Math.min(low + (low === 0 ? FIRST : batch.rows), total);
     const written = await runStatement(db, step, {
-      epoch: sql`${run.epoch}::bigint`,
+      place: run.place,
       low: sql`${low}::bigint`,
       high: sql`${high}::bigint`,
       last: sql`${high === total}::boolean`,
@@ -203,12 +220,15 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
 const AGAIN = /^40(001|P01)$/;
 
 async function runStatement(db: Database, step: Step, bounds: Bounds): Promise<number> {
+  const limit = performance.now() + PATIENCE;
   for (let attempt = 1; ; attempt++) {
     try {
       const [row] = await db.query<{ written?: number }>(step.statement(bounds));
       return row?.written ?? 0;
     } catch (error) {
-      if (attempt === 5 || !AGAIN.test(sqlState(error))) return explainFence(error);
+      const state = sqlState(error);
+      if (state === 'GW003' && performance.now() < limit) await sleep(POLL);
+      else if (attempt === 5 || !AGAIN.test(state)) return explainFence(error);
     }
   }
 }

@@ -1,8 +1,10 @@
-import { raw, sql } from '../../core/sql.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
+import type { Place } from './place.ts';
 import { fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 import { lanes, type Table } from './tables.ts';
 
-const HAS_REPLIES = sql`SELECT EXISTS (SELECT 1 FROM gateway.import_stage WHERE type = 'message' AND refs[4] IS NOT NULL) AS needed`;
+const hasReplies = ({ stage }: Place): Fragment =>
+  sql`SELECT EXISTS (SELECT 1 FROM ${raw(stage)} WHERE type = 'message' AND refs[4] IS NOT NULL) AS needed`;
 
 /**
  * Returns the step that plans the rows of a record type. For every staged row, the step finds the website, the
@@ -20,15 +22,17 @@ export function planStep(table: Table): Step {
   return {
     name: step,
     types: [name],
-    statement: (bounds) => sql`WITH ${fence(bounds)},
+    statement: (bounds) => {
+      const { place } = bounds;
+      return sql`WITH ${fence(bounds)},
 ${raw(`staged AS MATERIALIZED (
-  SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links FROM fence, gateway.import_stage s WHERE s.type = '${name}'
+  SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links FROM fence, ${place.stage} s WHERE s.type = '${name}'
 ), owners AS MATERIALIZED (
   SELECT o.external_id, count(*) AS found, min(o.tenant) AS tenant, min(o.site) AS site,
          ${owned ? 'min(o.id)' : 'NULL::bigint'} AS id,
          ${owner.parent === undefined ? 'NULL::bigint' : `min(o.${owner.parent})`} AS parent
     FROM platform.${owner.table} o
-   WHERE o.tenant = ANY ((SELECT scope FROM gateway.import_run)::bigint[]) AND o.external_id IN (SELECT owner FROM staged)
+   WHERE o.tenant = ANY (${place.scope}) AND o.external_id IN (SELECT owner FROM staged)
    GROUP BY o.external_id
 ), placed AS MATERIALIZED (
   SELECT s.*, o.found, o.tenant, o.site, o.id AS owner_id, o.parent AS owner_parent,
@@ -63,11 +67,12 @@ ${raw(`staged AS MATERIALIZED (
     FROM judged j LEFT JOIN reserved r ON r.tenant = j.tenant AND r.site = j.site
    WHERE j.verdict IS NULL
 ), planned AS (
-  INSERT INTO gateway.import_plan (type, lane, ord, seq, tenant, site, id, fresh, owner_id, owner_parent, refs, links)
+  INSERT INTO ${place.plan} (type, lane, ord, seq, tenant, site, id, fresh, owner_id, owner_parent, refs, links)
   SELECT '${name}', ${lane}, row_number() OVER (PARTITION BY ${lane} ORDER BY n.tenant, n.site, ${owned ? 'n.owner_id, ' : ''}n.id),
          n.seq, n.tenant, n.site, n.id, n.fresh, n.owner_id, n.owner_parent, n.refs, n.links FROM numbered n
-), `)}${rejecting(name)}
-${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`,
+), `)}${rejecting(place, name)}
+${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`;
+    },
   };
 }
 
@@ -97,8 +102,8 @@ const linked = (member: string): string => `, linked AS MATERIALIZED (
 export const analyzePlanStep: Step = {
   name: 'analyze plan',
   types: ['message'],
-  needed: HAS_REPLIES,
-  statement: () => sql`ANALYZE gateway.import_plan (type, seq, tenant, id)`,
+  needed: hasReplies,
+  statement: ({ place }) => sql`ANALYZE ${raw(place.plan)} (type, seq, tenant, id)`,
 };
 
 /**
@@ -109,10 +114,12 @@ export const analyzePlanStep: Step = {
 export const repliesStep: Step = {
   name: 'link message',
   types: ['message'],
-  needed: HAS_REPLIES,
-  statement: (bounds) => sql`WITH RECURSIVE ${fence(bounds)}, ${raw(`planned AS MATERIALIZED (
+  needed: hasReplies,
+  statement: (bounds) => {
+    const { place } = bounds;
+    return sql`WITH RECURSIVE ${fence(bounds)}, ${raw(`planned AS MATERIALIZED (
   SELECT p.lane, p.ord, p.seq, p.tenant, p.id, p.owner_id, s.external_id, s.refs[4] AS reply
-    FROM fence CROSS JOIN gateway.import_plan p JOIN gateway.import_stage s ON s.type = 'message' AND s.seq = p.seq
+    FROM fence CROSS JOIN ${place.plan} p JOIN ${place.stage} s ON s.type = 'message' AND s.seq = p.seq
    WHERE p.type = 'message'
 ), answers AS MATERIALIZED (
   SELECT p.lane, p.ord, p.seq, p.owner_id, t.seq AS to_seq, m.id AS stored_id, coalesce(t.id, m.id) AS to_id,
@@ -130,11 +137,12 @@ export const repliesStep: Step = {
 ), judged AS MATERIALIZED (
   SELECT a.*, b.verdict, NULL::bigint AS newer FROM answers a LEFT JOIN broken b ON b.seq = a.seq
 ), linked AS (
-  UPDATE gateway.import_plan p SET refs = p.refs || j.to_id FROM judged j
+  UPDATE ${place.plan} p SET refs = p.refs || j.to_id FROM judged j
    WHERE p.type = 'message' AND p.lane = j.lane AND p.ord = j.ord AND j.verdict IS NULL
 ), dropped AS (
-  DELETE FROM gateway.import_plan p USING judged j
+  DELETE FROM ${place.plan} p USING judged j
    WHERE p.type = 'message' AND p.lane = j.lane AND p.ord = j.ord AND j.verdict IS NOT NULL
-), `)}${rejecting('message')}
-${progress(bounds, 'link message', 'message', { rejected: REFUSED })}`,
+), `)}${rejecting(place, 'message')}
+${progress(bounds, 'link message', 'message', { rejected: REFUSED })}`;
+  },
 };

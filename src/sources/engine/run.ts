@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql } from '../../core/sql.ts';
+import { raw, sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
+import type { Position } from '../source.ts';
+import { type Place, slotPlace } from './place.ts';
 
 /** Another import is running, or has taken over from this import. */
 export class ImportBusy extends Error {
@@ -9,7 +11,7 @@ export class ImportBusy extends Error {
 }
 
 /** Identifies the content of a source. A run can be resumed only if its sources are still identical. */
-export interface Source {
+export interface SourceFile {
   readonly name: string;
   readonly size: number | null;
   readonly modified: number | null;
@@ -19,13 +21,15 @@ export interface Source {
 
 export interface RunState {
   readonly unfinished: boolean;
-  readonly sources: readonly Source[] | null;
+  readonly sources: readonly SourceFile[] | null;
   readonly organization: string | null;
   readonly staged: boolean;
   readonly file: number;
   readonly offset: number;
   readonly line: number;
   readonly seq: number;
+  /** Where a source continues. Null for files. */
+  readonly position: Position | null;
   /**
    * False if the staging tables have lost the staged lines. A crash of PostgreSQL empties these tables, because the
    * tables are unlogged.
@@ -37,73 +41,101 @@ export interface RunState {
  * An import waits this many milliseconds for the lease of another import. A lease lasts 10 s, so the lease of a killed
  * import expires in this time.
  */
-const PATIENCE = 12_000;
-const POLL = 150;
+export const PATIENCE = 12_000;
+export const POLL = 150;
 const BEAT = 2_000;
 
 export interface Run {
+  readonly slot: number;
   readonly epoch: number;
+  readonly place: Place;
   state(): Promise<RunState>;
-  /** Deletes the staged lines of the previous run. Appends the receipts that the previous run has not yet appended. */
-  begin(sources: readonly Source[], organization: string | undefined): Promise<void>;
+  /** Deletes what the previous run of the slot has staged. Appends the receipts that lost runs have not yet appended. */
+  begin(sources: readonly SourceFile[], organization: string | undefined): Promise<void>;
   finish(): Promise<void>;
   release(): Promise<void>;
 }
 
-export async function takeRun(db: Database, signal: AbortSignal | undefined): Promise<Run> {
-  const epoch = await take(db, signal);
+export interface Subject {
+  /** Names what is read. An unfinished run of the same subject can continue. Two runs of one subject take turns. */
+  readonly name: string;
+  /** True for a source, false for files. */
+  readonly live: boolean;
+}
+
+export async function takeRun(db: Database, subject: Subject, signal: AbortSignal | undefined): Promise<Run> {
+  const { slot, epoch } = await take(db, subject.name, signal);
   // This interval renews the lease between statements. An error here can be ignored, because the next statement checks
   // the lease and reports the error.
   const beat = setInterval(() => {
-    db.query(sql`SELECT gateway.import_beat(${epoch})`).catch(() => undefined);
+    db.query(sql`SELECT gateway.import_beat(${slot}, ${epoch})`).catch(() => undefined);
   }, BEAT).unref();
   return {
+    slot,
     epoch,
-    state: () => readState(db),
+    place: slotPlace(slot, sql`${epoch}::bigint`, subject.live),
+    state: () => readState(db, slot),
     begin: async (sources, organization) => {
       const described = JSON.stringify(sources);
       const named = organization ?? null;
       await db
-        .query(sql`SELECT gateway.import_begin(${epoch}, ${described}::text::jsonb, ${named}::text)`)
+        .query(
+          sql`SELECT gateway.import_begin(${slot}, ${epoch}, ${described}::text::jsonb, ${named}::text, ${!subject.live})`,
+        )
         .catch(explainFence);
     },
     finish: async () => {
-      await db.query(sql`SELECT gateway.import_finish(${epoch})`).catch(explainFence);
+      await db.query(sql`SELECT gateway.import_finish(${slot}, ${epoch})`).catch(explainFence);
     },
     release: async () => {
       clearInterval(beat);
       // If the store cannot be reached, the lease expires by itself. This error is dropped, so that it does not hide an
       // earlier error.
       await db
-        .query(sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE epoch = ${epoch}`)
+        .query(
+          sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE slot = ${slot} AND epoch = ${epoch}`,
+        )
         .catch(() => undefined);
     },
   };
 }
 
-async function take(db: Database, signal: AbortSignal | undefined): Promise<number> {
+async function take(
+  db: Database,
+  subject: string,
+  signal: AbortSignal | undefined,
+): Promise<{ slot: number; epoch: number }> {
   const limit = performance.now() + PATIENCE;
   for (;;) {
-    const [row] = await db.query<{ epoch: string | null }>(sql`SELECT gateway.import_take() AS epoch`);
-    if (row?.epoch != null) return Number(row.epoch);
-    if (performance.now() > limit) throw new ImportBusy('Another import is running. Wait until it has finished.');
+    const [row] = await db.query<{ slot: number; epoch: number }>(
+      sql`SELECT slot, epoch::float8 AS epoch FROM gateway.import_take(${subject})`,
+    );
+    if (row !== undefined) return row;
+    if (performance.now() > limit)
+      throw new ImportBusy('The same import is running, or four other imports are. Wait until one has finished.');
     await sleep(POLL, undefined, signal === undefined ? {} : { signal });
   }
 }
 
-async function readState(db: Database): Promise<RunState> {
+async function readState(db: Database, slot: number): Promise<RunState> {
   const [row] = await db.query<RunState>(sql`
     SELECT unfinished, sources, organization, staged, file, byte_offset::float8 AS "offset", line::float8 AS line,
-           seq::float8 AS seq,
-           (SELECT coalesce(sum(read), 0) = 0 FROM gateway.import_tally)
-             OR EXISTS (SELECT 1 FROM gateway.import_stage) OR EXISTS (SELECT 1 FROM gateway.import_reject) AS intact
-      FROM gateway.import_run`);
-  if (row === undefined) throw new Error('gateway.import_run has no row: the store is damaged');
+           seq::float8 AS seq, position,
+           (SELECT coalesce(sum(read), 0) = 0 FROM gateway.import_tally WHERE slot = ${slot})
+             OR EXISTS (SELECT 1 FROM ${raw(`gateway.import_stage_${slot}`)})
+             OR EXISTS (SELECT 1 FROM ${raw(`gateway.import_reject_${slot}`)}) AS intact
+      FROM gateway.import_run WHERE slot = ${slot}`);
+  if (row === undefined) throw new Error(`gateway.import_run has no slot ${slot}: the store is damaged`);
   return row;
 }
 
 /** Turns the error of a lost lease into ImportBusy. Throws every other error unchanged. */
 export function explainFence(error: unknown): never {
-  if (sqlState(error) === 'GW001') throw new ImportBusy('Another import has taken over this import.', { cause: error });
+  const state = sqlState(error);
+  if (state === 'GW001') throw new ImportBusy('Another import has taken over this import.', { cause: error });
+  if (state === 'GW003')
+    throw new ImportBusy('Another import is running in the same organization. Wait until it has finished.', {
+      cause: error,
+    });
   throw error;
 }

@@ -1,6 +1,7 @@
 import { raw, sql } from '../../core/sql.ts';
+import type { Place } from './place.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
-import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
+import { fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 
 /** The steps for organizations, websites, operators and deletions. These types need no plan and no batches. */
 
@@ -15,17 +16,21 @@ import { type Bounds, fence, progress, REFUSED, REPEATED, rejecting, type Step }
 export const scopeStep = (name: string): Step => ({
   name,
   types: RECORD_TYPES,
-  statement: (bounds) => sql`WITH ${fence(bounds)}, named AS MATERIALIZED (
-  SELECT external_id AS name FROM gateway.import_stage WHERE type = 'organization'
-   UNION SELECT owner FROM gateway.import_stage WHERE type IN ('website', 'operator')
-   UNION SELECT external_id FROM gateway.import_stage WHERE type = 'delete' AND owner = 'organization'
+  statement: (bounds) => {
+    const { stage, organization } = bounds.place;
+    return sql`WITH ${fence(bounds)}, ${raw(`named AS MATERIALIZED (
+  SELECT external_id AS name FROM ${stage} WHERE type = 'organization'
+   UNION SELECT owner FROM ${stage} WHERE type IN ('website', 'operator')
+   UNION SELECT external_id FROM ${stage} WHERE type = 'delete' AND owner = 'organization'
 ), scope AS MATERIALIZED (
-  SELECT coalesce(array_agg(o.tenant), '{}') AS tenants
-    FROM fence CROSS JOIN gateway.import_run r CROSS JOIN platform.organization o
-   WHERE CASE WHEN r.organization IS NOT NULL THEN r.organization IN (o.external_id, o.public_id)
+  SELECT coalesce(array_agg(o.tenant), '{}') AS tenants,
+         CASE WHEN ${organization} IS NULL THEN coalesce((SELECT array_agg(name) FROM named), '{}') ELSE '{}' END AS names
+    FROM fence CROSS JOIN platform.organization o
+   WHERE CASE WHEN ${organization} IS NOT NULL THEN ${organization} IN (o.external_id, o.public_id)
               WHEN EXISTS (SELECT 1 FROM named) THEN o.external_id IN (SELECT name FROM named) ELSE true END
-)
-SELECT gateway.import_scope(${bounds.epoch}, ${raw(`'${name}'`)}, tenants) FROM scope`,
+)`)}
+SELECT ${bounds.place.setScope(name)} FROM scope`;
+  },
 });
 
 /**
@@ -35,25 +40,28 @@ SELECT gateway.import_scope(${bounds.epoch}, ${raw(`'${name}'`)}, tenants) FROM 
 export const supersedeStep: Step = {
   name: 'supersede',
   types: ['delete'],
-  statement: (bounds) => sql`WITH ${fence(bounds)}, latest AS MATERIALIZED (
-  SELECT d.owner AS type, d.external_id, max(d.seq) AS seq FROM fence, gateway.import_stage d
+  statement: (bounds) => {
+    const { stage, reject } = bounds.place;
+    return sql`WITH ${fence(bounds)}, ${raw(`latest AS MATERIALIZED (
+  SELECT d.owner AS type, d.external_id, max(d.seq) AS seq FROM fence, ${stage} d
    WHERE d.type = 'delete' GROUP BY d.owner, d.external_id
 ), losing AS MATERIALIZED (
-  SELECT s.type, s.seq, s.file, s.line, s.type AS tally FROM latest l
-    JOIN gateway.import_stage s ON s.type = l.type AND s.external_id = l.external_id AND s.seq < l.seq
+  SELECT s.type, s.seq, s.file, s.line, s.origin, s.type AS tally FROM latest l
+    JOIN ${stage} s ON s.type = l.type AND s.external_id = l.external_id AND s.seq < l.seq
    UNION ALL
-  SELECT d.type, d.seq, d.file, d.line, 'delete' FROM gateway.import_stage d
+  SELECT d.type, d.seq, d.file, d.line, d.origin, 'delete' FROM ${stage} d
    WHERE d.type = 'delete' AND EXISTS (
-     SELECT 1 FROM gateway.import_stage s WHERE s.type = d.owner AND s.external_id = d.external_id AND s.seq > d.seq)
+     SELECT 1 FROM ${stage} s WHERE s.type = d.owner AND s.external_id = d.external_id AND s.seq > d.seq)
 ), gone AS (
-  DELETE FROM gateway.import_stage s USING losing l WHERE s.type = l.type AND s.seq = l.seq
+  DELETE FROM ${stage} s USING losing l WHERE s.type = l.type AND s.seq = l.seq
 ), reported AS (
-  INSERT INTO gateway.import_reject (seq, place, file, line, code, pointer)
-  SELECT seq, 0, file, line, 'duplicate_record', '/external_id' FROM losing
-), counted AS MATERIALIZED (
-  SELECT gateway.import_count(tally, 'supersede', 0, 0, 0, 0, count(*)) FROM losing GROUP BY tally
+  INSERT INTO ${reject} (seq, place, file, line, origin, code, pointer)
+  SELECT seq, 0, file, line, origin, 'duplicate_record', '/external_id' FROM losing
+)`)}, counted AS MATERIALIZED (
+  SELECT ${bounds.place.count('supersede', 'tally', 'count(*)')} FROM losing GROUP BY tally
 )
-${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`,
+${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`;
+  },
 };
 
 // The statements that remove references to deleted records. The key of a statement is the type of the deleted records.
@@ -85,12 +93,15 @@ export function deleteStep(type: Exclude<RecordType, 'delete'>): Step {
   return {
     name: step,
     types: ['delete'],
-    statement: (bounds: Bounds) => sql`WITH ${fence(bounds)}, ${raw(`asked AS MATERIALIZED (
+    removes: type,
+    statement: (bounds) => {
+      const { place } = bounds;
+      return sql`WITH ${fence(bounds)}, ${raw(`asked AS MATERIALIZED (
   SELECT s.seq, s.external_id, lead(s.seq) OVER (PARTITION BY s.external_id ORDER BY s.seq) AS newer
-    FROM fence, gateway.import_stage s WHERE s.type = 'delete' AND s.owner = '${type}'
+    FROM fence, ${place.stage} s WHERE s.type = 'delete' AND s.owner = '${type}'
 ), matches AS MATERIALIZED (
   SELECT t.external_id, t.tenant, ${columns} FROM platform.${type} t
-   WHERE t.tenant = ANY ((SELECT scope FROM gateway.import_run)::bigint[]) AND t.external_id IN (SELECT external_id FROM asked)
+   WHERE t.tenant = ANY (${place.scope}) AND t.external_id IN (SELECT external_id FROM asked)
 ), judged AS MATERIALIZED (
   SELECT a.seq, a.newer, a.external_id,
          CASE WHEN (SELECT count(DISTINCT m.tenant) FROM matches m WHERE m.external_id = a.external_id) > 1 THEN 'ambiguous_reference /external_id'
@@ -100,23 +111,26 @@ export function deleteStep(type: Exclude<RecordType, 'delete'>): Step {
   SELECT m.* FROM judged j JOIN matches m ON m.external_id = j.external_id WHERE j.verdict IS NULL
 ), ${unhook === undefined ? '' : `unhooked AS (${unhook}), `}removed AS (
   DELETE FROM platform.${type} t USING found f WHERE ${key} RETURNING t.external_id
-), `)}${rejecting('delete')}
+), `)}${rejecting(place, 'delete')}
 ${progress(bounds, step, 'delete', {
   removed: 'SELECT count(DISTINCT external_id) FROM removed',
   unchanged: `SELECT (SELECT count(*) FROM judged WHERE verdict IS NULL) - (SELECT count(DISTINCT external_id) FROM found) + (${REPEATED})`,
   rejected: REFUSED,
-})}`,
+})}`;
+    },
   };
 }
 
 export const organizationStep: Step = {
   name: 'write organization',
   types: ['organization'],
-  statement: (bounds) => sql`WITH ${fence(bounds)}, staged AS MATERIALIZED (
+  statement: (bounds) => {
+    const { place } = bounds;
+    return sql`WITH ${fence(bounds)}, ${raw(`staged AS MATERIALIZED (
   SELECT s.seq, s.external_id, s.data->>'name' AS name, o.tenant AS old_id,
          lead(s.seq) OVER (PARTITION BY s.external_id ORDER BY s.seq) AS newer,
-         r.organization IS NULL OR r.organization IN (s.external_id, o.public_id) AS wanted
-    FROM fence CROSS JOIN gateway.import_run r CROSS JOIN gateway.import_stage s
+         ${place.organization} IS NULL OR ${place.organization} IN (s.external_id, o.public_id) AS wanted
+    FROM fence CROSS JOIN ${place.stage} s
     LEFT JOIN platform.organization o ON o.external_id = s.external_id
    WHERE s.type = 'organization'
 ), judged AS MATERIALIZED (
@@ -130,20 +144,21 @@ export const organizationStep: Step = {
   UPDATE platform.organization o SET name = j.name FROM judged j
    WHERE j.verdict IS NULL AND o.tenant = j.old_id AND o.name <> j.name
   RETURNING o.tenant
-), ${rejecting('organization')}
+), `)}${rejecting(place, 'organization')}
 ${progress(bounds, 'write organization', 'organization', {
   written: 'SELECT (SELECT count(*) FROM added) + (SELECT count(*) FROM altered)',
   unchanged: `SELECT (SELECT count(*) FROM judged WHERE verdict IS NULL) - (SELECT count(*) FROM added) - (SELECT count(*) FROM altered) + (${REPEATED})`,
   rejected: REFUSED,
-})}`,
+})}`;
+  },
 };
 
 /** SQL that selects the staged websites or operators, each with the tenant of its organization. */
-const inOrganization = (type: 'website' | 'operator'): string => `placed AS MATERIALIZED (
+const inOrganization = (place: Place, type: 'website' | 'operator'): string => `placed AS MATERIALIZED (
   SELECT s.*, o.tenant, lead(s.seq) OVER (PARTITION BY o.tenant, s.external_id ORDER BY s.seq) AS newer
-    FROM fence CROSS JOIN gateway.import_stage s
+    FROM fence CROSS JOIN ${place.stage} s
     LEFT JOIN platform.organization o
-      ON o.external_id = s.owner AND o.tenant = ANY ((SELECT scope FROM gateway.import_run)::bigint[])
+      ON o.external_id = s.owner AND o.tenant = ANY (${place.scope})
    WHERE s.type = '${type}'
 )`;
 const PLACED_VERDICT = `WHEN p.tenant IS NULL THEN 'unknown_reference /organization'
@@ -152,7 +167,9 @@ const PLACED_VERDICT = `WHEN p.tenant IS NULL THEN 'unknown_reference /organizat
 export const websiteStep: Step = {
   name: 'write website',
   types: ['website'],
-  statement: (bounds) => sql`WITH ${fence(bounds)}, ${raw(`${inOrganization('website')}, judged AS MATERIALIZED (
+  statement: (bounds) => {
+    const { place } = bounds;
+    return sql`WITH ${fence(bounds)}, ${raw(`${inOrganization(place, 'website')}, judged AS MATERIALIZED (
   SELECT p.*, w.site AS old_id, CASE ${PLACED_VERDICT} END AS verdict, d.name, d.time_zone, d.crm_integrated
     FROM placed p LEFT JOIN platform.website w ON w.tenant = p.tenant AND w.external_id = p.external_id
     CROSS JOIN LATERAL json_to_record(p.data) AS d (name text, time_zone text, crm_integrated boolean)
@@ -170,18 +187,21 @@ export const websiteStep: Step = {
      AND (w.name, w.time_zone, w.crm_integrated) IS DISTINCT FROM (j.name, j.time_zone, j.crm_integrated)
   RETURNING w.tenant, w.site
 ), touched AS MATERIALIZED (SELECT tenant, site FROM added UNION ALL SELECT tenant, site FROM altered
-), `)}${rejecting('website')}
+), `)}${rejecting(place, 'website')}
 ${progress(bounds, 'write website', 'website', {
   written: 'SELECT count(*) FROM touched',
   unchanged: `SELECT (SELECT count(*) FROM judged WHERE verdict IS NULL) - (SELECT count(*) FROM touched) + (${REPEATED})`,
   rejected: REFUSED,
-})}`,
+})}`;
+  },
 };
 
 export const operatorStep: Step = {
   name: 'write operator',
   types: ['operator'],
-  statement: (bounds) => sql`WITH ${fence(bounds)}, ${raw(`${inOrganization('operator')}, sites AS MATERIALIZED (
+  statement: (bounds) => {
+    const { place } = bounds;
+    return sql`WITH ${fence(bounds)}, ${raw(`${inOrganization(place, 'operator')}, sites AS MATERIALIZED (
   SELECT p.seq, l.place, w.site FROM placed p CROSS JOIN unnest(p.links) WITH ORDINALITY AS l (website, place)
     LEFT JOIN platform.website w ON w.tenant = p.tenant AND w.external_id = l.website
 ), teams AS MATERIALIZED (
@@ -228,10 +248,11 @@ export const operatorStep: Step = {
   RETURNING t.tenant, t.site, t.id
 ), touched AS MATERIALIZED (
   SELECT tenant, site, id FROM altered UNION SELECT tenant, site, id FROM added UNION SELECT tenant, site, id FROM left_sites
-), `)}${rejecting('operator')}
+), `)}${rejecting(place, 'operator')}
 ${progress(bounds, 'write operator', 'operator', {
   written: 'SELECT count(DISTINCT (tenant, id)) FROM touched',
   unchanged: `SELECT (SELECT count(*) FROM judged WHERE verdict IS NULL) - (SELECT count(DISTINCT (tenant, id)) FROM touched) + (${REPEATED})`,
   rejected: REFUSED,
-})}`,
+})}`;
+  },
 };

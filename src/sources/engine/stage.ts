@@ -1,18 +1,22 @@
-import { type Fragment, sql } from '../../core/sql.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import type { Line } from '../files/lines.ts';
+import type { Position } from '../source.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
 import { parseRecord } from './parse-record.ts';
-import { type ImportRecord, RECORD_TYPES } from './records.ts';
+import { type ImportRecord, RECORD_TYPES, type RecordType } from './records.ts';
 import { type Row, rowOf, type StoredContent } from './row.ts';
-import { explainFence } from './run.ts';
+import { explainFence, type Run } from './run.ts';
 
-export interface Position {
-  /** The index of the current file. If `next` is true, this file has no more lines. */
+/** The place after the last staged record: in a file, or in a source. */
+export type After =
+  | { readonly file: number; readonly offset: number; readonly line: number }
+  | { readonly position: Position | null };
+
+/** Where a record comes from. `origin` names the row of a source. */
+export interface At {
   readonly file: number;
-  readonly next?: boolean;
-  readonly offset: number;
   readonly line: number;
+  readonly origin?: string;
 }
 
 interface Problem {
@@ -42,34 +46,22 @@ export class Stage {
 
   constructor(
     private readonly db: Database,
-    private readonly epoch: number,
+    private readonly run: Pick<Run, 'slot' | 'epoch' | 'place'>,
     private seq: number,
   ) {}
 
   /**
-   * Stages one line. Returns a promise only when the caller must wait for a file. An await for every line would take a
-   * sixth of the checking time (measured).
+   * Stages one decoded line or record. Returns a promise only when the caller must wait for a file. An await for every
+   * line would take a sixth of the checking time (measured).
    */
-  line(at: { file: number; line: number }, line: Line, folder: string | null): Promise<void> | undefined {
-    if (line.text === null) return this.refuse(at, '', [{ pointer: '', code: line.code ?? 'invalid_utf8' }]);
-    if (line.text.trim() === '') return undefined;
-    let json: unknown;
-    try {
-      json = JSON.parse(line.text);
-    } catch {
-      return this.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
-    }
-    return this.record(at, json, folder);
-  }
-
-  record(at: { file: number; line: number }, json: unknown, folder: string | null): Promise<void> | undefined {
+  record(at: At, json: unknown, folder: string | null): Promise<void> | undefined {
     const parsed = parseRecord(json);
     if (!parsed.ok) return this.refuse(at, typeOf(json), parsed.problems);
     const { record } = parsed;
     return record.type === 'file' ? this.file(at, record, folder) : this.keep(at, rowOf(record));
   }
 
-  private async file(at: { file: number; line: number }, record: FileRecord, folder: string | null): Promise<void> {
+  private async file(at: At, record: FileRecord, folder: string | null): Promise<void> {
     const seq = this.seq + 1;
     const take = async (first: number, bytes: Buffer): Promise<void> => {
       for (let i = 0; i * CHUNK < bytes.length; i++) {
@@ -90,8 +82,9 @@ export class Stage {
     return this.rows.type.length + this.rejects.length >= ROWS || this.bytes >= BYTES;
   }
 
-  async flush(position: Position): Promise<void> {
+  async flush(after: After): Promise<void> {
     await this.flushContent();
+    const { stage, reject, fence } = this.run.place;
     const [rows, rejects, counts] = [this.rows, this.rejects, this.counts];
     this.rows = columns();
     this.rejects = [];
@@ -102,18 +95,18 @@ export class Stage {
     // contain no line break, so they need no quoting.
     const column = (values: readonly (string | number | null)[]): Fragment =>
       sql`string_to_array(${values.join('\n')}::text, E'\\n', '')`;
-    await this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch})), kept AS (
-        INSERT INTO gateway.import_stage (file, type, seq, line, external_id, owner, at, refs, links, data)
-        SELECT ${position.file}, r.type, r.seq, r.line, r.external_id, r.owner, r.at::timestamptz, r.refs::text[], r.links::text[], r.data::json
-          FROM fence, unnest(${column(rows.type)}, ${column(rows.seq)}::bigint[], ${column(rows.line)}::bigint[], ${rows.external_id}::text[],
+    await this.start(sql`WITH fence AS MATERIALIZED (SELECT ${fence}), kept AS (
+        INSERT INTO ${raw(stage)} (file, type, seq, line, origin, external_id, owner, at, refs, links, data)
+        SELECT r.file, r.type, r.seq, r.line, r.origin, r.external_id, r.owner, r.at::timestamptz, r.refs::text[], r.links::text[], r.data::json
+          FROM fence, unnest(${column(rows.type)}, ${column(rows.seq)}::bigint[], ${column(rows.file)}::integer[], ${column(rows.line)}::bigint[], ${column(rows.origin)}, ${rows.external_id}::text[],
             ${rows.owner}::text[], ${column(rows.at)}, ${rows.refs}::text[], ${rows.links}::text[], ${column(rows.data)})
-            AS r (type, seq, line, external_id, owner, at, refs, links, data)
+            AS r (type, seq, file, line, origin, external_id, owner, at, refs, links, data)
       ), refused AS (
-        INSERT INTO gateway.import_reject (seq, place, file, line, pointer, code)
+        INSERT INTO ${raw(reject)} (seq, place, file, line, origin, pointer, code)
         SELECT r.* FROM fence, jsonb_to_recordset(${JSON.stringify(rejects)}::text::jsonb)
-          AS r (seq bigint, place integer, file integer, line bigint, pointer text, code text)
+          AS r (seq bigint, place integer, file integer, line bigint, origin text, pointer text, code text)
       )
-      SELECT gateway.import_staged(${this.epoch}, ${position.file + (position.next === true ? 1 : 0)}, ${position.offset}, ${position.line}, ${this.seq},
+      SELECT gateway.import_staged(${this.run.slot}, ${this.run.epoch}, ${JSON.stringify(after)}::text::jsonb, ${this.seq},
                                    ${JSON.stringify(read)}::text::jsonb)`);
   }
 
@@ -145,22 +138,24 @@ export class Stage {
       from += bytes.length;
       return entry;
     });
-    await this.start(sql`WITH fence AS MATERIALIZED (SELECT gateway.import_fence(${this.epoch}))
-      INSERT INTO gateway.import_chunk (seq, chunk, bytes)
+    await this.start(sql`WITH fence AS MATERIALIZED (SELECT ${this.run.place.fence})
+      INSERT INTO ${raw(this.run.place.chunk)} (seq, chunk, bytes)
       SELECT p.seq, p.chunk, substring(${Buffer.concat(pieces.map((piece) => piece.bytes))}::bytea FROM p.start FOR p.length)
         FROM fence, jsonb_to_recordset(${JSON.stringify(index)}::text::jsonb)
           AS p (seq bigint, chunk integer, start integer, length integer)
       ON CONFLICT (seq, chunk) DO UPDATE SET bytes = excluded.bytes`);
   }
 
-  private keep({ line }: { line: number }, row: Row): undefined {
+  private keep({ file, line, origin }: At, row: Row): undefined {
     this.count(row.type).read++;
     const data = JSON.stringify(row.data);
     this.bytes += data.length;
     const { rows } = this;
     rows.type.push(row.type);
     rows.seq.push(++this.seq);
+    rows.file.push(file);
     rows.line.push(line);
+    rows.origin.push(origin ?? null);
     rows.external_id.push(row.external_id);
     rows.owner.push(row.owner ?? null);
     rows.at.push(row.at ?? null);
@@ -169,11 +164,7 @@ export class Stage {
     rows.data.push(data);
   }
 
-  private refuse(
-    { file, line }: { file: number; line: number },
-    type: string,
-    problems: readonly Problem[],
-  ): undefined {
+  refuse({ file, line, origin }: At, type: RecordType | '', problems: readonly Problem[]): undefined {
     const count = this.count(type);
     count.read++;
     count.rejected++;
@@ -181,7 +172,7 @@ export class Stage {
     const told = new Set<string>();
     for (const { pointer, code } of problems) {
       if (told.has(`${pointer} ${code}`)) continue;
-      this.rejects.push({ seq: this.seq, place: told.size, file, line, pointer, code });
+      this.rejects.push({ seq: this.seq, place: told.size, file, line, origin, pointer, code });
       told.add(`${pointer} ${code}`);
     }
   }
@@ -193,7 +184,7 @@ export class Stage {
   }
 }
 
-function typeOf(json: unknown): string {
+function typeOf(json: unknown): RecordType | '' {
   const named = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
   return RECORD_TYPES.find((type) => type === named) ?? '';
 }
@@ -202,7 +193,9 @@ function columns() {
   return {
     type: empty<string>(),
     seq: empty<number>(),
+    file: empty<number>(),
     line: empty<number>(),
+    origin: empty<string | null>(),
     external_id: empty<string>(),
     owner: empty<string | null>(),
     at: empty<string | null>(),

@@ -1,4 +1,5 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
+import type { Place } from './place.ts';
 import type { RecordType } from './records.ts';
 import type { Sited } from './tables.ts';
 
@@ -7,7 +8,7 @@ import type { Sited } from './tables.ts';
  * as literals into the text of the statement.
  */
 export interface Bounds {
-  readonly epoch: Fragment;
+  readonly place: Place;
   /**
    * The step works on the plan rows after `low`, up to and including `high`. `last` is true when no plan rows follow.
    */
@@ -24,18 +25,19 @@ export interface Step {
   readonly name: string;
   /** The record types that the step handles. If no line of these types was staged, the step is skipped. */
   readonly types: readonly RecordType[];
+  /** The type whose records the step removes. */
+  readonly removes?: RecordType;
   /** Undefined if the step has no batches. `rows` is the number of plan rows in one batch. */
   readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
   /**
    * A statement that returns one row. The row tells whether the run needs the step. Only steps that are rarely needed
    * have this statement.
    */
-  readonly needed?: Fragment;
+  needed?(place: Place): Fragment;
   statement(bounds: Bounds): Fragment;
 }
 
-export const fence = (bounds: Bounds): Fragment =>
-  sql`fence AS MATERIALIZED (SELECT gateway.import_fence(${bounds.epoch}))`;
+export const fence = ({ place }: Bounds): Fragment => sql`fence AS MATERIALIZED (SELECT ${place.fence})`;
 
 /**
  * Returns the end of a step's SQL statement. This end records the progress of the run and the counts of the record
@@ -48,27 +50,28 @@ export function progress(
   counts: { written?: string; unchanged?: string; removed?: string; rejected?: string },
 ): Fragment {
   const { written = '0', unchanged = '0', removed = '0', rejected = '0' } = counts;
+  const { place, high, last } = bounds;
   const quoted = type === undefined ? 'NULL' : `'${type}'`;
-  return sql`SELECT gateway.import_progress(${bounds.epoch}, ${raw(`'${step}'`)}, ${bounds.high}, ${bounds.last}, ${raw(quoted)},
-    ${raw([written, unchanged, removed, rejected].map((count) => `(${count})`).join(', '))}), ${raw(`(${written})::float8 AS written`)}`;
+  const recorded = place.progress({ step, high, last, type: quoted, counts: [written, unchanged, removed, rejected] });
+  return sql`SELECT ${recorded}, ${raw(`(${written})::float8 AS written`)}`;
 }
 
 /**
  * Returns common table expressions for the table `judged`. The expressions turn each row with a verdict ('code
  * pointer') into a reject, unless the row is an exact repetition of a record.
  */
-export const rejecting = (type: RecordType, judged = 'judged'): Fragment =>
+export const rejecting = (place: Place, type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (
-    SELECT j.seq, j.verdict, s.file, s.line,
+    SELECT j.seq, j.verdict, s.file, s.line, s.origin,
            j.newer IS NOT NULL AND j.verdict LIKE 'duplicate_record %' AND (s.owner, s.refs, s.links, s.data::text)
              IS NOT DISTINCT FROM (n.owner, n.refs, n.links, n.data::text) AS repeated
       FROM ${judged} j
-      JOIN gateway.import_stage s ON s.type = '${type}' AND s.seq = j.seq
-      LEFT JOIN gateway.import_stage n ON n.type = '${type}' AND n.seq = j.newer
+      JOIN ${place.stage} s ON s.type = '${type}' AND s.seq = j.seq
+      LEFT JOIN ${place.stage} n ON n.type = '${type}' AND n.seq = j.newer
      WHERE j.verdict IS NOT NULL
   ), reported AS (
-    INSERT INTO gateway.import_reject (seq, place, file, line, code, pointer)
-    SELECT seq, 0, file, line, split_part(verdict, ' ', 1), split_part(verdict, ' ', 2) FROM refused WHERE NOT repeated
+    INSERT INTO ${place.reject} (seq, place, file, line, origin, code, pointer)
+    SELECT seq, 0, file, line, origin, split_part(verdict, ' ', 1), split_part(verdict, ' ', 2) FROM refused WHERE NOT repeated
   )`);
 
 export const REFUSED = 'SELECT count(*) FROM refused WHERE NOT repeated';

@@ -22,6 +22,8 @@ export interface Table {
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
   /** The columns whose values come from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
+  /** The columns that a source does not change, because only the gateway sets them. */
+  readonly kept?: readonly string[];
   /** The columns that get their values from the plan table, which is `p` in the SQL: the owner and the references. */
   readonly keys: Readonly<Record<string, string>>;
 }
@@ -92,6 +94,7 @@ export const TABLES: readonly Table[] = [
     owner: website,
     refs: ['visitor', 'channel', 'team', 'subsite', 'operator'].map((member) => ({ member, table: member })),
     links: { member: 'contacts', table: 'conversation_contact', column: 'conversation_id' },
+    kept: ['disposition'],
     columns: {
       ...text('status platform language subject disposition rating_label'),
       rating_score: 'integer',

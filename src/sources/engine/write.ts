@@ -17,11 +17,12 @@ const FILES = 200;
  * without changes is not touched.
  */
 export function writeStep(table: Table, lane: number): Step {
-  const { name, links, columns, keys } = table;
+  const { name, links, columns, keys, kept } = table;
   const step = `write ${name} ${lane}`;
   const own = [...Object.keys(keys), ...Object.keys(columns)];
   const list = own.join(', ');
-  const of = (alias: string): string => own.map((column) => `${alias}.${column}`).join(', ');
+  const of = (alias: string, columns: readonly string[]): string =>
+    columns.map((column) => `${alias}.${column}`).join(', ');
   const typed = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
   const same = (a: string, b: string, id = 'id'): string =>
     `${a}.tenant = ${b}.tenant AND ${a}.site = ${b}.site AND ${a}.${id} = ${b}.id`;
@@ -30,15 +31,19 @@ export function writeStep(table: Table, lane: number): Step {
     name: step,
     types: [name],
     batch: { type: name, lane, rows: name === 'file' ? FILES : ROWS },
-    statement: (bounds) => sql`WITH ${fence(bounds)}, batch AS MATERIALIZED (
+    statement: (bounds) => {
+      const { place } = bounds;
+      // A source knows nothing of what only the gateway sets.
+      const changed = place.live ? own.filter((column) => !(kept ?? []).includes(column)) : own;
+      return sql`WITH ${fence(bounds)}, batch AS MATERIALIZED (
   SELECT p.tenant, p.site, p.id, p.fresh, p.links, p.seq, s.external_id, ${raw(
     [
       ...Object.entries(keys).map(([column, from]) => `${from} AS ${column}`),
       ...Object.keys(columns).map((c) => `d.${c}`),
     ].join(', '),
   )}
-    FROM fence CROSS JOIN gateway.import_plan p
-    JOIN gateway.import_stage s ON s.type = ${raw(`'${name}'`)} AND s.seq = p.seq
+    FROM fence CROSS JOIN ${raw(place.plan)} p
+    JOIN ${raw(place.stage)} s ON s.type = ${raw(`'${name}'`)} AND s.seq = p.seq
     CROSS JOIN LATERAL json_to_record(s.data) AS d (${raw(typed.join(', '))})
    WHERE p.type = ${raw(`'${name}'`)} AND p.lane = ${raw(String(lane))} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}
    ORDER BY p.ord
@@ -47,16 +52,17 @@ export function writeStep(table: Table, lane: number): Step {
   SELECT tenant, site, id, external_id, ${list} FROM batch WHERE fresh
   RETURNING tenant, site, id
 ), altered AS (
-  UPDATE platform.${name} t SET ${own.map((column) => `${column} = b.${column}`).join(', ')}
-    FROM batch b WHERE NOT b.fresh AND ${same('t', 'b')} AND (${of('t')}) IS DISTINCT FROM (${of('b')})
+  UPDATE platform.${name} t SET ${changed.map((column) => `${column} = b.${column}`).join(', ')}
+    FROM batch b WHERE NOT b.fresh AND ${same('t', 'b')} AND (${of('t', changed)}) IS DISTINCT FROM (${of('b', changed)})
   RETURNING t.tenant, t.site, t.id${name === 'message' ? ', t.conversation_id' : ''}
-)${links === undefined ? '' : pairs(links.table, links.column)}${name === 'file' ? CHUNKS : ''}${name === 'message' ? FOLLOW : ''}
+)${links === undefined ? '' : pairs(links.table, links.column)}${name === 'file' ? chunks(place.chunk) : ''}${name === 'message' ? FOLLOW : ''}
 , touched AS MATERIALIZED (${parts.map((part) => `SELECT tenant, site, id FROM ${part}`).join(' UNION ')}
 )`)}
 ${progress(bounds, step, name, {
   written: 'SELECT count(*) FROM touched',
   unchanged: '(SELECT count(*) FROM batch) - (SELECT count(*) FROM touched)',
-})}`,
+})}`;
+    },
   };
 }
 
@@ -72,12 +78,12 @@ const pairs = (table: string, column: string): string => `, linked AS (
 
 // The size of a file determines the number of its chunks. Chunks beyond this number come from an older, longer version
 // of the file and are removed.
-const CHUNKS = `, stored AS (
+const chunks = (chunk: string): string => `, stored AS (
   INSERT INTO platform.file_chunk AS t (tenant, site, file_id, chunk, bytes)
   SELECT b.tenant, b.site, b.id, c.chunk, c.bytes FROM batch b
     JOIN (SELECT tenant, site, id FROM added UNION ALL SELECT tenant, site, id FROM altered) w
       ON w.tenant = b.tenant AND w.site = b.site AND w.id = b.id
-    JOIN gateway.import_chunk c ON c.seq = b.seq AND c.chunk < (b.size + 65535) / 65536
+    JOIN ${chunk} c ON c.seq = b.seq AND c.chunk < (b.size + 65535) / 65536
   ON CONFLICT (tenant, site, file_id, chunk) DO UPDATE SET bytes = excluded.bytes WHERE t.bytes <> excluded.bytes
 ), shortened AS (
   DELETE FROM platform.file_chunk t USING batch b

@@ -2,14 +2,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { sql } from '../../core/sql.ts';
+import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply, rehearsal } from '../engine/apply.ts';
 import type { RecordType } from '../engine/records.ts';
 import { type Reject, type StoredReject, storedRejects, toReject } from '../engine/rejects.ts';
-import { type Run, type RunState, type Source, takeRun } from '../engine/run.ts';
-import { Stage } from '../engine/stage.ts';
-import { blocksOf } from './lines.ts';
+import { type Run, type RunState, type SourceFile, takeRun } from '../engine/run.ts';
+import { type At, Stage } from '../engine/stage.ts';
+import { blocksOf, type Line } from './lines.ts';
 import { unreadable, unwritableFile } from './paths.ts';
 
 export type { Reject } from '../engine/rejects.ts';
@@ -105,7 +105,7 @@ export async function importRecords(
   records: AsyncIterable<unknown> | Iterable<unknown>,
   options: RecordsOptions = {},
 ): Promise<ImportResult> {
-  const source: Source = { name: options.name ?? 'records', size: null, modified: null, head: null };
+  const source: SourceFile = { name: options.name ?? 'records', size: null, modified: null, head: null };
   return inRun(db, options, [source], false, async (stage) => {
     let line = 0;
     for await (const record of records) {
@@ -122,11 +122,12 @@ export async function importRecords(
 async function inRun(
   db: Database,
   options: Common & { readonly rejects?: string },
-  sources: readonly Source[],
+  sources: readonly SourceFile[],
   resume: boolean,
   read: (stage: Stage, state: RunState) => Promise<void>,
 ): Promise<ImportResult> {
-  const run = await takeRun(db, options.signal);
+  const subject = JSON.stringify([options.organization ?? null, ...sources.map(identity)]);
+  const run = await takeRun(db, { name: subject, live: false }, options.signal);
   try {
     let state = await run.state();
     const continues = resume && options.dryRun !== true && canContinue(state, sources, options.organization);
@@ -136,23 +137,25 @@ async function inRun(
       state = await run.state();
     }
     if (!state.staged) {
-      const stage = new Stage(db, run.epoch, state.seq);
+      const stage = new Stage(db, run, state.seq);
       await read(stage, state);
       await stage.settled();
-      await db.query(sql`UPDATE gateway.import_run SET staged = true WHERE epoch = ${run.epoch}`);
-      await db.query(sql`ANALYZE gateway.import_stage (type, seq, external_id, owner)`);
+      await db.query(
+        sql`UPDATE gateway.import_run SET staged = true WHERE slot = ${run.slot} AND epoch = ${run.epoch}`,
+      );
+      await db.query(sql`ANALYZE ${raw(run.place.stage)} (type, seq, external_id, owner)`);
     }
     if (options.dryRun === true) return await rehearse(db, run, options, sources);
     await apply(db, run, options.signal, (progress) => options.onProgress?.(progress));
     await run.finish();
-    await report(options, sources, storedRejects(db));
-    return await result(db);
+    await report(options, sources, storedRejects(db, run));
+    return await result(db, run);
   } finally {
     await run.release();
   }
 }
 
-function canContinue(state: RunState, sources: readonly Source[], organization: string | undefined): boolean {
+function canContinue(state: RunState, sources: readonly SourceFile[], organization: string | undefined): boolean {
   if (!state.unfinished || !state.intact || state.organization !== (organization ?? null)) return false;
   const now = JSON.stringify(sources.map(identity));
   // Standard input cannot be read a second time. So a run with standard input can continue only if all its lines are
@@ -161,18 +164,18 @@ function canContinue(state: RunState, sources: readonly Source[], organization: 
   return readable && now === JSON.stringify((state.sources ?? []).map(identity));
 }
 
-const identity = ({ name, size, modified, head }: Source): unknown[] => [name, size, modified, head];
+const identity = ({ name, size, modified, head }: SourceFile): unknown[] => [name, size, modified, head];
 
 async function rehearse(
   db: Database,
   run: Run,
   options: Common & { rejects?: string },
-  sources: readonly Source[],
+  sources: readonly SourceFile[],
 ): Promise<ImportResult> {
   const steps = await rehearsal(db, run);
   const [row] = await db.query<{
     outcome: { tally: (ImportCounts & { type: RecordType | '' })[]; rejects: StoredReject[] };
-  }>(sql`SELECT gateway.import_rehearse(${steps}::text[], 100000) AS outcome`);
+  }>(sql`SELECT gateway.import_rehearse(${run.slot}, ${steps}::text[], 100000) AS outcome`);
   if (row === undefined) throw new Error('gateway.import_rehearse returned no row');
   await run.finish();
   await report(options, sources, [row.outcome.rejects]);
@@ -181,7 +184,7 @@ async function rehearse(
 
 async function report(
   options: Common & { rejects?: string },
-  sources: readonly Source[],
+  sources: readonly SourceFile[],
   pages: AsyncIterable<readonly StoredReject[]> | Iterable<readonly StoredReject[]>,
 ): Promise<void> {
   const { rejects: path } = options;
@@ -200,7 +203,7 @@ async function report(
 
 async function tell(
   options: Common,
-  sources: readonly Source[],
+  sources: readonly SourceFile[],
   pages: AsyncIterable<readonly StoredReject[]> | Iterable<readonly StoredReject[]>,
   file?: FileHandle,
 ): Promise<void> {
@@ -211,12 +214,12 @@ async function tell(
   }
 }
 
-async function result(db: Database): Promise<ImportResult> {
+async function result(db: Database, run: Run): Promise<ImportResult> {
   return total(
     await db.query<ImportCounts & { type: RecordType | '' }>(sql`
       SELECT type, sum(read)::float8 AS read, sum(written)::float8 AS written, sum(unchanged)::float8 AS unchanged,
              sum(removed)::float8 AS removed, sum(rejected)::float8 AS rejected
-        FROM gateway.import_tally GROUP BY type ORDER BY type`),
+        FROM gateway.import_tally WHERE slot = ${run.slot} GROUP BY type ORDER BY type`),
   );
 }
 
@@ -242,7 +245,7 @@ async function checkOrganization(db: Database, organization: string | undefined)
   if (found.length === 0) throw new ImportRefused('The organization does not exist.');
 }
 
-async function describe(path: string): Promise<Source> {
+async function describe(path: string): Promise<SourceFile> {
   if (path === '-') return { name: path, size: null, modified: null, head: null };
   try {
     const { size, mtimeMs: modified } = await stat(path);
@@ -262,7 +265,7 @@ async function describe(path: string): Promise<Source> {
 async function stageFile(
   stage: Stage,
   from: { file: number; path: string; offset: number; line: number },
-  source: Source | undefined,
+  source: SourceFile | undefined,
   options: ImportOptions,
 ): Promise<void> {
   const { file, path, offset } = from;
@@ -273,7 +276,7 @@ async function stageFile(
   let end = offset;
   for await (const block of blocksOf(bytes, offset)) {
     for (const text of block.lines) {
-      const waits = stage.line({ file, line: ++line }, text, folder);
+      const waits = stageLine(stage, { file, line: ++line }, text, folder);
       if (waits !== undefined) await waits;
     }
     end = block.end;
@@ -282,6 +285,19 @@ async function stageFile(
     await stage.flush({ file, offset: end, line });
     options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
   }
-  await stage.flush({ file, next: true, offset: 0, line: 0 });
+  await stage.flush({ file: file + 1, offset: 0, line: 0 });
   options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
+}
+
+/** Returns a promise only when the caller must wait, as `Stage.record` does. */
+function stageLine(stage: Stage, at: At, line: Line, folder: string | null): Promise<void> | undefined {
+  if (line.text === null) return stage.refuse(at, '', [{ pointer: '', code: line.code ?? 'invalid_utf8' }]);
+  if (line.text.trim() === '') return undefined;
+  let json: unknown;
+  try {
+    json = JSON.parse(line.text);
+  } catch {
+    return stage.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
+  }
+  return stage.record(at, json, folder);
 }

@@ -242,8 +242,8 @@ export const unfinishedImports = (db: Database): Promise<number> =>
   counted(
     db,
     sql`SELECT ((SELECT count(*) FROM gateway.import_run WHERE unfinished AND lease_until < clock_timestamp())
-             + (SELECT count(*) FROM gateway.import_owed
-                 WHERE NOT EXISTS (SELECT FROM gateway.import_run WHERE lease_until >= clock_timestamp())))::integer AS count`,
+             + (SELECT count(*) FROM gateway.import_owed o
+                 WHERE NOT EXISTS (SELECT FROM gateway.import_run r WHERE r.slot = o.slot AND r.lease_until >= clock_timestamp())))::integer AS count`,
   );
 
 // The pattern of the gateway's secrets. Most secrets contain a checksum, which tells a real secret from a similar text
@@ -260,7 +260,7 @@ export async function suspectedSecrets(db: Database): Promise<{ table: string; s
              string_agg(format('coalesce(encode(x.%I, ''escape''), '''')', c.column_name), ' || '' '' || ')
                FILTER (WHERE c.data_type = 'bytea')) AS row
       FROM information_schema.tables t JOIN information_schema.columns c USING (table_schema, table_name)
-     WHERE t.table_schema = 'gateway' AND t.table_type = 'BASE TABLE' AND t.table_name <> 'import_chunk'
+     WHERE t.table_schema = 'gateway' AND t.table_type = 'BASE TABLE' AND t.table_name NOT LIKE 'import_chunk%'
      GROUP BY t.table_name ORDER BY t.table_name`);
   const found: { table: string; secret: string }[] = [];
   for (const { name, row } of tables) {
