@@ -86,16 +86,19 @@ CREATE FUNCTION gateway.import_alive(r gateway.import_run) RETURNS boolean LANGU
 $$;
 
 -- Takes a slot and its lease. Returns no row while another process runs the same subject, or while no slot is free. An
--- unfinished run of the same subject keeps its slot, so that this run can continue.
+-- unfinished run of the same subject keeps its slot, so that this run can continue. A statement of a lost process can
+-- still hold the row of its run. Then the function returns no row either.
 CREATE FUNCTION gateway.import_take(p_subject text) RETURNS TABLE (slot integer, epoch bigint) LANGUAGE plpgsql AS $$
+DECLARE
+  mine integer;
 BEGIN
   -- Two processes with the same subject must not take two slots.
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.import_take', 0));
   IF EXISTS (SELECT 1 FROM gateway.import_run r WHERE r.subject = p_subject AND gateway.import_alive(r)) THEN RETURN; END IF;
+  SELECT r.slot INTO mine FROM gateway.import_run r WHERE r.unfinished AND r.subject = p_subject;
   RETURN QUERY WITH free AS (
-    SELECT r.slot FROM gateway.import_run r WHERE NOT gateway.import_alive(r)
-     ORDER BY r.unfinished AND r.subject = p_subject DESC, r.unfinished, r.lease_until, r.slot
-     LIMIT 1 FOR UPDATE SKIP LOCKED
+    SELECT r.slot FROM gateway.import_run r WHERE NOT gateway.import_alive(r) AND r.slot = coalesce(mine, r.slot)
+     ORDER BY r.unfinished, r.lease_until, r.slot LIMIT 1 FOR UPDATE SKIP LOCKED
   )
   UPDATE gateway.import_run r
      SET epoch = r.epoch + 1, lease_until = clock_timestamp() + interval '10 seconds', backend = a.pid, backend_start = a.backend_start,
