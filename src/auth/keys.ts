@@ -12,7 +12,7 @@ export interface Key {
  * The purpose of a derived key (RFC 5869). A signature or a sealed text is valid only for the purpose for which it was
  * made.
  */
-export type Purpose = 'cursor' | 'webhook secret';
+export type Purpose = 'cursor' | 'webhook secret' | 'source';
 
 /**
  * The operator's keys (GATEWAY_KEYS). The first key makes all new signatures and sealed texts. Every key can verify

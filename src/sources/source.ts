@@ -28,6 +28,8 @@ export interface Page {
   readonly after: Position | null;
   /** True if the source has more changes now. */
   readonly more: boolean;
+  /** True if the source has forgotten changes that were not read. Everything is compared then. */
+  readonly lost?: boolean;
 }
 
 /** What a helpdesk provides to be a source. All times come from the clock of the source. */
@@ -50,5 +52,7 @@ export interface Source {
   unmapped(): Promise<Readonly<Record<string, number>>>;
   /** Calls back soon after a change. Returns a function that ends this. A source that cannot tell does not call. */
   listen(changed: () => void): () => Promise<void>;
+  /** Removes what the source keeps in the helpdesk for this reader. */
+  forget(): Promise<void>;
   close(): Promise<void>;
 }

@@ -217,7 +217,7 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
  * The SQLSTATE of a serialization failure or a deadlock. PostgreSQL has rolled the statement back, so the statement can
  * run again.
  */
-const AGAIN = /^40(001|P01)$/;
+export const AGAIN = /^40(001|P01)$/;
 
 async function runStatement(db: Database, step: Step, bounds: Bounds): Promise<number> {
   const limit = performance.now() + PATIENCE;

@@ -10,6 +10,11 @@ export class ImportBusy extends Error {
   override readonly name = 'ImportBusy';
 }
 
+/** Another gateway has taken the source over, or the source was paused or removed. */
+export class SourceLost extends Error {
+  override readonly name = 'SourceLost';
+}
+
 /** Identifies the content of a source. A run can be resumed only if its sources are still identical. */
 export interface SourceFile {
   readonly name: string;

@@ -297,6 +297,7 @@ END $$;
 CREATE TABLE gateway.source (
   id text PRIMARY KEY CHECK (id ~ '^src_[a-f0-9]{32}$'),
   tenant bigint NOT NULL REFERENCES platform.organization ON DELETE CASCADE,
+  site bigint,                                         -- the website of the account; null until it is written
   kind text NOT NULL,
   account text NOT NULL,                               -- the account in the helpdesk
   mode text NOT NULL CHECK (mode IN ('poll', 'live')),
@@ -343,11 +344,20 @@ CREATE TABLE gateway.source_reject (
   PRIMARY KEY (source, origin, pointer, code)
 );
 
--- Takes the lease of one source that nobody runs. Returns no row when there is none.
-CREATE FUNCTION gateway.source_take(p_holder text, p_seconds integer) RETURNS SETOF gateway.source LANGUAGE sql AS $$
+-- Seconds by which the store is behind a source. The measured value grows while nobody reads the source. Null before the
+-- first load has ended.
+CREATE FUNCTION gateway.source_lag(s gateway.source) RETURNS double precision LANGUAGE sql STABLE AS $$
+  SELECT s.lag_seconds + CASE WHEN now() - s.seen_at > make_interval(secs => 3 + CASE s.mode WHEN 'poll' THEN s.period ELSE 0 END)
+                              THEN extract(epoch FROM now() - s.seen_at) ELSE 0 END
+$$;
+
+-- Takes the lease of one source that nobody runs: of p_source, or of any source when it is null. Returns no row when
+-- there is none.
+CREATE FUNCTION gateway.source_take(p_holder text, p_seconds integer, p_source text) RETURNS SETOF gateway.source LANGUAGE sql AS $$
   UPDATE gateway.source s SET epoch = s.epoch + 1, holder = p_holder, lease_until = now() + make_interval(secs => p_seconds)
     FROM (SELECT id FROM gateway.source
-           WHERE NOT paused AND lease_until < now() AND coalesce(retry_at, '-infinity') <= now()
+           WHERE NOT paused AND lease_until < now()
+             AND CASE WHEN p_source IS NULL THEN coalesce(retry_at, '-infinity') <= now() ELSE id = p_source END
            ORDER BY lease_until, id LIMIT 1 FOR UPDATE SKIP LOCKED) free
    WHERE s.id = free.id
   RETURNING s.*

@@ -1,0 +1,87 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Command } from 'commander';
+import { openGivenKeys } from '../config/keys.ts';
+import { askComparison, readSources, type SourceRecord } from '../store/administration/sources.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import type { CommandContext, Run } from './context.ts';
+import { Refused } from './output.ts';
+import { openProgress } from './progress.ts';
+import { detailsOf, source } from './source.ts';
+import { findingText, sourceDocument, sourceText } from './source-view.ts';
+
+/** Milliseconds between two looks at the comparison of a running gateway. */
+const LOOK = 500;
+
+export function checkCommand(group: Command, register: Run): void {
+  const command = group
+    .command('check <SRC>')
+    .description('check the rights and the schema of a source, then compare all its records with the store');
+  register(command, async (context) => {
+    const { out, store } = context;
+    const { db } = await store();
+    const before = await source(db, command.args[0] ?? '');
+    if (before.state === 'paused')
+      throw new Refused(`Source ${before.id} is paused. Run: gateway source resume ${before.id}`);
+    const asked = await askComparison(db, before.id);
+    if (!before.held) await compareHere(context, before.id);
+    const after = await compared(db, before.id, asked ?? new Date());
+    for (const finding of after.findings) out.note(findingText(finding));
+    const details = await detailsOf(db, after);
+    out.result(sourceDocument(after, details), sourceText(after, details));
+    if (after.findings.some(({ level }) => level !== 'warning')) process.exitCode = 1;
+  });
+}
+
+/** No gateway runs the source, so this command does. It ends with the comparison. */
+async function compareHere({ config, store }: CommandContext, id: string): Promise<void> {
+  const [{ takeSource, failed, release, isLost, comparisonDue }, { follow }, { openStored }, { explainSource }] =
+    await Promise.all([
+      import('../sources/follow/state.ts'),
+      import('../sources/follow/follow.ts'),
+      import('../sources/follow/open.ts'),
+      import('../sources/follow/explain.ts'),
+    ]);
+  const { db } = await store();
+  const row = await takeSource(db, randomUUID(), id);
+  if (!row) return;
+  const done = new AbortController();
+  const helpdesk = openStored(await openGivenKeys(config), row);
+  const look = setInterval(() => {
+    comparisonDue(db, row).then(
+      (due) => due || done.abort(),
+      () => undefined,
+    );
+  }, LOOK);
+  try {
+    await follow(db, row, helpdesk, done.signal, () => undefined);
+    await release(db, row);
+  } catch (error) {
+    if (done.signal.aborted || isLost(error)) await release(db, row);
+    else {
+      await failed(db, row, explainSource(error));
+      throw new Refused(explainSource(error), { cause: error });
+    }
+  } finally {
+    clearInterval(look);
+    await helpdesk.close();
+  }
+}
+
+/** Waits until the comparison has ended. Throws if the source fails meanwhile. */
+async function compared(db: Database, id: string, asked: Date): Promise<SourceRecord> {
+  const progress = openProgress();
+  try {
+    for (;;) {
+      const [record] = await readSources(db, id);
+      if (!record) throw new Refused(`Source ${id} was removed.`);
+      if (record.compared_at && record.compared_at >= asked) return record;
+      if (record.last_error !== null) throw new Refused(record.last_error);
+      if (record.state === 'paused') throw new Refused(`Source ${id} was paused.`);
+      if (record.progress) progress.show(record.progress);
+      await pause(LOOK);
+    }
+  } finally {
+    progress.end();
+  }
+}

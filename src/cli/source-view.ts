@@ -1,0 +1,84 @@
+import type { RejectRecord, SourceRecord } from '../store/administration/sources.ts';
+import { table } from './output.ts';
+import { facts, plain, time } from './text.ts';
+
+export interface SourceDetails {
+  readonly rows: Readonly<Record<string, number>>;
+  readonly examples: readonly RejectRecord[];
+}
+
+export const sourceDocument = (record: SourceRecord, { rows, examples }: SourceDetails): object => ({
+  source_id: record.id,
+  kind: record.kind,
+  account: record.account,
+  organization_id: record.organization_id,
+  website_ids: record.website_id === null ? [] : [record.website_id],
+  mode: record.mode,
+  period_seconds: record.mode === 'poll' ? record.period : null,
+  state: record.state,
+  running: record.held,
+  lag_seconds: record.lag_seconds === null ? null : Math.round(record.lag_seconds * 10) / 10,
+  behind: record.behind,
+  last_success_at: record.last_success_at,
+  last_error: record.last_error,
+  progress: record.progress,
+  compared_at: record.compared_at,
+  rows,
+  rejects: record.rejects,
+  reject_examples: examples.map(({ origin, pointer, code }) => ({ row: origin, pointer, code })),
+  unmapped: { labels: 0, custom_attributes: 0, ...record.unmapped },
+  writes_back: record.writes_back,
+  findings: record.findings,
+  created_at: record.created_at,
+});
+
+const lag = ({ lag_seconds: seconds, behind }: SourceRecord): string => {
+  if (seconds === null) return 'unknown';
+  return `${Math.round(seconds)} s${behind === null ? '' : `, ${behind} changes wait`}`;
+};
+
+export function sourceText(record: SourceRecord, { rows, examples }: SourceDetails): string {
+  const { progress } = record;
+  const counted = Object.entries(rows).filter(([, n]) => n > 0);
+  return facts([
+    ['source', `${record.id}, ${record.kind} account ${plain(record.account)}`],
+    ['organization', record.organization_id],
+    ['website', record.website_id ?? 'not written yet'],
+    ['mode', record.mode === 'poll' ? `poll, every ${record.period} s` : 'live'],
+    ['state', `${record.state}${record.held || record.state === 'paused' ? '' : ' (no gateway runs it now)'}`],
+    ...(progress ? [['progress', progressText(progress)] as const] : []),
+    ['behind', lag(record)],
+    ['last success', record.last_success_at ? time(record.last_success_at) : 'none'],
+    ...(record.last_error === null ? [] : [['last error', plain(record.last_error)] as const]),
+    ['compared', record.compared_at ? time(record.compared_at) : 'never'],
+    ['records', counted.length === 0 ? 'none' : counted.map(([name, n]) => `${n} ${name}`)],
+    ['rejects', record.rejects === 0 ? '0' : [`${record.rejects} rows, for example:`, ...examples.map(rejectText)]],
+    ['without place', Object.entries(record.unmapped).map(([name, n]) => `${n} ${name}`)],
+    ['writes go back', record.writes_back ? 'yes' : 'no: notes and dispositions stay in the gateway'],
+    ...(record.findings.length === 0 ? [] : [['findings', record.findings.map(findingText)] as const]),
+  ]);
+}
+
+export const progressText = ({ phase, done, total }: NonNullable<SourceRecord['progress']>): string =>
+  `${phase}: ${done}${total === null ? '' : ` of ${total}`} records`;
+
+const rejectText = ({ origin, pointer, code }: RejectRecord): string =>
+  `${plain(origin)}  ${pointer === '' ? '(the whole row)' : plain(pointer)}  ${code}`;
+
+export const findingText = ({ level, about, text }: SourceRecord['findings'][number]): string =>
+  `${level}: ${plain(about)}: ${plain(text)}`;
+
+export const sourceTable = (records: readonly SourceRecord[]): string =>
+  table(
+    ['SOURCE', 'KIND', 'ACCOUNT', 'WEBSITE', 'MODE', 'STATE', 'BEHIND', 'REJECTS'],
+    records.map((record) => [
+      record.id,
+      record.kind,
+      plain(record.account),
+      record.website_id ?? '',
+      record.mode,
+      record.state,
+      lag(record),
+      String(record.rejects),
+    ]),
+  );

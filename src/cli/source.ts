@@ -1,0 +1,298 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { newId } from '../auth/issue.ts';
+import { openGivenKeys } from '../config/keys.ts';
+import type { SourceKind } from '../sources/kinds.ts';
+import type { Change, Finding } from '../sources/source.ts';
+import {
+  countRows,
+  deleteSource,
+  insertSource,
+  pauseSource,
+  readRejects,
+  readSources,
+  type SourceRecord,
+  startSource,
+  takeOrganization,
+} from '../store/administration/sources.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { confirm, irreversible } from './confirm.ts';
+import type { CommandContext, Run } from './context.ts';
+import { displayName, whole } from './options.ts';
+import { Refused } from './output.ts';
+import { checkCommand } from './source-check.ts';
+import { findingText, type SourceDetails, sourceDocument, sourceTable, sourceText } from './source-view.ts';
+import { plain } from './text.ts';
+
+/** As in src/sources/kinds.ts, which loads the driver. The help does not need the driver. */
+const KINDS: readonly SourceKind[] = ['chatwoot'];
+/** Seconds between two polls, if the operator gives no period. */
+const PERIOD = 15;
+/** Seconds for which no gateway may run a new source, so that `add` can write its website. */
+const ADDING = 30;
+/** The number of rejects that are shown. */
+const SHOWN = 5;
+
+export function sourceCommands(program: Command, register: Run): void {
+  const group = program.command('source').description('manage live sources: helpdesks whose data the gateway follows');
+  addCommand(group, register);
+  listCommand(group, register);
+  showCommand(group, register);
+  checkCommand(group, register);
+  pauseCommands(group, register);
+  removeCommand(group, register);
+  grantsCommand(group, register);
+}
+
+const kindArgument = (command: Command): Command => command.argument('<KIND>', `helpdesk: ${KINDS.join(', ')}`, kind);
+const modeOption = (): Option =>
+  new Option('--mode <MODE>', 'poll reads again and again; live needs triggers')
+    .choices(['poll', 'live'])
+    .default('poll');
+
+function kind(value: string): SourceKind {
+  const found = KINDS.find((one) => one === value);
+  if (found === undefined) throw new InvalidArgumentError(`The helpdesks are ${KINDS.join(', ')}.`);
+  return found;
+}
+
+function zone(value: string): string {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value });
+  } catch {
+    throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin.');
+  }
+  return value;
+}
+
+function databaseUrl(value: string): string {
+  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))
+    throw new InvalidArgumentError(
+      'Expected the address of a PostgreSQL database: postgres://user:password@host:port/database.',
+    );
+  return value;
+}
+
+function webUrl(value: string): string {
+  if (!/^https?:\/\//.test(value) || !URL.canParse(value))
+    throw new InvalidArgumentError('Expected an http or https URL.');
+  return value.replace(/\/+$/, '');
+}
+
+interface Added {
+  readonly url: string;
+  readonly account: number;
+  readonly organization?: string;
+  readonly mode: 'poll' | 'live';
+  readonly period: number;
+  readonly timeZone: string;
+  readonly storage?: string;
+  readonly apiUrl?: string;
+  readonly apiToken?: string;
+}
+
+function addCommand(group: Command, register: Run): void {
+  const command = kindArgument(group.command('add'))
+    .description('add a source; a running gateway loads it and then follows it')
+    .requiredOption('--url <URL>', 'address of the database of the helpdesk; the store keeps it encrypted', databaseUrl)
+    .requiredOption('--account <N>', 'number of the account in the helpdesk', whole)
+    .option(
+      '--organization <NAME>',
+      'organization, by id or external_id, or a new one (default: the name of the account)',
+      displayName,
+    )
+    .addOption(modeOption())
+    .option('--period <SECONDS>', 'seconds between two polls', whole, PERIOD)
+    .option('--time-zone <ZONE>', 'IANA time zone of the website', zone, 'UTC')
+    .option('--storage <PATH>', 'folder with the content of files, the same on every gateway')
+    .option(
+      '--api-url <URL>',
+      'address of the REST API of the helpdesk, to which notes and dispositions go back',
+      webUrl,
+    )
+    .option('--api-token <TOKEN>', 'token for the REST API; the store keeps it encrypted');
+  register(command, async (context) => {
+    const given = command.opts<Added>();
+    if ((given.apiUrl === undefined) !== (given.apiToken === undefined))
+      command.error("error: options '--api-url' and '--api-token' need each other");
+    const { out, store } = context;
+    // The store is opened with these keys, so a missing key is told before anything is written.
+    await openGivenKeys(context.config);
+    const { db } = await store();
+    const id = await add(context, db, kind(command.args[0] ?? ''), given);
+    const record = await source(db, id);
+    const details = await detailsOf(db, record);
+    out.result(sourceDocument(record, details), sourceText(record, details));
+    out.note(`A running gateway loads the source now. Its progress: gateway source show ${id}`);
+  });
+}
+
+async function add({ out, config }: CommandContext, db: Database, of: SourceKind, given: Added): Promise<string> {
+  const [{ SOURCE_KINDS }, { writePage }, { explainSource }] = await Promise.all([
+    import('../sources/kinds.ts'),
+    import('../sources/engine/page.ts'),
+    import('../sources/follow/explain.ts'),
+  ]);
+  const id = newId('src');
+  const account = String(given.account);
+  const { row, external_id: website } = SOURCE_KINDS[of].website(account);
+  const settings = {
+    address: given.url,
+    account,
+    mode: given.mode,
+    period: given.period,
+    timeZone: given.timeZone,
+    storage: given.storage ?? null,
+    reader: id,
+  };
+  const helpdesk = SOURCE_KINDS[of].open(settings);
+  let changes: readonly Change[];
+  try {
+    tell(out, await helpdesk.check());
+    changes = await helpdesk.reread([row]);
+  } catch (error) {
+    throw error instanceof Refused ? error : new Refused(explainSource(error), { cause: error });
+  } finally {
+    await helpdesk.close();
+  }
+  const records = changes.flatMap((change) => ('record' in change ? [change.record] : []));
+  const named = records.find(({ type }) => type === 'organization');
+  const organization = await takeOrganization(db, {
+    external_id: given.organization ?? String(named?.['external_id']),
+    name: given.organization ?? String(named?.['name']),
+  });
+  const keys = await openGivenKeys(config);
+  const added = await insertSource(
+    db,
+    {
+      ...settings,
+      id,
+      tenant: organization.tenant,
+      kind: of,
+      address: keys.seal('source', given.url),
+      apiUrl: given.apiUrl ?? null,
+      apiToken: given.apiToken === undefined ? null : keys.seal('source', given.apiToken),
+    },
+    ADDING,
+  );
+  if (!added)
+    throw new Refused(
+      `The organization ${plain(organization.external_id)} has a source of this account already. See: gateway source list. For another installation with the same account number, give --organization.`,
+    );
+  const own = records
+    .filter(({ type }) => type === 'website')
+    .map((record) => ({ from: row, record: { ...record, organization: organization.external_id } }));
+  await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
+  await startSource(db, id, website);
+  return id;
+}
+
+/** Prints the warnings of a check. Throws when the source cannot be read. */
+function tell({ note }: CommandContext['out'], findings: readonly Finding[]): void {
+  for (const finding of findings) note(findingText(finding));
+  const refused = findings.filter(({ level }) => level === 'refused').length;
+  if (refused > 0)
+    throw new Refused(
+      `The source cannot be read: ${refused === 1 ? 'see the reason' : `see the ${refused} reasons`} above.`,
+    );
+}
+
+export async function source(db: Database, id: string): Promise<SourceRecord> {
+  const [record] = await readSources(db, id);
+  if (!record) throw new Refused(`There is no source ${JSON.stringify(plain(id))}.`);
+  return record;
+}
+
+export async function detailsOf(db: Database, record: SourceRecord): Promise<SourceDetails> {
+  const [rows, examples] = await Promise.all([
+    record.site === null ? {} : countRows(db, record.tenant, record.site),
+    readRejects(db, record.id, SHOWN),
+  ]);
+  return { rows, examples };
+}
+
+function listCommand(group: Command, register: Run): void {
+  const command = group.command('list').description('list sources in order of creation');
+  register(command, async ({ out, store }) => {
+    const { db } = await store();
+    const records = await readSources(db, null);
+    const documents = await Promise.all(records.map(async (one) => sourceDocument(one, await detailsOf(db, one))));
+    out.result({ sources: documents }, records.length === 0 ? 'There is no source.' : sourceTable(records));
+  });
+}
+
+function showCommand(group: Command, register: Run): void {
+  const command = group
+    .command('show <SRC>')
+    .description('show the state of a source, its lag, its records and its rejects');
+  register(command, async ({ out, store }) => {
+    const { db } = await store();
+    const record = await source(db, command.args[0] ?? '');
+    const details = await detailsOf(db, record);
+    out.result(sourceDocument(record, details), sourceText(record, details));
+  });
+}
+
+function pauseCommands(group: Command, register: Run): void {
+  const change = (name: 'pause' | 'resume', description: string, paused: boolean): void => {
+    const command = group.command(`${name} <SRC>`).description(description);
+    register(command, async ({ out, store }) => {
+      const { db } = await store();
+      const { id } = await source(db, command.args[0] ?? '');
+      const changed = await pauseSource(db, id, paused);
+      out.result(
+        { source_id: id, state: (await source(db, id)).state, changed },
+        `Source ${id} ${changed ? 'is' : 'was already'} ${paused ? 'paused' : 'running'}.`,
+      );
+    });
+  };
+  change('pause', 'stop reading a source; its records stay', true);
+  change('resume', 'read a paused source again, from where it was', false);
+}
+
+function removeCommand(group: Command, register: Run): void {
+  const command = irreversible(
+    group
+      .command('remove <SRC>')
+      .description('remove a source; its records stay unless --with-data is given')
+      .option('--with-data', 'also delete the website of the source with all its records'),
+  );
+  register(command, async ({ out, store, config }) => {
+    const { withData = false } = command.opts<{ withData?: true }>();
+    const { db } = await store();
+    const record = await source(db, command.args[0] ?? '');
+    const lost = withData
+      ? `The website ${record.website_id ?? ''} and all its records are lost.`
+      : 'Its records stay.';
+    await confirm(command, `Remove ${record.id}? ${lost}`);
+    await pauseSource(db, record.id, true);
+    const { openStored } = await import('../sources/follow/open.ts');
+    let forgotten = true;
+    try {
+      const helpdesk = openStored(await openGivenKeys(config), record);
+      await helpdesk.forget().finally(() => helpdesk.close());
+    } catch {
+      // The source can be removed while its helpdesk is away.
+      forgotten = false;
+    }
+    if (!(await deleteSource(db, record.id, withData))) throw new Refused(`There is no source ${record.id}.`);
+    if (!forgotten && record.mode === 'live')
+      out.note('The helpdesk could not be told. Its outbox forgets this reader after 7 days.');
+    out.result(
+      { source_id: record.id, removed: true, data_removed: withData },
+      `Source ${record.id} is removed. ${lost}`,
+    );
+  });
+}
+
+function grantsCommand(group: Command, register: Run): void {
+  const command = kindArgument(group.command('grants'))
+    .description('print the SQL that gives the gateway its rights in the database of the helpdesk')
+    .addOption(modeOption())
+    .option('--role <NAME>', 'role with which the gateway connects (default: gateway_reader)');
+  register(command, async ({ out }) => {
+    const { mode, role } = command.opts<{ mode: 'poll' | 'live'; role?: string }>();
+    const { SOURCE_KINDS } = await import('../sources/kinds.ts');
+    const text = SOURCE_KINDS[kind(command.args[0] ?? '')].grants({ mode, ...(role !== undefined && { role }) });
+    out.result({ sql: text }, text);
+  });
+}

@@ -1,0 +1,153 @@
+import { raw, sql } from '../../core/sql.ts';
+import { sqlState } from '../../store/driver/errors.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import type { Change, Position } from '../source.ts';
+import { AGAIN, pageSteps } from './apply.ts';
+import { parseRecord } from './parse-record.ts';
+import type { RecordType } from './records.ts';
+import { type Row, rowOf } from './row.ts';
+import { SourceLost } from './run.ts';
+import { TABLES } from './tables.ts';
+
+/** A source that this process runs. The epoch fences every write. */
+export interface Held {
+  readonly id: string;
+  readonly tenant: number;
+  readonly epoch: number;
+}
+
+export interface Written {
+  readonly written: number;
+  readonly unchanged: number;
+  readonly removed: number;
+  readonly rejected: number;
+}
+
+interface Refused {
+  readonly origin: string;
+  readonly pointer: string;
+  readonly code: string;
+}
+
+interface Staged extends Row {
+  readonly seq: number;
+  readonly origin: string;
+}
+
+const NONE: Written = { written: 0, unchanged: 0, removed: 0, rejected: 0 };
+
+/**
+ * Writes a page of a source: its records, its removals, its rejects and the position after it, in one transaction. If
+ * PostgreSQL cannot write a page, the halves are tried, so that one bad row stops no other row. `position` is null when
+ * the source continues where it was.
+ */
+export async function writePage(
+  db: Database,
+  held: Held,
+  changes: readonly Change[],
+  position: Position | null,
+): Promise<Written> {
+  const told = await spelledOut(db, held, changes);
+  try {
+    return await write(db, held, told, position);
+  } catch (error) {
+    if (!isAboutData(error)) throw error;
+    if (told.length > 1) {
+      const half = Math.ceil(told.length / 2);
+      const first = await writePage(db, held, told.slice(0, half), null);
+      return sum(first, await writePage(db, held, told.slice(half), position));
+    }
+    const refused = told.map(({ from }) => ({ origin: from, pointer: '', code: 'unwritable' }));
+    await send(db, held, { rows: [], origins: told.map(({ from }) => from), refused, steps: [], position });
+    return { ...NONE, rejected: told.length };
+  }
+}
+
+/** A change whose removals are named one by one. */
+type Spelled = Exclude<Change, { only: unknown }>;
+
+/** Replaces each "exactly these" by the records, stored now, that are none of these. */
+async function spelledOut(db: Database, { tenant }: Held, changes: readonly Change[]): Promise<Spelled[]> {
+  const all: Spelled[] = [];
+  for (const change of changes) {
+    if (!('only' in change)) {
+      all.push(change);
+      continue;
+    }
+    const { of, prefix = '', owner } = change.only;
+    const belongs = TABLES.find((table) => table.name === of)?.owner;
+    const owned = sql`EXISTS (SELECT FROM ${raw(`platform.${belongs?.table}`)} o
+      WHERE o.tenant = t.tenant AND o.site = t.site AND ${raw(`o.id = t.${belongs?.table}_id`)} AND o.external_id = ${owner ?? ''})`;
+    const rows = await db.read<{ external_id: string }>(sql`
+      SELECT DISTINCT t.external_id FROM ${raw(`platform.${of}`)} t
+       WHERE t.tenant = ${tenant} AND starts_with(t.external_id, ${prefix}) AND t.external_id <> ALL (${[...change.keep]}::text[])
+         AND ${owner === undefined ? sql`true` : owned}`);
+    for (const { external_id } of rows) all.push({ from: change.from, gone: { of, external_id } });
+  }
+  return all;
+}
+
+async function write(
+  db: Database,
+  held: Held,
+  changes: readonly Spelled[],
+  position: Position | null,
+): Promise<Written> {
+  const refused: Refused[] = [];
+  // A row can be told twice. The last telling counts.
+  const rows = new Map<string, Staged>();
+  const types = new Set<RecordType>();
+  const removed = new Set<RecordType>();
+  for (const change of changes) {
+    const record = 'gone' in change ? { type: 'delete', ...change.gone } : change.record;
+    const parsed = parseRecord(record);
+    if (!parsed.ok) {
+      for (const { pointer, code } of parsed.problems) refused.push({ origin: change.from, pointer, code });
+      continue;
+    }
+    const row = rowOf(parsed.record);
+    types.add(row.type);
+    if ('gone' in change) removed.add(change.gone.of);
+    const key = 'gone' in change ? change.gone.of : row.type;
+    rows.set(`${key} ${row.external_id}`, { ...row, seq: rows.size + 1, origin: change.from });
+  }
+  const origins = [...new Set(changes.map(({ from }) => from))];
+  const steps = pageSteps(held.tenant, types, removed);
+  const outcome = await send(db, held, { rows: [...rows.values()], origins, refused, steps, position });
+  return sum(outcome, { ...NONE, rejected: refused.length });
+}
+
+interface Sent {
+  readonly rows: readonly Staged[];
+  readonly origins: readonly string[];
+  readonly refused: readonly Refused[];
+  readonly steps: readonly string[];
+  readonly position: Position | null;
+}
+
+async function send(db: Database, held: Held, sent: Sent): Promise<Written> {
+  const { rows, origins, refused, steps, position } = sent;
+  const at = position === null ? null : JSON.stringify(position);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const [row] = await db.query<{ outcome: Written }>(sql`
+        SELECT gateway.source_page(${held.id}, ${held.epoch}, ${at}::text::jsonb, ${JSON.stringify(rows)}::text::json,
+          ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb, ${[...steps]}::text[]) AS outcome`);
+      return row?.outcome ?? NONE;
+    } catch (error) {
+      const state = sqlState(error);
+      if (state === 'GW001') throw new SourceLost('another gateway runs this source now', { cause: error });
+      if (attempt === 5 || !AGAIN.test(state)) throw error;
+    }
+  }
+}
+
+/** True if PostgreSQL refused the data (classes 21 to 23) or ran out of room for a value (54). */
+const isAboutData = (error: unknown): boolean => /^(2[123]|54)/.test(sqlState(error));
+
+const sum = (a: Written, b: Written): Written => ({
+  written: a.written + b.written,
+  unchanged: a.unchanged + b.unchanged,
+  removed: a.removed + b.removed,
+  rejected: a.rejected + b.rejected,
+});

@@ -1,0 +1,129 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Database } from '../../store/driver/postgres.ts';
+import { type Held, writePage } from '../engine/page.ts';
+import type { Finding, Position, Source } from '../source.ts';
+import { SourceRefused } from './explain.ts';
+import { load } from './load.ts';
+import {
+  askComparison,
+  comparisonDue,
+  keepFindings,
+  keepPosition,
+  loaded,
+  type SourceRow,
+  succeeded,
+  waitingRows,
+} from './state.ts';
+
+/** Milliseconds after which a live source is read without a notification, because a notification can be lost. */
+const LIVE = 1_000;
+/** Milliseconds between two notes of how far behind the store is. */
+const MEASURED = 1_000;
+/** Milliseconds between two attempts at the rows that wait for other rows, and the number of rows in one attempt. */
+const AGAIN = 1_000;
+const WAITING = 1_000;
+/** Milliseconds between two looks whether a comparison is due. */
+const LOOKED = 5_000;
+
+/** Loads a source if it is new, then follows it until the signal. Throws when the source cannot be read. */
+export async function follow(
+  db: Database,
+  row: SourceRow,
+  source: Source,
+  signal: AbortSignal,
+  written: (table: { readonly written: number; readonly removed: number }) => void,
+): Promise<void> {
+  const held: Held = row;
+  const findings = await source.check();
+  await keepFindings(db, held, findings);
+  const refused = findings.filter(({ level }) => level === 'refused');
+  if (refused.length > 0) throw new SourceRefused(refused.map(sentence).join(' '));
+  let { position } = row;
+  if (position === null) {
+    position = await source.begin();
+    await keepPosition(db, held, position);
+  }
+  if (!row.loaded) await compare(db, held, row, source, signal, false);
+
+  let wake: () => void = () => undefined;
+  const unlisten = source.listen(() => wake());
+  try {
+    const due = { measure: 0, again: 0, look: 0 };
+    while (!signal.aborted) {
+      const woken = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      position = await catchUp(db, held, source, position, signal, due, written);
+      if (passed(due, 'again', AGAIN)) await retryWaiting(db, held, source, written);
+      if (passed(due, 'look', LOOKED) && (await comparisonDue(db, held)))
+        await compare(db, held, row, source, signal, true);
+      const wait = row.mode === 'poll' ? row.period * 1000 : LIVE;
+      const ended = new AbortController();
+      const either = AbortSignal.any([signal, ended.signal]);
+      // Ends early at a notification, and at the end of this process.
+      await Promise.race([woken, pause(wait, undefined, { signal: either }).catch(() => undefined)]);
+      ended.abort();
+    }
+  } finally {
+    await unlisten();
+  }
+}
+
+type Due = Record<'measure' | 'again' | 'look', number>;
+
+/** True once in so many milliseconds. */
+function passed(due: Due, name: keyof Due, every: number): boolean {
+  if (performance.now() < due[name]) return false;
+  due[name] = performance.now() + every;
+  return true;
+}
+
+/** Reads and writes pages until the source has no more changes. */
+async function catchUp(
+  db: Database,
+  held: Held,
+  source: Source,
+  from: Position,
+  signal: AbortSignal,
+  due: Due,
+  written: (counts: { readonly written: number; readonly removed: number }) => void,
+): Promise<Position> {
+  for (let position = from; ; ) {
+    signal.throwIfAborted();
+    const page = await source.changes(position);
+    if (page.lost === true) await askComparison(db, held);
+    if (page.changes.length > 0) written(await writePage(db, held, page.changes, page.after));
+    if (page.after !== null) position = page.after;
+    if (passed(due, 'measure', MEASURED)) {
+      if (page.changes.length === 0) await keepPosition(db, held, position);
+      await succeeded(db, held, await source.behind(position));
+    }
+    if (!page.more) return position;
+  }
+}
+
+/** Tries the rows again whose references were missing. */
+async function retryWaiting(
+  db: Database,
+  held: Held,
+  source: Source,
+  written: (counts: { readonly written: number; readonly removed: number }) => void,
+): Promise<void> {
+  const waiting = await waitingRows(db, held, WAITING);
+  if (waiting.length === 0) return;
+  written(await writePage(db, held, await source.reread(waiting), null));
+}
+
+async function compare(
+  db: Database,
+  held: Held,
+  row: SourceRow,
+  source: Source,
+  signal: AbortSignal,
+  compares: boolean,
+): Promise<void> {
+  const counts = await load(db, held, row, source, { compares, signal });
+  await loaded(db, held, counts, await source.unmapped());
+}
+
+const sentence = ({ text }: Finding): string => (text.endsWith('.') ? text : `${text}.`);

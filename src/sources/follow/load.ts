@@ -1,0 +1,144 @@
+import { raw, sql } from '../../core/sql.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import { apply } from '../engine/apply.ts';
+import type { Held } from '../engine/page.ts';
+import { RECORD_TYPES, type RecordType } from '../engine/records.ts';
+import { storedRejects } from '../engine/rejects.ts';
+import { type Run, takeRun } from '../engine/run.ts';
+import { Stage } from '../engine/stage.ts';
+import type { Source } from '../source.ts';
+import { keepProgress, type Progress, type SourceRow } from './state.ts';
+
+/** The number of stored records that a comparison asks for in one question. */
+const ASKED = 5_000;
+/** Milliseconds between two notes of the progress. */
+const TOLD = 500;
+
+export interface Loaded {
+  readonly written: number;
+  readonly removed: number;
+  readonly rejected: number;
+}
+
+/**
+ * Reads the whole source and writes what differs. A comparison also removes the records that the source does not have any
+ * more. An interrupted load continues where it was.
+ */
+export async function load(
+  db: Database,
+  held: Held,
+  row: Pick<SourceRow, 'organization' | 'storage'>,
+  source: Source,
+  { compares, signal }: { readonly compares: boolean; readonly signal: AbortSignal },
+): Promise<Loaded> {
+  const run = await takeRun(db, { name: held.id, live: true }, signal);
+  const tell = teller(db, held);
+  try {
+    let state = await run.state();
+    if (!state.unfinished || !state.intact) {
+      await run.begin([{ name: held.id, size: null, modified: null, head: null }], row.organization);
+      state = await run.state();
+    }
+    if (!state.staged) {
+      const stage = new Stage(db, run, state.seq);
+      await stageAll(stage, source, row.storage, state.position, signal, tell);
+      if (compares) await stageMissing(db, held, stage, source, signal);
+      await stage.settled();
+      await db.query(
+        sql`UPDATE gateway.import_run SET staged = true WHERE slot = ${run.slot} AND epoch = ${run.epoch}`,
+      );
+      await db.query(sql`ANALYZE ${raw(run.place.stage)} (type, seq, external_id, owner)`);
+    }
+    await apply(db, run, signal, tell);
+    await keepRejects(db, held, run);
+    await run.finish();
+    return await counts(db, run);
+  } finally {
+    await run.release();
+  }
+}
+
+/** The position after the last page. Null would mean that the load has not begun. */
+const END = { end: true };
+
+async function stageAll(
+  stage: Stage,
+  source: Source,
+  storage: string | null,
+  from: Readonly<Record<string, unknown>> | null,
+  signal: AbortSignal,
+  tell: (progress: Progress) => void,
+): Promise<void> {
+  if (from?.['end'] === true) return;
+  let done = 0;
+  for (let after = from; ; ) {
+    signal.throwIfAborted();
+    const page = await source.load(after);
+    for (const change of page.changes) {
+      if (!('record' in change)) continue;
+      const waits = stage.record({ file: 0, line: ++done, origin: change.from }, change.record, storage);
+      if (waits !== undefined) await waits;
+    }
+    await stage.flush({ position: page.after ?? END });
+    tell({ phase: 'read', done, total: null });
+    if (page.after === null) return;
+    after = page.after;
+  }
+}
+
+/** Stages a deletion for each stored record of the source that the source does not have any more. */
+async function stageMissing(
+  db: Database,
+  held: Held,
+  stage: Stage,
+  source: Source,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const of of RECORD_TYPES) {
+    if (of === 'delete' || of === 'organization' || of === 'website') continue;
+    for (let after = ''; ; ) {
+      signal.throwIfAborted();
+      const ids = await storedIds(db, held, of, after);
+      if (ids.length === 0) break;
+      after = ids.at(-1) ?? '';
+      for (const external_id of await source.missing(of, ids)) {
+        stage.record({ file: 0, line: 0, origin: external_id }, { type: 'delete', of, external_id }, null);
+      }
+      await stage.flush({ position: END });
+    }
+  }
+}
+
+async function storedIds(db: Database, { tenant }: Held, of: RecordType, after: string): Promise<string[]> {
+  const rows = await db.read<{ external_id: string }>(sql`
+    SELECT DISTINCT external_id FROM ${raw(`platform.${of}`)}
+     WHERE tenant = ${tenant} AND external_id > ${after} ORDER BY external_id LIMIT ${ASKED}`);
+  return rows.map(({ external_id }) => external_id);
+}
+
+/** The rejects of a whole load replace all earlier rejects of the source. */
+async function keepRejects(db: Database, held: Held, run: Run): Promise<void> {
+  await db.query(sql`DELETE FROM gateway.source_reject WHERE source = ${held.id}`);
+  for await (const page of storedRejects(db, run)) {
+    const refused = page.map(({ origin, pointer, code }) => ({ origin: origin ?? '', pointer, code }));
+    await db.query(sql`SELECT gateway.source_rejects(${held.id}, '{}', ${JSON.stringify(refused)}::text::jsonb)`);
+  }
+}
+
+async function counts(db: Database, run: Run): Promise<Loaded> {
+  const [row] = await db.query<Loaded>(sql`
+    SELECT coalesce(sum(written), 0)::float8 AS written, coalesce(sum(removed), 0)::float8 AS removed,
+           coalesce(sum(rejected), 0)::float8 AS rejected
+      FROM gateway.import_tally WHERE slot = ${run.slot}`);
+  return row ?? { written: 0, removed: 0, rejected: 0 };
+}
+
+/** Notes the progress at most twice a second. A lost note is no loss. */
+function teller(db: Database, held: Held): (progress: Progress) => void {
+  let at = 0;
+  return (progress) => {
+    if (performance.now() - at < TOLD) return;
+    at = performance.now();
+    keepProgress(db, held, progress).catch(() => undefined);
+  };
+}

@@ -1,0 +1,38 @@
+import type { Keyring } from '../../auth/keys.ts';
+import { isSourceKind, SOURCE_KINDS } from '../kinds.ts';
+import type { Source } from '../source.ts';
+import { SourceRefused } from './explain.ts';
+
+/** What opens a stored source. The address is sealed. */
+export interface StoredSource {
+  readonly id: string;
+  readonly kind: string;
+  readonly account: string;
+  readonly mode: 'poll' | 'live';
+  readonly period: number;
+  readonly time_zone: string;
+  readonly storage: string | null;
+  readonly address: string;
+  readonly organization?: string;
+}
+
+/** Opens the helpdesk of a stored source. Nothing is read before the first call. */
+export function openStored(keys: Pick<Keyring, 'open'>, stored: StoredSource): Source {
+  const { id, kind, account, mode, period, time_zone: timeZone, storage, organization } = stored;
+  if (!isSourceKind(kind)) throw new SourceRefused(`This version of the gateway does not know the helpdesk ${kind}.`);
+  const address = keys.open('source', stored.address);
+  if (address === undefined)
+    throw new SourceRefused(
+      'The address of the source cannot be decrypted. GATEWAY_KEYS must hold the key with which the source was added.',
+    );
+  return SOURCE_KINDS[kind].open({
+    address,
+    account,
+    mode,
+    period,
+    timeZone,
+    storage,
+    reader: id,
+    ...(organization !== undefined && { organization }),
+  });
+}

@@ -1,0 +1,141 @@
+import { sql } from '../../core/sql.ts';
+import { sqlState } from '../../store/driver/errors.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import type { Held } from '../engine/page.ts';
+import { SourceLost } from '../engine/run.ts';
+import type { Finding, Position } from '../source.ts';
+
+/** A source as it is stored. The address and the token are sealed. */
+export interface SourceRow {
+  readonly id: string;
+  readonly tenant: number;
+  readonly organization: string;
+  readonly kind: string;
+  readonly account: string;
+  readonly mode: 'poll' | 'live';
+  readonly period: number;
+  readonly time_zone: string;
+  readonly storage: string | null;
+  readonly address: string;
+  readonly epoch: number;
+  readonly position: Position | null;
+  readonly loaded: boolean;
+  readonly failures: number;
+}
+
+/** Seconds until another gateway takes over a source whose gateway is silent. */
+const LEASE = 10;
+
+/** Takes a source that nobody runs: the one with this id, or any source that is due. */
+export async function takeSource(db: Database, holder: string, id?: string): Promise<SourceRow | undefined> {
+  const [row] = await db.query<SourceRow>(sql`
+    SELECT s.id, s.tenant::float8 AS tenant, o.external_id AS organization, s.kind, s.account, s.mode, s.period, s.time_zone, s.storage,
+           s.address, s.epoch::float8 AS epoch, s.position, s.loaded, s.failures
+      FROM gateway.source_take(${holder}, ${LEASE}, ${id ?? null}::text) s JOIN platform.organization o ON o.tenant = s.tenant`);
+  return row;
+}
+
+/** Renews the lease. Returns false when this process does not run the source any more. */
+export async function renew(db: Database, { id, epoch }: Held): Promise<boolean> {
+  const rows = await db.query(sql`
+    UPDATE gateway.source SET lease_until = now() + make_interval(secs => ${LEASE})
+     WHERE id = ${id} AND epoch = ${epoch} AND NOT paused RETURNING id`);
+  return rows.length > 0;
+}
+
+export async function release(db: Database, { id, epoch }: Held): Promise<void> {
+  await db.query(sql`
+    UPDATE gateway.source SET lease_until = '-infinity', holder = NULL WHERE id = ${id} AND epoch = ${epoch}`);
+}
+
+/** Ends an attempt that failed. The next attempt waits 1 s, then 2 s, and so on up to a minute. */
+export async function failed(db: Database, { id, epoch }: Held, message: string): Promise<void> {
+  await db.query(sql`
+    UPDATE gateway.source
+       SET last_error = ${message}, failures = failures + 1, lease_until = '-infinity', holder = NULL, progress = NULL,
+           retry_at = now() + make_interval(secs => least(60, power(2, least(failures, 6))))
+     WHERE id = ${id} AND epoch = ${epoch}`);
+}
+
+export interface Standing {
+  readonly seconds: number;
+  readonly changes: number | null;
+}
+
+/** Notes that the source was read, and how far behind the store is. */
+export async function succeeded(db: Database, { id, epoch }: Held, { seconds, changes }: Standing): Promise<void> {
+  await db.query(sql`
+    UPDATE gateway.source
+       SET last_success_at = now(), last_error = NULL, failures = 0, retry_at = NULL, lag_seconds = ${seconds}, behind = ${changes}::bigint,
+           seen_at = now()
+     WHERE id = ${id} AND epoch = ${epoch}`);
+}
+
+export async function keepPosition(db: Database, held: Held, position: Position): Promise<void> {
+  await fenced(db, held, sql`position = ${JSON.stringify(position)}::text::jsonb`);
+}
+
+export async function keepFindings(db: Database, held: Held, findings: readonly Finding[]): Promise<void> {
+  await fenced(db, held, sql`findings = ${JSON.stringify(findings)}::text::jsonb`);
+}
+
+export interface Progress {
+  readonly phase: string;
+  readonly done: number;
+  readonly total: number | null;
+}
+
+export async function keepProgress(db: Database, held: Held, progress: Progress): Promise<void> {
+  await fenced(db, held, sql`progress = ${JSON.stringify(progress)}::text::jsonb`);
+}
+
+/** Ends a load or a comparison. The counts come from its run. */
+export async function loaded(
+  db: Database,
+  held: Held,
+  counts: { readonly written: number; readonly removed: number },
+  unmapped: Readonly<Record<string, number>>,
+): Promise<void> {
+  await fenced(
+    db,
+    held,
+    sql`loaded = true, progress = NULL, compared_at = now(), written = written + ${counts.written}::bigint,
+        removed = removed + ${counts.removed}::bigint, unmapped = ${JSON.stringify(unmapped)}::text::jsonb`,
+  );
+}
+
+async function fenced(db: Database, { id, epoch }: Held, set: ReturnType<typeof sql>): Promise<void> {
+  const rows = await db.query(
+    sql`UPDATE gateway.source SET ${set} WHERE id = ${id} AND epoch = ${epoch} AND NOT paused RETURNING id`,
+  );
+  if (rows.length === 0) throw new SourceLost('another gateway runs this source now');
+}
+
+/**
+ * True when the whole source has to be compared: somebody asked for it, or it is night in the source's time zone and the
+ * last comparison is a day old.
+ */
+export async function comparisonDue(db: Database, { id }: Held): Promise<boolean> {
+  const [row] = await db.query<{ due: boolean }>(sql`
+    SELECT coalesce(compare_asked > coalesce(compared_at, '-infinity'), false)
+           OR extract(hour FROM now() AT TIME ZONE time_zone) BETWEEN 2 AND 4
+              AND coalesce(compared_at, '-infinity') < now() - interval '20 hours' AS due
+      FROM gateway.source WHERE id = ${id}`);
+  return row?.due === true;
+}
+
+export async function askComparison(db: Database, held: Held): Promise<void> {
+  await fenced(db, held, sql`compare_asked = now()`);
+}
+
+/** The rows that wait for another row, for example a message whose conversation was refused. Oldest first. */
+export async function waitingRows(db: Database, { id }: Held, limit: number): Promise<string[]> {
+  const rows = await db.query<{ origin: string }>(sql`
+    SELECT origin FROM gateway.source_reject
+     WHERE source = ${id} AND code IN ('unknown_reference', 'reference_elsewhere')
+     GROUP BY origin ORDER BY min(at), origin LIMIT ${limit}`);
+  return rows.map(({ origin }) => origin);
+}
+
+/** True for an error after which the lease is gone. */
+export const isLost = (error: unknown): boolean => error instanceof SourceLost || sqlState(error) === 'GW001';

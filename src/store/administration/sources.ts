@@ -1,0 +1,161 @@
+import { raw, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+export type SourceState = 'loading' | 'following' | 'paused' | 'failing';
+
+export interface SourceRecord {
+  readonly id: string;
+  readonly tenant: string;
+  readonly site: string | null;
+  readonly kind: string;
+  readonly account: string;
+  readonly organization_id: string;
+  readonly website_id: string | null;
+  readonly mode: 'poll' | 'live';
+  readonly period: number;
+  readonly time_zone: string;
+  readonly storage: string | null;
+  /** Sealed with the operator's keys. */
+  readonly address: string;
+  readonly writes_back: boolean;
+  readonly state: SourceState;
+  /** True while a gateway runs the source. */
+  readonly held: boolean;
+  readonly lag_seconds: number | null;
+  readonly behind: number | null;
+  readonly last_success_at: Date | null;
+  readonly last_error: string | null;
+  readonly progress: { readonly phase: string; readonly done: number; readonly total: number | null } | null;
+  readonly compared_at: Date | null;
+  readonly rejects: number;
+  readonly unmapped: Readonly<Record<string, number>>;
+  readonly findings: readonly { readonly level: string; readonly about: string; readonly text: string }[];
+  readonly created_at: Date;
+}
+
+export interface NewSource {
+  readonly id: string;
+  readonly tenant: string;
+  readonly kind: string;
+  readonly account: string;
+  readonly mode: 'poll' | 'live';
+  readonly period: number;
+  readonly timeZone: string;
+  readonly storage: string | null;
+  readonly address: string;
+  readonly apiUrl: string | null;
+  readonly apiToken: string | null;
+}
+
+/** Takes the organization with this id or external_id, or creates one with this external_id. Returns its number. */
+export async function takeOrganization(
+  db: Database,
+  organization: { readonly external_id: string; readonly name: string },
+): Promise<{ tenant: string; external_id: string }> {
+  const { external_id, name } = organization;
+  const [row] = await db.query<{ tenant: string; external_id: string }>(sql`
+    WITH found AS (
+      SELECT tenant, external_id FROM platform.organization WHERE ${external_id} IN (external_id, public_id)
+    ), added AS (
+      INSERT INTO platform.organization (external_id, name)
+      SELECT ${external_id}, ${name} WHERE NOT EXISTS (SELECT FROM found)
+      ON CONFLICT DO NOTHING RETURNING tenant, external_id
+    ) SELECT * FROM found UNION ALL SELECT * FROM added`);
+  if (row === undefined) throw new Error('another command has created the same organization: run the command again');
+  return row;
+}
+
+/**
+ * Inserts a source that no gateway runs for `seconds`. Returns false when the organization has a source of this account.
+ */
+export async function insertSource(db: Database, source: NewSource, seconds: number): Promise<boolean> {
+  const rows = await db.query(sql`
+    INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, storage, address, api_url, api_token, lease_until)
+    VALUES (${source.id}, ${source.tenant}::bigint, ${source.kind}, ${source.account}, ${source.mode}, ${source.period}, ${source.timeZone},
+            ${source.storage}::text, ${source.address}, ${source.apiUrl}::text, ${source.apiToken}::text,
+            now() + make_interval(secs => ${seconds}))
+    ON CONFLICT (tenant, kind, account) DO NOTHING RETURNING id`);
+  return rows.length > 0;
+}
+
+/** Names the website of a source and lets the gateways run the source. */
+export async function startSource(db: Database, id: string, website: string): Promise<void> {
+  await db.query(sql`
+    UPDATE gateway.source s SET lease_until = '-infinity',
+           site = (SELECT w.site FROM platform.website w WHERE w.tenant = s.tenant AND w.external_id = ${website})
+     WHERE s.id = ${id}`);
+}
+
+export async function readSources(db: Database, id: string | null): Promise<SourceRecord[]> {
+  return db.query<SourceRecord>(sql`
+    SELECT s.id, s.tenant, s.site, s.kind, s.account, o.public_id AS organization_id,
+           'web_' || s.tenant || '_' || s.site AS website_id, s.mode, s.period, s.time_zone, s.storage, s.address,
+           s.api_token IS NOT NULL AS writes_back, s.lease_until >= now() AS held,
+           CASE WHEN s.paused THEN 'paused' WHEN s.last_error IS NOT NULL THEN 'failing' WHEN s.loaded THEN 'following' ELSE 'loading' END AS state,
+           gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
+           (SELECT count(DISTINCT r.origin)::integer FROM gateway.source_reject r WHERE r.source = s.id) AS rejects,
+           s.unmapped, s.findings, s.created_at
+      FROM gateway.source s JOIN platform.organization o ON o.tenant = s.tenant
+     WHERE ${id}::text IS NULL OR s.id = ${id} ORDER BY s.created_at, s.id`);
+}
+
+/** The tables whose records a source can have. */
+const COUNTED = [
+  'channel',
+  'team',
+  'operator',
+  'contact',
+  'visitor',
+  'conversation',
+  'message',
+  'file',
+  'note',
+  'saved_response',
+] as const;
+
+/** The number of stored records of a website by table. */
+export async function countRows(db: Database, tenant: string, site: string): Promise<Record<string, number>> {
+  const counts = COUNTED.map(
+    (table) => `'${table}', (SELECT count(*) FROM platform.${table} t WHERE t.tenant = w.tenant AND t.site = w.site)`,
+  );
+  const [row] = await db.read<{ rows: Record<string, number> }>(sql`
+    SELECT jsonb_build_object(${raw(counts.join(', '))}) AS rows
+      FROM platform.website w WHERE w.tenant = ${tenant}::bigint AND w.site = ${site}::bigint`);
+  return row?.rows ?? {};
+}
+
+export interface RejectRecord {
+  readonly origin: string;
+  readonly pointer: string;
+  readonly code: string;
+}
+
+export const readRejects = (db: Database, id: string, limit: number): Promise<RejectRecord[]> =>
+  db.read<RejectRecord>(sql`
+    SELECT origin, pointer, code FROM gateway.source_reject WHERE source = ${id} ORDER BY at, origin, pointer LIMIT ${limit}`);
+
+/** Stops or starts a source. The gateway that runs a paused source loses its lease at once. */
+export async function pauseSource(db: Database, id: string, paused: boolean): Promise<boolean> {
+  const rows = await db.query(sql`
+    UPDATE gateway.source SET paused = ${paused}, epoch = epoch + 1, lease_until = '-infinity', holder = NULL,
+           last_error = CASE WHEN ${paused} THEN last_error END, failures = 0, retry_at = NULL
+     WHERE id = ${id} AND paused <> ${paused} RETURNING id`);
+  return rows.length > 0;
+}
+
+/** Asks for a comparison of the whole source. Returns the time of the question, by the clock of the store. */
+export async function askComparison(db: Database, id: string): Promise<Date | undefined> {
+  const [row] = await db.query<{ at: Date }>(
+    sql`UPDATE gateway.source SET compare_asked = now() WHERE id = ${id} RETURNING compare_asked AS at`,
+  );
+  return row?.at;
+}
+
+/** Deletes a source. `withData` also deletes its website, with everything on it. */
+export async function deleteSource(db: Database, id: string, withData: boolean): Promise<boolean> {
+  const rows = await db.query(sql`
+    WITH gone AS (DELETE FROM gateway.source WHERE id = ${id} RETURNING tenant, site),
+         data AS (DELETE FROM platform.website w USING gone g WHERE ${withData} AND w.tenant = g.tenant AND w.site = g.site)
+    SELECT FROM gone`);
+  return rows.length > 0;
+}
