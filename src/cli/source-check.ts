@@ -7,7 +7,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import type { CommandContext, Run } from './context.ts';
 import { Refused } from './output.ts';
 import { openProgress } from './progress.ts';
-import { detailsOf, source } from './source.ts';
+import { detailsOf, source } from './source-record.ts';
 import { findingText, sourceDocument, sourceText } from './source-view.ts';
 
 /** Milliseconds between two looks at the comparison of a running gateway. */
@@ -42,7 +42,7 @@ async function compareHere({ config, store }: CommandContext, id: string): Promi
       import('../sources/follow/open.ts'),
       import('../sources/follow/explain.ts'),
     ]);
-  const { db } = await store();
+  const { db, slow } = await store();
   const row = await takeSource(db, randomUUID(), id);
   if (!row) return;
   const done = new AbortController();
@@ -54,7 +54,7 @@ async function compareHere({ config, store }: CommandContext, id: string): Promi
     );
   }, LOOK);
   try {
-    await follow(db, row, helpdesk, done.signal, () => undefined);
+    await follow({ db, writer: slow }, row, helpdesk, done.signal, () => undefined);
     await release(db, row);
   } catch (error) {
     if (done.signal.aborted || isLost(error)) await release(db, row);

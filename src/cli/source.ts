@@ -4,13 +4,10 @@ import { openGivenKeys } from '../config/keys.ts';
 import type { SourceKind } from '../sources/kinds.ts';
 import type { Change, Finding } from '../sources/source.ts';
 import {
-  countRows,
   deleteSource,
   insertSource,
   pauseSource,
-  readRejects,
   readSources,
-  type SourceRecord,
   startSource,
   takeOrganization,
 } from '../store/administration/sources.ts';
@@ -20,7 +17,8 @@ import type { CommandContext, Run } from './context.ts';
 import { displayName, whole } from './options.ts';
 import { Refused } from './output.ts';
 import { checkCommand } from './source-check.ts';
-import { findingText, type SourceDetails, sourceDocument, sourceTable, sourceText } from './source-view.ts';
+import { detailsOf, source } from './source-record.ts';
+import { findingText, sourceDocument, sourceTable, sourceText } from './source-view.ts';
 import { plain } from './text.ts';
 
 /** As in src/sources/kinds.ts, which loads the driver. The help does not need the driver. */
@@ -29,9 +27,6 @@ const KINDS: readonly SourceKind[] = ['chatwoot'];
 const PERIOD = 15;
 /** Seconds for which no gateway may run a new source, so that `add` can write its website. */
 const ADDING = 30;
-/** The number of rejects that are shown. */
-const SHOWN = 5;
-
 export function sourceCommands(program: Command, register: Run): void {
   const group = program.command('source').description('manage live sources: helpdesks whose data the gateway follows');
   addCommand(group, register);
@@ -194,20 +189,6 @@ function tell({ note }: CommandContext['out'], findings: readonly Finding[]): vo
     throw new Refused(
       `The source cannot be read: ${refused === 1 ? 'see the reason' : `see the ${refused} reasons`} above.`,
     );
-}
-
-export async function source(db: Database, id: string): Promise<SourceRecord> {
-  const [record] = await readSources(db, id);
-  if (!record) throw new Refused(`There is no source ${JSON.stringify(plain(id))}.`);
-  return record;
-}
-
-export async function detailsOf(db: Database, record: SourceRecord): Promise<SourceDetails> {
-  const [rows, examples] = await Promise.all([
-    record.site === null ? {} : countRows(db, record.tenant, record.site),
-    readRejects(db, record.id, SHOWN),
-  ]);
-  return { rows, examples };
 }
 
 function listCommand(group: Command, register: Run): void {

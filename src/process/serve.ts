@@ -13,15 +13,12 @@ import { openKeys } from '../config/keys.ts';
 import { packageVersion } from '../config/package.ts';
 import { sql } from '../core/sql.ts';
 import { documentFetcher } from '../events/documents.ts';
-import { startJournals } from '../events/journals.ts';
 import { openRealtime } from '../events/realtime/realtime.ts';
-import { startWebhooks } from '../events/webhooks/dispatcher.ts';
-import { senderOptions, userAgent } from '../events/webhooks/sender.ts';
+import { userAgent } from '../events/webhooks/sender.ts';
 import { readGuides } from '../gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from '../gateway/load.ts';
 import { openGateway } from '../gateway/open.ts';
 import { streaming } from '../gateway/streaming.ts';
-import { startUpkeep } from '../gateway/upkeep.ts';
 import { joinGroup, superviseGroup } from '../observe/group.ts';
 import { METRICS_TYPE, openMetrics } from '../observe/metrics.ts';
 import { tellRunCall } from '../observe/run-calls.ts';
@@ -45,6 +42,7 @@ import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
 import { restSurface } from '../surfaces/rest/rest.ts';
 import { openTasks } from '../tasks/tasks.ts';
 import { address, checkAddress, refusedPort } from './address.ts';
+import { startBackground } from './background.ts';
 import { buildInBackground } from './builds.ts';
 import { openLog } from './log.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
@@ -252,30 +250,14 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     throw refusedPort(error, config.host, config.port) ?? error;
   });
   running = server;
-  const rounds = startUpkeep({
-    db: store.upkeep,
-    registry,
-    clientHosts,
-    onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed; it runs again soon'),
-  });
-  const journals = startJournals(store.upkeep, (error) =>
-    log.warn({ err: error }, 'upkeep of the journals failed; it runs again soon'),
-  );
-  const webhooks = startWebhooks({
-    db: store.db,
-    eventKey: openLedgerKey(store.db),
-    keys,
-    sender: senderOptions(config.webhooks.allowed, baseUrl),
-    schedule: config.webhooks.schedule,
-    onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed; it is retried'),
-  });
+  const background = startBackground({ config, keys, store, registry, clientHosts, baseUrl, log });
   ready(baseUrl);
   await aborted(stop);
   await server.leave();
-  // Stop the server, tasks, sockets and webhooks together. The server stays open while a call waits for a task, or
-  // while a socket is open.
-  await Promise.all([server.close(), tasks.stop(), realtime.stop(), webhooks.stop()]);
-  await Promise.all([rounds.stop(), journals.stop()]);
+  // Stop the server, tasks, sockets, webhooks and sources together. The server stays open while a call waits for a task,
+  // or while a socket is open.
+  await Promise.all([server.close(), tasks.stop(), realtime.stop(), background.leave()]);
+  await background.stop();
 }
 
 /**

@@ -25,15 +25,23 @@ const WAITING = 1_000;
 /** Milliseconds between two looks whether a comparison is due. */
 const LOOKED = 5_000;
 
+export interface Stores {
+  /** For leases and states. These statements must not wait for a page. */
+  readonly db: Database;
+  /** For pages and loads. */
+  readonly writer: Database;
+}
+
 /** Loads a source if it is new, then follows it until the signal. Throws when the source cannot be read. */
 export async function follow(
-  db: Database,
+  stores: Stores,
   row: SourceRow,
   source: Source,
   signal: AbortSignal,
   written: (table: { readonly written: number; readonly removed: number }) => void,
 ): Promise<void> {
   const held: Held = row;
+  const { db } = stores;
   const findings = await source.check();
   await keepFindings(db, held, findings);
   const refused = findings.filter(({ level }) => level === 'refused');
@@ -43,7 +51,7 @@ export async function follow(
     position = await source.begin();
     await keepPosition(db, held, position);
   }
-  if (!row.loaded) await compare(db, held, row, source, signal, false);
+  if (!row.loaded) await compare(stores, held, row, source, signal, false);
 
   let wake: () => void = () => undefined;
   const unlisten = source.listen(() => wake());
@@ -53,10 +61,10 @@ export async function follow(
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      position = await catchUp(db, held, source, position, signal, due, written);
-      if (passed(due, 'again', AGAIN)) await retryWaiting(db, held, source, written);
+      position = await catchUp(stores, held, source, position, signal, due, written);
+      if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, source, written);
       if (passed(due, 'look', LOOKED) && (await comparisonDue(db, held)))
-        await compare(db, held, row, source, signal, true);
+        await compare(stores, held, row, source, signal, true);
       const wait = row.mode === 'poll' ? row.period * 1000 : LIVE;
       const ended = new AbortController();
       const either = AbortSignal.any([signal, ended.signal]);
@@ -80,7 +88,7 @@ function passed(due: Due, name: keyof Due, every: number): boolean {
 
 /** Reads and writes pages until the source has no more changes. */
 async function catchUp(
-  db: Database,
+  { db, writer }: Stores,
   held: Held,
   source: Source,
   from: Position,
@@ -92,7 +100,7 @@ async function catchUp(
     signal.throwIfAborted();
     const page = await source.changes(position);
     if (page.lost === true) await askComparison(db, held);
-    if (page.changes.length > 0) written(await writePage(db, held, page.changes, page.after));
+    if (page.changes.length > 0) written(await writePage(writer, held, page.changes, page.after));
     if (page.after !== null) position = page.after;
     if (passed(due, 'measure', MEASURED)) {
       if (page.changes.length === 0) await keepPosition(db, held, position);
@@ -104,26 +112,26 @@ async function catchUp(
 
 /** Tries the rows again whose references were missing. */
 async function retryWaiting(
-  db: Database,
+  { db, writer }: Stores,
   held: Held,
   source: Source,
   written: (counts: { readonly written: number; readonly removed: number }) => void,
 ): Promise<void> {
   const waiting = await waitingRows(db, held, WAITING);
   if (waiting.length === 0) return;
-  written(await writePage(db, held, await source.reread(waiting), null));
+  written(await writePage(writer, held, await source.reread(waiting), null));
 }
 
 async function compare(
-  db: Database,
+  stores: Stores,
   held: Held,
   row: SourceRow,
   source: Source,
   signal: AbortSignal,
   compares: boolean,
 ): Promise<void> {
-  const counts = await load(db, held, row, source, { compares, signal });
-  await loaded(db, held, counts, await source.unmapped());
+  const counts = await load(stores, held, row, source, { compares, signal });
+  await loaded(stores.db, held, counts, await source.unmapped());
 }
 
 const sentence = ({ text }: Finding): string => (text.endsWith('.') ? text : `${text}.`);

@@ -7,6 +7,7 @@ import { storedRejects } from '../engine/rejects.ts';
 import { type Run, takeRun } from '../engine/run.ts';
 import { Stage } from '../engine/stage.ts';
 import type { Source } from '../source.ts';
+import type { Stores } from './follow.ts';
 import { keepProgress, type Progress, type SourceRow } from './state.ts';
 
 /** The number of stored records that a comparison asks for in one question. */
@@ -25,23 +26,23 @@ export interface Loaded {
  * more. An interrupted load continues where it was.
  */
 export async function load(
-  db: Database,
+  { db: state, writer: db }: Stores,
   held: Held,
   row: Pick<SourceRow, 'organization' | 'storage'>,
   source: Source,
   { compares, signal }: { readonly compares: boolean; readonly signal: AbortSignal },
 ): Promise<Loaded> {
   const run = await takeRun(db, { name: held.id, live: true }, signal);
-  const tell = teller(db, held);
+  const tell = teller(state, held);
   try {
-    let state = await run.state();
-    if (!state.unfinished || !state.intact) {
+    let at = await run.state();
+    if (!at.unfinished || !at.intact) {
       await run.begin([{ name: held.id, size: null, modified: null, head: null }], row.organization);
-      state = await run.state();
+      at = await run.state();
     }
-    if (!state.staged) {
-      const stage = new Stage(db, run, state.seq);
-      await stageAll(stage, source, row.storage, state.position, signal, tell);
+    if (!at.staged) {
+      const stage = new Stage(db, run, at.seq);
+      await stageAll(stage, source, row.storage, at.position, signal, tell);
       if (compares) await stageMissing(db, held, stage, source, signal);
       await stage.settled();
       await db.query(

@@ -6,7 +6,10 @@ import { follow } from './follow.ts';
 import { failed, isLost, release, renew, type SourceRow, takeSource } from './state.ts';
 
 export interface SourcesOptions {
+  /** For leases and states. These statements must not wait for a page. */
   readonly db: Database;
+  /** For pages and loads. */
+  readonly writer: Database;
   /** Opens the helpdesk of a stored source. Throws if its address cannot be decrypted. */
   readonly open: (row: SourceRow) => Source;
   /** The message for the operator. It must hold no secret. */
@@ -54,7 +57,7 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
 }
 
 async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
-  const { db, open, explain, onError, onWritten } = options;
+  const { db, writer, open, explain, onError, onWritten } = options;
   const lost = new AbortController();
   const signal = AbortSignal.any([stop, lost.signal]);
   // If a renewal fails, the lease may still be good. The next statement of the source finds out.
@@ -67,7 +70,7 @@ async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSig
   let source: Source | undefined;
   try {
     source = open(row);
-    await follow(db, row, source, signal, (counts) => onWritten?.(row.id, counts));
+    await follow({ db, writer }, row, source, signal, (counts) => onWritten?.(row.id, counts));
     await release(db, row);
   } catch (error) {
     const ended = signal.aborted || isLost(error);

@@ -29,6 +29,8 @@ export interface Store {
    * connection answers.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
+  /** Connections for live sources. A batch of a first load can take long. These connections are opened at first use. */
+  readonly sources: Database;
   /** The streaming replica. `undefined` when DATABASE_REPLICA_URL is not set. */
   readonly replica: Replica | undefined;
   /** The embedded PostgreSQL. `undefined` when DATABASE_URL is set. */
@@ -70,6 +72,10 @@ const FAST_TIMEOUT = 2_500;
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
 // Milliseconds for the build of an index.
+/** Milliseconds for a statement that writes records of a source. */
+const SOURCE_TIMEOUT = 120_000;
+/** One connection for each lane of a load. A second source shares them. */
+const SOURCES = 2;
 const BUILD_TIMEOUT = 7 * 24 * 3_600_000;
 /**
  * The number of connections for slow reads. An app holds at most two of these connections
@@ -116,6 +122,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const slowTimeout = Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0);
   const slow = connect(SLOW, slowTimeout, '-slow');
   const upkeep = connect(1, slowTimeout, '-upkeep');
+  const sources = connect(SOURCES, SOURCE_TIMEOUT, '-sources');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
   const task = (part: string): Database => connect(1, options.statementTimeout ?? FAST_TIMEOUT, part, true);
   const tasks = { begins: task('-tasks'), ends: task('-ends') };
@@ -124,7 +131,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let replica: Replica | undefined;
   const close = async (): Promise<void> => {
     await replica?.close();
-    await Promise.all([db, slow, upkeep, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
+    await Promise.all([db, slow, upkeep, sources, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
   // A migration needs a connection to the server itself, because clients of a pooler share connections. So migrations
@@ -166,7 +173,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       built.catch(() => undefined);
       return await Promise.race([built, left]).finally(() => void builder.close());
     };
-    return { db, slow, upkeep, writers, tasks, replica, embedded, version, pools, build, close };
+    return { db, slow, upkeep, sources, writers, tasks, replica, embedded, version, pools, build, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,0 +1,62 @@
+import type { Logger } from 'pino';
+import type { Keyring } from '../auth/keys.ts';
+import type { Config } from '../config/config.ts';
+import { startJournals } from '../events/journals.ts';
+import { startWebhooks } from '../events/webhooks/dispatcher.ts';
+import { senderOptions } from '../events/webhooks/sender.ts';
+import { startUpkeep } from '../gateway/upkeep.ts';
+import { explainSource } from '../sources/follow/explain.ts';
+import { openStored } from '../sources/follow/open.ts';
+import { startSources } from '../sources/follow/runner.ts';
+import { openLedgerKey } from '../store/calls/ledger.ts';
+import type { Store } from '../store/open/open.ts';
+
+interface BackgroundOptions {
+  readonly config: Config;
+  readonly keys: Keyring;
+  readonly store: Store;
+  readonly registry: Parameters<typeof startUpkeep>[0]['registry'];
+  readonly clientHosts: readonly string[] | undefined;
+  readonly baseUrl: string;
+  readonly log: Logger;
+}
+
+/** Starts the work that no request asks for: upkeep, deliveries of webhooks, and live sources. */
+export function startBackground({ config, keys, store, registry, clientHosts, baseUrl, log }: BackgroundOptions): {
+  /** Ends what uses other systems. */
+  leave(): Promise<void>;
+  stop(): Promise<void>;
+} {
+  const upkeep = startUpkeep({
+    db: store.upkeep,
+    registry,
+    clientHosts,
+    onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed; it runs again soon'),
+  });
+  const journals = startJournals(store.upkeep, (error) =>
+    log.warn({ err: error }, 'upkeep of the journals failed; it runs again soon'),
+  );
+  const webhooks = startWebhooks({
+    db: store.db,
+    eventKey: openLedgerKey(store.db),
+    keys,
+    sender: senderOptions(config.webhooks.allowed, baseUrl),
+    schedule: config.webhooks.schedule,
+    onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed; it is retried'),
+  });
+  const sources = startSources({
+    db: store.db,
+    writer: store.sources,
+    open: (row) => openStored(keys, row),
+    explain: explainSource,
+    onError: (error, source) => log.warn({ err: error, source }, 'a source could not be read; it is tried again'),
+  });
+  return {
+    leave: async () => {
+      await Promise.all([webhooks.stop(), sources.stop()]);
+    },
+    stop: async () => {
+      await Promise.all([upkeep.stop(), journals.stop()]);
+    },
+  };
+}
