@@ -35,37 +35,28 @@ export function checkCommand(group: Command, register: Run): void {
 
 /** No gateway runs the source, so this command does. It ends with the comparison. */
 async function compareHere({ config, store }: CommandContext, id: string): Promise<void> {
-  const [{ takeSource, failed, release, isLost, comparisonDue }, { follow }, { openStored }, { explainSource }] =
-    await Promise.all([
-      import('../sources/follow/state.ts'),
-      import('../sources/follow/follow.ts'),
-      import('../sources/follow/open.ts'),
-      import('../sources/follow/explain.ts'),
-    ]);
+  const [{ takeSource, comparisonDue }, { runSource }, { openStored }, { explainSource }] = await Promise.all([
+    import('../sources/follow/state.ts'),
+    import('../sources/follow/runner.ts'),
+    import('../sources/follow/open.ts'),
+    import('../sources/follow/explain.ts'),
+  ]);
   const { db, slow } = await store();
   const row = await takeSource(db, randomUUID(), id);
   if (!row) return;
+  const keys = await openGivenKeys(config);
   const done = new AbortController();
-  const helpdesk = openStored(await openGivenKeys(config), row);
   const look = setInterval(() => {
     comparisonDue(db, row).then(
       (due) => due || done.abort(),
       () => undefined,
     );
   }, LOOK);
-  try {
-    await follow({ db, writer: slow }, row, helpdesk, done.signal, () => undefined);
-    await release(db, row);
-  } catch (error) {
-    if (done.signal.aborted || isLost(error)) await release(db, row);
-    else {
-      await failed(db, row, explainSource(error));
-      throw new Refused(explainSource(error), { cause: error });
-    }
-  } finally {
-    clearInterval(look);
-    await helpdesk.close();
-  }
+  const stores = { db, writer: slow };
+  // The state of the source tells an error.
+  const told = { explain: explainSource, onError: () => undefined };
+  await runSource({ ...stores, ...told, open: (one) => openStored(keys, one) }, row, done.signal);
+  clearInterval(look);
 }
 
 /** Waits until the comparison has ended. Throws if the source fails meanwhile. */

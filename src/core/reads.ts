@@ -165,6 +165,14 @@ export interface HealthReading {
   /** For each event family, the time of the last event in Unix milliseconds. */
   readonly lastEventAt: ReadonlyMap<string, number>;
   readonly held: ReadonlySet<string>;
+  /** The live source that writes the website. Undefined if the website has none. */
+  readonly source:
+    | {
+        readonly state: 'loading' | 'following' | 'paused' | 'failing';
+        /** Seconds by which the store is behind the source. Null before the end of the first load. */
+        readonly lagSeconds: number | null;
+      }
+    | undefined;
 }
 
 export interface ReportRange {

@@ -1,5 +1,5 @@
 import { Gauge, Registry } from 'prom-client';
-import { type Gauges, readGauges } from '../store/doctor/gauges.ts';
+import { type Gauges, readGauges, readSourceGauges, type SourceGauges } from '../store/doctor/gauges.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
 /**
@@ -30,6 +30,18 @@ const HELP: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>
   ],
   endpointsEnabled: ['gateway_webhook_endpoints_enabled', 'Enabled webhook endpoints.'],
   tasksOpen: ['gateway_tasks_open', 'A2A tasks that wait or run, counted up to 10,000.'],
+  sourcesFailing: ['gateway_sources_failing', 'Live sources whose last attempt failed.'],
+};
+
+/** Gauges of one source. They have the label `source`. */
+const OF_SOURCE: Readonly<Record<Exclude<keyof SourceGauges, 'source'>, readonly [name: string, help: string]>> = {
+  lag: ['gateway_source_lag_seconds', 'Seconds by which the store is behind a live source.'],
+  behind: ['gateway_source_changes_behind', 'Changes of a live source that wait. Absent if nobody can count them.'],
+  lastSuccess: ['gateway_source_last_success_timestamp_seconds', 'Time of the last successful read of a live source.'],
+  failing: ['gateway_source_failing', '1 if the last attempt to read a live source failed, else 0.'],
+  written: ['gateway_source_records_written', 'Records of a live source that were inserted or updated.'],
+  removed: ['gateway_source_records_removed', 'Records of a live source that were removed.'],
+  rejects: ['gateway_source_rejects', 'Rows of a live source that the gateway could not take, counted up to 10,000.'],
 };
 
 /**
@@ -38,14 +50,14 @@ const HELP: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>
  * 0.
  */
 export function openStoreGauges(db: Database): () => Promise<string> {
-  let last: { readonly at: number; readonly gauges: Gauges } | undefined;
+  let last: Kept | undefined;
   let asking: Promise<void> | undefined;
   const ask = async (): Promise<void> => {
     const at = performance.now();
-    const gauges = await readGauges(db);
-    if (gauges) last = { at, gauges };
+    const [gauges, sources] = await Promise.all([readGauges(db), readSourceGauges(db)]);
+    if (gauges) last = { at, gauges, sources };
   };
-  const fresh = (): Gauges | undefined => (last && performance.now() - last.at < KEPT ? last.gauges : undefined);
+  const fresh = (): Kept | undefined => (last && performance.now() - last.at < KEPT ? last : undefined);
 
   return async () => {
     if (!fresh()) {
@@ -64,13 +76,28 @@ export function openStoreGauges(db: Database): () => Promise<string> {
   };
 }
 
-async function textOf(gauges: Gauges | undefined): Promise<string> {
+interface Kept {
+  readonly at: number;
+  readonly gauges: Gauges;
+  readonly sources: readonly SourceGauges[];
+}
+
+async function textOf(kept: Kept | undefined): Promise<string> {
   const registry = new Registry();
   const set = (name: string, help: string, value: number): void =>
     new Gauge({ name, help, registers: [registry] }).set(value);
-  set('gateway_store_up', '1 if the store has answered within the last five seconds, else 0.', gauges ? 1 : 0);
-  if (gauges)
-    // TypeScript types the result of Object.keys as string[], but every value is a key of HELP.
-    for (const key of Object.keys(HELP) as (keyof Gauges)[]) set(...HELP[key], gauges[key]);
+  set('gateway_store_up', '1 if the store has answered within the last five seconds, else 0.', kept ? 1 : 0);
+  if (kept) {
+    // TypeScript types the result of Object.keys as string[], but every value is a key of the constant.
+    for (const key of Object.keys(HELP) as (keyof Gauges)[]) set(...HELP[key], kept.gauges[key]);
+    for (const key of Object.keys(OF_SOURCE) as (keyof typeof OF_SOURCE)[]) {
+      const [name, help] = OF_SOURCE[key];
+      const gauge = new Gauge({ name, help, labelNames: ['source'], registers: [registry] });
+      for (const one of kept.sources) {
+        const value = one[key];
+        if (value !== null) gauge.set({ source: one.source }, value);
+      }
+    }
+  }
   return registry.metrics();
 }

@@ -1,10 +1,27 @@
 import { z } from 'zod';
 import { EVENT_FAMILIES } from '../../src/core/events.ts';
 import { WebsiteId } from '../../src/core/ids.ts';
+import type { HealthReading } from '../../src/core/reads.ts';
 import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 
 const COMPONENTS = ['store', 'journal', 'native_writes', 'files', 'ai_language_detection', 'realtime'] as const;
 const Status = z.enum(['ready', 'degraded', 'unavailable']);
+
+/** Seconds by which a source may be behind. */
+const BEHIND = 60;
+
+/** Why a source makes its website degraded. */
+function whyBehind({ state, lagSeconds }: NonNullable<HealthReading['source']>): string | undefined {
+  if (lagSeconds === null) return 'The first load from the helpdesk has not ended.';
+  if (lagSeconds <= BEHIND) return undefined;
+  const last = `The data is ${Math.round(lagSeconds)} seconds behind the helpdesk.`;
+  return state === 'paused' ? `${last} Reading is paused.` : state === 'failing' ? `${last} Reading fails.` : last;
+}
+
+const sourceOf = (reason: string | undefined, checked_at: number) =>
+  reason === undefined
+    ? { name: 'source' as const, status: 'ready' as const, checked_at }
+    : { name: 'source' as const, status: 'degraded' as const, checked_at, reason };
 
 export default defineTool({
   name: 'health',
@@ -22,9 +39,12 @@ export default defineTool({
     components: z
       .array(
         z.strictObject({
-          name: z.enum(COMPONENTS).describe('Name of the component.'),
+          name: z
+            .enum([...COMPONENTS, 'source'])
+            .describe('Name of the component. source: the helpdesk that the website follows, only if it has one.'),
           status: Status.describe('Status of the component.'),
           checked_at: z.int().describe('Time at which the component was checked, in Unix milliseconds.'),
+          reason: z.string().optional().describe('Why the component is not ready. Only if it is not ready.'),
         }),
       )
       .describe('Components that serve the website.'),
@@ -47,12 +67,16 @@ export default defineTool({
     coverage: coverage('website_readiness'),
   }),
   async handle({ input, read }) {
-    const { checkedAt, lastEventAt, held } = await read.health();
+    const { checkedAt, lastEventAt, held, source } = await read.health();
+    const behind = source && whyBehind(source);
     return {
       data: {
         website_id: input.website_id,
-        status: 'ready' as const,
-        components: COMPONENTS.map((name) => ({ name, status: 'ready' as const, checked_at: checkedAt })),
+        status: behind === undefined ? ('ready' as const) : ('degraded' as const),
+        components: [
+          ...COMPONENTS.map((name) => ({ name, status: 'ready' as const, checked_at: checkedAt })),
+          ...(source ? [sourceOf(behind, checkedAt)] : []),
+        ],
         families: EVENT_FAMILIES.map((family) => {
           const last = lastEventAt.get(family) ?? null;
           const status = held.has(family)

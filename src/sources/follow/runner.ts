@@ -56,7 +56,8 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
   };
 }
 
-async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
+/** Runs a source whose lease this process has taken, until the signal or until it fails. */
+export async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
   const { db, writer, open, explain, onError, onWritten } = options;
   const lost = new AbortController();
   const signal = AbortSignal.any([stop, lost.signal]);

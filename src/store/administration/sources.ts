@@ -91,8 +91,7 @@ export async function readSources(db: Database, id: string | null): Promise<Sour
     SELECT s.id, s.tenant, s.site, s.kind, s.account, o.public_id AS organization_id,
            'web_' || s.tenant || '_' || s.site AS website_id, s.mode, s.period, s.time_zone, s.storage, s.address,
            s.api_token IS NOT NULL AS writes_back, s.lease_until >= now() AS held,
-           CASE WHEN s.paused THEN 'paused' WHEN s.last_error IS NOT NULL THEN 'failing' WHEN s.loaded THEN 'following' ELSE 'loading' END AS state,
-           gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
+           gateway.source_state(s) AS state, gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
            (SELECT count(DISTINCT r.origin)::integer FROM gateway.source_reject r WHERE r.source = s.id) AS rejects,
            s.unmapped, s.findings, s.created_at
       FROM gateway.source s JOIN platform.organization o ON o.tenant = s.tenant

@@ -6,11 +6,18 @@ import type { WebsiteAccess } from './read.ts';
 
 export async function readHealth(access: WebsiteAccess): Promise<Proved<HealthReading>> {
   const { authority, website } = access;
-  const { proof, rows } = await guarded<{ now: Date; last_at: Record<string, number> | null; held: string[] }>(
+  const { proof, rows } = await guarded<{
+    now: Date;
+    last_at: Record<string, number> | null;
+    held: string[];
+    source: HealthReading['source'] | null;
+  }>(
     access,
     sql`now() AS now, h.last_at, ARRAY(
         SELECT f.family FROM gateway.family_hold f
-         WHERE guard.ok AND f.tenant = ${website.tenant} AND f.site = ${website.site}) AS held`,
+         WHERE guard.ok AND f.tenant = ${website.tenant} AND f.site = ${website.site}) AS held,
+        (SELECT jsonb_build_object('state', gateway.source_state(s), 'lagSeconds', gateway.source_lag(s)) FROM gateway.source s
+          WHERE guard.ok AND s.tenant = ${website.tenant} AND s.site = ${website.site} LIMIT 1) AS source`,
     sql`LEFT JOIN gateway.journal_head h ON guard.ok AND h.tenant = ${website.tenant} AND h.site = ${website.site}`,
   );
   const [row] = rows;
@@ -20,6 +27,7 @@ export async function readHealth(access: WebsiteAccess): Promise<Proved<HealthRe
     // would tell this caller that something happened outside the caller's restrictions.
     lastEventAt: new Map(isRestricted(authority) ? [] : Object.entries(row?.last_at ?? {})),
     held: new Set(row?.held),
+    source: row?.source ?? undefined,
   };
   return { proof, answer };
 }

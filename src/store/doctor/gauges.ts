@@ -18,6 +18,20 @@ export interface Gauges {
   readonly receiptsBehind: number;
   readonly endpointsEnabled: number;
   readonly tasksOpen: number;
+  /** Live sources that are not paused and whose last attempt failed. */
+  readonly sourcesFailing: number;
+}
+
+/** One live source, for `/metrics`. */
+export interface SourceGauges {
+  readonly source: string;
+  readonly lag: number | null;
+  readonly behind: number | null;
+  readonly lastSuccess: number | null;
+  readonly failing: number;
+  readonly written: number;
+  readonly removed: number;
+  readonly rejects: number;
 }
 
 export const COUNTED = 10_000;
@@ -45,6 +59,18 @@ export async function readGauges(db: Database): Promise<Gauges | undefined> {
            (SELECT coalesce(max(e.behind), 0) FROM endpoint e) AS "receiptsBehind",
            (SELECT count(*)::integer FROM endpoint) AS "endpointsEnabled",
            (SELECT count(*)::integer FROM (SELECT FROM gateway.task
-             WHERE lease_until IS NOT NULL LIMIT ${COUNTED}::integer) t) AS "tasksOpen"`);
+             WHERE lease_until IS NOT NULL LIMIT ${COUNTED}::integer) t) AS "tasksOpen",
+           (SELECT count(*)::integer FROM gateway.source s WHERE gateway.source_state(s) = 'failing') AS "sourcesFailing"`);
   return row && { ...row, operationsKept: Number(row.operationsKept), receiptsBehind: Number(row.receiptsBehind) };
 }
+
+/** The number of sources whose values `/metrics` shows one by one. */
+const SOURCES = 100;
+
+export const readSourceGauges = (db: Database): Promise<SourceGauges[]> =>
+  db.query<SourceGauges>(sql`
+    SELECT s.id AS source, gateway.source_lag(s) AS lag, s.behind::float8 AS behind,
+           extract(epoch FROM s.last_success_at)::float8 AS "lastSuccess", (gateway.source_state(s) = 'failing')::integer AS failing,
+           s.written::float8 AS written, s.removed::float8 AS removed,
+           (SELECT count(*)::float8 FROM (SELECT DISTINCT r.origin FROM gateway.source_reject r WHERE r.source = s.id LIMIT ${COUNTED}::integer) o) AS rejects
+      FROM gateway.source s ORDER BY s.created_at, s.id LIMIT ${SOURCES}::integer`);

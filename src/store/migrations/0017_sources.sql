@@ -333,6 +333,7 @@ CREATE TABLE gateway.source (
   findings jsonb NOT NULL DEFAULT '[]',                -- of the last check
   UNIQUE (tenant, kind, account)
 );
+CREATE INDEX source_website ON gateway.source (tenant, site);
 
 -- Rows of a source that the gateway could not take. A row that is taken later is deleted here.
 CREATE TABLE gateway.source_reject (
@@ -349,6 +350,10 @@ CREATE TABLE gateway.source_reject (
 CREATE FUNCTION gateway.source_lag(s gateway.source) RETURNS double precision LANGUAGE sql STABLE AS $$
   SELECT s.lag_seconds + CASE WHEN now() - s.seen_at > make_interval(secs => 3 + CASE s.mode WHEN 'poll' THEN s.period ELSE 0 END)
                               THEN extract(epoch FROM now() - s.seen_at) ELSE 0 END
+$$;
+
+CREATE FUNCTION gateway.source_state(s gateway.source) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+  SELECT CASE WHEN s.paused THEN 'paused' WHEN s.last_error IS NOT NULL THEN 'failing' WHEN s.loaded THEN 'following' ELSE 'loading' END
 $$;
 
 -- Takes the lease of one source that nobody runs: of p_source, or of any source when it is null. Returns no row when
