@@ -1,0 +1,107 @@
+/** Reads values of Chatwoot that can have many shapes. No function throws. */
+
+type Members = Readonly<Record<string, unknown>>;
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads `messages.content_attributes`. Rails stores a JSON string that holds JSON. Some writers store the object
+ * itself. Everything else counts as an empty object.
+ */
+export function contentAttributes(text: string | null): Members {
+  if (text === null) return {};
+  const once = parsed(text);
+  const value = typeof once === 'string' ? parsed(once) : once;
+  return isMembers(value) ? value : {};
+}
+
+export function member(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (isMembers(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
+}
+
+/** Returns the text, or undefined for a text that is empty or blank. */
+export const filled = (text: unknown): string | undefined =>
+  typeof text === 'string' && text.trim() !== '' ? text : undefined;
+
+export const isTrue = (value: unknown): boolean => value === true || value === 'true';
+
+/** Reads an id that is a number or a text of digits. */
+export function rowId(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && /^[1-9]\d{0,17}$/.test(text) ? text : undefined;
+}
+
+/** From this number on, a number of seconds would lie after the year 5138. So the number counts milliseconds. */
+const MILLISECONDS = 100_000_000_000;
+/** The last moment that the import accepts, in milliseconds. */
+const LATEST = Date.UTC(3000, 0, 1);
+
+/** Reads a time in seconds or milliseconds, as a number or a text of digits. Returns undefined for anything else. */
+export function externalTime(value: unknown): string | undefined {
+  const text = typeof value === 'number' ? String(value) : value;
+  if (typeof text !== 'string' || !/^\d{1,15}(\.\d{1,9})?$/.test(text)) return undefined;
+  const number = Number(text);
+  const moment = Math.floor(number >= MILLISECONDS ? number : number * 1000);
+  return moment > 0 && moment < LATEST ? new Date(moment).toISOString() : undefined;
+}
+
+const regions = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
+
+/** Returns the first of the values that is an ISO 3166-1 code. The column often holds the name of a country. */
+export function country(...values: readonly (string | null)[]): string | undefined {
+  for (const value of values) {
+    const code = value?.trim().toUpperCase() ?? '';
+    if (/^[A-Z]{2}$/.test(code) && code !== 'ZZ' && regions.of(code) !== undefined) return code;
+  }
+  return undefined;
+}
+
+/** Returns a BCP 47 tag, or undefined if the text is no tag. Chatwoot writes `pt_BR`. */
+export function tag(text: string | null): string | undefined {
+  const value = text?.trim().replaceAll('_', '-') ?? '';
+  return /^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$/.test(value) ? value : undefined;
+}
+
+/**
+ * The languages of `accounts.locale`, by number (config/initializers/languages.rb of Chatwoot). Chatwoot never changes
+ * the number of a language. The numbers from 40 on come from a copy of Chatwoot of 2026.
+ */
+const LOCALES =
+  'en ar nl fr de hi it ja ko pt ru zh es ml ca el pt-BR ro ta fa zh-TW vi da tr cs fi id sv hu no zh-CN pl sk uk th lv is he lt sr bg et uz sl'.split(
+    ' ',
+  );
+
+/** Returns the language of an account. Chatwoot's own default is English. */
+export const localeTag = (locale: string | null): string => LOCALES[Number(locale ?? 0)] ?? 'en';
+
+const PLATFORMS: Readonly<Record<string, string>> = {
+  'Channel::WebWidget': 'chat',
+  'Channel::Email': 'email',
+  'Channel::Api': 'api',
+  'Channel::Whatsapp': 'whatsapp',
+  'Channel::FacebookPage': 'messenger',
+  'Channel::Instagram': 'instagram',
+  'Channel::Telegram': 'telegram',
+  'Channel::Line': 'line',
+  'Channel::Sms': 'sms',
+  'Channel::TwilioSms': 'sms',
+  'Channel::Voice': 'voice',
+};
+
+export const platformOf = (channelType: string | null): string =>
+  (channelType !== null && Object.hasOwn(PLATFORMS, channelType) ? PLATFORMS[channelType] : undefined) ?? 'unknown';
+
+/** Writes plain text as HTML, so that the import's conversion of HTML gives the same text. */
+export const asHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll(/\r?\n/g, '<br>');
+
+export const looksLikeHtml = (text: string): boolean => /<\/?[a-z][a-z0-9]*(\s[^<>]*)?\/?>/i.test(text);

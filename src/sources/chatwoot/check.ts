@@ -1,0 +1,184 @@
+import { raw, sql } from '../../core/sql.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import type { Finding } from '../source.ts';
+import { ALL, PRESENT, type Present } from './columns.ts';
+import { grantFor, OUTBOX_VERSION } from './grants.ts';
+import { triggerName, triggersOf, WATCHED } from './watched.ts';
+
+/** Seconds that the clocks of Chatwoot's server and of this process may differ. */
+const CLOCK = 60;
+/** The largest number of names in a warning. */
+const NAMES = 12;
+
+const OUTBOX_COMMAND = 'gateway source grants chatwoot --mode live';
+
+const refused = (about: string, text: string): Finding => ({ level: 'refused', about, text });
+const warning = (about: string, text: string): Finding => ({ level: 'warning', about, text });
+
+interface Server {
+  readonly version: number;
+  readonly encoding: string;
+  readonly gateway: boolean;
+  readonly role: string;
+  readonly superuser: boolean;
+  readonly standby: boolean;
+  readonly now: string;
+}
+
+async function serverOf(db: Database): Promise<Server> {
+  const [row] = await db.read<Server>(
+    sql`SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
+      to_regnamespace('gateway') IS NOT NULL AND to_regclass('public.gateway_migration') IS NOT NULL AS gateway,
+      current_user::text AS role, pg_is_in_recovery() AS standby,
+      (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS superuser,
+      extract(epoch FROM clock_timestamp())::text AS now`,
+  );
+  if (row === undefined) throw new Error('Chatwoot did not answer the check');
+  return row;
+}
+
+function schemaFindings(present: Present): Finding[] {
+  return ALL.flatMap(([name, { columns, lost }]) => {
+    const names = Object.keys(columns);
+    const absent = names.filter((column) => !present.has(`${name}.${column}`));
+    if (absent.length === names.length) {
+      const text = `Chatwoot has no table ${name}.`;
+      return lost === undefined
+        ? [refused(name, `${text} The gateway needs this table.`)]
+        : [{ level: 'degraded' as const, about: name, text: `${text} The gateway does not read ${lost}.` }];
+    }
+    return absent.map((column): Finding => {
+      const about = `${name}.${column}`;
+      const text = `Chatwoot has no column ${about}.`;
+      const missed = columns[column]?.lost;
+      return missed === undefined
+        ? refused(about, `${text} The gateway needs this column.`)
+        : { level: 'degraded', about, text: `${text} The gateway does not read ${missed}.` };
+    });
+  });
+}
+
+interface Right {
+  readonly name: string;
+  readonly readable: boolean;
+}
+
+/** Columns of ordinary tables of all schemas, except those of PostgreSQL and of the outbox. */
+const COLUMNS = `pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND a.attnum > 0 AND NOT a.attisdropped
+   AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'gateway_outbox') AND n.nspname NOT LIKE 'pg\\_%'`;
+
+const READABLE =
+  raw(`SELECT CASE WHEN n.nspname = 'public' THEN '' ELSE n.nspname || '.' END || c.relname || '.' || a.attname AS name,
+       has_column_privilege(c.oid, a.attnum, 'SELECT') AS readable
+  FROM ${COLUMNS} AND (n.nspname = 'public' OR has_column_privilege(c.oid, a.attnum, 'SELECT'))
+ ORDER BY n.nspname, c.relname, a.attnum`);
+
+const WRITABLE =
+  raw(`SELECT DISTINCT CASE WHEN n.nspname = 'public' THEN '' ELSE n.nspname || '.' END || c.relname AS name
+  FROM ${COLUMNS} AND (has_column_privilege(c.oid, a.attnum, 'INSERT, UPDATE') OR has_table_privilege(c.oid, 'DELETE, TRUNCATE'))
+ ORDER BY 1`);
+
+const SECRET = /password|token|secret|private|otp|hmac|imap|smtp|provider_config|access/;
+
+const some = (names: readonly string[]): string =>
+  names.length <= NAMES ? names.join(', ') : `${names.slice(0, NAMES).join(', ')} and ${names.length - NAMES} more`;
+
+/** Checks that the role reads the columns of the mapping and nothing else. */
+async function rightFindings(db: Database, present: Present, { role, superuser }: Server): Promise<Finding[]> {
+  const rights = await db.read<Right>(READABLE);
+  const readable = new Set(rights.filter((one) => one.readable).map(({ name }) => name));
+  const wanted = new Set(
+    ALL.flatMap(([name, { columns }]) => Object.keys(columns).map((column) => `${name}.${column}`)),
+  );
+  const findings = ALL.flatMap(([name, { columns }]): Finding[] => {
+    const denied = Object.keys(columns).filter((column) => {
+      const about = `${name}.${column}`;
+      return present.has(about) && !readable.has(about);
+    });
+    if (denied.length === 0) return [];
+    const text = `The role ${role} cannot read ${some(denied)}. Run: ${grantFor(role, name, denied)}`;
+    return [refused(denied.length === 1 ? `${name}.${denied[0]}` : name, text)];
+  });
+  if (superuser) findings.push(warning('role', `The role ${role} is a superuser. Use a role that only reads.`));
+  const extra = [...readable].filter((name) => !wanted.has(name));
+  if (extra.length > 0) {
+    const first = [...extra.filter((name) => SECRET.test(name)), ...extra.filter((name) => !SECRET.test(name))];
+    const text = `The role ${role} can read columns that the gateway does not use: ${some(first)}. Use the role of: gateway source grants chatwoot`;
+    findings.push(warning('rights.read', text));
+  }
+  const writable = (await db.read<{ name: string }>(WRITABLE)).map(({ name }) => name);
+  if (writable.length > 0) {
+    findings.push(warning('rights.write', `The role ${role} can write to tables of Chatwoot: ${some(writable)}.`));
+  }
+  return findings;
+}
+
+async function outboxFindings(db: Database, present: Present, { standby, role }: Server): Promise<Finding[]> {
+  const run = `Run the output of: ${OUTBOX_COMMAND} --role ${role}`;
+  if (standby) return [refused('outbox', 'The address leads to a standby server. Live mode needs the primary server.')];
+  const [outbox] = await db.read<{ tables: boolean; usable: boolean; version: string | null }>(
+    sql`SELECT count(*) = 2 AS tables, obj_description(to_regnamespace('gateway_outbox'), 'pg_namespace') AS version,
+        coalesce(bool_and(has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+          AND has_table_privilege(c.oid, 'DELETE') AND (c.relname = 'change' OR has_table_privilege(c.oid, 'INSERT')
+          AND has_table_privilege(c.oid, 'UPDATE'))), false) AS usable
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = 'gateway_outbox' AND c.relname IN ('change', 'reader') AND c.relkind = 'r'`,
+  );
+  if (outbox?.tables !== true) return [refused('outbox', `Chatwoot has no outbox for live mode. ${run}`)];
+  const findings: Finding[] = [];
+  if (!outbox.usable) findings.push(refused('outbox', `The role ${role} cannot use the outbox. ${run}`));
+  if (outbox.version?.includes(OUTBOX_VERSION) !== true) {
+    findings.push(refused('outbox', `The outbox is of another version of the gateway. ${run}`));
+  }
+  const triggers = await db.read<{ name: string }>(
+    sql`SELECT c.relname || '.' || t.tgname AS name FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+         WHERE c.relnamespace = to_regnamespace('public') AND t.tgname LIKE 'gateway\\_outbox\\_%' AND t.tgenabled IN ('O', 'A')`,
+  );
+  const enabled = new Set(triggers.map(({ name }) => name));
+  const absent = ALL.flatMap(([name, { columns }]) =>
+    Object.keys(columns).some((column) => present.has(`${name}.${column}`))
+      ? triggersOf(WATCHED[name] ?? [])
+          .filter(() => WATCHED[name] !== undefined)
+          .map((operation) => `${name}.${triggerName(operation)}`)
+      : [],
+  ).filter((name) => !enabled.has(name));
+  if (absent.length > 0) findings.push(refused('outbox', `These triggers are missing or off: ${some(absent)}. ${run}`));
+  return findings;
+}
+
+/** Looks at the address, the server, the schema, the rights, the account and the outbox. */
+export async function check(db: Database, account: number, mode: 'poll' | 'live'): Promise<readonly Finding[]> {
+  const server = await serverOf(db);
+  if (server.gateway) {
+    return [
+      refused('address', 'The address leads to a store of the gateway. Give the address of Chatwoot’s database.'),
+    ];
+  }
+  if (server.version < 130_000) {
+    const version = Math.floor(server.version / 10_000);
+    return [refused('server', `The server is PostgreSQL ${version}. The gateway needs PostgreSQL 13 or later.`)];
+  }
+  const findings: Finding[] = [];
+  if (server.encoding !== 'UTF8') {
+    findings.push(
+      warning('encoding', `The database has the encoding ${server.encoding}. Some texts can be damaged. Use UTF8.`),
+    );
+  }
+  const apart = Math.round(Math.abs(Number(server.now) - Date.now() / 1000));
+  if (apart > CLOCK) {
+    findings.push(warning('clock', `The clocks of Chatwoot’s server and of the gateway differ by ${apart} seconds.`));
+  }
+  const present: Present = new Set((await db.read<{ name: string }>(PRESENT)).map(({ name }) => name));
+  findings.push(...schemaFindings(present));
+  findings.push(...(await rightFindings(db, present, server)));
+  // Without the table or the right to read the table, the look for the account would fail.
+  if (!findings.some(({ level, about }) => level === 'refused' && about.startsWith('accounts'))) {
+    const [found] = await db.read<{ id: string }>(
+      sql`SELECT id::text AS id FROM public.accounts WHERE id = ${account}::bigint`,
+    );
+    if (found === undefined) findings.push(refused('account', `Chatwoot has no account ${account}.`));
+  }
+  if (mode === 'live') findings.push(...(await outboxFindings(db, present, server)));
+  return findings;
+}

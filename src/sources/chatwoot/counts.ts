@@ -1,0 +1,64 @@
+import { raw, sql } from '../../core/sql.ts';
+import type { RecordType } from '../files/records.ts';
+import type { Desk } from './desk.ts';
+import { existing } from './desk.ts';
+import { type Kind, RECORDS } from './kinds.ts';
+import { noteIdOf, RATING_MAX, refTo } from './map.ts';
+import { parsedId } from './together.ts';
+
+/** The largest number of rows of a table that a count walks, newest first. */
+const ROWS = 200_000;
+
+/** Counts the values that have no place in the gateway. In a large Chatwoot, only the newest rows count. */
+export async function unmapped(desk: Desk): Promise<Record<string, number>> {
+  const { account } = desk.names;
+  const t = (name: Parameters<Desk['table']>[0]) => desk.table(name);
+  const newest = (name: 'conversations' | 'contacts'): string =>
+    `(SELECT * FROM ${t(name)} r WHERE r.account_id = ${account} ORDER BY r.id DESC LIMIT ${ROWS})`;
+  const labels = (name: 'conversations' | 'contacts', type: string): string =>
+    `(SELECT count(*) FROM ${newest(name)} r JOIN ${t('taggings')} g
+        ON g.taggable_id = r.id AND g.taggable_type = '${type}' AND g.context = 'labels')`;
+  const attributes = (name: 'conversations' | 'contacts'): string =>
+    `(SELECT count(*) FROM ${newest(name)} r CROSS JOIN LATERAL
+        jsonb_object_keys(CASE WHEN jsonb_typeof(r.custom_attributes) = 'object' THEN r.custom_attributes ELSE '{}' END))`;
+  const [row] = await desk.db.read<{ labels: string; attributes: string; feedbacks: string }>(
+    sql`SELECT ${raw(`(${labels('conversations', 'Conversation')} + ${labels('contacts', 'Contact')})::text AS labels,
+      (${attributes('conversations')} + ${attributes('contacts')})::text AS attributes,
+      (SELECT count(*) FROM ${newest('conversations')} r JOIN ${t('csat_survey_responses')} s ON s.conversation_id = r.id
+        WHERE length(s.feedback_message) > ${RATING_MAX})::text AS feedbacks`)}`,
+  );
+  return {
+    labels: Number(row?.labels ?? 0),
+    custom_attributes: Number(row?.attributes ?? 0),
+    shortened_feedbacks: Number(row?.feedbacks ?? 0),
+  };
+}
+
+/** The notes that Chatwoot still has for these visitors. */
+async function presentNotes(desk: Desk, ids: readonly string[]): Promise<Set<string>> {
+  const { from, own, key } = desk.queries.notes;
+  const rows = await desk.db.read<{ id: string; visitor: string }>(
+    sql`SELECT ${raw(`n.id::text AS id, v.id::text AS visitor FROM ${from}
+      JOIN ${desk.table('contact_inboxes')} v ON v.contact_id = n.contact_id WHERE ${own} AND ${key}`)} = ANY(${ids}::bigint[])`,
+  );
+  return new Set(rows.map(({ id, visitor }) => noteIdOf(desk.names, id, visitor)));
+}
+
+/** Returns those of the records that Chatwoot does not have any more. Ids of other origin are not judged. */
+export async function missing(desk: Desk, of: RecordType, externalIds: readonly string[]): Promise<readonly string[]> {
+  const asked = new Map<Kind, string[]>();
+  for (const externalId of externalIds) {
+    const [kind, id] = parsedId(desk.names.account, externalId) ?? [];
+    if (kind !== undefined && id !== undefined && RECORDS[kind].of === of)
+      asked.set(kind, [...(asked.get(kind) ?? []), id]);
+  }
+  const present = new Set<string | undefined>();
+  for (const [kind, ids] of asked) {
+    const found = kind === 'notes' ? await presentNotes(desk, ids) : await existing(desk, kind, ids);
+    for (const id of found) present.add(kind === 'notes' ? id : refTo(desk.names, kind, id));
+  }
+  return externalIds.filter((externalId) => {
+    const [kind] = parsedId(desk.names.account, externalId) ?? [];
+    return kind !== undefined && RECORDS[kind].of === of && !present.has(externalId);
+  });
+}

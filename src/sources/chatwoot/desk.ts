@@ -1,0 +1,126 @@
+import { raw, sql } from '../../core/sql.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import type { Change } from '../source.ts';
+import { PRESENT, type Present, relations, type TableName } from './columns.ts';
+import { KINDS, type Kind, type Query, queries, RECORDS } from './kinds.ts';
+import { idOf, MAKERS, type Made, type Names, noteIdOf, type Row } from './map.ts';
+import { answered, messageOf } from './map-message.ts';
+
+/** The largest number of rows of a page. */
+export const PAGE_ROWS = 2_000;
+/** The largest number of bytes of the long texts of a page, if the page has more than one row. */
+export const PAGE_BYTES = 8 * 1024 * 1024;
+
+/** A Chatwoot whose columns are known. */
+export interface Desk {
+  readonly db: Database;
+  readonly names: Names;
+  readonly present: Present;
+  readonly queries: Readonly<Record<Kind, Query>>;
+  readonly table: (name: TableName) => string;
+}
+
+export async function openDesk(db: Database, names: Names): Promise<Desk> {
+  const present = new Set((await db.read<{ name: string }>(PRESENT)).map(({ name }) => name));
+  return { db, names, present, queries: queries(names.account, present), table: relations(present) };
+}
+
+export const nameOf = (kind: Kind, id: string): string => `${kind}/${id}`;
+
+const isKind = (name: string): name is Kind => KINDS.some((kind) => kind === name);
+
+/** Reads the name of a row, for example `messages/17`. Returns undefined for a name that is not of this source. */
+export function rowOf(name: string): readonly [Kind, string] | undefined {
+  const [, kind = '', id = ''] = /^([a-z_]+)\/(\d{1,18})$/.exec(name) ?? [];
+  return isKind(kind) ? [kind, id] : undefined;
+}
+
+export interface ReadOptions {
+  /** True to read users who are neither members nor named by a row of the account. */
+  readonly anyUser?: boolean;
+}
+
+const ownOf = (kind: Kind, query: Query, anyUser = false): string => (kind === 'users' && anyUser ? 'true' : query.own);
+
+/** Reads rows by id. The rows come in the order of their ids. */
+export function rowsOf(desk: Desk, kind: Kind, ids: readonly string[], options: ReadOptions = {}): Promise<Row[]> {
+  if (ids.length === 0) return Promise.resolve([]);
+  const query = desk.queries[kind];
+  return desk.db.read<Row>(
+    sql`SELECT ${raw(`${query.key}::text AS id, ${query.columns} FROM ${query.from}
+ WHERE ${ownOf(kind, query, options.anyUser)} AND ${query.key}`)} = ANY(${ids}::bigint[]) ${raw(`ORDER BY ${query.key}`)}`,
+  );
+}
+
+/** Returns those of the ids that Chatwoot still has. */
+export async function existing(desk: Desk, kind: Kind, ids: readonly string[]): Promise<Set<string>> {
+  const { key, from, own } = desk.queries[kind];
+  const rows = await desk.db.read<{ id: string }>(
+    sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${kind === 'users' ? 'true' : own} AND ${key}`)} = ANY(${ids}::bigint[])`,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Returns the bytes of the long texts by row. */
+export async function sizesOf(desk: Desk, kind: Kind, ids: readonly string[]): Promise<Map<string, number>> {
+  const { key, bytes } = desk.queries[kind];
+  if (bytes === undefined || ids.length === 0) return new Map();
+  const table = `${desk.table(kind)} ${key.slice(0, key.indexOf('.'))}`;
+  const rows = await desk.db.read<{ id: string; bytes: string }>(
+    sql`SELECT ${raw(`${key}::text AS id, (${bytes})::text AS bytes FROM ${table} WHERE ${key}`)} = ANY(${ids}::bigint[])`,
+  );
+  return new Map(rows.map((row) => [row.id, Number(row.bytes)]));
+}
+
+/** Finds the conversations of the messages that are answered. */
+async function repliesOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, string>> {
+  const known = new Map(rows.map((row) => [row.id, row['conversation'] ?? '']));
+  const others = [...new Set(rows.flatMap((row) => answered(row) ?? []))].filter((id) => !known.has(id));
+  if (others.length > 0) {
+    const found = await desk.db.read<{ id: string; conversation: string }>(
+      sql`SELECT m.id::text AS id, m.conversation_id::text AS conversation FROM ${raw(desk.table('messages'))} m
+           WHERE m.account_id = ${desk.names.account}::bigint AND m.id = ANY(${others}::bigint[])`,
+    );
+    for (const { id, conversation } of found) known.set(id, conversation);
+  }
+  return known;
+}
+
+/** Makes the records of rows. The row of an account gives two records, and a note one record for each visitor. */
+export async function recordsOf(desk: Desk, kind: Kind, rows: readonly Row[]): Promise<Map<string, readonly Made[]>> {
+  if (kind !== 'messages') return new Map(rows.map((row) => [row.id, MAKERS[kind](row, desk.names)]));
+  const replies = await repliesOf(desk, rows);
+  return new Map(rows.map((row) => [row.id, [messageOf(row, desk.names, (id) => replies.get(id))]]));
+}
+
+/** What the source says about rows as they are now. `former` names users who left and who must come along. */
+export interface Told {
+  readonly changes: Change[];
+  readonly records: readonly Made[];
+  readonly former: readonly string[];
+}
+
+/** Reads rows and says for each row its records, or that the row is gone. */
+export async function tell(desk: Desk, kind: Kind, ids: readonly string[], options: ReadOptions = {}): Promise<Told> {
+  const { names } = desk;
+  const rows = await rowsOf(desk, kind, ids, options);
+  const made = await recordsOf(desk, kind, rows);
+  const changes: Change[] = [];
+  for (const id of ids) {
+    const from = nameOf(kind, id);
+    const records = made.get(id);
+    for (const record of records ?? []) changes.push({ from, record });
+    if (kind === 'notes') {
+      const prefix = noteIdOf(names, id, '');
+      changes.push({ from, only: { of: 'note', prefix }, keep: (records ?? []).map(({ external_id }) => external_id) });
+    } else if (records === undefined && !(await staysAs(desk, kind, id, options))) {
+      changes.push({ from, gone: { of: RECORDS[kind].of, external_id: idOf(names, kind, id) } });
+    }
+  }
+  const former = rows.flatMap((row) => (row['former'] === 'true' ? (row['sender'] ?? row['operator'] ?? []) : []));
+  return { changes, records: [...made.values()].flat(), former: [...new Set(former)] };
+}
+
+/** A user of another account is no operator here. But the row is not gone, because a former operator stays. */
+const staysAs = async (desk: Desk, kind: Kind, id: string, { anyUser }: ReadOptions): Promise<boolean> =>
+  kind === 'users' && anyUser !== true && (await existing(desk, kind, [id])).has(id);

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { raw, sql } from '../../core/sql.ts';
+import { PositionLost } from '../lost.ts';
+import type { Page, Position } from '../source.ts';
+import { type Desk, nameOf, PAGE_BYTES, PAGE_ROWS, recordsOf, rowsOf } from './desk.ts';
+import { KINDS, type Kind } from './kinds.ts';
+
+/** The largest number of ids that one statement walks. The limit bounds its time if most rows are of other accounts. */
+const SPAN = 50_000;
+
+const place = z.strictObject({ load: z.enum(KINDS), id: z.number() });
+
+/** Returns the ids until the long texts reach the limit of a page. One row always fits. */
+export function fitting<Item>(items: readonly Item[], bytesOf: (item: Item) => number): readonly Item[] {
+  let bytes = 0;
+  const end = items.findIndex((item, i) => {
+    bytes += bytesOf(item);
+    return i > 0 && bytes > PAGE_BYTES;
+  });
+  return end < 0 ? items : items.slice(0, end);
+}
+
+interface Listed {
+  readonly ids: readonly string[];
+  /** The id to continue after. Undefined after the last row of the kind. */
+  readonly next: number | undefined;
+}
+
+async function list(desk: Desk, kind: Kind, after: number): Promise<Listed> {
+  const { key, from, own, bytes = '0' } = desk.queries[kind];
+  const found = await desk.db.read<{
+    id: string;
+    bytes: string;
+  }>(sql`SELECT ${raw(`${key}::text AS id, (${bytes})::text AS bytes
+  FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint AND ${raw(key)} <= ${after + SPAN}::bigint
+ ORDER BY ${raw(key)} LIMIT ${PAGE_ROWS}::integer`);
+  const rows = fitting(found, (row) => Number(row.bytes));
+  const ids = rows.map(({ id }) => id);
+  if (rows.length < found.length || found.length === PAGE_ROWS) return { ids, next: Number(ids.at(-1)) };
+  const [last] = await desk.db.read<{ id: string | null }>(
+    sql`SELECT max(id)::text AS id FROM ${raw(desk.table(kind))} x`,
+  );
+  return { ids, next: Number(last?.id ?? 0) > after + SPAN ? after + SPAN : undefined };
+}
+
+/** Reads one page of a load. All rows of a page are of one kind, in the order of their ids. */
+export async function load(desk: Desk, after: Position | null): Promise<Page> {
+  const parsed = place.safeParse(after ?? { load: KINDS[0], id: 0 });
+  if (!parsed.success) throw new PositionLost('the place in the load of Chatwoot cannot be read');
+  let { load: kind, id } = parsed.data;
+  for (;;) {
+    const { ids, next } = await list(desk, kind, id);
+    const rows = await rowsOf(desk, kind, ids);
+    const made = await recordsOf(desk, kind, rows);
+    const changes = [...made].flatMap(([row, records]) =>
+      records.map((record) => ({ from: nameOf(kind, row), record })),
+    );
+    const following = KINDS[KINDS.indexOf(kind) + 1];
+    if (next === undefined && following === undefined) return { changes, after: null, more: false };
+    if (next === undefined && following !== undefined) [kind, id] = [following, 0];
+    else id = next ?? id;
+    if (changes.length > 0) return { changes, after: { load: kind, id }, more: true };
+  }
+}

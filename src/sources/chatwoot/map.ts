@@ -1,0 +1,216 @@
+/**
+ * Makes import records from rows of Chatwoot. The functions are pure. A value that the import refuses stays as it is,
+ * so that the import names the value in a reject. No text is cut, with one exception: see `ratingOf`.
+ */
+import { country, filled, localeTag, platformOf, tag } from './attributes.ts';
+import type { Kind } from './kinds.ts';
+import { RECORDS } from './kinds.ts';
+
+/** A row of one of the queries. All values are texts. */
+export type Row = Readonly<Record<string, string | null>> & { readonly id: string };
+export type Made = Readonly<Record<string, unknown>> & { readonly type: string; readonly external_id: string };
+
+export interface Names {
+  readonly account: number;
+  readonly timeZone: string;
+  /** The external id of the organization that owns the website. */
+  readonly organization: string;
+  /** True when the source makes the organization itself. */
+  readonly makesOrganization: boolean;
+  /** True when the files of Chatwoot lie in a folder that the gateway can read. */
+  readonly storage: boolean;
+}
+
+/** Makes the external id of a row. */
+export const idOf = ({ account }: Pick<Names, 'account'>, kind: Kind, id: string | number): string =>
+  `cw:${account}:${RECORDS[kind].word}:${id}`;
+
+export const websiteOf = (names: Pick<Names, 'account'>): string => idOf(names, 'accounts', names.account);
+
+/** Makes the external id of the row, or undefined when there is no row. */
+export const refTo = (names: Names, kind: Kind, id: string | null | undefined): string | undefined =>
+  id === null || id === undefined ? undefined : idOf(names, kind, id);
+
+/** Leaves out the members without a value. */
+export function record(type: string, external_id: string, members: Readonly<Record<string, unknown>>): Made {
+  const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null);
+  return { type, external_id, ...Object.fromEntries(given) };
+}
+
+const ids = (list: string | null | undefined): string[] => (list ? list.split(',') : []);
+
+type Maker = (row: Row, names: Names) => readonly Made[];
+
+const account: Maker = (row, names) => [
+  ...(names.makesOrganization ? [record('organization', names.organization, { name: row['name'] })] : []),
+  record('website', idOf(names, 'accounts', row.id), {
+    organization: names.organization,
+    name: row['name'],
+    time_zone: names.timeZone,
+  }),
+];
+
+const inbox: Maker = (row, names) => [
+  record('channel', idOf(names, 'inboxes', row.id), {
+    website: websiteOf(names),
+    name: filled(row['name']),
+    platform: platformOf(row['channel_type'] ?? null),
+  }),
+];
+
+const team: Maker = (row, names) => [
+  record('team', idOf(names, 'teams', row.id), { website: websiteOf(names), name: filled(row['name']), enabled: true }),
+];
+
+const user: Maker = (row, names) => [
+  record('operator', idOf(names, 'users', row.id), {
+    organization: names.organization,
+    name: row['name'] ?? '',
+    email: filled(row['email']),
+    role: row['role'] === '1' ? 'admin' : 'operator',
+    enabled: row['member'] === 'true',
+    websites: [websiteOf(names)],
+    teams: ids(row['teams']).map((id) => idOf(names, 'teams', id)),
+  }),
+];
+
+const bot =
+  (kind: 'agent_bots' | 'captain_assistants'): Maker =>
+  (row, names) => [
+    record('operator', idOf(names, kind, row.id), {
+      organization: names.organization,
+      name: row['name'] ?? '',
+      role: 'bot',
+      enabled: true,
+      websites: [websiteOf(names)],
+      teams: [],
+    }),
+  ];
+
+const contact: Maker = (row, names) => {
+  const first = filled(row['name']);
+  const last = filled(row['last_name']);
+  // Older versions of Chatwoot keep the full name in `name`. Only a family name shows that the name is split.
+  const split = last !== undefined;
+  return [
+    record('contact', idOf(names, 'contacts', row.id), {
+      website: websiteOf(names),
+      name: split && first !== undefined ? `${first} ${last}` : (first ?? last),
+      first_name: split ? first : undefined,
+      last_name: last,
+      email: filled(row['email']),
+      mobile: filled(row['phone_number']),
+      company: filled(row['company']),
+      country: country(row['country_code'] ?? null, row['country_attribute'] ?? null),
+      blocked: row['blocked'] === 'true',
+      created_at: row['created_at'],
+    }),
+  ];
+};
+
+const visitor: Maker = (row, names) => [
+  record('visitor', idOf(names, 'contact_inboxes', row.id), {
+    website: websiteOf(names),
+    contacts: row['contact'] ? [idOf(names, 'contacts', row['contact'])] : [],
+    created_at: row['created_at'],
+    last_seen_at: row['last_seen_at'],
+  }),
+];
+
+const savedResponse: Maker = (row, names) => [
+  record('saved_response', idOf(names, 'canned_responses', row.id), {
+    website: websiteOf(names),
+    language: localeTag(row['locale'] ?? null),
+    label: row['short_code'] ?? '',
+    shortcut: filled(row['short_code']),
+    content: row['content'] ?? '',
+    category_name: 'Chatwoot',
+    scope: 'global',
+  }),
+];
+
+const STATUSES: Readonly<Record<string, string>> = { 1: 'closed', 2: 'pending', 3: 'snoozed' };
+
+/** The largest number of characters of a rating in words. */
+export const RATING_MAX = 120;
+
+/**
+ * Makes the rating. A feedback can be longer than the label of a rating. Such a feedback ends with `…`, because a
+ * reject would cost the whole conversation. `unmapped` counts these feedbacks.
+ */
+function ratingOf(row: Row): { label: string; score: number } | undefined {
+  const score = row['rating'];
+  if (score === null || score === undefined) return undefined;
+  const words = filled(row['feedback']) ?? score;
+  const label =
+    words.length <= RATING_MAX ? words : `${words.slice(0, RATING_MAX - 1).replace(/\p{Surrogate}$/u, '')}…`;
+  return { label, score: Number(score) };
+}
+
+const conversation: Maker = (row, names) => {
+  const status = row['status'] ?? '';
+  return [
+    record('conversation', idOf(names, 'conversations', row.id), {
+      website: websiteOf(names),
+      visitor: refTo(names, 'contact_inboxes', row['visitor']),
+      contacts: row['contact'] ? [idOf(names, 'contacts', row['contact'])] : [],
+      channel: refTo(names, 'inboxes', row['channel']),
+      team: refTo(names, 'teams', row['team']),
+      operator: refTo(names, 'users', row['operator']),
+      // The import refuses a status that this mapping does not know.
+      status: status === '0' ? (row['assigned'] === 'true' ? 'assigned' : 'unassigned') : (STATUSES[status] ?? status),
+      platform: platformOf(row['channel_type'] ?? null),
+      language: tag(row['language'] ?? null),
+      subject: filled(row['subject']),
+      rating: ratingOf(row),
+      created_at: row['created_at'],
+      updated_at: row['updated_at'],
+      first_response_at: row['first_response_at'],
+      closed_at: row['closed_at'],
+    }),
+  ];
+};
+
+const file: Maker = (row, names) => {
+  const { key } = row;
+  // Other services than `local` keep the content elsewhere. `size` alone says that the content is not available.
+  const local = names.storage && key && (row['service'] ?? 'local') === 'local';
+  return [
+    record('file', idOf(names, 'attachments', row.id), {
+      message: refTo(names, 'messages', row['message']),
+      name: filled(row['name']) ?? 'file',
+      media_type: filled(row['media_type']) ?? 'application/octet-stream',
+      created_at: row['created_at'],
+      ...(local ? { path: `${key.slice(0, 2)}/${key.slice(2, 4)}/${key}` } : { size: Number(row['size'] ?? 0) }),
+    }),
+  ];
+};
+
+export const noteIdOf = (names: Pick<Names, 'account'>, id: string, visitorId: string): string =>
+  `${idOf(names, 'notes', id)}:${visitorId}`;
+
+/** Chatwoot's notes belong to a contact. The gateway's notes belong to a visitor, so each visitor gets the note. */
+const note: Maker = (row, names) =>
+  ids(row['visitors']).map((visitorId) =>
+    record('note', noteIdOf(names, row.id, visitorId), {
+      visitor: idOf(names, 'contact_inboxes', visitorId),
+      operator: refTo(names, 'users', row['operator']),
+      text: row['content'] ?? '',
+      created_at: row['created_at'],
+    }),
+  );
+
+export const MAKERS: Readonly<Record<Exclude<Kind, 'messages'>, Maker>> = {
+  accounts: account,
+  inboxes: inbox,
+  teams: team,
+  users: user,
+  agent_bots: bot('agent_bots'),
+  captain_assistants: bot('captain_assistants'),
+  contacts: contact,
+  contact_inboxes: visitor,
+  canned_responses: savedResponse,
+  conversations: conversation,
+  attachments: file,
+  notes: note,
+};

@@ -1,0 +1,210 @@
+import { z } from 'zod';
+import { raw, sql } from '../../core/sql.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import { PositionLost } from '../lost.ts';
+import type { Change, Page, Position, Source } from '../source.ts';
+import { type Desk, PAGE_ROWS, sizesOf } from './desk.ts';
+import { type Kind, RECORDS } from './kinds.ts';
+import { fitting } from './load.ts';
+import { idOf } from './map.ts';
+import { allOf, tellAll } from './together.ts';
+
+const KINDS_BY_TIME = ['contacts', 'contact_inboxes', 'conversations', 'messages', 'attachments', 'notes'] as const;
+type Timed = (typeof KINDS_BY_TIME)[number];
+/** Tables with few rows. Each round reads them whole. */
+const SMALL: readonly Kind[] = ['accounts', 'inboxes', 'teams', 'agent_bots', 'captain_assistants', 'canned_responses'];
+
+/** Seconds that the clock of Chatwoot's application may be behind the clock of its database. */
+const OVERLAP = 60;
+/** Seconds. Before the first round, transactions that began so long ago can still commit. */
+const BEFORE = 600;
+/** Milliseconds. A transaction that is open for longer does not widen the window any more. */
+const OLDEST = 3_600_000;
+/** The largest number of marks that a position keeps. */
+const MARKS = 100;
+/** Only the newest messages are searched for changes, because Chatwoot has no index on `messages.updated_at`. */
+const RECENT = 1_000_000;
+/** With more users than this, only the nightly comparison finds the users who were deleted. */
+const USERS = 5_000;
+
+const mark = z.strictObject({ at: z.string(), xmax: z.string() });
+const round = z.strictObject({ low: z.string(), marks: z.array(mark), members: z.array(z.string()) });
+/**
+ * A place of polling. The window of a round begins at `low`. A mark is an earlier time, and the first transaction that
+ * had not begun then. `members` are the operators of the last round. `next` is the place after the round that runs.
+ */
+const place = round.extend({
+  running: z.strictObject({ kind: z.enum(KINDS_BY_TIME), id: z.number(), next: round }).nullable(),
+});
+type Place = z.infer<typeof place>;
+
+async function clock(db: Database): Promise<{ at: string; xmin: string; xmax: string }> {
+  const [row] = await db.read<{ at: string; xmin: string; xmax: string }>(
+    sql`SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
+               pg_snapshot_xmin(s)::text AS xmin, pg_snapshot_xmax(s)::text AS xmax FROM pg_current_snapshot() s`,
+  );
+  if (row === undefined) throw new Error('Chatwoot did not tell its time');
+  return row;
+}
+
+const earlier = (at: string, milliseconds: number): string => new Date(Date.parse(at) - milliseconds).toISOString();
+
+async function membersOf(desk: Desk): Promise<string[]> {
+  const rows = await desk.db.read<{ id: string }>(
+    sql`SELECT au.user_id::text AS id FROM ${raw(desk.table('account_users'))} au JOIN ${raw(desk.table('users'))} u
+            ON u.id = au.user_id WHERE au.account_id = ${desk.names.account}::bigint ORDER BY au.user_id`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+export async function beginPoll(desk: Desk): Promise<Position> {
+  const { at, xmax } = await clock(desk.db);
+  const members = await membersOf(desk);
+  return { low: earlier(at, BEFORE * 1000), marks: [{ at, xmax }], members, running: null } satisfies Place;
+}
+
+/**
+ * Decides where the round after this round begins. All transactions that ran at a mark have ended when the oldest
+ * running transaction began after the mark. This round reads their rows. So the next round can begin at the mark.
+ */
+export function nextRound(last: z.infer<typeof round>, now: { at: string; xmin: string; xmax: string }) {
+  const marks = [...last.marks, { at: now.at, xmax: now.xmax }];
+  const ended = marks.filter(({ xmax }) => BigInt(xmax) <= BigInt(now.xmin)).at(-1);
+  const floor = earlier(now.at, OLDEST);
+  const low = [last.low, ended?.at ?? last.low, floor].reduce((a, b) => (Date.parse(a) < Date.parse(b) ? b : a));
+  const open = marks.filter(({ at }) => Date.parse(at) >= Date.parse(low));
+  // Without a long transaction there are few marks. With a long transaction, each second mark is enough.
+  return { low, marks: open.length <= MARKS ? open : open.filter((_, i) => i % 2 === 0) };
+}
+
+/** The condition for rows of a kind that changed since the start of the window. */
+function changed(desk: Desk, kind: Timed, low: string) {
+  const { account } = desk.names;
+  const t = (name: Parameters<Desk['table']>[0]) => raw(desk.table(name));
+  const since = sql`${low}::timestamp`;
+  switch (kind) {
+    case 'contacts':
+      return sql`p.updated_at >= ${since}`;
+    case 'contact_inboxes':
+      // The last visit of a visitor is a column of the conversations.
+      return sql`(v.updated_at >= ${since} OR v.id IN (SELECT c.contact_inbox_id FROM ${t('conversations')} c
+        WHERE c.account_id = ${account}::bigint AND c.updated_at >= ${since}))`;
+    case 'conversations':
+      return sql`(c.updated_at >= ${since} OR c.last_activity_at >= ${since}
+        OR c.id IN (SELECT r.conversation_id FROM ${t('csat_survey_responses')} r WHERE r.updated_at >= ${since})
+        OR c.id IN (SELECT e.conversation_id FROM ${t('reporting_events')} e
+             WHERE e.name = 'conversation_resolved' AND e.created_at >= ${since}))`;
+    case 'messages':
+      return sql`m.id IN (
+        SELECT x.id FROM ${t('messages')} x
+         WHERE x.id > (SELECT max(y.id) FROM ${t('messages')} y) - ${RECENT}::integer AND x.updated_at >= ${since}
+        UNION SELECT x.id FROM ${t('conversations')} y JOIN ${t('messages')} x ON x.conversation_id = y.id
+         WHERE y.account_id = ${account}::bigint AND y.updated_at >= ${since} AND x.updated_at >= ${since}
+        UNION SELECT x.message_id FROM ${t('attachments')} x WHERE x.updated_at >= ${since})`;
+    case 'attachments':
+      return sql`(x.updated_at >= ${since} OR x.id IN (SELECT l.record_id FROM ${t('active_storage_attachments')} l
+        WHERE l.record_type = 'Attachment' AND l.created_at >= ${since}))`;
+    default:
+      return sql`(n.updated_at >= ${since}
+        OR n.contact_id IN (SELECT v.contact_id FROM ${t('contact_inboxes')} v WHERE v.updated_at >= ${since}))`;
+  }
+}
+
+async function changedIds(desk: Desk, kind: Timed, low: string, after: number): Promise<string[]> {
+  const { key, from, own } = desk.queries[kind];
+  const rows = await desk.db.read<{ id: string }>(
+    sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint
+           AND ${changed(desk, kind, low)} ORDER BY ${raw(key)} LIMIT ${PAGE_ROWS}::integer`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Tells the tables with few rows, and the operators. Rows that are not told any more are gone. */
+async function tellSmall(desk: Desk, members: readonly string[], before: readonly string[]): Promise<Change[]> {
+  const { names } = desk;
+  const rows = new Map<Kind, Set<string>>();
+  const only: Change[] = [];
+  const keep = (kind: Kind, ids: readonly string[]): void => {
+    const prefix = idOf(names, kind, '');
+    const kept = ids.map((id) => idOf(names, kind, id));
+    only.push({ from: `${kind}/0`, only: { of: RECORDS[kind].of, prefix }, keep: kept });
+  };
+  for (const kind of SMALL) {
+    const ids = await allOf(desk, kind);
+    rows.set(kind, new Set(ids));
+    // The website stays until somebody removes the source.
+    if (kind !== 'accounts') keep(kind, ids);
+  }
+  const users = await desk.db.read<{ id: string }>(
+    sql`SELECT u.id::text AS id FROM ${raw(desk.table('users'))} u LIMIT ${USERS + 1}::integer`,
+  );
+  if (users.length <= USERS)
+    keep(
+      'users',
+      users.map(({ id }) => id),
+    );
+  const left = before.filter((id) => !members.includes(id));
+  const told = await tellAll(desk, { rows, members: new Set([...members, ...left]), blobs: new Set() });
+  return [...told.changes, ...only];
+}
+
+/** Chatwoot deletes the files of a message that an agent deletes. Nothing else tells this. */
+async function filesOf(desk: Desk, messages: readonly string[]): Promise<Change[]> {
+  const { from, key, own } = desk.queries.attachments;
+  const rows = await desk.db.read<{ id: string; message: string }>(
+    sql`SELECT ${raw(`${key}::text AS id, x.message_id::text AS message FROM ${from} WHERE ${own}`)}
+           AND x.message_id = ANY(${messages}::bigint[])`,
+  );
+  return messages.map((message) => ({
+    from: `messages/${message}`,
+    only: { of: 'file', owner: idOf(desk.names, 'messages', message) },
+    keep: rows.filter((row) => row.message === message).map(({ id }) => idOf(desk.names, 'attachments', id)),
+  }));
+}
+
+function placeOf(after: Position): Place {
+  const parsed = place.safeParse(after);
+  if (!parsed.success) throw new PositionLost('the place of polling Chatwoot cannot be read');
+  return parsed.data;
+}
+
+/** Reads one page of a round. The first page also has the tables with few rows. */
+export async function changesPoll(desk: Desk, period: number, after: Position): Promise<Page> {
+  const at = placeOf(after);
+  const changes: Change[] = [];
+  let { running } = at;
+  if (running === null) {
+    const now = await clock(desk.db);
+    const members = await membersOf(desk);
+    changes.push(...(await tellSmall(desk, members, at.members)));
+    running = { kind: 'contacts', id: 0, next: { ...nextRound(at, now), members } };
+  }
+  const low = earlier(at.low, (OVERLAP + period) * 1000);
+  let { kind, id } = running;
+  let rows = 0;
+  for (;;) {
+    const found = await changedIds(desk, kind, low, id);
+    const sizes = await sizesOf(desk, kind, found);
+    const ids = fitting(found, (one) => sizes.get(one) ?? 0);
+    if (ids.length > 0) {
+      const told = await tellAll(desk, { rows: new Map([[kind, new Set(ids)]]), members: new Set(), blobs: new Set() });
+      changes.push(...told.changes);
+      if (kind === 'messages') changes.push(...(await filesOf(desk, ids)));
+    }
+    rows += ids.length;
+    const full = ids.length < found.length || found.length === PAGE_ROWS;
+    const following = KINDS_BY_TIME[KINDS_BY_TIME.indexOf(kind) + 1];
+    if (!full && following === undefined) return { changes, after: { ...running.next, running: null }, more: false };
+    if (full || following === undefined) id = Number(ids.at(-1));
+    else [kind, id] = [following, 0];
+    // A page ends at its limit. A quiet Chatwoot needs only one page a round.
+    if (full || rows >= PAGE_ROWS / 2)
+      return { changes, after: { ...at, running: { ...running, kind, id } }, more: true };
+  }
+}
+
+export async function behindPoll(desk: Desk, after: Position): ReturnType<Source['behind']> {
+  const { marks, low } = placeOf(after);
+  const { at } = await clock(desk.db);
+  return { seconds: Math.max(0, (Date.parse(at) - Date.parse(marks.at(-1)?.at ?? low)) / 1000), changes: null };
+}

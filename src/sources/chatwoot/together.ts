@@ -1,0 +1,146 @@
+import { type Fragment, raw, sql } from '../../core/sql.ts';
+import type { Change } from '../source.ts';
+import { type Desk, tell } from './desk.ts';
+import { KINDS, type Kind, RECORDS } from './kinds.ts';
+import { idOf, type Made, noteIdOf } from './map.ts';
+
+/** Rows to tell together. */
+export interface Wanted {
+  readonly rows: ReadonlyMap<Kind, ReadonlySet<string>>;
+  /** Users whose membership changed. They are told even if nothing names them. */
+  readonly members: ReadonlySet<string>;
+  /** Contents of files that changed. */
+  readonly blobs: ReadonlySet<string>;
+}
+
+export interface ToldAll {
+  readonly changes: readonly Change[];
+  readonly records: readonly Made[];
+}
+
+const list = (ids: ReadonlySet<string> | undefined): string[] => [...(ids ?? [])];
+
+async function attachmentsOf(desk: Desk, blobs: readonly string[]): Promise<string[]> {
+  if (blobs.length === 0) return [];
+  const rows = await desk.db.read<{ id: string }>(
+    sql`SELECT DISTINCT l.record_id::text AS id FROM ${raw(desk.table('active_storage_attachments'))} l
+         WHERE l.record_type = 'Attachment' AND l.blob_id = ANY(${blobs}::bigint[])`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The notes of the visitors' contacts, by visitor. */
+async function notesOf(desk: Desk, visitors: readonly string[]): Promise<{ visitor: string; note: string }[]> {
+  if (visitors.length === 0) return [];
+  return desk.db.read<{ visitor: string; note: string }>(
+    sql`SELECT v.id::text AS visitor, n.id::text AS note FROM ${raw(desk.table('contact_inboxes'))} v
+          JOIN ${raw(desk.queries.notes.from)} ON n.contact_id = v.contact_id
+         WHERE ${raw(desk.queries.notes.own)} AND v.id = ANY(${visitors}::bigint[]) ORDER BY 1, 2`,
+  );
+}
+
+/** All rows of a kind. Only for kinds with few rows. */
+export async function allOf(desk: Desk, kind: Kind): Promise<string[]> {
+  const { key, from, own } = desk.queries[kind];
+  const rows = await desk.db.read<{ id: string }>(
+    sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${own} ORDER BY ${key}`)}`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Tells rows and everything that depends on their values. */
+export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
+  const { names } = desk;
+  const rows = new Map([...wanted.rows].map(([kind, ids]) => [kind, new Set(ids)]));
+  const add = (kind: Kind, ids: readonly string[]): void => {
+    rows.set(kind, new Set([...(rows.get(kind) ?? []), ...ids]));
+  };
+  add('attachments', await attachmentsOf(desk, list(wanted.blobs)));
+  // The language of the saved responses is the language of the account.
+  if (rows.get('accounts')?.size) add('canned_responses', await allOf(desk, 'canned_responses'));
+  const visitors = list(rows.get('contact_inboxes'));
+  const notes = await notesOf(desk, visitors);
+  add(
+    'notes',
+    notes.map(({ note }) => note),
+  );
+
+  const changes: Change[] = [];
+  const records: Made[] = [];
+  const former = new Set<string>();
+  for (const kind of KINDS) {
+    const ids = list(rows.get(kind)).filter((id) => kind !== 'users' || !wanted.members.has(id));
+    if (ids.length === 0) continue;
+    const told = await tell(desk, kind, ids);
+    changes.push(...told.changes);
+    records.push(...told.records);
+    for (const id of told.former) former.add(id);
+  }
+  const users = [...new Set([...wanted.members, ...former])];
+  if (users.length > 0) {
+    const told = await tell(desk, 'users', users, { anyUser: true });
+    changes.push(...told.changes);
+    records.push(...told.records);
+  }
+  const present = new Set(records.map(({ external_id }) => external_id));
+  for (const visitor of visitors.filter((id) => present.has(idOf(names, 'contact_inboxes', id)))) {
+    // A visitor whose contact changed keeps only the notes of the new contact.
+    changes.push({
+      from: `contact_inboxes/${visitor}`,
+      only: { of: 'note', owner: idOf(names, 'contact_inboxes', visitor) },
+      keep: notes.filter((one) => one.visitor === visitor).map(({ note }) => noteIdOf(names, note, visitor)),
+    });
+  }
+  return { changes, records };
+}
+
+const WORDS = new Map(KINDS.map((kind) => [RECORDS[kind].word, kind]));
+
+/** Reads an external id of this account. */
+export function parsedId(account: number, externalId: string): readonly [Kind, string] | undefined {
+  const [, owner, word = '', id = ''] = /^cw:(\d+):([a-z_]+):(\d{1,18})(?::\d{1,18})?$/.exec(externalId) ?? [];
+  const kind = WORDS.get(word);
+  return owner === String(account) && kind !== undefined ? [kind, id] : undefined;
+}
+
+/** The rows that a record names. */
+function parents(record: Made, account: number): (readonly [Kind, string])[] {
+  const { visitor, contacts, channel, team, operator, conversation, author, in_reply_to, message, teams } = record;
+  return [visitor, channel, team, operator, conversation, author, in_reply_to, message, contacts, teams]
+    .flat()
+    .flatMap((one) => {
+      const parsed = typeof one === 'string' ? parsedId(account, one) : undefined;
+      return parsed === undefined ? [] : [parsed];
+    });
+}
+
+/** A file names a message, a message a conversation, a conversation a visitor, and a visitor a contact. */
+const DEPTH = 5;
+
+/** Adds the named rows about which the outbox has entries that nobody has read. */
+export async function pendingParents(desk: Desk, told: ToldAll, unread: Fragment): Promise<readonly Change[]> {
+  const changes = [...told.changes];
+  const done = new Set(changes.map(({ from }) => from));
+  let records = told.records;
+  for (let depth = 0; depth < DEPTH && records.length > 0; depth += 1) {
+    const named = new Map(
+      records
+        .flatMap((record) => parents(record, desk.names.account))
+        .map(([kind, id]) => [`${kind}/${id}`, [kind, id] as const]),
+    );
+    const open = [...named].filter(([name]) => !done.has(name)).map(([, parent]) => parent);
+    if (open.length === 0) break;
+    const found = await desk.db.read<{ kind: Kind; id: string }>(
+      sql`SELECT DISTINCT w.kind, x.id::text AS id FROM gateway_outbox.change x
+            JOIN unnest(${open.map(([kind]) => kind)}::text[], ${open.map(([, id]) => id)}::bigint[]) AS w (kind, id)
+              ON w.id = x.id AND (x.kind = w.kind OR (x.kind = 'members' AND w.kind = 'users')) WHERE ${unread}`,
+    );
+    const rows = new Map<Kind, Set<string>>();
+    for (const { kind, id } of found) rows.set(kind, (rows.get(kind) ?? new Set()).add(id));
+    const more = await tellAll(desk, { rows, members: new Set(), blobs: new Set() });
+    changes.push(...more.changes);
+    for (const { from } of more.changes) done.add(from);
+    records = more.records;
+  }
+  return changes;
+}

@@ -1,0 +1,191 @@
+import type { Table, TableName } from './columns.ts';
+import { TABLES } from './columns.ts';
+import type { Kind } from './kinds.ts';
+
+type Operation = 'INSERT' | 'UPDATE' | 'DELETE';
+
+/**
+ * What an entry of the outbox names: a row of a kind. `members` names a user whose membership changed. `blobs` names a
+ * content of files. `lost` says that the triggers could not note a change.
+ */
+export type Noted = Kind | 'members' | 'blobs' | 'lost';
+
+/** One kind of entries that the triggers of a table write. */
+interface Target {
+  readonly kind: Noted;
+  /** The column with the id of the entry. */
+  readonly id: string;
+  /** The column with the account. Without this column, the entry is for all accounts. */
+  readonly account?: string;
+  /** The columns whose change the entry tells. */
+  readonly columns: readonly string[];
+  readonly on: readonly Operation[];
+  /** A condition on the row, where `r` is the row. */
+  readonly when?: string;
+}
+
+const ALWAYS: readonly Operation[] = ['INSERT', 'UPDATE', 'DELETE'];
+
+/** The columns of a table that records show, without the columns `except`. */
+function mapped(name: TableName, except: readonly string[] = []): string[] {
+  const table: Table = TABLES[name];
+  return Object.entries(table.columns)
+    .filter(([column, { use }]) => use === 'map' && !except.includes(column))
+    .map(([column]) => column);
+}
+
+const target = (name: TableName, kind: Noted, id: string, more: Partial<Target> = {}): Target => ({
+  kind,
+  id,
+  columns: mapped(name),
+  on: ALWAYS,
+  ...more,
+});
+
+const account = 'account_id';
+
+/** For each watched table of Chatwoot: the entries that its triggers write. */
+export const WATCHED: Readonly<Partial<Record<TableName, readonly Target[]>>> = {
+  accounts: [target('accounts', 'accounts', 'id', { account: 'id' })],
+  account_users: [target('account_users', 'members', 'user_id', { account })],
+  users: [target('users', 'users', 'id')],
+  teams: [target('teams', 'teams', 'id', { account })],
+  team_members: [target('team_members', 'users', 'user_id')],
+  agent_bots: [target('agent_bots', 'agent_bots', 'id', { account })],
+  captain_assistants: [target('captain_assistants', 'captain_assistants', 'id', { account })],
+  inboxes: [target('inboxes', 'inboxes', 'id', { account })],
+  contacts: [target('contacts', 'contacts', 'id', { account })],
+  contact_inboxes: [target('contact_inboxes', 'contact_inboxes', 'id')],
+  conversations: [
+    target('conversations', 'conversations', 'id', {
+      account,
+      columns: mapped('conversations', ['contact_last_seen_at']),
+    }),
+    target('conversations', 'contact_inboxes', 'contact_inbox_id', {
+      account,
+      columns: ['contact_inbox_id', 'contact_last_seen_at'],
+      when: 'r.contact_last_seen_at IS NOT NULL',
+    }),
+  ],
+  messages: [target('messages', 'messages', 'id', { account })],
+  attachments: [
+    target('attachments', 'attachments', 'id', { account }),
+    target('attachments', 'messages', 'message_id', { account, on: ['INSERT', 'DELETE'] }),
+  ],
+  active_storage_attachments: [
+    target('active_storage_attachments', 'attachments', 'record_id', { when: `r.record_type = 'Attachment'` }),
+  ],
+  // An attachment follows each new content, and goes before each removed content.
+  active_storage_blobs: [target('active_storage_blobs', 'blobs', 'id', { on: ['UPDATE'] })],
+  csat_survey_responses: [target('csat_survey_responses', 'conversations', 'conversation_id')],
+  reporting_events: [
+    target('reporting_events', 'conversations', 'conversation_id', { when: `r.name = 'conversation_resolved'` }),
+  ],
+  notes: [target('notes', 'notes', 'id', { account })],
+  canned_responses: [target('canned_responses', 'canned_responses', 'id', { account })],
+};
+
+export const OPERATIONS = ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'] as const;
+
+export const triggerName = (operation: (typeof OPERATIONS)[number]): string =>
+  `gateway_outbox_${operation.toLowerCase()}`;
+
+const insert = (rows: string): string =>
+  `    INSERT INTO gateway_outbox.change (kind, id, account_id)
+    ${rows};
+    noted := noted OR FOUND;`;
+
+/** Writes what a function does after one operation. `%N$s` stands for the comparison of target N. */
+function noting(targets: readonly Target[], operation: Operation): string {
+  const all = targets.flatMap(({ kind, id, account: owner, on, when }, i) => {
+    if (!on.includes(operation)) return [];
+    const owned = (row: string): string => (owner === undefined ? 'NULL::bigint' : `${row}.${owner}`);
+    const only = when === undefined ? '' : ` AND ${when}`;
+    if (operation !== 'UPDATE') {
+      const rows = operation === 'INSERT' ? 'new_rows' : 'old_rows';
+      return [
+        insert(`SELECT DISTINCT '${kind}', r.${id}, ${owned('r')} FROM ${rows} r WHERE r.${id} IS NOT NULL${only}`),
+      ];
+    }
+    const either = when === undefined ? '' : ` AND (${when.replaceAll('r.', 'n.')} OR ${when.replaceAll('r.', 'o.')})`;
+    // Both the old and the new row of a foreign key have changed.
+    const ids = id === 'id' ? 'n.id' : `unnest(ARRAY[n.${id}, o.${id}])`;
+    return [
+      insert(`SELECT DISTINCT * FROM (SELECT '${kind}', ${ids}, ${owned('n')}
+      FROM new_rows n JOIN old_rows o ON o.id = n.id WHERE (%${i + 1}$s)${either}) AS x (kind, id, account_id) WHERE x.id IS NOT NULL`),
+    ];
+  });
+  return all.length === 0 ? `    NULL;` : all.join('\n');
+}
+
+/**
+ * Writes the statement that makes the trigger function of a table. The statement is a DO block, because the comparison
+ * must not name a column that this Chatwoot does not have.
+ *
+ * A failing trigger would break Chatwoot. So each error ends in an entry `lost`, and the readers start over. The
+ * function has no nested loops, because PL/pgSQL keeps the plan that it made for one row. This plan compares each new
+ * row with each old row, and a bulk update of 20,000 rows would take minutes.
+ */
+export function noteFunction(name: TableName, targets: readonly Target[]): string {
+  const table: Table = TABLES[name];
+  const compared = targets.map(({ columns }) =>
+    columns.map((column) => `${column}${table.columns[column]?.type === 'json' ? '::text' : ''}`).join(','),
+  );
+  return `DO $outer$
+BEGIN
+  IF to_regclass('public.${name}') IS NULL THEN
+    RETURN;
+  END IF;
+  EXECUTE format($definition$
+CREATE OR REPLACE FUNCTION gateway_outbox.note_${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $body$
+DECLARE
+  noted boolean := false;
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+${noting(targets, 'INSERT')}
+  ELSIF TG_OP = 'UPDATE' THEN
+${noting(targets, 'UPDATE')}
+  ELSIF TG_OP = 'DELETE' THEN
+${noting(targets, 'DELETE')}
+  ELSE
+    INSERT INTO gateway_outbox.change (kind, id) VALUES ('lost', 0);
+    noted := true;
+  END IF;
+  IF noted THEN
+    PERFORM pg_notify('gateway_outbox', '');
+  END IF;
+  RETURN NULL;
+EXCEPTION WHEN OTHERS THEN
+  BEGIN
+    INSERT INTO gateway_outbox.change (kind, id) VALUES ('lost', 0);
+  EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+  END;
+  RETURN NULL;
+END $body$
+  $definition$, ${compared.map((columns) => `gateway_outbox.comparison('${name}', '${columns}')`).join(', ')});
+  REVOKE ALL ON FUNCTION gateway_outbox.note_${name}() FROM PUBLIC;
+${OPERATIONS.map((operation) => triggerFor(name, targets, operation)).join('\n')}
+END $outer$;`;
+}
+
+/** A table that no target watches for an operation needs no trigger for this operation. */
+export const triggersOf = (targets: readonly Target[]): readonly (typeof OPERATIONS)[number][] =>
+  OPERATIONS.filter((operation) => operation === 'TRUNCATE' || targets.some(({ on }) => on.includes(operation)));
+
+function triggerFor(name: TableName, targets: readonly Target[], operation: (typeof OPERATIONS)[number]): string {
+  if (!triggersOf(targets).includes(operation)) return `  -- no trigger for ${operation}`;
+  const rows = {
+    INSERT: ' REFERENCING NEW TABLE AS new_rows',
+    UPDATE: ' REFERENCING NEW TABLE AS new_rows OLD TABLE AS old_rows',
+    DELETE: ' REFERENCING OLD TABLE AS old_rows',
+    TRUNCATE: '',
+  }[operation];
+  const trigger = triggerName(operation);
+  // A trigger that exists stays as it is. So a second run of the script takes no lock on Chatwoot's tables.
+  return `  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'public.${name}'::regclass AND tgname = '${trigger}') THEN
+    CREATE TRIGGER ${trigger} AFTER ${operation} ON public.${name}${rows}
+      FOR EACH STATEMENT EXECUTE FUNCTION gateway_outbox.note_${name}();
+  END IF;`;
+}

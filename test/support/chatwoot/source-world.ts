@@ -1,0 +1,123 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import postgres from 'postgres';
+import { inject } from 'vitest';
+import { type ChatwootSettings, openChatwoot } from '../../../src/sources/chatwoot/chatwoot.ts';
+import { chatwootGrants } from '../../../src/sources/chatwoot/grants.ts';
+import { parseRecord } from '../../../src/sources/files/parse-record.ts';
+import type { Change, Position, Source } from '../../../src/sources/source.ts';
+
+const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
+
+export interface ChatwootWorld {
+  /** A connection as superuser, as Chatwoot's application would use. */
+  readonly sql: postgres.Sql;
+  readonly role: string;
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  address(role?: string): string;
+  grant(mode: 'poll' | 'live'): Promise<void>;
+  /** Opens a second connection, for a transaction that stays open. */
+  connect(role?: string): postgres.Sql;
+  open(settings?: Partial<ChatwootSettings>): Source;
+  close(): Promise<void>;
+}
+
+export type Told = Readonly<Record<string, unknown>> & { readonly type: string; readonly external_id: string };
+
+/** A new database with Chatwoot's tables, and a role of its own. */
+export async function chatwootWorld(options: { encoding?: string; schema?: boolean } = {}): Promise<ChatwootWorld> {
+  const { host, port } = inject('server');
+  const name = `c_${randomBytes(6).toString('hex')}`;
+  const role = `r_${name}`;
+  const base = { host, port, max: 1, onnotice: () => undefined };
+  const admin = postgres({ ...base, database: 'postgres', username: 'postgres' });
+  const encoding = options.encoding === undefined ? '' : ` ENCODING '${options.encoding}' LOCALE 'C'`;
+  await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE template0${encoding}`);
+  const opened: postgres.Sql[] = [];
+  const sources: Source[] = [];
+  const connect = (username = 'postgres'): postgres.Sql => {
+    const connection = postgres({ ...base, database: name, username });
+    opened.push(connection);
+    return connection;
+  };
+  const sql = connect();
+  if (options.schema !== false) await sql.unsafe(SCHEMA);
+  const address = (username = role): string => `postgres://${username}@${encodeURIComponent(host)}:${port}/${name}`;
+  return {
+    sql,
+    role,
+    host,
+    port,
+    database: name,
+    address,
+    grant: async (mode) => {
+      await sql.unsafe(chatwootGrants({ role, mode }));
+    },
+    connect,
+    open: (settings = {}) => {
+      const source = openChatwoot({
+        address: address(),
+        account: 1,
+        mode: 'live',
+        period: 1,
+        timeZone: 'Europe/Berlin',
+        reader: 'src_1',
+        ...settings,
+      });
+      sources.push(source);
+      return source;
+    },
+    close: async () => {
+      await Promise.all(sources.map((source) => source.close()));
+      await sql.unsafe(`DROP OWNED BY ${role}; DROP ROLE ${role}`).catch(() => undefined);
+      await Promise.all(opened.map((one) => one.end({ timeout: 1 })));
+      await admin.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+      await admin.unsafe(`DROP ROLE IF EXISTS ${role}`);
+      await admin.end();
+    },
+  };
+}
+
+/** Reads all pages of a load. */
+export async function loaded(source: Source): Promise<Told[]> {
+  const all: Told[] = [];
+  let after: Position | null = null;
+  do {
+    const page: Awaited<ReturnType<Source['load']>> = await source.load(after);
+    all.push(...recordsIn(page.changes));
+    after = page.after;
+  } while (after !== null);
+  return all;
+}
+
+/** Reads all pages of changes and returns the place after them. */
+export async function followed(source: Source, from: Position): Promise<{ changes: Change[]; after: Position }> {
+  const changes: Change[] = [];
+  for (let after = from; ; ) {
+    const page = await source.changes(after);
+    changes.push(...page.changes);
+    if (page.after === null) throw new Error('following has no end');
+    after = page.after;
+    if (!page.more) return { changes, after };
+  }
+}
+
+export const recordsIn = (changes: readonly Change[]): Told[] =>
+  changes.flatMap((change) => ('record' in change ? [told(change.record)] : []));
+
+export const goneIn = (changes: readonly Change[]): string[] =>
+  changes.flatMap((change) => ('gone' in change ? [change.gone.external_id] : [])).sort();
+
+function told(record: Readonly<Record<string, unknown>>): Told {
+  const { type, external_id } = record;
+  if (typeof type !== 'string' || typeof external_id !== 'string') throw new Error('a record has no type or no id');
+  return { ...record, type, external_id };
+}
+
+/** The problems that the import has with a record. A file without content has `size`, which the import learns later. */
+export function problemsOf({ size, ...record }: Told): readonly string[] {
+  const parsed = parseRecord(size === undefined ? record : { ...record, content_base64: '' });
+  return parsed.ok ? [] : parsed.problems.map(({ pointer, code }) => `${code} ${pointer}`);
+}
