@@ -330,7 +330,7 @@ export const ACTIONS = {
   ],
   destroyConversation: [8, on(conversation, destroy.destroyConversation)],
   destroyContact: [4, on((s, w) => spare(s.contacts, 20, w), destroy.destroyContact)],
-  destroyInbox: [1, on((s, w) => spare(s.inboxes, 8, w), destroy.destroyInbox)],
+  destroyInbox: [1, on((s, w) => (s.inboxes.length > 8 ? any(s.smallInboxes, w) : undefined), destroy.destroyInbox)],
   addInbox: [
     2,
     async (w, s) => {
@@ -364,14 +364,14 @@ export const ACTIONS = {
   removeAgent: [
     3,
     on(
-      (s, w) => spare(s.agents, 6, w),
+      (s, w) => (s.agents.length > 6 ? any(s.agents.slice(0, 5), w) : undefined),
       async (w, id, s) => {
         await remember(w, s.account, 'operator', id);
         await desk.removeAgent(w, s.account, id);
       },
     ),
   ],
-  destroyUser: [1, on((s, w) => spare(s.agents, 6, w), destroy.destroyUser)],
+  destroyUser: [1, on((s, w) => (s.agents.length > 6 ? any(s.agents.slice(0, 5), w) : undefined), destroy.destroyUser)],
   addBot: [
     2,
     async (w, s) => {

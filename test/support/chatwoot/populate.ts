@@ -62,6 +62,7 @@ export async function populate(sql: postgres.Sql, { conversations, messages, see
     ),
   );
   await withoutIndexes(run, sql, messages >= MANY, () => run(rows(conversations, messages, random)));
+  await run('ANALYZE messages');
   await run(followers());
   await run('ANALYZE');
 }
@@ -70,7 +71,7 @@ function rows(conversations: number, messages: number, random: (row: string, bel
   const back =
     "CASE WHEN g % 20 = 19 THEN interval '-90 seconds' WHEN g % 7 = 6 THEN interval '-40 seconds' ELSE interval '0' END";
   return together(
-    'CREATE TABLE simulated.places AS SELECT c.*, row_number() OVER (ORDER BY id) - 1 AS place, (SELECT min(user_id) FROM account_users u WHERE u.account_id = c.account_id AND user_id > 1) AS agent FROM conversations c',
+    'CREATE TABLE simulated.places AS SELECT c.id, c.account_id, c.inbox_id, c.contact_id, c.created_at, row_number() OVER (ORDER BY c.id) - 1 AS place, u.ids[1 + c.id % cardinality(u.ids)] AS agent FROM conversations c JOIN (SELECT account_id, array_agg(user_id) AS ids FROM account_users WHERE user_id > 1 GROUP BY 1) u USING (account_id)',
     'CREATE INDEX ON simulated.places (place)',
     'ANALYZE simulated.places',
     'CREATE TABLE simulated.base AS SELECT coalesce(max(id), 0) AS id FROM messages',
@@ -105,7 +106,7 @@ const followers = (): Script =>
      SELECT 'conversation_resolved', 60, account_id, inbox_id, assignee_id, id, updated_at, updated_at, created_at, CASE WHEN id % 5 > 0 THEN updated_at END FROM conversations WHERE status = 1 AND id % 7 > 0`,
     `INSERT INTO csat_survey_responses (account_id, conversation_id, message_id, rating, feedback_message, contact_id, created_at, updated_at)
      SELECT c.account_id, c.id, m.id, 1 + c.id % 5, CASE WHEN c.id % 2 = 0 THEN 'fine' END, c.contact_id, c.updated_at, c.updated_at
-       FROM conversations c JOIN LATERAL (SELECT max(id) AS id FROM messages WHERE conversation_id = c.id) m ON m.id IS NOT NULL WHERE c.status = 1 AND c.id % 3 = 0`,
+       FROM conversations c JOIN (SELECT conversation_id, max(id) AS id FROM messages GROUP BY 1) m ON m.conversation_id = c.id WHERE c.status = 1 AND c.id % 3 = 0`,
     `INSERT INTO notes (content, account_id, contact_id, user_id, created_at, updated_at)
      SELECT 'a note', account_id, id, (SELECT min(user_id) FROM account_users u WHERE u.account_id = c.account_id), created_at, created_at FROM contacts c WHERE id % 20 = 0`,
   );

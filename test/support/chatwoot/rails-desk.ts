@@ -76,7 +76,7 @@ export async function rate(rails: Rails, conversation: number, rating: number, f
     together(
       cw`UPDATE conversations SET updated_at = ${now} WHERE id = ${conversation}`,
       cw`UPDATE messages SET content_attributes = ${attributes(answer)}, updated_at = ${now}
-          WHERE id = (SELECT max(id) FROM messages WHERE conversation_id = ${conversation} AND content_type = 9) RETURNING id`,
+          WHERE id = (SELECT id FROM messages WHERE conversation_id = ${conversation} AND content_type = 9 ORDER BY created_at DESC, id DESC LIMIT 1) RETURNING id`,
     ),
   );
   if (survey === undefined) return;

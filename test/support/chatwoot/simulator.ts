@@ -70,11 +70,10 @@ const FRESH = 1_000;
 export function* plan({ seed, seconds, rate, accounts = [1, 2], without = [] }: Simulation): Generator<Action> {
   const random = generator(seed);
   const kinds = (Object.keys(ACTIONS) as Kind[]).filter((kind) => !without.includes(kind)); // the keys of the table are the kinds
-  const total = kinds.reduce((sum, kind) => sum + ACTIONS[kind][0], 0);
+  const weighted = kinds.flatMap((kind) => Array.from({ length: ACTIONS[kind][0] }, () => kind));
   const first = kinds.map((kind) => ({ kind, at: random() })).sort((a, b) => a.at - b.at);
   for (let n = 0; n < Math.round(seconds * rate); n++) {
-    let left = random() * total;
-    const mixed = kinds.find((kind) => (left -= ACTIONS[kind][0]) < 0) ?? 'incoming'; // biome-ignore lint/suspicious/noAssignInExpressions: the sum runs along the table
+    const mixed = weighted[Math.floor(random() * weighted.length)] ?? 'incoming';
     const account = accounts[Math.floor(random() * accounts.length)] ?? 1;
     yield { n, kind: first[n]?.kind ?? mixed, account, seed: Math.floor(random() * 2 ** 32) };
   }
@@ -145,7 +144,10 @@ export async function simulate(sql: postgres.Sql, options: Simulation): Promise<
       await job.work(railsOf(job.account, chance, 0));
       counts.jobs++;
     } catch (error) {
-      if (!isRefused(error) && !isLost(error)) throw error;
+      if (!isRefused(error) && !isLost(error)) {
+        failure ??= new Error('a job failed', { cause: error });
+        return;
+      }
       queue.push({ ...job, due: performance.now() + 300 });
       if (isLost(error)) await outage();
     }
@@ -173,7 +175,7 @@ export async function simulate(sql: postgres.Sql, options: Simulation): Promise<
       const at = queue.findIndex(({ due }) => !writing || due <= performance.now());
       const [job] = at < 0 ? [] : queue.splice(at, 1);
       if (job === undefined) await pause(20);
-      else await labour(job).catch((error: unknown) => (failure ??= error)); // biome-ignore lint/suspicious/noAssignInExpressions: the first failure ends the run
+      else await labour(job);
       if (failure !== undefined) return;
     }
   };

@@ -15,6 +15,8 @@ export interface State {
   readonly agents: readonly number[];
   readonly teams: readonly number[];
   readonly inboxes: readonly number[];
+  /** The inboxes with few conversations. Only these are destroyed, because jobs destroy the messages one by one. */
+  readonly smallInboxes: readonly number[];
   readonly bots: readonly { readonly id: number; readonly assistant: boolean; readonly own: boolean }[];
 }
 
@@ -35,6 +37,7 @@ export async function readState(sql: postgres.Sql, account: number, share: numbe
       'agents', ${all(cw`SELECT user_id AS id FROM account_users WHERE account_id = ${account}`)},
       'teams', ${all(cw`SELECT id FROM teams WHERE account_id = ${account}`)},
       'inboxes', ${all(cw`SELECT id FROM inboxes WHERE account_id = ${account}`)},
+      'smallInboxes', ${all(cw`SELECT id FROM inboxes i WHERE account_id = ${account} AND (SELECT count(*) FROM (SELECT FROM conversations WHERE inbox_id = i.id LIMIT 40) c) < 40`)},
       'bots', coalesce((SELECT json_agg(b) FROM (
         ${cw`SELECT id, false AS assistant, account_id IS NOT NULL AS own FROM agent_bots WHERE account_id = ${account} OR account_id IS NULL
         UNION ALL SELECT id, true, true FROM captain_assistants WHERE account_id = ${account}`}) b), '[]')) AS state`,
