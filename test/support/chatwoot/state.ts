@@ -1,0 +1,47 @@
+import type postgres from 'postgres';
+import { cw, run } from './script.ts';
+
+/** Rows of one account that actions can choose. The lists are samples: the newest rows and some old rows. */
+export interface State {
+  readonly account: number;
+  readonly contacts: readonly number[];
+  readonly contactInboxes: readonly number[];
+  readonly conversations: readonly {
+    readonly id: number;
+    readonly contact: number | null;
+    readonly assignee: number | null;
+  }[];
+  readonly messages: readonly { readonly id: number; readonly conversation: number }[];
+  readonly agents: readonly number[];
+  readonly teams: readonly number[];
+  readonly inboxes: readonly number[];
+  /** The inboxes with few conversations. Only these are destroyed, because jobs destroy the messages one by one. */
+  readonly smallInboxes: readonly number[];
+  readonly bots: readonly { readonly id: number; readonly assistant: boolean; readonly own: boolean }[];
+}
+
+/** Reads the state from the database. `share` from 0 to 1 chooses the old rows. */
+export async function readState(sql: postgres.Sql, account: number, share: number): Promise<State> {
+  const sample = (table: string, columns: string): string => `coalesce((SELECT json_agg(x) FROM (
+      (SELECT ${columns} FROM ${table} WHERE account_id = ${account} AND id > (SELECT max(id) - 900 FROM ${table}) ORDER BY id DESC LIMIT 250)
+      UNION (SELECT ${columns} FROM ${table} WHERE account_id = ${account} AND id >= (SELECT max(id) * ${share}::float8 FROM ${table}) ORDER BY id LIMIT 60)) x), '[]')`;
+  const all = (query: string): string =>
+    `coalesce((SELECT json_agg(id) FROM (${query} ORDER BY id DESC LIMIT 250) x), '[]')`;
+  const [row] = await run<{ state: Omit<State, 'account'> }>(
+    sql,
+    `SELECT json_build_object(
+      'contacts', (SELECT coalesce(json_agg(i -> 'id'), '[]') FROM json_array_elements(${sample('contacts', 'id')}) i),
+      'conversations', ${sample('conversations', 'id, contact_id AS contact, assignee_id AS assignee')},
+      'messages', ${sample('messages', 'id, conversation_id AS conversation')},
+      'contactInboxes', ${all(cw`SELECT ci.id FROM contact_inboxes ci JOIN inboxes i ON i.id = ci.inbox_id WHERE i.account_id = ${account}`)},
+      'agents', ${all(cw`SELECT user_id AS id FROM account_users WHERE account_id = ${account}`)},
+      'teams', ${all(cw`SELECT id FROM teams WHERE account_id = ${account}`)},
+      'inboxes', ${all(cw`SELECT id FROM inboxes WHERE account_id = ${account}`)},
+      'smallInboxes', ${all(cw`SELECT id FROM inboxes i WHERE account_id = ${account} AND (SELECT count(*) FROM (SELECT FROM conversations WHERE inbox_id = i.id LIMIT 40) c) < 40`)},
+      'bots', coalesce((SELECT json_agg(b) FROM (
+        ${cw`SELECT id, false AS assistant, account_id IS NOT NULL AS own FROM agent_bots WHERE account_id = ${account} OR account_id IS NULL
+        UNION ALL SELECT id, true, true FROM captain_assistants WHERE account_id = ${account}`}) b), '[]')) AS state`,
+  );
+  if (row === undefined) throw new Error(`account ${account} cannot be read`);
+  return { account, ...row.state };
+}
