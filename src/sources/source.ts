@@ -28,8 +28,6 @@ export interface Page {
   readonly after: Position | null;
   /** True if the source has more changes now. */
   readonly more: boolean;
-  /** True if the source has forgotten changes that were not read. Everything is compared then. */
-  readonly lost?: boolean;
 }
 
 /** What a helpdesk provides to be a source. All times come from the clock of the source. */
@@ -40,7 +38,7 @@ export interface Source {
   begin(): Promise<Position>;
   /** One page of all records: each type after the types to which it refers, messages in their order. */
   load(after: Position | null): Promise<Page>;
-  /** The next page of changes, in any order. A change may be told twice. */
+  /** The next page of changes, in any order. A change may be told twice. Throws PositionLost if changes are lost. */
   changes(after: Position): Promise<Page>;
   /** The rows as they are now, named as in `Change.from`. */
   reread(from: readonly string[]): Promise<readonly Change[]>;

@@ -1,3 +1,4 @@
+import { sql } from '../../core/sql.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
 import type { Change, Source } from '../source.ts';
 import { check } from './check.ts';
@@ -90,6 +91,9 @@ export function openChatwoot(settings: ChatwootSettings): Source {
       if (mode === 'poll') return () => Promise.resolve();
       const listening = db.listen(CHANNEL, () => changed());
       return () => listening.close();
+    },
+    forget: async () => {
+      if (mode === 'live') await db.query(sql`DELETE FROM gateway_outbox.reader WHERE name = ${reader}`);
     },
     close: () => db.close(),
   };

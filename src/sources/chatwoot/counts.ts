@@ -1,5 +1,5 @@
 import { raw, sql } from '../../core/sql.ts';
-import type { RecordType } from '../files/records.ts';
+import type { RecordType } from '../engine/records.ts';
 import type { Desk } from './desk.ts';
 import { existing } from './desk.ts';
 import { type Kind, RECORDS } from './kinds.ts';

@@ -1,4 +1,4 @@
-import type { RecordType } from '../files/records.ts';
+import type { RecordType } from '../engine/records.ts';
 import type { Present, TableName } from './columns.ts';
 import { relations } from './columns.ts';
 

@@ -1,19 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type Held, writePage } from '../engine/page.ts';
+import { PositionLost } from '../lost.ts';
 import type { Finding, Position, Source } from '../source.ts';
 import { SourceRefused } from './explain.ts';
 import { load } from './load.ts';
-import {
-  askComparison,
-  comparisonDue,
-  keepFindings,
-  keepPosition,
-  loaded,
-  type SourceRow,
-  succeeded,
-  waitingRows,
-} from './state.ts';
+import { comparisonDue, keepFindings, keepPosition, loaded, type SourceRow, succeeded, waitingRows } from './state.ts';
 
 /** Milliseconds after which a live source is read without a notification, because a notification can be lost. */
 const LIVE = 1_000;
@@ -61,7 +53,15 @@ export async function follow(
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
-      position = await catchUp(stores, held, source, position, signal, due, written);
+      try {
+        position = await catchUp(stores, held, source, position, signal, due, written);
+      } catch (error) {
+        if (!(error instanceof PositionLost)) throw error;
+        // Changes are lost, so everything is compared. The new position comes first, as before a first load.
+        position = await source.begin();
+        await keepPosition(db, held, position);
+        await compare(stores, held, row, source, signal, true);
+      }
       if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, source, written);
       if (passed(due, 'look', LOOKED) && (await comparisonDue(db, held)))
         await compare(stores, held, row, source, signal, true);
@@ -99,7 +99,6 @@ async function catchUp(
   for (let position = from; ; ) {
     signal.throwIfAborted();
     const page = await source.changes(position);
-    if (page.lost === true) await askComparison(db, held);
     if (page.changes.length > 0) written(await writePage(writer, held, page.changes, page.after));
     if (page.after !== null) position = page.after;
     if (passed(due, 'measure', MEASURED)) {

@@ -124,10 +124,6 @@ export async function comparisonDue(db: Database, { id }: Held): Promise<boolean
   return row?.due === true;
 }
 
-export async function askComparison(db: Database, held: Held): Promise<void> {
-  await fenced(db, held, sql`compare_asked = now()`);
-}
-
 /** The rows that wait for another row, for example a message whose conversation was refused. Oldest first. */
 export async function waitingRows(db: Database, { id }: Held, limit: number): Promise<string[]> {
   const rows = await db.query<{ origin: string }>(sql`

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { parseRecord } from '../../../src/sources/files/parse-record.ts';
-import { rowOf } from '../../../src/sources/row.ts';
+import { parseRecord } from '../../../src/sources/engine/parse-record.ts';
+import { rowOf } from '../../../src/sources/engine/row.ts';
 import { attachment, conversation, message, put, seed } from '../../support/chatwoot/source-rows.ts';
 import {
   type ChatwootWorld,

@@ -4,7 +4,7 @@ import postgres from 'postgres';
 import { inject } from 'vitest';
 import { type ChatwootSettings, openChatwoot } from '../../../src/sources/chatwoot/chatwoot.ts';
 import { chatwootGrants } from '../../../src/sources/chatwoot/grants.ts';
-import { parseRecord } from '../../../src/sources/files/parse-record.ts';
+import { parseRecord } from '../../../src/sources/engine/parse-record.ts';
 import type { Change, Position, Source } from '../../../src/sources/source.ts';
 
 const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
