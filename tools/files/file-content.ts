@@ -23,7 +23,7 @@ export default defineTool({
   dataAccess: ['message_content', 'pii'],
   restrictions: 'applied',
   when: [{ given: 'include_internal', is: true, ...INT }],
-  errors: ['version_conflict'],
+  errors: ['version_conflict', 'capability_unavailable'],
   input: {
     path: { file_id: FileId.schema },
     query: {

@@ -181,7 +181,8 @@ const file: Maker = (row, names) => {
       name: filled(row['name']) ?? 'file',
       media_type: filled(row['media_type']) ?? 'application/octet-stream',
       created_at: row['created_at'],
-      ...(local ? { path: `${key.slice(0, 2)}/${key.slice(2, 4)}/${key}` } : { size: Number(row['size'] ?? 0) }),
+      size: Number(row['size'] ?? 0),
+      ...(local && { path: `${key.slice(0, 2)}/${key.slice(2, 4)}/${key}` }),
     }),
   ];
 };

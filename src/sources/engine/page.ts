@@ -3,7 +3,7 @@ import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Change, Position } from '../source.ts';
 import { AGAIN, pageSteps } from './apply.ts';
-import { parseRecord } from './parse-record.ts';
+import { parseSourceRecord } from './parse-record.ts';
 import type { RecordType } from './records.ts';
 import { type Row, rowOf } from './row.ts';
 import { SourceLost } from './run.ts';
@@ -100,7 +100,7 @@ async function write(
   const removed = new Set<RecordType>();
   for (const change of changes) {
     const record = 'gone' in change ? { type: 'delete', ...change.gone } : change.record;
-    const parsed = parseRecord(record);
+    const parsed = parseSourceRecord(record);
     if (!parsed.ok) {
       for (const { pointer, code } of parsed.problems) refused.push({ origin: change.from, pointer, code });
       continue;

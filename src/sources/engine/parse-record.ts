@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type ImportRecord, RECORD_TYPES, type RecordType, recordSchemas } from './records.ts';
+import {
+  type ImportRecord,
+  RECORD_TYPES,
+  type RecordType,
+  recordSchemas,
+  type SourceFile,
+  sourceFile,
+} from './records.ts';
 
 const problemCode = z.enum([
   'conflicting_members',
@@ -28,8 +35,8 @@ export interface Problem {
   readonly code: ProblemCode;
 }
 
-export type ParsedRecord =
-  | { readonly ok: true; readonly record: ImportRecord }
+export type ParsedRecord<R = ImportRecord> =
+  | { readonly ok: true; readonly record: R }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const PROBLEMS_MAX = 20;
@@ -41,6 +48,12 @@ const SEGMENT_MAX = 100;
 const parsers: Readonly<Record<RecordType, z.ZodType<ImportRecord>>> = recordSchemas;
 const types = new Map<unknown, RecordType>(RECORD_TYPES.map((type) => [type, type]));
 
+/** Checks a record of a source. A file may come without its content. */
+export function parseSourceRecord(json: unknown): ParsedRecord<ImportRecord | SourceFile> {
+  const bare = typeof json === 'object' && json !== null && 'size' in json && 'type' in json && json.type === 'file';
+  return bare ? checked(sourceFile, json) : parseRecord(json);
+}
+
 /** Checks one decoded line and never throws. Returns at most 20 problems, in the order of the schema. */
 export function parseRecord(json: unknown): ParsedRecord {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return failed('', 'invalid_type');
@@ -48,13 +61,20 @@ export function parseRecord(json: unknown): ParsedRecord {
   if (named === undefined) return failed('/type', 'missing');
   const type = types.get(named);
   if (type === undefined) return failed('/type', typeof named === 'string' ? 'unknown_type' : 'invalid_type');
-  const result = parsers[type].safeParse(json);
+  return checked(parsers[type], json);
+}
+
+function checked<R>(schema: z.ZodType<R>, json: unknown): ParsedRecord<R> {
+  const result = schema.safeParse(json);
   if (result.success) return { ok: true, record: result.data };
   const problems = result.error.issues.flatMap((issue) => explain(issue, json));
   return { ok: false, problems: problems.slice(0, PROBLEMS_MAX) };
 }
 
-const failed = (pointer: string, code: ProblemCode): ParsedRecord => ({ ok: false, problems: [{ pointer, code }] });
+const failed = (pointer: string, code: ProblemCode): { readonly ok: false; readonly problems: readonly Problem[] } => ({
+  ok: false,
+  problems: [{ pointer, code }],
+});
 
 function explain(issue: z.core.$ZodIssue, json: unknown): Problem[] {
   const pointer = pointerTo(issue.path);

@@ -65,6 +65,23 @@ function record<const T extends RecordType, const S extends z.core.$ZodShape>(ty
   return z.strictObject({ type: literal, external_id: externalId, ...shape }).meta({ title: type, description });
 }
 
+const fileShape = {
+  message: ref('the message it is attached to'),
+  name: required(1024, 'File name; the import removes folders and control characters, and keeps 255 characters'),
+  media_type: z
+    .string()
+    .max(127)
+    .regex(
+      /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: ?; ?[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[ -!#-[\]-~]*"))*$/,
+    )
+    .describe('Media type (RFC 9110)'),
+  disposition: z.enum(['inline', 'attachment']).default('attachment').describe('How the conversation shows the file'),
+  created_at: time('Creation'),
+  width: int(1).optional().describe('Width in pixels'),
+  height: int(1).optional().describe('Height in pixels'),
+  duration_ms: int(0).optional().describe('Duration in milliseconds'),
+};
+
 export const recordSchemas = {
   organization: record('organization', 'An organization, which owns all other records', {
     name: required(240, 'Display name'),
@@ -228,15 +245,7 @@ export const recordSchemas = {
     redacted: flag(false, 'Whether the text was removed; the API then shows no text'),
   }),
   file: record('file', 'A file attached to a message; exactly one of content_base64 and path', {
-    message: ref('the message it is attached to'),
-    name: required(1024, 'File name; the import removes folders and control characters, and keeps 255 characters'),
-    media_type: z
-      .string()
-      .max(127)
-      .regex(
-        /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: ?; ?[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[ -!#-[\]-~]*"))*$/,
-      )
-      .describe('Media type (RFC 9110)'),
+    ...fileShape,
     content_base64: z
       .string()
       .max(INLINE_FILE_MAX)
@@ -248,11 +257,6 @@ export const recordSchemas = {
       .refine(isInsideFolder, 'invalid_path')
       .optional()
       .describe('Path of the content, relative to the folder of the NDJSON file and inside it'),
-    disposition: z.enum(['inline', 'attachment']).default('attachment').describe('How the conversation shows the file'),
-    created_at: time('Creation'),
-    width: int(1).optional().describe('Width in pixels'),
-    height: int(1).optional().describe('Height in pixels'),
-    duration_ms: int(0).optional().describe('Duration in milliseconds'),
   })
     .refine((file) => file.content_base64 !== undefined || file.path !== undefined, {
       path: ['content_base64'],
@@ -288,10 +292,18 @@ export const recordSchemas = {
     .meta({ title: 'delete', description: 'Removes a record and all records that depend on it' }),
 };
 
+/** A file of a source. If its content cannot be read at `path`, the store has its metadata only. */
+export const sourceFile = record('file', 'A file of a source', {
+  ...fileShape,
+  size: z.int().min(0),
+  path: text(1024, 1).refine(isInsideFolder, 'invalid_path').optional(),
+});
+
 /**
  * A checked record. Optional members can be absent, but members with a default are always present. Times are strings.
  */
 export type ImportRecord = z.infer<(typeof recordSchemas)[RecordType]>;
+export type SourceFile = z.infer<typeof sourceFile>;
 export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;
 
 export function recordJsonSchema(type: RecordType): z.core.JSONSchema.JSONSchema {

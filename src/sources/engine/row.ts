@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import { canonicalLanguage } from '../../views/catalogue.ts';
-import type { ImportRecord, RecordType } from './records.ts';
+import type { ImportRecord, RecordType, SourceFile } from './records.ts';
 import { fileName, htmlToText, phoneToE164 } from './text.ts';
 
 type Cell = string | number | boolean | null | undefined | readonly (string | number)[];
@@ -24,7 +25,7 @@ export interface StoredContent {
   readonly sha256: string;
 }
 
-export function rowOf(record: ImportRecord, content?: StoredContent): Row {
+export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent): Row {
   const { type, external_id } = record;
   switch (record.type) {
     case 'organization':
@@ -143,6 +144,7 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
       };
     }
     case 'file': {
+      if ('size' in record) return sourceFileRow(record, content);
       const { type: _, external_id: __, message: owner, content_base64: ___, path: ____, ...data } = record;
       const stored = content && { size: content.size, sha256: content.sha256, version: content.sha256.slice(0, 32) };
       return {
@@ -165,4 +167,13 @@ export function rowOf(record: ImportRecord, content?: StoredContent): Row {
     case 'delete':
       return { type, external_id, owner: record.of, data: {} };
   }
+}
+
+/** Without content, a file has no digest. A changed size is then another version. */
+function sourceFileRow(record: SourceFile, content: StoredContent | undefined): Row {
+  const { type, external_id, message: owner, path: _, ...data } = record;
+  const sha256 = content?.sha256 ?? null;
+  const version = sha256 ?? createHash('sha256').update(`${external_id} ${data.size}`).digest('hex');
+  const stored = { size: content?.size ?? data.size, sha256, version: version.slice(0, 32) };
+  return { type, external_id, owner, at: record.created_at, data: { ...data, name: fileName(record.name), ...stored } };
 }

@@ -16,7 +16,7 @@ export class SourceLost extends Error {
 }
 
 /** Identifies the content of a source. A run can be resumed only if its sources are still identical. */
-export interface SourceFile {
+export interface FileIdentity {
   readonly name: string;
   readonly size: number | null;
   readonly modified: number | null;
@@ -26,7 +26,7 @@ export interface SourceFile {
 
 export interface RunState {
   readonly unfinished: boolean;
-  readonly sources: readonly SourceFile[] | null;
+  readonly sources: readonly FileIdentity[] | null;
   readonly organization: string | null;
   readonly staged: boolean;
   readonly file: number;
@@ -56,7 +56,7 @@ export interface Run {
   readonly place: Place;
   state(): Promise<RunState>;
   /** Deletes what the previous run of the slot has staged. Appends the receipts that lost runs have not yet appended. */
-  begin(sources: readonly SourceFile[], organization: string | undefined): Promise<void>;
+  begin(sources: readonly FileIdentity[], organization: string | undefined): Promise<void>;
   finish(): Promise<void>;
   release(): Promise<void>;
 }

@@ -2,8 +2,8 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Position } from '../source.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
-import { parseRecord } from './parse-record.ts';
-import { type ImportRecord, RECORD_TYPES, type RecordType } from './records.ts';
+import { parseRecord, parseSourceRecord } from './parse-record.ts';
+import { type ImportRecord, RECORD_TYPES, type RecordType, type SourceFile } from './records.ts';
 import { type Row, rowOf, type StoredContent } from './row.ts';
 import { explainFence, type Run } from './run.ts';
 
@@ -24,7 +24,7 @@ interface Problem {
   readonly code: string;
 }
 
-type FileRecord = Extract<ImportRecord, { type: 'file' }>;
+type FileRecord = Extract<ImportRecord, { type: 'file' }> | SourceFile;
 
 const ROWS = 1000;
 const BYTES = 4 * 1024 * 1024;
@@ -55,10 +55,12 @@ export class Stage {
    * line would take a sixth of the checking time (measured).
    */
   record(at: At, json: unknown, folder: string | null): Promise<void> | undefined {
-    const parsed = parseRecord(json);
+    const parsed = this.run.place.live ? parseSourceRecord(json) : parseRecord(json);
     if (!parsed.ok) return this.refuse(at, typeOf(json), parsed.problems);
     const { record } = parsed;
-    return record.type === 'file' ? this.file(at, record, folder) : this.keep(at, rowOf(record));
+    return record.type === 'file' && (!('size' in record) || record.path !== undefined)
+      ? this.file(at, record, folder)
+      : this.keep(at, rowOf(record));
   }
 
   private async file(at: At, record: FileRecord, folder: string | null): Promise<void> {
@@ -71,10 +73,11 @@ export class Stage {
       if (this.pieceBytes >= BYTES) await this.flushContent();
     };
     const content: StoredContent | ContentProblem =
-      record.content_base64 === undefined
+      !('content_base64' in record) || record.content_base64 === undefined
         ? await contentAt(folder, record.path ?? '', take)
         : await inlineContent(record.content_base64, take);
-    if (typeof content === 'string') this.refuse(at, 'file', [{ pointer: '/path', code: content }]);
+    if (typeof content === 'string' && 'size' in record) this.keep(at, rowOf(record));
+    else if (typeof content === 'string') this.refuse(at, 'file', [{ pointer: '/path', code: content }]);
     else this.keep(at, rowOf(record, content));
   }
 

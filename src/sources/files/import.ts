@@ -7,7 +7,7 @@ import type { Database } from '../../store/driver/postgres.ts';
 import { apply, rehearsal } from '../engine/apply.ts';
 import type { RecordType } from '../engine/records.ts';
 import { type Reject, type StoredReject, storedRejects, toReject } from '../engine/rejects.ts';
-import { type Run, type RunState, type SourceFile, takeRun } from '../engine/run.ts';
+import { type FileIdentity, type Run, type RunState, takeRun } from '../engine/run.ts';
 import { type At, Stage } from '../engine/stage.ts';
 import { blocksOf, type Line } from './lines.ts';
 import { unreadable, unwritableFile } from './paths.ts';
@@ -105,7 +105,7 @@ export async function importRecords(
   records: AsyncIterable<unknown> | Iterable<unknown>,
   options: RecordsOptions = {},
 ): Promise<ImportResult> {
-  const source: SourceFile = { name: options.name ?? 'records', size: null, modified: null, head: null };
+  const source: FileIdentity = { name: options.name ?? 'records', size: null, modified: null, head: null };
   return inRun(db, options, [source], false, async (stage) => {
     let line = 0;
     for await (const record of records) {
@@ -122,7 +122,7 @@ export async function importRecords(
 async function inRun(
   db: Database,
   options: Common & { readonly rejects?: string },
-  sources: readonly SourceFile[],
+  sources: readonly FileIdentity[],
   resume: boolean,
   read: (stage: Stage, state: RunState) => Promise<void>,
 ): Promise<ImportResult> {
@@ -155,7 +155,7 @@ async function inRun(
   }
 }
 
-function canContinue(state: RunState, sources: readonly SourceFile[], organization: string | undefined): boolean {
+function canContinue(state: RunState, sources: readonly FileIdentity[], organization: string | undefined): boolean {
   if (!state.unfinished || !state.intact || state.organization !== (organization ?? null)) return false;
   const now = JSON.stringify(sources.map(identity));
   // Standard input cannot be read a second time. So a run with standard input can continue only if all its lines are
@@ -164,13 +164,13 @@ function canContinue(state: RunState, sources: readonly SourceFile[], organizati
   return readable && now === JSON.stringify((state.sources ?? []).map(identity));
 }
 
-const identity = ({ name, size, modified, head }: SourceFile): unknown[] => [name, size, modified, head];
+const identity = ({ name, size, modified, head }: FileIdentity): unknown[] => [name, size, modified, head];
 
 async function rehearse(
   db: Database,
   run: Run,
   options: Common & { rejects?: string },
-  sources: readonly SourceFile[],
+  sources: readonly FileIdentity[],
 ): Promise<ImportResult> {
   const steps = await rehearsal(db, run);
   const [row] = await db.query<{
@@ -184,7 +184,7 @@ async function rehearse(
 
 async function report(
   options: Common & { rejects?: string },
-  sources: readonly SourceFile[],
+  sources: readonly FileIdentity[],
   pages: AsyncIterable<readonly StoredReject[]> | Iterable<readonly StoredReject[]>,
 ): Promise<void> {
   const { rejects: path } = options;
@@ -203,7 +203,7 @@ async function report(
 
 async function tell(
   options: Common,
-  sources: readonly SourceFile[],
+  sources: readonly FileIdentity[],
   pages: AsyncIterable<readonly StoredReject[]> | Iterable<readonly StoredReject[]>,
   file?: FileHandle,
 ): Promise<void> {
@@ -245,7 +245,7 @@ async function checkOrganization(db: Database, organization: string | undefined)
   if (found.length === 0) throw new ImportRefused('The organization does not exist.');
 }
 
-async function describe(path: string): Promise<SourceFile> {
+async function describe(path: string): Promise<FileIdentity> {
   if (path === '-') return { name: path, size: null, modified: null, head: null };
   try {
     const { size, mtimeMs: modified } = await stat(path);
@@ -265,7 +265,7 @@ async function describe(path: string): Promise<SourceFile> {
 async function stageFile(
   stage: Stage,
   from: { file: number; path: string; offset: number; line: number },
-  source: SourceFile | undefined,
+  source: FileIdentity | undefined,
   options: ImportOptions,
 ): Promise<void> {
   const { file, path, offset } = from;

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type Held, writePage } from '../engine/page.ts';
 import { PositionLost } from '../lost.ts';
-import type { Finding, Position, Source } from '../source.ts';
+import type { Change, Finding, Position, Source } from '../source.ts';
 import { SourceRefused } from './explain.ts';
-import { load } from './load.ts';
+import { load, type RecordChange, writeFiles } from './load.ts';
 import { comparisonDue, keepFindings, keepPosition, loaded, type SourceRow, succeeded, waitingRows } from './state.ts';
 
 /** Milliseconds after which a live source is read without a notification, because a notification can be lost. */
@@ -54,7 +54,7 @@ export async function follow(
         wake = resolve;
       });
       try {
-        position = await catchUp(stores, held, source, position, signal, due, written);
+        position = await catchUp(stores, held, row, source, position, signal, due, written);
       } catch (error) {
         if (!(error instanceof PositionLost)) throw error;
         // Changes are lost, so everything is compared. The new position comes first, as before a first load.
@@ -62,7 +62,7 @@ export async function follow(
         await keepPosition(db, held, position);
         await compare(stores, held, row, source, signal, true);
       }
-      if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, source, written);
+      if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, row, source, signal, written);
       if (passed(due, 'look', LOOKED) && (await comparisonDue(db, held)))
         await compare(stores, held, row, source, signal, true);
       const wait = row.mode === 'poll' ? row.period * 1000 : LIVE;
@@ -88,18 +88,20 @@ function passed(due: Due, name: keyof Due, every: number): boolean {
 
 /** Reads and writes pages until the source has no more changes. */
 async function catchUp(
-  { db, writer }: Stores,
+  stores: Stores,
   held: Held,
+  row: SourceRow,
   source: Source,
   from: Position,
   signal: AbortSignal,
   due: Due,
   written: (counts: { readonly written: number; readonly removed: number }) => void,
 ): Promise<Position> {
+  const { db } = stores;
   for (let position = from; ; ) {
     signal.throwIfAborted();
     const page = await source.changes(position);
-    if (page.changes.length > 0) written(await writePage(writer, held, page.changes, page.after));
+    if (page.changes.length > 0) await writeChanges(stores, held, row, page.changes, page.after, signal, written);
     if (page.after !== null) position = page.after;
     if (passed(due, 'measure', MEASURED)) {
       if (page.changes.length === 0) await keepPosition(db, held, position);
@@ -111,15 +113,38 @@ async function catchUp(
 
 /** Tries the rows again whose references were missing. */
 async function retryWaiting(
-  { db, writer }: Stores,
+  stores: Stores,
   held: Held,
+  row: SourceRow,
   source: Source,
+  signal: AbortSignal,
   written: (counts: { readonly written: number; readonly removed: number }) => void,
 ): Promise<void> {
-  const waiting = await waitingRows(db, held, WAITING);
+  const waiting = await waitingRows(stores.db, held, WAITING);
   if (waiting.length === 0) return;
-  written(await writePage(writer, held, await source.reread(waiting), null));
+  await writeChanges(stores, held, row, await source.reread(waiting), null, signal, written);
 }
+
+/** Files with content follow the other changes of their page, because their messages must be written first. */
+async function writeChanges(
+  stores: Stores,
+  held: Held,
+  row: SourceRow,
+  changes: readonly Change[],
+  position: Position | null,
+  signal: AbortSignal,
+  written: (counts: { readonly written: number; readonly removed: number }) => void,
+): Promise<void> {
+  const files = changes.filter(hasContent);
+  const others = files.length === 0 ? changes : changes.filter((change) => !hasContent(change));
+  written(await writePage(stores.writer, held, others, files.length === 0 ? position : null));
+  if (files.length === 0) return;
+  written(await writeFiles(stores, held, row, files, signal));
+  if (position !== null) await keepPosition(stores.db, held, position);
+}
+
+const hasContent = (change: Change): change is RecordChange =>
+  'record' in change && change.record['type'] === 'file' && change.record['path'] !== undefined;
 
 async function compare(
   stores: Stores,

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply } from '../engine/apply.ts';
@@ -6,9 +7,12 @@ import { RECORD_TYPES, type RecordType } from '../engine/records.ts';
 import { storedRejects } from '../engine/rejects.ts';
 import { type Run, takeRun } from '../engine/run.ts';
 import { Stage } from '../engine/stage.ts';
-import type { Source } from '../source.ts';
+import type { Change, Source } from '../source.ts';
 import type { Stores } from './follow.ts';
 import { keepProgress, type Progress, type SourceRow } from './state.ts';
+
+/** A change that has a record. */
+export type RecordChange = Extract<Change, { record: unknown }>;
 
 /** The number of stored records that a comparison asks for in one question. */
 const ASKED = 5_000;
@@ -37,12 +41,12 @@ export async function load(
   try {
     let at = await run.state();
     if (!at.unfinished || !at.intact) {
-      await run.begin([{ name: held.id, size: null, modified: null, head: null }], row.organization);
+      await run.begin([identity(held.id)], row.organization);
       at = await run.state();
     }
     if (!at.staged) {
       const stage = new Stage(db, run, at.seq);
-      await stageAll(stage, source, row.storage, at.position, signal, tell);
+      await stageAll(stage, source, await folderOf(row.storage), at.position, signal, tell);
       if (compares) await stageMissing(db, held, stage, source, signal);
       await stage.settled();
       await db.query(
@@ -51,13 +55,57 @@ export async function load(
       await db.query(sql`ANALYZE ${raw(run.place.stage)} (type, seq, external_id, owner)`);
     }
     await apply(db, run, signal, tell);
-    await keepRejects(db, held, run);
+    await db.query(sql`DELETE FROM gateway.source_reject WHERE source = ${held.id}`);
+    await keepRejects(db, held, run, []);
     await run.finish();
     return await counts(db, run);
   } finally {
     await run.release();
   }
 }
+
+/**
+ * Writes files with their content. The content is too large for one transaction, so the files are staged. Returns the
+ * number of records.
+ */
+export async function writeFiles(
+  { writer: db }: Stores,
+  held: Held,
+  row: Pick<SourceRow, 'organization' | 'storage'>,
+  files: readonly RecordChange[],
+  signal: AbortSignal,
+): Promise<Loaded> {
+  const name = `${held.id} files`;
+  const run = await takeRun(db, { name, live: true }, signal);
+  try {
+    await run.begin([identity(name)], row.organization);
+    const stage = new Stage(db, run, 0);
+    const folder = await folderOf(row.storage);
+    for (const [n, { from, record }] of files.entries()) {
+      await stage.record({ file: 0, line: n + 1, origin: from }, record, folder);
+      if (stage.full) await stage.flush({ position: null });
+    }
+    await stage.flush({ position: null });
+    await stage.settled();
+    await apply(db, run, signal, () => undefined);
+    await keepRejects(
+      db,
+      held,
+      run,
+      files.map(({ from }) => from),
+    );
+    await run.finish();
+    return await counts(db, run);
+  } finally {
+    await run.release();
+  }
+}
+
+const identity = (name: string) => ({ name, size: null, modified: null, head: null });
+
+/** The folder after its links are followed. Null if there is none: then files have no content. */
+const folderOf = (path: string | null): Promise<string | null> =>
+  path === null ? Promise.resolve(null) : realpath(path).catch(() => null);
 
 /** The position after the last page. Null would mean that the load has not begun. */
 const END = { end: true };
@@ -117,9 +165,9 @@ async function storedIds(db: Database, { tenant }: Held, of: RecordType, after: 
   return rows.map(({ external_id }) => external_id);
 }
 
-/** The rejects of a whole load replace all earlier rejects of the source. */
-async function keepRejects(db: Database, held: Held, run: Run): Promise<void> {
-  await db.query(sql`DELETE FROM gateway.source_reject WHERE source = ${held.id}`);
+/** Keeps the rejects of a run. They replace the earlier rejects of the rows in `tried`. */
+async function keepRejects(db: Database, held: Held, run: Run, tried: readonly string[]): Promise<void> {
+  await db.query(sql`SELECT gateway.source_rejects(${held.id}, ${[...tried]}::text[], '[]')`);
   for await (const page of storedRejects(db, run)) {
     const refused = page.map(({ origin, pointer, code }) => ({ origin: origin ?? '', pointer, code }));
     await db.query(sql`SELECT gateway.source_rejects(${held.id}, '{}', ${JSON.stringify(refused)}::text::jsonb)`);

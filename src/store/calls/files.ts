@@ -47,6 +47,8 @@ export async function readFileBytes(
   );
   const [row] = rows;
   if (!row?.native) return { proof, answer: new Failure('not_found') };
+  // The store has the digest of every file whose content it has.
+  if (row.sha256 === null && Number(row.size) > 0) return { proof, answer: new Failure('capability_unavailable') };
   const stored = Buffer.concat(rows.flatMap(({ bytes }) => (bytes ? [bytes] : [])));
   const start = offset - first * CHUNK_SIZE;
   const answer = {

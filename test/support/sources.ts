@@ -1,0 +1,67 @@
+import { newId } from '../../src/auth/issue.ts';
+import { Keyring } from '../../src/auth/keys.ts';
+import { writePage } from '../../src/sources/engine/page.ts';
+import { explainSource } from '../../src/sources/follow/explain.ts';
+import { openStored } from '../../src/sources/follow/open.ts';
+import { startSources } from '../../src/sources/follow/runner.ts';
+import { SOURCE_KINDS } from '../../src/sources/kinds.ts';
+import {
+  insertSource,
+  readSources,
+  type SourceRecord,
+  startSource,
+  takeOrganization,
+} from '../../src/store/administration/sources.ts';
+import type { TestDatabase } from './database.ts';
+
+export const keys = new Keyring([{ kid: '1', secret: new Uint8Array(32).fill(7) }]);
+
+export interface AddedSource {
+  readonly id: string;
+  readonly tenant: number;
+  state(): Promise<SourceRecord>;
+}
+
+/** Adds a source as `gateway source add` does. */
+export async function addSource(
+  { db }: TestDatabase,
+  given: { address: string; account?: number; mode: 'poll' | 'live'; period?: number; organization?: string },
+): Promise<AddedSource> {
+  const { address, account = 1, mode, period = 1, organization = 'desk' } = given;
+  const id = newId('src');
+  const { tenant } = await takeOrganization(db, { external_id: organization, name: 'Desk' });
+  const settings = { account: String(account), mode, period, timeZone: 'UTC', storage: null };
+  const added = await insertSource(
+    db,
+    { ...settings, id, tenant, kind: 'chatwoot', address: keys.seal('source', address), apiUrl: null, apiToken: null },
+    30,
+  );
+  if (!added) throw new Error('the organization has this source');
+  const helpdesk = SOURCE_KINDS.chatwoot.open({ ...settings, address, organization, reader: id });
+  const { row, external_id } = SOURCE_KINDS.chatwoot.website(String(account));
+  await writePage(db, { id, tenant: Number(tenant), epoch: 0 }, await helpdesk.reread([row]), null);
+  await helpdesk.close();
+  await startSource(db, id, external_id);
+  return {
+    id,
+    tenant: Number(tenant),
+    state: async () => {
+      const [record] = await readSources(db, id);
+      if (!record) throw new Error('the source is gone');
+      return record;
+    },
+  };
+}
+
+/** Runs the sources of a store, as a gateway does. `errors` collects what the gateway would log. */
+export function runSources({ db }: TestDatabase): { readonly errors: unknown[]; stop(): Promise<void> } {
+  const errors: unknown[] = [];
+  const running = startSources({
+    db,
+    writer: db,
+    open: (row) => openStored(keys, row),
+    explain: explainSource,
+    onError: (error) => errors.push(error),
+  });
+  return { errors, stop: () => running.stop() };
+}
