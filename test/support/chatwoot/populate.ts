@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type postgres from 'postgres';
+import postgres from 'postgres';
 import { cw, type Script, together } from './script.ts';
 
 export interface Population {
@@ -14,6 +14,13 @@ const CHANNELS =
 
 /** From this number of messages on, the indexes are built after the rows. */
 const MANY = 100_000;
+
+/**
+ * Connections for the simulator. They come back soon after a restart of the server: the driver's own pause between
+ * attempts grows to 20 s.
+ */
+export const openChatwoot = (target: postgres.Options<Record<string, never>>): postgres.Sql =>
+  postgres({ max: 12, onnotice: () => undefined, backoff: () => 0.2, connect_timeout: 5, ...target });
 
 /** Makes the tables of Chatwoot and the tables that only the simulator and the oracle know. */
 export async function createChatwoot(sql: postgres.Sql): Promise<void> {

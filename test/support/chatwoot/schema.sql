@@ -1,5 +1,5 @@
 -- The part of Chatwoot's schema that matters to a connector. Names, types, defaults and constraints are those of
--- Chatwoot 4.5 (schema version 2025_08_16_044639) with the column conversations.assignee_agent_bot_id of later versions.
+-- the schema version 2025_08_16_044639, with the column conversations.assignee_agent_bot_id of later versions.
 -- The tables also have the columns with secrets, so that a test can prove that the connector's role cannot read these
 -- columns. Rails writes UTC into every timestamp. A timestamp without precision keeps microseconds, too. Chatwoot has
 -- no foreign keys between these tables, apart from the key of active_storage_attachments.

@@ -1,0 +1,210 @@
+import { pickFrom } from '../random.ts';
+import type { NewFile, NewMessage, Rails } from './rails.ts';
+import * as rails from './rails.ts';
+import * as desk from './rails-desk.ts';
+import { cw, railsTime } from './script.ts';
+import type { State } from './state.ts';
+import { chance, fileNames, mediaTypes, personName, sentence, whole } from './words.ts';
+
+/** Does one action in an account. Returns false if the account has no row for the action. */
+export type Act = (world: Rails, state: State) => Promise<boolean>;
+
+export const CHANNELS =
+  'WebWidget Email Api Whatsapp FacebookPage Instagram Telegram Line Sms TwilioSms Voice TwitterProfile'.split(' ');
+const YEAR = 365 * 24 * 3_600_000;
+
+const past = (world: Rails): string => railsTime(Date.now() - whole(world.random, 3 * YEAR), whole(world.random, 1000));
+
+/** Remembers who belonged to the account. The oracle cannot see this in Chatwoot's tables when nothing of them is left. */
+export const remember = (world: Rails, account: number, type: string, id: number): Promise<unknown> =>
+  world.commit(
+    cw`INSERT INTO simulated.past (account_id, type, id) VALUES (${account}, ${type}, ${id}) ON CONFLICT DO NOTHING`,
+  );
+
+/** Makes an action on rows that `choose` finds. */
+export function on<T>(
+  choose: (state: State, world: Rails) => T | undefined,
+  act: (world: Rails, one: T, state: State) => Promise<unknown>,
+): Act {
+  return async (world, state) => {
+    const one = choose(state, world);
+    if (one === undefined) return false;
+    await act(world, one, state);
+    return true;
+  };
+}
+
+export const any = <T>(list: readonly T[], world: Rails): T | undefined =>
+  list.length === 0 ? undefined : pickFrom(list, world.random);
+export const contact = (state: State, world: Rails) => any(state.contacts, world);
+export const conversation = (state: State, world: Rails) => any(state.conversations, world)?.id;
+export const message = (state: State, world: Rails) => any(state.messages, world)?.id;
+export const agent = (state: State, world: Rails) => any(state.agents, world);
+/** Agents, teams and inboxes can be removed while enough of them remain. */
+export const spare = <T>(list: readonly T[], least: number, world: Rails): T | undefined =>
+  list.length > least ? any(list, world) : undefined;
+
+function files(world: Rails): NewFile[] {
+  if (!chance(world.random, 0.15)) return [];
+  return Array.from({ length: 1 + whole(world.random, 3) }, () => ({
+    name: chance(world.random, 0.1) ? null : pickFrom(fileNames, world.random),
+    mediaType: pickFrom(mediaTypes, world.random),
+    size: whole(world.random, 1e7),
+  }));
+}
+
+/** The attributes of a message: a reply to a message of this or of another conversation, or none. */
+function extras(world: Rails, state: State, id: number): Pick<NewMessage, 'attributes' | 'twice'> {
+  const near = state.messages.filter((one) => one.conversation === id);
+  const to = chance(world.random, 0.9) ? any(near, world) : any(state.messages, world);
+  const reply =
+    to !== undefined && chance(world.random, 0.25)
+      ? { in_reply_to: chance(world.random, 0.8) ? to.id : String(to.id) }
+      : {};
+  return { attributes: { ...reply }, twice: chance(world.random, 0.85) };
+}
+
+export const incoming = async (
+  world: Rails,
+  id: number,
+  state: State,
+  more: Partial<NewMessage> = {},
+): Promise<unknown> => {
+  const from = state.conversations.find((one) => one.id === id)?.contact ?? null;
+  return rails.createMessage(world, {
+    conversation: id,
+    type: 0,
+    content: sentence(world.random),
+    sender: from === null ? undefined : { type: 'Contact', id: from },
+    files: files(world),
+    ...extras(world, state, id),
+    ...more,
+  });
+};
+
+export const outgoing = async (
+  world: Rails,
+  id: number,
+  state: State,
+  more: Partial<NewMessage> = {},
+): Promise<unknown> => {
+  const user = agent(state, world);
+  return rails.createMessage(world, {
+    conversation: id,
+    type: 1,
+    content: sentence(world.random),
+    sender: user === undefined || chance(world.random, 0.03) ? undefined : { type: 'User', id: user },
+    files: files(world),
+    ...extras(world, state, id),
+    ...more,
+  });
+};
+
+export const extraOf = (world: Rails): object => ({
+  ...(chance(world.random, 0.3) ? { mail_subject: `Re: ${sentence(world.random, 0)}`.slice(0, 300) } : {}),
+  ...(chance(world.random, 0.3)
+    ? { conversation_language: pickFrom(['en', 'de', 'pt-BR', 'zh-CN'], world.random) }
+    : {}),
+  browser: { browser_name: 'Firefox' },
+});
+
+const attributesOf = (world: Rails): object => ({
+  ...(chance(world.random, 0.4) ? { company_name: `Company ${whole(world.random, 1e4)}` } : {}),
+  ...(chance(world.random, 0.4)
+    ? { country_code: pickFrom(['AT', 'de', 'Brazil', 'USA'], world.random), city: 'Vienna' }
+    : {}),
+});
+
+export const person = (world: Rails, account: number): rails.NewContact => ({
+  account,
+  name: chance(world.random, 0.1) ? '' : personName(world.random),
+  ...(chance(world.random, 0.2) ? { lastName: `Last ${whole(world.random, 999)}` } : {}),
+  email: chance(world.random, 0.7) ? `c${whole(world.random, 1e9)}@example.com` : null,
+  phone: chance(world.random, 0.5) ? `+4366${1e7 + whole(world.random, 8e7)}` : null,
+  country: pickFrom(['', '', 'AT', 'us', 'Germany'], world.random),
+  extra: attributesOf(world),
+});
+
+/** Rows that the import schemas refuse. Each is refused from its first moment, so nothing of it may ever be stored. */
+export async function refusedRow(world: Rails, state: State): Promise<boolean> {
+  const { account } = state;
+  const [inbox, id] = [any(state.inboxes, world), conversation(state, world)];
+  const long = `${'refused '.repeat(31)}${whole(world.random, 1e9)}`;
+  const kind = whole(world.random, 5);
+  if (kind === 0 && inbox !== undefined) {
+    const made = await rails.createContact(world, inbox, { account, name: long });
+    const began = made === null ? null : await rails.createConversation(world, { contactInbox: made });
+    if (began !== null)
+      await rails.createMessage(world, { conversation: began, type: 0, content: 'of a refused contact' });
+  } else if (kind === 1 && inbox !== undefined) {
+    await rails.createContact(world, inbox, {
+      account,
+      name: 'refused',
+      email: `${'e'.repeat(330)}${whole(world.random, 1e9)}@example.com`,
+    });
+  } else if (kind === 2) {
+    await desk.addResponse(
+      world,
+      account,
+      `refused ${'c'.repeat(130)}${whole(world.random, 1e9)}`,
+      'a short code of more than 120 characters',
+    );
+  } else if (kind === 3 && inbox !== undefined) {
+    await rails.createContact(world, inbox, { account, name: 'refused', phone: `+${'9'.repeat(50)}` });
+  } else if (id !== undefined) {
+    await rails.createMessage(world, { conversation: id, type: 0, content: 'x'.repeat(1_000_001) });
+  }
+  return true;
+}
+
+export async function begin(world: Rails, state: State, hold?: number): Promise<boolean> {
+  const contactInbox = any(state.contactInboxes, world);
+  if (contactInbox === undefined) return false;
+  const assignee = chance(world.random, 0.4) ? (agent(state, world) ?? null) : null;
+  const made = await rails.createConversation(world, {
+    contactInbox,
+    status: chance(world.random, 0.1) ? 2 : 0,
+    extra: extraOf(world),
+    assignee,
+    ...(hold === undefined ? {} : { hold }),
+  });
+  if (made !== null) await incoming(world, made, state);
+  return true;
+}
+
+/** An import by SQL or API: old times, sometimes with the source's time in the attributes. */
+export async function bring(world: Rails, state: State): Promise<boolean> {
+  const contactInbox = any(state.contactInboxes, world);
+  if (contactInbox === undefined) return false;
+  const old = past(world);
+  const made = await rails.createConversation(world, {
+    contactInbox,
+    status: 1,
+    createdAt: old,
+    extra: extraOf(world),
+  });
+  const id = chance(world.random, 0.6) ? made : (conversation(state, world) ?? null);
+  if (id === null) return true;
+  for (let i = 0; i < 3; i++) {
+    const seconds = Math.floor((Date.now() - whole(world.random, YEAR)) / 1000);
+    const external = chance(world.random, 0.5) ? seconds : String(seconds);
+    const bySql = chance(world.random, 0.3);
+    const given = chance(world.random, 0.6)
+      ? { attributes: { external_created_at: external } }
+      : { createdAt: past(world) };
+    await incoming(world, id, state, { ...given, bySql });
+  }
+  return true;
+}
+
+export async function change(world: Rails, id: number): Promise<void> {
+  const fields: readonly desk.ContactChange[] = [
+    { name: personName(world.random), last_name: '' },
+    { email: `n${whole(world.random, 1e9)}@example.com` },
+    { phone_number: `+4366${1e7 + whole(world.random, 8e7)}`, country_code: 'AT' },
+    { additional_attributes: JSON.stringify(attributesOf(world)) },
+  ];
+  await desk.changeContact(world, id, pickFrom(fields, world.random));
+}
+
+export const hold = (world: Rails): number => 0.5 + Math.round(world.random() * 30) / 10;

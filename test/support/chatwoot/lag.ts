@@ -1,0 +1,85 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
+import type { Committed } from './simulator.ts';
+
+/** Milliseconds from the commit in Chatwoot until the gateway's store shows the change. */
+export interface Lag {
+  /** The changes that the probe saw. */
+  readonly seen: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+  /** The changes that the store did not show in time, for example `message cw:1:message:7`. Refused rows are among them. */
+  readonly unseen: readonly string[];
+}
+
+export interface Probe {
+  /** Give this function to `simulate` as `committed`. */
+  committed(change: Committed): void;
+  /** Waits for the changes that are not visible yet, at most `patience` milliseconds, and ends the probe. */
+  stop(patience: number): Promise<Lag>;
+}
+
+/** Milliseconds between two looks at the store. A lag is too long by at most this time. */
+const LOOK = 50;
+
+/**
+ * Measures the lag from outside. `tenants` gives the number of the organization of each account. The probe follows every
+ * `every`th change. An outage of the store counts as lag, because a reader waits for its end too.
+ */
+export function openProbe(store: postgres.Sql, tenants: ReadonlyMap<number, number>, every = 10): Probe {
+  const waiting = new Map<string, Committed>();
+  const lags: number[] = [];
+  let told = 0;
+  let open = true;
+
+  const look = async (account: number, tenant: number): Promise<void> => {
+    const here = [...waiting].filter(([, one]) => one.account === account);
+    if (here.length === 0) return;
+    const ids = here.map(([, one]) => idOf(one));
+    const rows = await store<{ id: string; redacted: boolean }[]>`
+      SELECT external_id AS id, redacted FROM platform.message WHERE tenant = ${tenant} AND external_id = ANY (${ids})
+      UNION ALL SELECT external_id, false FROM platform.conversation WHERE tenant = ${tenant} AND external_id = ANY (${ids})`;
+    const at = performance.now();
+    const found = new Map(rows.map((row) => [row.id, row.redacted]));
+    for (const [key, one] of here) {
+      const held = found.get(idOf(one));
+      const visible =
+        one.what === 'gone' ? held === undefined : one.what === 'redacted' ? held === true : held !== undefined;
+      if (!visible) continue;
+      lags.push(at - one.at);
+      waiting.delete(key);
+    }
+  };
+  const follow = async (): Promise<void> => {
+    while (open) {
+      const from = performance.now();
+      const looks = await Promise.allSettled([...tenants].map(([account, tenant]) => look(account, tenant)));
+      // The store is away. The next look finds the changes.
+      const away = looks.some(({ status }) => status === 'rejected');
+      await pause(Math.max(away ? LOOK : 1, LOOK - (performance.now() - from)));
+    }
+  };
+  const following = follow();
+
+  return {
+    committed: (change) => {
+      if (++told % every !== 0) return;
+      // A conversation that goes takes its messages along, and a redacted message need not appear with its text.
+      if (change.what !== 'message') waiting.delete(`message ${idOf({ ...change, what: 'message' })}`);
+      waiting.set(`${change.what} ${idOf(change)}`, change);
+    },
+    stop: async (patience) => {
+      for (const end = performance.now() + patience; waiting.size > 0 && performance.now() < end; ) await pause(LOOK);
+      open = false;
+      await following;
+      lags.sort((a, b) => a - b);
+      const at = (share: number): number =>
+        Math.round(lags[Math.min(lags.length - 1, Math.floor(lags.length * share))] ?? 0);
+      return { seen: lags.length, p50: at(0.5), p99: at(0.99), max: at(1), unseen: [...waiting.keys()] };
+    },
+  };
+}
+
+const idOf = ({ what, account, id }: Committed): string =>
+  `cw:${account}:${what === 'gone' ? 'conversation' : 'message'}:${id}`;

@@ -1,0 +1,110 @@
+import { fileName, htmlToText } from '../../../src/sources/text.ts';
+import type { Member, World } from './difference.ts';
+import type { Chat, ChatMessage, Times } from './read.ts';
+import { totalsOf } from './totals.ts';
+
+const MEDIA =
+  /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: ?; ?[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[ -!#-[\]-~]*"))*$/;
+
+/** Makes the external id of a record. */
+export type Key = (type: string, id: number | string) => string;
+
+export const some = (text: unknown): string | null => (typeof text === 'string' && text !== '' ? text : null);
+export const fits = (text: string | null, max: number): boolean => text === null || text.length <= max;
+
+/** The messages of the stored conversations, with their files, and the totals of the conversations. */
+export function messages(chat: Chat, world: World, key: Key): void {
+  const taken = new Map<
+    number,
+    { readonly one: ChatMessage; readonly members: Record<string, Member>; readonly reply: number | null }
+  >();
+  for (const one of chat.messages.values()) {
+    const conversation = chat.conversations.get(one.conversation_id);
+    if (conversation === undefined || !world.conversation.has(key('conversation', conversation.id))) continue;
+    const { type, author } = authorOf(chat, one, conversation, key);
+    const deleted = one.attributes['deleted'] === true;
+    const text = deleted ? null : some(one.content);
+    if (!fits(text, 1_000_000) || (author !== null && type !== 'visitor' && !world.operator.has(author))) continue;
+    const reply = deleted ? null : replyOf(chat, one);
+    const kind = kindOf(one, text);
+    const members = {
+      conversation: key('conversation', conversation.id),
+      author_type: type,
+      author,
+      visibility: one.private ? 'internal' : 'public',
+      kind,
+      text: kind === 'html' && text !== null ? htmlToText(text) : text,
+      language: null,
+      created_at: timeOf(one, deleted),
+      edited_at: null,
+      delivery_status: ['sent', 'delivered', 'read', 'failed'][one.status ?? -1] ?? 'unknown',
+      in_reply_to: reply === null ? null : key('message', reply),
+      ai_generated: false,
+      redacted: deleted,
+    };
+    taken.set(one.id, { one, members, reply });
+  }
+  for (let gone = -1; gone !== 0; ) {
+    const refused = [...taken.values()].filter(({ reply }) => reply !== null && !taken.has(reply));
+    for (const { one } of refused) taken.delete(one.id);
+    gone = refused.length;
+  }
+  const counts = new Map<number, number>();
+  for (const file of chat.files) {
+    if (!taken.has(file.message_id) || file.filename === '' || file.filename.length > 1024) continue;
+    const media = some(file.content_type) ?? 'application/octet-stream';
+    if (media.length > 127 || !MEDIA.test(media)) continue;
+    counts.set(file.message_id, (counts.get(file.message_id) ?? 0) + 1);
+    const members = {
+      message: key('message', file.message_id),
+      name: fileName(file.filename),
+      media_type: media,
+      size: file.byte_size,
+      disposition: 'attachment',
+      created_at: file.created_at,
+    };
+    world.file.set(key('file', file.id), { members, optional: false });
+  }
+  for (const { one, members } of taken.values()) {
+    const all = { ...members, attachment_count: counts.get(one.id) ?? 0 };
+    world.message.set(key('message', one.id), { members: all, optional: false });
+  }
+  totalsOf(world);
+}
+
+function authorOf(chat: Chat, one: ChatMessage, conversation: { readonly contact_inbox_id: number | null }, key: Key) {
+  const { contact_inbox_id: visitor } = conversation;
+  const bot =
+    one.sender_type === 'AgentBot' ? 'agent_bot' : one.sender_type === 'Captain::Assistant' ? 'assistant' : null;
+  const named = one.sender_id !== null;
+  if (one.message_type === 0) {
+    return { type: 'visitor', author: visitor !== null && chat.visitors.has(visitor) ? key('visitor', visitor) : null };
+  }
+  if (one.message_type !== 2 && bot !== null && named) {
+    const known = chat.bots.some(({ type, id }) => type === one.sender_type && id === one.sender_id);
+    return { type: 'bot', author: known ? key(bot, Number(one.sender_id)) : null };
+  }
+  if (one.message_type === 1 && one.sender_type === 'User' && named) {
+    const known = chat.users.has(Number(one.sender_id));
+    return { type: 'operator', author: known ? key('operator', Number(one.sender_id)) : null };
+  }
+  return { type: 'system', author: null };
+}
+
+function kindOf(one: ChatMessage, text: string | null): string {
+  if (one.message_type === 2) return 'event';
+  if (text === null && one.attached) return 'attachment_only';
+  return one.content_type === 8 ? 'html' : one.content_type === 6 ? 'form' : 'text';
+}
+
+const digits = (value: unknown): number | null => (/^\d{1,15}$/.test(String(value)) ? Number(value) : null);
+
+function replyOf(chat: Chat, one: ChatMessage): number | null {
+  const to = digits(one.attributes['in_reply_to']);
+  return to !== null && chat.messages.get(to)?.conversation_id === one.conversation_id ? to : null;
+}
+
+function timeOf(one: ChatMessage, deleted: boolean): Times {
+  const seconds = deleted ? null : digits(one.attributes['external_created_at']);
+  return seconds === null ? one.created_at : new Date(seconds * 1000).toISOString().replace('Z', '000Z');
+}
