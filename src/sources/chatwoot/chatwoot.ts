@@ -64,31 +64,31 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     name: 'gateway-source',
   });
   let known: Promise<Desk> | undefined;
-  // A new version of Chatwoot can have other columns. So each check and each start look at the columns again.
+  // A new version of Chatwoot can have other columns. So each start and each call after an error look at the columns.
   const look = (): Promise<Desk> => {
-    const opened = openDesk(db, names);
-    known = opened;
-    opened.catch(() => {
-      if (known === opened) known = undefined;
-    });
-    return opened;
+    known = openDesk(db, names);
+    return known;
   };
-  const desk = (): Promise<Desk> => known ?? look();
+  const using = async <Answer>(work: (desk: Desk) => Promise<Answer>, again = false): Promise<Answer> => {
+    try {
+      return await work(await (again ? look() : (known ?? look())));
+    } catch (error) {
+      known = undefined;
+      throw error;
+    }
+  };
+  const live = mode === 'live';
   return {
-    check: async () => {
-      await look();
-      return check(db, account, mode);
-    },
-    begin: async () => (mode === 'live' ? beginLive(db, reader) : beginPoll(await look())),
-    load: async (after) => load(after === null ? await look() : await desk(), after),
-    changes: async (after) =>
-      mode === 'live' ? changesLive(await desk(), reader, after) : changesPoll(await desk(), period, after),
-    reread: async (from) => reread(await desk(), from),
-    missing: async (of, externalIds) => missing(await desk(), of, externalIds),
-    behind: async (after) => (mode === 'live' ? behindLive(await desk(), after) : behindPoll(await desk(), after)),
-    unmapped: async () => unmapped(await desk()),
+    check: () => check(db, account, mode),
+    begin: () => (live ? beginLive(db, reader) : using(beginPoll, true)),
+    load: (after) => using((desk) => load(desk, after), after === null),
+    changes: (after) => using((desk) => (live ? changesLive(desk, reader, after) : changesPoll(desk, period, after))),
+    reread: (from) => using((desk) => reread(desk, from)),
+    missing: (of, externalIds) => using((desk) => missing(desk, of, externalIds)),
+    behind: (after) => using((desk) => (live ? behindLive(desk, after) : behindPoll(desk, after))),
+    unmapped: () => using(unmapped),
     listen: (changed) => {
-      if (mode === 'poll') return () => Promise.resolve();
+      if (!live) return () => Promise.resolve();
       const listening = db.listen(CHANNEL, () => changed());
       return () => listening.close();
     },

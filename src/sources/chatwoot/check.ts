@@ -79,7 +79,8 @@ const WRITABLE =
   FROM ${COLUMNS} AND (has_column_privilege(c.oid, a.attnum, 'INSERT, UPDATE') OR has_table_privilege(c.oid, 'DELETE, TRUNCATE'))
  ORDER BY 1`);
 
-const SECRET = /password|token|secret|private|otp|hmac|imap|smtp|provider_config|access/;
+/** Columns with such names come first in a warning. */
+const SECRET = /\.[a-z_]*(password|token|secret)/;
 
 const some = (names: readonly string[]): string =>
   names.length <= NAMES ? names.join(', ') : `${names.slice(0, NAMES).join(', ')} and ${names.length - NAMES} more`;
@@ -147,9 +148,8 @@ async function outboxFindings(db: Database, present: Present, { standby, role }:
   return findings;
 }
 
-/** Looks at the address, the server, the schema, the rights, the account and the outbox. */
-export async function check(db: Database, account: number, mode: 'poll' | 'live'): Promise<readonly Finding[]> {
-  const server = await serverOf(db);
+/** Judges the server. `now` is the time of this process in milliseconds. */
+export function serverFindings(server: Server, now: number): readonly Finding[] {
   if (server.gateway) {
     return [
       refused('address', 'The address leads to a store of the gateway. Give the address of Chatwoot’s database.'),
@@ -165,10 +165,18 @@ export async function check(db: Database, account: number, mode: 'poll' | 'live'
       warning('encoding', `The database has the encoding ${server.encoding}. Some texts can be damaged. Use UTF8.`),
     );
   }
-  const apart = Math.round(Math.abs(Number(server.now) - Date.now() / 1000));
+  const apart = Math.round(Math.abs(Number(server.now) - now / 1000));
   if (apart > CLOCK) {
     findings.push(warning('clock', `The clocks of Chatwoot’s server and of the gateway differ by ${apart} seconds.`));
   }
+  return findings;
+}
+
+/** Looks at the address, the server, the schema, the rights, the account and the outbox. */
+export async function check(db: Database, account: number, mode: 'poll' | 'live'): Promise<readonly Finding[]> {
+  const server = await serverOf(db);
+  const findings = [...serverFindings(server, Date.now())];
+  if (findings.some(({ level }) => level === 'refused')) return findings;
   const present: Present = new Set((await db.read<{ name: string }>(PRESENT)).map(({ name }) => name));
   findings.push(...schemaFindings(present));
   findings.push(...(await rightFindings(db, present, server)));

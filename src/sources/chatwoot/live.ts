@@ -88,7 +88,6 @@ function wantedBy(entries: readonly Entry[]): Wanted {
   const members = new Set<string>();
   const blobs = new Set<string>();
   for (const { kind, id } of entries) {
-    if (kind === 'lost') throw new PositionLost('the triggers of Chatwoot could not note a change');
     if (kind === 'members') members.add(id);
     else if (kind === 'blobs') blobs.add(id);
     // An older or a newer version of the triggers can write other kinds. The check of the source tells this.
@@ -115,6 +114,8 @@ export async function changesLive(desk: Desk, reader: string, after: Position): 
   const all = found.flatMap(({ seq: at, kind, id }): Entry[] =>
     at === null || kind === null || id === null ? [] : [{ seq: at, kind, id }],
   );
+  if (all.some(({ kind }) => kind === 'lost'))
+    throw new PositionLost('the triggers of Chatwoot could not note a change');
   const entries = await bounded(desk, all);
   const more = all.length === PAGE_ROWS || entries.length < all.length;
   const told = await tellAll(desk, wantedBy(entries));

@@ -27,21 +27,35 @@ const RECENT = 1_000_000;
 /** With more users than this, only the nightly comparison finds the users who were deleted. */
 const USERS = 5_000;
 
-const mark = z.strictObject({ at: z.string(), xmax: z.string() });
+const mark = z.strictObject({ at: z.string(), next: z.string() });
 const round = z.strictObject({ low: z.string(), marks: z.array(mark), members: z.array(z.string()) });
 /**
- * A place of polling. The window of a round begins at `low`. A mark is an earlier time, and the first transaction that
- * had not begun then. `members` are the operators of the last round. `next` is the place after the round that runs.
+ * A place of polling. The window of a round begins at `low`. A mark is an earlier time, and a transaction
+ * that began then. `members` are the operators of the last round. `next` is the place after the round that runs.
  */
 const place = round.extend({
   running: z.strictObject({ kind: z.enum(KINDS_BY_TIME), id: z.number(), next: round }).nullable(),
 });
 type Place = z.infer<typeof place>;
 
-async function clock(db: Database): Promise<{ at: string; xmin: string; xmax: string }> {
-  const [row] = await db.read<{ at: string; xmin: string; xmax: string }>(
+interface Clock {
+  readonly at: string;
+  /** The oldest transaction that runs. */
+  readonly xmin: string;
+  /** A transaction that is newer than all transactions that run. */
+  readonly next: string;
+}
+
+/**
+ * Reads the clock and the running transactions. A snapshot does not tell the newest running transaction, so the
+ * statement takes a transaction number of its own. A standby server gives no number.
+ */
+async function clock(db: Database): Promise<Clock> {
+  const [row] = await db.query<Clock>(
     sql`SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
-               pg_snapshot_xmin(s)::text AS xmin, pg_snapshot_xmax(s)::text AS xmax FROM pg_current_snapshot() s`,
+               pg_snapshot_xmin(s)::text AS xmin,
+               (CASE WHEN pg_is_in_recovery() THEN pg_snapshot_xmax(s) ELSE pg_current_xact_id() END)::text AS next
+          FROM pg_current_snapshot() s`,
   );
   if (row === undefined) throw new Error('Chatwoot did not tell its time');
   return row;
@@ -58,18 +72,18 @@ async function membersOf(desk: Desk): Promise<string[]> {
 }
 
 export async function beginPoll(desk: Desk): Promise<Position> {
-  const { at, xmax } = await clock(desk.db);
+  const { at, next } = await clock(desk.db);
   const members = await membersOf(desk);
-  return { low: earlier(at, BEFORE * 1000), marks: [{ at, xmax }], members, running: null } satisfies Place;
+  return { low: earlier(at, BEFORE * 1000), marks: [{ at, next }], members, running: null } satisfies Place;
 }
 
 /**
  * Decides where the round after this round begins. All transactions that ran at a mark have ended when the oldest
  * running transaction began after the mark. This round reads their rows. So the next round can begin at the mark.
  */
-export function nextRound(last: z.infer<typeof round>, now: { at: string; xmin: string; xmax: string }) {
-  const marks = [...last.marks, { at: now.at, xmax: now.xmax }];
-  const ended = marks.filter(({ xmax }) => BigInt(xmax) <= BigInt(now.xmin)).at(-1);
+export function nextRound(last: z.infer<typeof round>, now: Clock) {
+  const marks = [...last.marks, { at: now.at, next: now.next }];
+  const ended = marks.filter(({ next }) => BigInt(next) <= BigInt(now.xmin)).at(-1);
   const floor = earlier(now.at, OLDEST);
   const low = [last.low, ended?.at ?? last.low, floor].reduce((a, b) => (Date.parse(a) < Date.parse(b) ? b : a));
   const open = marks.filter(({ at }) => Date.parse(at) >= Date.parse(low));

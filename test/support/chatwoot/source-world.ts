@@ -31,7 +31,7 @@ export async function chatwootWorld(options: { encoding?: string; schema?: boole
   const { host, port } = inject('server');
   const name = `c_${randomBytes(6).toString('hex')}`;
   const role = `r_${name}`;
-  const base = { host, port, max: 1, onnotice: () => undefined };
+  const base = { host, port, max: 1, onnotice: () => undefined, connection: { TimeZone: 'UTC' } };
   const admin = postgres({ ...base, database: 'postgres', username: 'postgres' });
   const encoding = options.encoding === undefined ? '' : ` ENCODING '${options.encoding}' LOCALE 'C'`;
   await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE template0${encoding}`);
