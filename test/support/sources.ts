@@ -27,20 +27,23 @@ export async function addSource(
   { db }: TestDatabase,
   given: { address: string; account?: number; mode: 'poll' | 'live'; period?: number; organization?: string },
 ): Promise<AddedSource> {
-  const { address, account = 1, mode, period = 1, organization = 'desk' } = given;
+  const { address, account = 1, mode, period = 1 } = given;
+  const organization = given.organization ?? `cw:${account}:organization:${account}`;
   const id = newId('src');
-  const { tenant } = await takeOrganization(db, { external_id: organization, name: 'Desk' });
   const settings = { account: String(account), mode, period, timeZone: 'UTC', storage: null };
+  const helpdesk = SOURCE_KINDS.chatwoot.open({ ...settings, address, organization, reader: id });
+  const { row, external_id } = SOURCE_KINDS.chatwoot.website(String(account));
+  const changes = await helpdesk.reread([row]);
+  await helpdesk.close();
+  const [name] = changes.flatMap((change) => ('record' in change ? [String(change.record['name'])] : []));
+  const { tenant } = await takeOrganization(db, { external_id: organization, name: name ?? '' });
   const added = await insertSource(
     db,
     { ...settings, id, tenant, kind: 'chatwoot', address: keys.seal('source', address), apiUrl: null, apiToken: null },
     30,
   );
   if (!added) throw new Error('the organization has this source');
-  const helpdesk = SOURCE_KINDS.chatwoot.open({ ...settings, address, organization, reader: id });
-  const { row, external_id } = SOURCE_KINDS.chatwoot.website(String(account));
-  await writePage(db, { id, tenant: Number(tenant), epoch: 0 }, await helpdesk.reread([row]), null);
-  await helpdesk.close();
+  await writePage(db, { id, tenant: Number(tenant), epoch: 0 }, changes, null);
   await startSource(db, id, external_id);
   return {
     id,

@@ -35,7 +35,7 @@ const time = map('timestamp');
 export const TABLES = {
   accounts: { columns: { id, name: text, locale: map('integer', 'the language of saved responses') } },
   account_users: { columns: { id, account_id: id, user_id: id, role: map('integer') } },
-  users: { columns: { id, name: text, email: text, display_name: map('text', 'the display names of operators') } },
+  users: { columns: { id, name: text, display_name: map('text', 'the display names of operators') } },
   teams: { columns: { id, account_id: id, name: text } },
   team_members: { columns: { team_id: id, user_id: id } },
   agent_bots: { columns: { id, account_id: id, name: text }, lost: 'the bots' },
@@ -53,7 +53,7 @@ export const TABLES = {
       country_code: map('text', 'the countries of contacts'),
       additional_attributes: map('jsonb', 'the companies of contacts'),
       created_at: time,
-      updated_at: poll,
+      updated_at: time,
       custom_attributes: count('jsonb'),
     },
   },

@@ -70,6 +70,9 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
   // A user who is not a member any more. The record of such a user must come with the row that names the user.
   const former = (user: string): string =>
     `(u.id IS NOT NULL AND NOT EXISTS (SELECT FROM ${t('account_users')} au WHERE au.user_id = ${user} AND au.account_id = ${account}))::text AS former`;
+  // A bot is an operator if it wrote a message in the account.
+  const wrote = (sender: string): string =>
+    `EXISTS (SELECT FROM ${t('messages')} m WHERE m.sender_type = '${sender}' AND m.sender_id = b.id AND m.account_id = ${account})`;
   const resolved = `(SELECT ${time('coalesce(e.event_end_time, e.created_at)')} FROM ${t('reporting_events')} e
       WHERE e.conversation_id = c.id AND e.name = 'conversation_resolved' ORDER BY e.created_at DESC, e.id DESC LIMIT 1)`;
   return {
@@ -93,7 +96,7 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
     },
     users: {
       columns: `${short(`coalesce(nullif(btrim(u.display_name), ''), u.name)`, 120)} AS name,
-  ${short('u.email', 320)} AS email, au.role::text AS role, (au.id IS NOT NULL)::text AS member,
+  au.role::text AS role, (au.id IS NOT NULL)::text AS member,
   (SELECT string_agg(g.id::text, ',' ORDER BY g.id) FROM ${t('team_members')} tm JOIN ${t('teams')} g ON g.id = tm.team_id
     WHERE tm.user_id = u.id AND g.account_id = ${account}) AS teams`,
       from: `${t('users')} u LEFT JOIN ${t('account_users')} au ON au.user_id = u.id AND au.account_id = ${account}`,
@@ -109,19 +112,19 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
       columns: `${short('b.name', 120)} AS name`,
       from: `${t('agent_bots')} b`,
       key: 'b.id',
-      own: `(b.account_id = ${account} OR b.account_id IS NULL)`,
+      own: `(b.account_id = ${account} OR b.account_id IS NULL) AND ${wrote('AgentBot')}`,
     },
     captain_assistants: {
       columns: `${short('b.name', 120)} AS name`,
       from: `${t('captain_assistants')} b`,
       key: 'b.id',
-      own: `b.account_id = ${account}`,
+      own: `b.account_id = ${account} AND ${wrote('Captain::Assistant')}`,
     },
     contacts: {
       columns: `${short('p.name', 240)} AS name, ${short('p.last_name', 240)} AS last_name, ${short('p.email', 320)} AS email,
   ${short('p.phone_number', 40)} AS phone_number, p.blocked::text AS blocked, ${short('p.country_code', 40)} AS country_code,
   ${short(`p.additional_attributes ->> 'country_code'`, 40)} AS country_attribute,
-  ${short(`p.additional_attributes ->> 'company_name'`, 240)} AS company, ${time('p.created_at')} AS created_at`,
+  ${short(`p.additional_attributes ->> 'company_name'`, 240)} AS company, ${time('p.created_at')} AS created_at, ${time('p.updated_at')} AS updated_at`,
       from: `${t('contacts')} p`,
       key: 'p.id',
       own: `p.account_id = ${account}`,

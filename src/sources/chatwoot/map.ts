@@ -66,7 +66,6 @@ const user: Maker = (row, names) => [
   record('operator', idOf(names, 'users', row.id), {
     organization: names.organization,
     name: row['name'] ?? '',
-    email: filled(row['email']),
     role: row['role'] === '1' ? 'admin' : 'operator',
     enabled: row['member'] === 'true',
     websites: [websiteOf(names)],
@@ -104,6 +103,7 @@ const contact: Maker = (row, names) => {
       country: country(row['country_code'] ?? null, row['country_attribute'] ?? null),
       blocked: row['blocked'] === 'true',
       created_at: row['created_at'],
+      updated_at: row['updated_at'],
     }),
   ];
 };

@@ -76,6 +76,14 @@ export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
     records.push(...told.records);
     for (const id of told.former) former.add(id);
   }
+  // A bot becomes an operator with its first message.
+  const bots = new Map<Kind, Set<string>>();
+  for (const { author } of records) {
+    const [kind, id] = (typeof author === 'string' && parsedId(names.account, author)) || [];
+    if ((kind === 'agent_bots' || kind === 'captain_assistants') && id !== undefined && !rows.get(kind)?.has(id))
+      bots.set(kind, (bots.get(kind) ?? new Set()).add(id));
+  }
+  for (const [kind, ids] of bots) changes.push(...(await tell(desk, kind, [...ids])).changes);
   const users = [...new Set([...wanted.members, ...former])];
   if (users.length > 0) {
     const told = await tell(desk, 'users', users, { anyUser: true });

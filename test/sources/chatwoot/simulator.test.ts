@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ImportRecordInput } from '../../../src/sources/files/records.ts';
-import { importRecords } from '../../../src/sources/import.ts';
+import type { ImportRecordInput } from '../../../src/sources/engine/records.ts';
+import { importRecords } from '../../../src/sources/files/import.ts';
 import { ACTIONS } from '../../support/chatwoot/actions.ts';
 import { difference, emptyWorld, type Held, type Stored, type World } from '../../support/chatwoot/difference.ts';
 import { openProbe } from '../../support/chatwoot/lag.ts';

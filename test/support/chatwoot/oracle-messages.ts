@@ -1,4 +1,4 @@
-import { fileName, htmlToText } from '../../../src/sources/text.ts';
+import { fileName, htmlToText } from '../../../src/sources/engine/text.ts';
 import type { Member, World } from './difference.ts';
 import type { Chat, ChatMessage, Times } from './read.ts';
 import { totalsOf } from './totals.ts';

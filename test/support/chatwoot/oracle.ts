@@ -1,5 +1,5 @@
 import type postgres from 'postgres';
-import { phoneToE164 } from '../../../src/sources/text.ts';
+import { phoneToE164 } from '../../../src/sources/engine/text.ts';
 import { emptyWorld, type Member, type Row, type Stored, type World } from './difference.ts';
 import { fits, type Key, messages, some } from './oracle-messages.ts';
 import { type Chat, readChat } from './read.ts';
