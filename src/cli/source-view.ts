@@ -32,6 +32,10 @@ export const sourceDocument = (record: SourceRecord, { rows, examples }: SourceD
   created_at: record.created_at,
 });
 
+/** True if no gateway runs a source that should run. A gateway takes a new source within a second. */
+const isAlone = ({ state, held, created_at }: SourceRecord): boolean =>
+  !held && (state === 'loading' || state === 'following') && Date.now() - created_at.getTime() > 3_000;
+
 const lag = ({ lag_seconds: seconds, behind }: SourceRecord): string => {
   if (seconds === null) return 'unknown';
   return `${Math.round(seconds)} s${behind === null ? '' : `, ${behind} changes wait`}`;
@@ -45,7 +49,7 @@ export function sourceText(record: SourceRecord, { rows, examples }: SourceDetai
     ['organization', record.organization_id],
     ['website', record.website_id ?? 'not written yet'],
     ['mode', record.mode === 'poll' ? `poll, every ${record.period} s` : 'live'],
-    ['state', `${record.state}${record.held || record.state === 'paused' ? '' : ' (no gateway runs it now)'}`],
+    ['state', `${record.state}${isAlone(record) ? ' (no gateway runs it now)' : ''}`],
     ...(progress ? [['progress', progressText(progress)] as const] : []),
     ['behind', lag(record)],
     ['last success', record.last_success_at ? time(record.last_success_at) : 'none'],
@@ -59,7 +63,7 @@ export function sourceText(record: SourceRecord, { rows, examples }: SourceDetai
   ]);
 }
 
-export const progressText = ({ phase, done, total }: NonNullable<SourceRecord['progress']>): string =>
+const progressText = ({ phase, done, total }: NonNullable<SourceRecord['progress']>): string =>
   `${phase}: ${done}${total === null ? '' : ` of ${total}`} records`;
 
 const rejectText = ({ origin, pointer, code }: RejectRecord): string =>

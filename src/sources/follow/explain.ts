@@ -13,16 +13,18 @@ export function explainSource(error: unknown): string {
   if (error instanceof SourceRefused) return error.message;
   const cause = error instanceof StoreUnreachable ? error.cause : error;
   const code = sqlState(cause) || systemCode(cause);
-  const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1];
+  const away = error instanceof StoreUnreachable ? AWAY : undefined;
+  const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? away;
   return reason ?? `Reading the source failed${code === '' ? '' : ` (${code})`}. It is tried again.`;
 }
 
+const AWAY = 'The database of the helpdesk cannot be reached. It is tried again.';
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'The database of the helpdesk refuses the user or the password of --url.'],
   [/^3D000/, 'The database that --url names does not exist.'],
   [/^42501/, 'The role of --url lacks a right. Run the SQL of: gateway source grants chatwoot'],
   [/^ENOTFOUND|^EAI_AGAIN/, 'The host name of --url is unknown.'],
-  [/^57P|^08|^53|^E[A-Z]+|^CONN/, 'The database of the helpdesk cannot be reached. It is tried again.'],
+  [/^57P|^08|^53|^E[A-Z]+|^CONN/, AWAY],
   [/^57014/, 'A statement in the database of the helpdesk took too long. It is tried again.'],
 ];
 

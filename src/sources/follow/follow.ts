@@ -15,7 +15,7 @@ const MEASURED = 1_000;
 const AGAIN = 1_000;
 const WAITING = 1_000;
 /** Milliseconds between two looks whether a comparison is due. */
-const LOOKED = 5_000;
+const LOOKED = 1_000;
 
 export interface Stores {
   /** For leases and states. These statements must not wait for a page. */

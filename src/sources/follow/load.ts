@@ -129,7 +129,7 @@ async function stageAll(
       if (waits !== undefined) await waits;
     }
     await stage.flush({ position: page.after ?? END });
-    tell({ phase: 'read', done, total: null });
+    tell({ phase: 'load', done, total: null });
     if (page.after === null) return;
     after = page.after;
   }

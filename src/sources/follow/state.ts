@@ -48,12 +48,12 @@ export async function release(db: Database, { id, epoch }: Held): Promise<void> 
     UPDATE gateway.source SET lease_until = '-infinity', holder = NULL WHERE id = ${id} AND epoch = ${epoch}`);
 }
 
-/** Ends an attempt that failed. The next attempt waits 1 s, then 2 s, and so on up to a minute. */
+/** Ends an attempt that failed. The next attempt waits 1 s, then 2 s, then 4 s, then 5 s. */
 export async function failed(db: Database, { id, epoch }: Held, message: string): Promise<void> {
   await db.query(sql`
     UPDATE gateway.source
        SET last_error = ${message}, failures = failures + 1, lease_until = '-infinity', holder = NULL, progress = NULL,
-           retry_at = now() + make_interval(secs => least(60, power(2, least(failures, 6))))
+           retry_at = now() + make_interval(secs => least(5, power(2, least(failures, 3))))
      WHERE id = ${id} AND epoch = ${epoch}`);
 }
 

@@ -118,7 +118,7 @@ export async function countRows(db: Database, tenant: string, site: string): Pro
     (table) => `'${table}', (SELECT count(*) FROM platform.${table} t WHERE t.tenant = w.tenant AND t.site = w.site)`,
   );
   const [row] = await db.read<{ rows: Record<string, number> }>(sql`
-    SELECT jsonb_build_object(${raw(counts.join(', '))}) AS rows
+    SELECT json_build_object(${raw(counts.join(', '))}) AS rows
       FROM platform.website w WHERE w.tenant = ${tenant}::bigint AND w.site = ${site}::bigint`);
   return row?.rows ?? {};
 }
