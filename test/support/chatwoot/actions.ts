@@ -87,6 +87,14 @@ export const ACTIONS = {
       (w, inbox, s) => rails.createContact(w, inbox, person(w, s.account)),
     ),
   ],
+  visit: [12, on(contact, async (w, id, s) => rails.visit(w, id, any(s.inboxes, w) ?? 0))],
+  changeAccount: [
+    1,
+    async (w, s) => {
+      await desk.changeAccount(w, s.account, `Account ${whole(w.random, 1e6)}`, whole(w.random, 40));
+      return true;
+    },
+  ],
   import: [12, bring],
   assign: [60, on(conversation, (w, id, s) => desk.assign(w, id, agent(s, w) ?? null))],
   unassign: [20, on(conversation, (w, id) => desk.assign(w, id, null))],

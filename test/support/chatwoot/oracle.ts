@@ -31,7 +31,8 @@ import { type Chat, readChat } from './read.ts';
  *     attributes. A time in external_created_at counts as digits, in a number or in a string.
  * 15. edited_at, ai_generated, title, width, height and duration have no source and keep their defaults.
  * 16. A blob without a media type is application/octet-stream. The content of a file is not compared.
- * 17. A disposition is the gateway's own and not compared. The saved response of an unknown locale has language en.
+ * 17. The website follows the name of the account. The name of the organization is not compared.
+ * 18. A disposition is the gateway's own and not compared. The saved response of an unknown locale has language en.
  */
 
 export interface Asked {
@@ -71,7 +72,7 @@ export async function expected(sql: postgres.Sql, { account, timeZone = 'UTC' }:
   const put = (type: Stored, id: string, members: Row, optional = false): void => {
     world[type].set(id, { members, optional });
   };
-  put('organization', key('organization', account), { name: owner.name });
+  put('organization', key('organization', account), {});
   put('website', key('website', account), { name: owner.name, time_zone: timeZone, crm_integrated: false });
 
   for (const { id, name, channel_type } of chat.inboxes.values()) {

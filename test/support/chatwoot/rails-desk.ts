@@ -164,6 +164,13 @@ export async function changeContact(rails: Rails, contact: number, fields: Conta
   );
 }
 
+/** An administrator renames the account, or changes its language. */
+export async function changeAccount(rails: Rails, account: number, name: string, locale: number): Promise<void> {
+  await rails.commit(
+    cw`UPDATE accounts SET name = ${name}, locale = ${locale}, updated_at = ${rails.now()} WHERE id = ${account}`,
+  );
+}
+
 /** Makes one contact storable that the import schemas refuse. */
 export async function repair(rails: Rails, account: number): Promise<void> {
   await rails.commit(

@@ -225,6 +225,16 @@ export async function createContact(rails: Rails, inbox: number, one: NewContact
   return made?.id ?? null;
 }
 
+/** A known contact writes through another inbox. */
+export async function visit(rails: Rails, contact: number, inbox: number): Promise<void> {
+  const now = rails.now();
+  await rails.commit(
+    cw`INSERT INTO contact_inboxes (contact_id, inbox_id, source_id, created_at, updated_at, pubsub_token)
+       SELECT c.id, i.id, ${key(rails)}, ${now}, ${now}, 'secret' || ${key(rails)} FROM contacts c JOIN inboxes i USING (account_id)
+        WHERE c.id = ${contact} AND i.id = ${inbox}`,
+  );
+}
+
 export interface NewConversation {
   readonly contactInbox: number;
   readonly status?: number;

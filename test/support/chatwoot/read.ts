@@ -124,7 +124,7 @@ export async function readChat(sql: postgres.Sql, account: number): Promise<Chat
   const pages = sql.unsafe<(Omit<ChatMessage, 'attributes'> & { readonly attributes: string | null })[]>(
     `SELECT id, conversation_id, message_type, private, status, content_type, content, content_attributes::text AS attributes,
             sender_type, sender_id::float8 AS sender_id, ${time('created_at')}, EXISTS (SELECT FROM attachments a WHERE a.message_id = m.id) AS attached
-       FROM messages m WHERE account_id = $1`,
+       FROM messages m WHERE account_id = $1 ORDER BY id`,
     [account],
   );
   for await (const page of pages.cursor(PAGE)) {

@@ -318,6 +318,8 @@ CREATE TABLE csat_survey_responses (
 );
 CREATE INDEX index_csat_survey_responses_on_account_id ON csat_survey_responses (account_id);
 CREATE INDEX index_csat_survey_responses_on_conversation_id ON csat_survey_responses (conversation_id);
+CREATE INDEX index_csat_survey_responses_on_assigned_agent_id ON csat_survey_responses (assigned_agent_id);
+CREATE INDEX index_csat_survey_responses_on_contact_id ON csat_survey_responses (contact_id);
 CREATE UNIQUE INDEX index_csat_survey_responses_on_message_id ON csat_survey_responses (message_id);
 
 CREATE TABLE notes (

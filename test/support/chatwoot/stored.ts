@@ -54,3 +54,15 @@ export async function stored(sql: postgres.Sql, tenant: number): Promise<World> 
   }
   return world;
 }
+
+/** The conversations whose messages have another order in the gateway than in Chatwoot: the mapped time, then the id. */
+export async function misordered(sql: postgres.Sql, tenant: number): Promise<readonly string[]> {
+  const rows = await sql<{ id: string }[]>`
+    WITH placed AS (
+      SELECT conversation_id, row_number() OVER (PARTITION BY conversation_id ORDER BY id) AS here,
+             row_number() OVER (PARTITION BY conversation_id ORDER BY created_at, split_part(external_id, ':', 4)::bigint) AS there
+        FROM platform.message WHERE tenant = ${tenant}
+    ) SELECT external_id AS id FROM platform.conversation
+       WHERE tenant = ${tenant} AND id IN (SELECT conversation_id FROM placed WHERE here <> there) ORDER BY 1`;
+  return rows.map(({ id }) => id);
+}
