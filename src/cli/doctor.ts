@@ -22,6 +22,7 @@ import {
   wrongTotals,
 } from '../store/doctor/doctor.ts';
 import { outlivingTokens, splitFamilies, unentitledPeople } from '../store/doctor/oauth.ts';
+import { lateSources, rejectedRows } from '../store/doctor/sources.ts';
 import { lapsedDeliveries, unpermittedEndpoints } from '../store/doctor/webhooks.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Run } from './context.ts';
@@ -169,5 +170,17 @@ const CHECKS: readonly Check[] = [
     'warning',
     'interrupted imports, or imports without all receipts; finish these imports with import --resume',
     unfinishedImports,
+  ),
+  counting(
+    'sources',
+    'warning',
+    'live sources that fail or are more than a minute behind; see gateway source list',
+    lateSources,
+  ),
+  counting(
+    'rejects',
+    'warning',
+    'rows of live sources that the gateway could not take; see gateway source show',
+    rejectedRows,
   ),
 ];

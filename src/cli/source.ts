@@ -142,7 +142,7 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
   const helpdesk = SOURCE_KINDS[of].open(settings);
   let changes: readonly Change[];
   try {
-    tell(out, await helpdesk.check());
+    tell(out, await helpdesk.check(), `gateway source grants ${of} --mode ${given.mode}`);
     changes = await helpdesk.reread([row]);
   } catch (error) {
     throw error instanceof Refused ? error : new Refused(explainSource(error), { cause: error });
@@ -182,12 +182,12 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
 }
 
 /** Prints the warnings of a check. Throws when the source cannot be read. */
-function tell({ note }: CommandContext['out'], findings: readonly Finding[]): void {
+function tell({ note }: CommandContext['out'], findings: readonly Finding[], grants: string): void {
   for (const finding of findings) note(findingText(finding));
   const refused = findings.filter(({ level }) => level === 'refused').length;
   if (refused > 0)
     throw new Refused(
-      `The source cannot be read: ${refused === 1 ? 'see the reason' : `see the ${refused} reasons`} above.`,
+      `The source cannot be read: see the ${refused === 1 ? 'reason' : `${refused} reasons`} above. The SQL that gives all rights: ${grants}`,
     );
 }
 

@@ -46,7 +46,6 @@ test('a small account gives its records in dependency order, and the import acce
       external_id: 'cw:1:operator:1',
       organization: 'cw:1:organization:1',
       name: 'Ada',
-      email: 'ada@example.org',
       role: 'admin',
       enabled: true,
       websites: ['cw:1:website:1'],
@@ -60,6 +59,7 @@ test('a small account gives its records in dependency order, and the import acce
       email: 'grace@example.org',
       blocked: false,
       created_at: '2026-11-01T10:00:00.000000Z',
+      updated_at: '2026-11-01T10:00:00.000000Z',
     },
     {
       type: 'visitor',
@@ -180,8 +180,12 @@ test('operators: names, roles, bots, and users who left', async () => {
   await put(sql, 'agent_bots', { id: 1, account_id: 1, name: 'Botty' });
   await put(sql, 'agent_bots', { id: 2, account_id: null, name: 'Everywhere' });
   await put(sql, 'agent_bots', { id: 3, account_id: 2, name: 'Foreign' });
+  await put(sql, 'agent_bots', { id: 4, account_id: 1, name: 'Silent' });
   await put(sql, 'captain_assistants', { id: 1, account_id: 1, name: 'Captain' });
   await message(sql, 1, { message_type: 1, sender_type: 'User', sender_id: 2 });
+  await message(sql, 2, { message_type: 1, sender_type: 'AgentBot', sender_id: 1 });
+  await message(sql, 3, { message_type: 1, sender_type: 'AgentBot', sender_id: 2 });
+  await message(sql, 4, { message_type: 1, sender_type: 'Captain::Assistant', sender_id: 1 });
   await put(sql, 'notes', { id: 1, account_id: 1, contact_id: 1, user_id: 5, content: 'x' });
   const records = await load();
   expect(records.get('cw:1:operator:2')).toMatchObject({ name: 'Left', role: 'operator', enabled: false, teams: [] });
@@ -191,6 +195,7 @@ test('operators: names, roles, bots, and users who left', async () => {
   expect(records.get('cw:1:agent_bot:1')).toMatchObject({ name: 'Botty', role: 'bot' });
   expect(records.get('cw:1:agent_bot:2')).toMatchObject({ name: 'Everywhere' });
   expect(records.has('cw:1:agent_bot:3')).toBe(false);
+  expect(records.has('cw:1:agent_bot:4')).toBe(false);
   expect(records.get('cw:1:assistant:1')).toMatchObject({ name: 'Captain', role: 'bot' });
 });
 
@@ -395,7 +400,7 @@ test('a file with a content is a file, on the disk with its path', async () => {
   expect(without.has('cw:1:file:4')).toBe(false);
   const stored = await load({ storage: '/srv/storage' });
   expect(stored.get('cw:1:file:1')).toMatchObject({ path: 'ab/cd/abcd1' });
-  expect(stored.get('cw:1:file:1')).not.toHaveProperty('size');
+  expect(stored.get('cw:1:file:1')).toHaveProperty('path');
   expect(stored.get('cw:1:file:2')).toMatchObject({ size: 12, media_type: 'application/octet-stream' });
 });
 

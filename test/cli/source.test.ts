@@ -1,0 +1,154 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createChatwoot, populate } from '../support/chatwoot/populate.ts';
+import { type ChatwootWorld, chatwootWorld } from '../support/chatwoot/source-world.ts';
+import { cliDatabase, type Document, document, gateway, text } from '../support/cli.ts';
+import type { TestDatabase } from '../support/database.ts';
+import { until } from '../support/events/webhooks.ts';
+
+let store: TestDatabase;
+let desk: ChatwootWorld;
+beforeEach(async () => {
+  vi.stubEnv('GATEWAY_KEYS', `1:${randomBytes(32).toString('base64')}`);
+  store = await cliDatabase('empty');
+  desk = await chatwootWorld({ schema: false });
+  await createChatwoot(desk.sql);
+  await populate(desk.sql, { conversations: 40, messages: 200, seed: 5 });
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await store.close();
+  await desk.close();
+});
+
+const add = (...more: string[]): Promise<Document> =>
+  document('source', 'add', 'chatwoot', '--url', desk.address(), '--account', '1', ...more);
+const id = (source: Document): string => text(source, 'source_id');
+const counted = async (): Promise<number> =>
+  (await store.sql<{ n: number }[]>`SELECT count(*)::integer AS n FROM platform.message`)[0]?.n ?? 0;
+
+test('a source is added, checked without a gateway, paused, resumed and removed with its data', async () => {
+  await desk.grant('live');
+  const added = await add('--mode', 'live');
+  expect(added).toMatchObject({
+    kind: 'chatwoot',
+    mode: 'live',
+    state: 'loading',
+    website_ids: ['web_1_1'],
+    lag_seconds: null,
+    behind: null,
+    last_success_at: null,
+    last_error: null,
+    rejects: 0,
+    unmapped: { labels: 0, custom_attributes: 0 },
+    writes_back: false,
+  });
+  const [website] = await store.sql`SELECT external_id, name, time_zone FROM platform.website`;
+  expect(website).toEqual({ external_id: 'cw:1:website:1', name: 'Account 1', time_zone: 'UTC' });
+
+  // No gateway runs, so the command itself loads the source.
+  const checked = await document('source', 'check', id(added));
+  expect(checked).toMatchObject({ state: 'following', rejects: 0, rows: { message: 180, conversation: 36 } });
+  expect(await counted()).toBe(180);
+  await desk.sql`DELETE FROM messages WHERE id = (SELECT min(id) FROM messages WHERE account_id = 1)`;
+  expect(await document('source', 'check', id(added))).toMatchObject({ rows: { message: 179 } });
+
+  expect(await document('source', 'pause', id(added))).toMatchObject({ state: 'paused', changed: true });
+  expect((await gateway('source', 'check', id(added))).stderr).toContain('is paused');
+  expect(await document('source', 'resume', id(added))).toMatchObject({ changed: true });
+  const shown = await gateway('source', 'show', id(added));
+  expect(shown.stdout).toContain('179 message');
+  expect(shown.stdout).toContain('notes and dispositions stay in the gateway');
+  expect((await gateway('source', 'list')).stdout).toContain(id(added));
+
+  expect(await document('source', 'remove', id(added), '--with-data', '--yes')).toMatchObject({ data_removed: true });
+  expect(await counted()).toBe(0);
+  expect(await desk.sql`SELECT FROM gateway_outbox.reader`).toEqual([]);
+  expect(await document('source', 'list')).toEqual({ sources: [] });
+}, 60_000);
+
+test('the address is kept encrypted and is never shown', async () => {
+  await desk.grant('poll');
+  const source = id(await add());
+  const stored = await store.sql`SELECT * FROM gateway.source`;
+  expect(JSON.stringify(stored)).not.toContain(desk.role);
+  for (const command of [['show', source], ['list']])
+    for (const more of [[], ['--json']])
+      expect((await gateway('source', ...command, ...more)).stdout).not.toContain(desk.role);
+});
+
+test('an organization takes a source, and one account can be a source only once in it', async () => {
+  await desk.grant('poll');
+  expect(await add('--organization', 'Acme', '--time-zone', 'Europe/Berlin', '--period', '5')).toMatchObject({
+    period_seconds: 5,
+  });
+  const again = await gateway(
+    'source',
+    'add',
+    'chatwoot',
+    '--url',
+    desk.address(),
+    '--account',
+    '1',
+    '--organization',
+    'Acme',
+  );
+  expect(again).toMatchObject({ code: 1 });
+  expect(again.stderr).toContain('has a source of this account already');
+  expect(await add('--organization', 'Other')).toMatchObject({ website_ids: ['web_2_1'] });
+  const names = await store.sql`SELECT name FROM platform.organization ORDER BY tenant`;
+  expect(names.map(({ name }) => name)).toEqual(['Acme', 'Other']);
+});
+
+test.each([
+  ['without rights', () => undefined, 'gateway source grants chatwoot'],
+  ['an account that does not exist', () => desk.grant('poll'), 'account'],
+  ['live without its outbox', () => desk.grant('poll'), '--mode live'],
+])('%s, nothing is added and the reason is told', async (name, prepare, reason) => {
+  await desk.sql.unsafe(`CREATE ROLE ${desk.role} LOGIN`).catch(() => undefined);
+  await prepare();
+  const account = name.startsWith('an account') ? '77' : '1';
+  const mode = name.startsWith('live') ? 'live' : 'poll';
+  const ran = await gateway('source', 'add', 'chatwoot', '--url', desk.address(), '--account', account, '--mode', mode);
+  expect(ran.code).toBe(1);
+  expect(ran.stderr).toContain(reason);
+  expect(await store.sql`SELECT FROM gateway.source`).toEqual([]);
+  expect(await store.sql`SELECT FROM platform.organization`).toEqual([]);
+});
+
+test('a server that is away and an address of the gateway itself are refused', async () => {
+  const away = await gateway(
+    'source',
+    'add',
+    'chatwoot',
+    '--url',
+    'postgres://u:geheim@127.0.0.1:1/x',
+    '--account',
+    '1',
+  );
+  expect(away).toMatchObject({ code: 1, stdout: '' });
+  expect(away.stderr).toContain('cannot be reached');
+  expect(away.stderr).not.toContain('geheim');
+  const own = `postgres://postgres@${encodeURIComponent(store.host)}:${store.port}/${store.name}`;
+  const itself = await gateway('source', 'add', 'chatwoot', '--url', own, '--account', '1');
+  expect(itself).toMatchObject({ code: 1, stdout: '' });
+  expect(itself.stderr).toContain('gateway');
+});
+
+test('doctor tells of a source that fails', async () => {
+  await desk.grant('poll');
+  await add();
+  expect(await document('doctor')).toMatchObject({ findings: [] });
+  await store.sql`UPDATE gateway.source SET last_error = 'x', loaded = true, lag_seconds = 0, seen_at = now()`;
+  expect(await document('doctor')).toMatchObject({ findings: [{ check: 'sources', severity: 'warning', count: 1 }] });
+});
+
+test('a failing check says why', async () => {
+  await desk.grant('poll');
+  const source = id(await add());
+  await desk.sql.unsafe(`REVOKE SELECT ON ALL TABLES IN SCHEMA public FROM ${desk.role}`);
+  await desk.sql.unsafe('ALTER TABLE conversations RENAME COLUMN status TO state');
+  await until(async () => (await gateway('source', 'check', source)).code === 1);
+  const ran = await gateway('source', 'check', source);
+  expect(ran.stderr).toContain('conversations.status');
+});
