@@ -101,7 +101,7 @@ export const outgoing = async (
 };
 
 export const extraOf = (world: Rails): object => ({
-  ...(chance(world.random, 0.3) ? { mail_subject: `Re: ${sentence(world.random, 0)}`.slice(0, 300) } : {}),
+  ...(chance(world.random, 0.3) ? { mail_subject: `Re: ${sentence(world.random)}`.slice(0, 300) } : {}),
   ...(chance(world.random, 0.3)
     ? { conversation_language: pickFrom(['en', 'de', 'pt-BR', 'zh-CN'], world.random) }
     : {}),

@@ -23,7 +23,7 @@ import {
 import * as rails from './rails.ts';
 import * as desk from './rails-desk.ts';
 import * as destroy from './rails-destroy.ts';
-import { chance, fileNames, html, personName, sentence, whole } from './words.ts';
+import { chance, fileNames, html, longText, personName, sentence, whole } from './words.ts';
 
 /** Every kind of action, with its weight in the mix. */
 export const ACTIONS = {
@@ -59,6 +59,7 @@ export const ACTIONS = {
     ),
   ],
   email: [60, on(conversation, (w, id, s) => incoming(w, id, s, { contentType: 8, content: html(w.random) }))],
+  long: [4, on(conversation, (w, id, s) => outgoing(w, id, s, { content: longText(w.random) }))],
   attachment: [
     40,
     on(conversation, (w, id, s) =>
@@ -117,7 +118,7 @@ export const ACTIONS = {
         w,
         id,
         1 + whole(w.random, 5),
-        pickFrom([null, '', 'good', 'slow '.repeat(40), sentence(w.random, 0)], w.random),
+        pickFrom([null, '', 'good', 'slow '.repeat(40), sentence(w.random)], w.random),
       ),
     ),
   ],
@@ -134,14 +135,14 @@ export const ACTIONS = {
   addResponse: [
     4,
     async (w, s) => {
-      await desk.addResponse(w, s.account, `code-${whole(w.random, 1e9)}`, sentence(w.random, 0));
+      await desk.addResponse(w, s.account, `code-${whole(w.random, 1e9)}`, sentence(w.random));
       return true;
     },
   ],
   editResponse: [
     4,
     async (w, s) => {
-      await desk.editResponse(w, s.account, sentence(w.random, 0));
+      await desk.editResponse(w, s.account, sentence(w.random));
       return true;
     },
   ],
@@ -181,7 +182,7 @@ export const ACTIONS = {
     2,
     on(
       (s, w) => any(s.inboxes, w),
-      (w, id) => destroy.renameInbox(w, id, `Inbox ${sentence(w.random, 0)}`),
+      (w, id) => destroy.renameInbox(w, id, `Inbox ${sentence(w.random)}`),
     ),
   ],
   addAgent: [

@@ -20,8 +20,10 @@ type Random = () => number;
 export const whole = (random: Random, below: number): number => Math.floor(random() * below);
 export const chance = (random: Random, share: number): boolean => random() < share;
 
-export function sentence(random: Random, long = 0.004): string {
-  if (chance(random, long)) return `${'a long text, '.repeat(8_000)}${whole(random, 1e9)}`;
+/** A text of 100 kB. */
+export const longText = (random: Random): string => `${'a long text, '.repeat(8_000)}${whole(random, 1e9)}`;
+
+export function sentence(random: Random): string {
   if (chance(random, 0.15)) return pickFrom(OTHERS, random);
   return Array.from({ length: 2 + whole(random, 18) }, () => pickFrom(WORDS, random)).join(' ');
 }
@@ -30,7 +32,7 @@ export const personName = (random: Random): string => `${pickFrom(NAMES, random)
 
 export function html(random: Random): string {
   const link = `<a href="https://example.com/o/${whole(random, 1e6)}">your order</a>`;
-  return `<html><body><h1>Re: ${pickFrom(WORDS, random)}</h1><p>${sentence(random, 0)} &amp; more</p><ul><li>one</li><li>${link}</li></ul><img src="cid:1"></body></html>`;
+  return `<html><body><h1>Re: ${pickFrom(WORDS, random)}</h1><p>${sentence(random)} &amp; more</p><ul><li>one</li><li>${link}</li></ul><img src="cid:1"></body></html>`;
 }
 
 export const fileNames = ['photo.png', 'Rechnung Nr. 7.pdf', 'صورة.jpg', 'voice 1.ogg', 'a.tar.gz', '写真😀.heic'];
