@@ -1,5 +1,5 @@
 import { Gauge, Registry } from 'prom-client';
-import { type Gauges, readGauges, readSourceGauges, type SourceGauges } from '../store/doctor/gauges.ts';
+import { type Gauges, readGauges, type SourceGauges } from '../store/doctor/gauges.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { Database } from '../store/driver/postgres.ts';
 const KEPT = 5_000;
 const PATIENCE = 1_000;
 
-const HELP: Readonly<Record<keyof Gauges, readonly [name: string, help: string]>> = {
+const HELP: Readonly<Record<Exclude<keyof Gauges, 'sources'>, readonly [name: string, help: string]>> = {
   operationsUnsettled: [
     'gateway_operations_unsettled',
     'Commands in the ledger without an outcome, counted up to 10,000.',
@@ -50,14 +50,14 @@ const OF_SOURCE: Readonly<Record<Exclude<keyof SourceGauges, 'source'>, readonly
  * 0.
  */
 export function openStoreGauges(db: Database): () => Promise<string> {
-  let last: Kept | undefined;
+  let last: { readonly at: number; readonly gauges: Gauges } | undefined;
   let asking: Promise<void> | undefined;
   const ask = async (): Promise<void> => {
     const at = performance.now();
-    const [gauges, sources] = await Promise.all([readGauges(db), readSourceGauges(db)]);
-    if (gauges) last = { at, gauges, sources };
+    const gauges = await readGauges(db);
+    if (gauges) last = { at, gauges };
   };
-  const fresh = (): Kept | undefined => (last && performance.now() - last.at < KEPT ? last : undefined);
+  const fresh = (): Gauges | undefined => (last && performance.now() - last.at < KEPT ? last.gauges : undefined);
 
   return async () => {
     if (!fresh()) {
@@ -76,24 +76,18 @@ export function openStoreGauges(db: Database): () => Promise<string> {
   };
 }
 
-interface Kept {
-  readonly at: number;
-  readonly gauges: Gauges;
-  readonly sources: readonly SourceGauges[];
-}
-
-async function textOf(kept: Kept | undefined): Promise<string> {
+async function textOf(gauges: Gauges | undefined): Promise<string> {
   const registry = new Registry();
   const set = (name: string, help: string, value: number): void =>
     new Gauge({ name, help, registers: [registry] }).set(value);
-  set('gateway_store_up', '1 if the store has answered within the last five seconds, else 0.', kept ? 1 : 0);
-  if (kept) {
+  set('gateway_store_up', '1 if the store has answered within the last five seconds, else 0.', gauges ? 1 : 0);
+  if (gauges) {
     // TypeScript types the result of Object.keys as string[], but every value is a key of the constant.
-    for (const key of Object.keys(HELP) as (keyof Gauges)[]) set(...HELP[key], kept.gauges[key]);
+    for (const key of Object.keys(HELP) as (keyof typeof HELP)[]) set(...HELP[key], gauges[key]);
     for (const key of Object.keys(OF_SOURCE) as (keyof typeof OF_SOURCE)[]) {
       const [name, help] = OF_SOURCE[key];
       const gauge = new Gauge({ name, help, labelNames: ['source'], registers: [registry] });
-      for (const one of kept.sources) {
+      for (const one of gauges.sources) {
         const value = one[key];
         if (value !== null) gauge.set({ source: one.source }, value);
       }

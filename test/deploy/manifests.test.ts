@@ -29,6 +29,10 @@ beforeAll(async () => {
   database = await freshDatabase('demo');
   const { host, port, name } = database;
   const databaseUrl = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
+  // A source with a value of each gauge. It is paused, so that no gateway reads it.
+  await database.sql`INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, address, paused, loaded, lag_seconds,
+      behind, seen_at, last_success_at)
+    VALUES ('src_' || repeat('a', 32), 1, 'chatwoot', '1', 'live', 15, 'UTC', 'x', true, true, 0, 0, now(), now())`;
   gateway = await startReplica({ databaseUrl, args: ['--workers', '2', '--no-demo'] });
   await fetch(`${gateway.url}/livez`);
   const held = { connections: 0, requests: 0, waiting: 0, unread: 0 };

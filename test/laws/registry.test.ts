@@ -193,7 +193,7 @@ describe('files', () => {
       ],
       [/\bTODO\b|\bFIXME\b|ts-ignore|ts-expect-error|\bas any\b/, 'unfinished or unchecked'],
       [/catch\s*(\(\w+\))?\s*\{\s*\}/, 'swallows an error'],
-      [/z\.toJSONSchema/, 'converts schemas', /src\/core\/json-schema|src\/sources\/files\/records/],
+      [/z\.toJSONSchema/, 'converts schemas', /src\/core\/json-schema|src\/sources\/engine\/records/],
       [/Math\.random/, 'unsafe randomness'],
       [
         /^\s*[\w#.?[\]]+[.\]][#\w]* (\?\?)?= (async )?(\(.*\)(: .*)? =>|\w+ =>|function)/m,

@@ -298,7 +298,7 @@ describe('the store’s gauges', () => {
       SELECT 'op_' || lpad(i::text, 64, '0'), ${owner.credential}, 1, 1, 1, 'visitor_note_add',
              CASE WHEN i <= 3 THEN 'pending' ELSE 'acknowledged' END, decode(repeat('00', 32), 'hex'), CASE WHEN i <= 3 THEN now() END
         FROM generate_series(1, 20000) i`;
-    await sql`INSERT INTO gateway.import_owed SELECT 1, 1, 'website.snapshot'`;
+    await sql`INSERT INTO gateway.import_owed (slot, tenant, site, event_type) VALUES (1, 1, 1, 'website.snapshot')`;
     await sql`INSERT INTO gateway.webhook_endpoint (id, credential_id, tenant, site, url, event_types, secret, position)
       VALUES ('whk_' || repeat('a', 32), ${owner.credential}, 1, 1, 'https://a.example', '{website.changed}', 'x', 0)`;
     await sql`INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at, status)

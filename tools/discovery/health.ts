@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { EVENT_FAMILIES } from '../../src/core/events.ts';
 import { WebsiteId } from '../../src/core/ids.ts';
 import type { HealthReading } from '../../src/core/reads.ts';
+import { ServiceText } from '../../src/core/texts.ts';
 import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 
 const COMPONENTS = ['store', 'journal', 'native_writes', 'files', 'ai_language_detection', 'realtime'] as const;
@@ -44,7 +45,7 @@ export default defineTool({
             .describe('Name of the component. source: the helpdesk that the website follows, only if it has one.'),
           status: Status.describe('Status of the component.'),
           checked_at: z.int().describe('Time at which the component was checked, in Unix milliseconds.'),
-          reason: z.string().optional().describe('Why the component is not ready. Only if it is not ready.'),
+          reason: ServiceText.optional().describe('Why the component is not ready. Only if it is not ready.'),
         }),
       )
       .describe('Components that serve the website.'),

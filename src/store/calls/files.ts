@@ -13,6 +13,8 @@ interface Row {
   size: string;
   version: string;
   sha256: string | null;
+  /** True if only the helpdesk has the content. */
+  bare: boolean;
   chunk: number | null;
   bytes: Uint8Array | null;
 }
@@ -33,9 +35,12 @@ export async function readFileBytes(
   const last = Math.min(Math.floor((offset + Math.max(length, 1) - 1) / CHUNK_SIZE), 2 ** 31 - 1);
   const { proof, rows } = await guarded<Row>(
     access,
-    sql`f.id AS native, f.name, f.size, f.version, f.sha256, b.chunk, b.bytes`,
+    sql`f.id AS native, f.name, f.size, f.version, f.sha256, f.bare, b.chunk, b.bytes`,
     sql`LEFT JOIN LATERAL (
-      SELECT f.id, f.name, f.size, f.version, f.sha256 FROM platform.file f
+      SELECT f.id, f.name, f.size, f.version, f.sha256,
+             f.size > 0 AND NOT EXISTS (SELECT FROM platform.file_chunk k
+               WHERE k.tenant = f.tenant AND k.site = f.site AND k.file_id = f.id) AS bare
+        FROM platform.file f
         JOIN platform.message m ON m.tenant = f.tenant AND m.site = f.site AND m.id = f.message_id
         JOIN platform.conversation c ON c.tenant = f.tenant AND c.site = f.site AND c.id = f.conversation_id
        WHERE guard.ok AND f.tenant = ${website.tenant} AND f.site = ${website.site} AND f.id = ${native}
@@ -47,8 +52,7 @@ export async function readFileBytes(
   );
   const [row] = rows;
   if (!row?.native) return { proof, answer: new Failure('not_found') };
-  // The store has the digest of every file whose content it has.
-  if (row.sha256 === null && Number(row.size) > 0) return { proof, answer: new Failure('capability_unavailable') };
+  if (row.bare) return { proof, answer: new Failure('capability_unavailable') };
   const stored = Buffer.concat(rows.flatMap(({ bytes }) => (bytes ? [bytes] : [])));
   const start = offset - first * CHUNK_SIZE;
   const answer = {

@@ -20,6 +20,8 @@ export interface Gauges {
   readonly tasksOpen: number;
   /** Live sources that are not paused and whose last attempt failed. */
   readonly sourcesFailing: number;
+  /** The first sources, one by one. */
+  readonly sources: readonly SourceGauges[];
 }
 
 /** One live source, for `/metrics`. */
@@ -35,6 +37,8 @@ export interface SourceGauges {
 }
 
 export const COUNTED = 10_000;
+/** The number of sources whose values `/metrics` shows one by one. */
+const SOURCES = 100;
 
 /**
  * Reads all gauges in one statement, with bounded counts and partial indexes. The statement takes 0.3 ms with empty
@@ -60,17 +64,11 @@ export async function readGauges(db: Database): Promise<Gauges | undefined> {
            (SELECT count(*)::integer FROM endpoint) AS "endpointsEnabled",
            (SELECT count(*)::integer FROM (SELECT FROM gateway.task
              WHERE lease_until IS NOT NULL LIMIT ${COUNTED}::integer) t) AS "tasksOpen",
-           (SELECT count(*)::integer FROM gateway.source s WHERE gateway.source_state(s) = 'failing') AS "sourcesFailing"`);
+           (SELECT count(*)::integer FROM gateway.source s WHERE gateway.source_state(s) = 'failing') AS "sourcesFailing",
+           (SELECT coalesce(jsonb_agg(jsonb_build_object('source', s.id, 'lag', gateway.source_lag(s), 'behind', s.behind,
+                     'lastSuccess', extract(epoch FROM s.last_success_at), 'failing', (gateway.source_state(s) = 'failing')::integer,
+                     'written', s.written, 'removed', s.removed, 'rejects', (SELECT count(*) FROM (
+                       SELECT DISTINCT r.origin FROM gateway.source_reject r WHERE r.source = s.id LIMIT ${COUNTED}::integer) o))), '[]')
+              FROM (SELECT * FROM gateway.source ORDER BY created_at, id LIMIT ${SOURCES}::integer) s) AS sources`);
   return row && { ...row, operationsKept: Number(row.operationsKept), receiptsBehind: Number(row.receiptsBehind) };
 }
-
-/** The number of sources whose values `/metrics` shows one by one. */
-const SOURCES = 100;
-
-export const readSourceGauges = (db: Database): Promise<SourceGauges[]> =>
-  db.query<SourceGauges>(sql`
-    SELECT s.id AS source, gateway.source_lag(s) AS lag, s.behind::float8 AS behind,
-           extract(epoch FROM s.last_success_at)::float8 AS "lastSuccess", (gateway.source_state(s) = 'failing')::integer AS failing,
-           s.written::float8 AS written, s.removed::float8 AS removed,
-           (SELECT count(*)::float8 FROM (SELECT DISTINCT r.origin FROM gateway.source_reject r WHERE r.source = s.id LIMIT ${COUNTED}::integer) o) AS rejects
-      FROM gateway.source s ORDER BY s.created_at, s.id LIMIT ${SOURCES}::integer`);
