@@ -163,7 +163,7 @@ export const ACTIONS = {
     }),
   ],
   destroyConversation: [8, on(conversation, destroy.destroyConversation)],
-  destroyContact: [4, on((s, w) => spare(s.contacts, 20, w), destroy.destroyContact)],
+  destroyContact: [4, on((s, w) => spare(s.contacts, 5, w), destroy.destroyContact)],
   destroyInbox: [1, on((s, w) => (s.inboxes.length > 8 ? any(s.smallInboxes, w) : undefined), destroy.destroyInbox)],
   addInbox: [
     2,
