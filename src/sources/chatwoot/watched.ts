@@ -34,7 +34,7 @@ function mapped(name: TableName, except: readonly string[] = []): string[] {
     .map(([column]) => column);
 }
 
-const target = (name: TableName, kind: Noted, id: string, more: Partial<Target> = {}): Target => ({
+const watch = (name: TableName, kind: Noted, id: string, more: Partial<Target> = {}): Target => ({
   kind,
   id,
   columns: mapped(name),
@@ -46,43 +46,43 @@ const account = 'account_id';
 
 /** For each watched table of Chatwoot: the entries that its triggers write. */
 export const WATCHED: Readonly<Partial<Record<TableName, readonly Target[]>>> = {
-  accounts: [target('accounts', 'accounts', 'id', { account: 'id' })],
-  account_users: [target('account_users', 'members', 'user_id', { account })],
-  users: [target('users', 'users', 'id')],
-  teams: [target('teams', 'teams', 'id', { account })],
-  team_members: [target('team_members', 'users', 'user_id')],
-  agent_bots: [target('agent_bots', 'agent_bots', 'id', { account })],
-  captain_assistants: [target('captain_assistants', 'captain_assistants', 'id', { account })],
-  inboxes: [target('inboxes', 'inboxes', 'id', { account })],
-  contacts: [target('contacts', 'contacts', 'id', { account })],
-  contact_inboxes: [target('contact_inboxes', 'contact_inboxes', 'id')],
+  accounts: [watch('accounts', 'accounts', 'id', { account: 'id' })],
+  account_users: [watch('account_users', 'members', 'user_id', { account })],
+  users: [watch('users', 'users', 'id')],
+  teams: [watch('teams', 'teams', 'id', { account })],
+  team_members: [watch('team_members', 'users', 'user_id')],
+  agent_bots: [watch('agent_bots', 'agent_bots', 'id', { account })],
+  captain_assistants: [watch('captain_assistants', 'captain_assistants', 'id', { account })],
+  inboxes: [watch('inboxes', 'inboxes', 'id', { account })],
+  contacts: [watch('contacts', 'contacts', 'id', { account })],
+  contact_inboxes: [watch('contact_inboxes', 'contact_inboxes', 'id')],
   conversations: [
-    target('conversations', 'conversations', 'id', {
+    watch('conversations', 'conversations', 'id', {
       account,
       columns: mapped('conversations', ['contact_last_seen_at']),
     }),
-    target('conversations', 'contact_inboxes', 'contact_inbox_id', {
+    watch('conversations', 'contact_inboxes', 'contact_inbox_id', {
       account,
       columns: ['contact_inbox_id', 'contact_last_seen_at'],
       when: 'r.contact_last_seen_at IS NOT NULL',
     }),
   ],
-  messages: [target('messages', 'messages', 'id', { account })],
+  messages: [watch('messages', 'messages', 'id', { account })],
   attachments: [
-    target('attachments', 'attachments', 'id', { account }),
-    target('attachments', 'messages', 'message_id', { account, on: ['INSERT', 'DELETE'] }),
+    watch('attachments', 'attachments', 'id', { account }),
+    watch('attachments', 'messages', 'message_id', { account, on: ['INSERT', 'DELETE'] }),
   ],
   active_storage_attachments: [
-    target('active_storage_attachments', 'attachments', 'record_id', { when: `r.record_type = 'Attachment'` }),
+    watch('active_storage_attachments', 'attachments', 'record_id', { when: `r.record_type = 'Attachment'` }),
   ],
   // An attachment follows each new content, and goes before each removed content.
-  active_storage_blobs: [target('active_storage_blobs', 'blobs', 'id', { on: ['UPDATE'] })],
-  csat_survey_responses: [target('csat_survey_responses', 'conversations', 'conversation_id')],
+  active_storage_blobs: [watch('active_storage_blobs', 'blobs', 'id', { on: ['UPDATE'] })],
+  csat_survey_responses: [watch('csat_survey_responses', 'conversations', 'conversation_id')],
   reporting_events: [
-    target('reporting_events', 'conversations', 'conversation_id', { when: `r.name = 'conversation_resolved'` }),
+    watch('reporting_events', 'conversations', 'conversation_id', { when: `r.name = 'conversation_resolved'` }),
   ],
-  notes: [target('notes', 'notes', 'id', { account })],
-  canned_responses: [target('canned_responses', 'canned_responses', 'id', { account })],
+  notes: [watch('notes', 'notes', 'id', { account })],
+  canned_responses: [watch('canned_responses', 'canned_responses', 'id', { account })],
 };
 
 export const OPERATIONS = ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'] as const;
@@ -95,27 +95,49 @@ const insert = (rows: string): string =>
     ${rows};
     noted := noted OR FOUND;`;
 
-/** Writes what a function does after one operation. `%N$s` stands for the comparison of target N. */
-function noting(targets: readonly Target[], operation: Operation): string {
-  const all = targets.flatMap(({ kind, id, account: owner, on, when }, i) => {
-    if (!on.includes(operation)) return [];
-    const owned = (row: string): string => (owner === undefined ? 'NULL::bigint' : `${row}.${owner}`);
-    const only = when === undefined ? '' : ` AND ${when}`;
-    if (operation !== 'UPDATE') {
-      const rows = operation === 'INSERT' ? 'new_rows' : 'old_rows';
-      return [
-        insert(`SELECT DISTINCT '${kind}', r.${id}, ${owned('r')} FROM ${rows} r WHERE r.${id} IS NOT NULL${only}`),
-      ];
-    }
+const owned = ({ account: owner }: Target, row: string): string =>
+  owner === undefined ? 'NULL::bigint' : `${row}.${owner}`;
+
+/** The entries of an inserted or deleted row. The reader tells a row that two entries name only once. */
+const whole = (target: Target, rows: string): string =>
+  insert(`SELECT '${target.kind}', r.${target.id}, ${owned(target, 'r')} FROM ${rows} r
+     WHERE r.${target.id} IS NOT NULL${target.when === undefined ? '' : ` AND ${target.when}`}`);
+
+/**
+ * The entries of an updated row. One join serves all targets, because most of the time goes into the join. If a foreign
+ * key changed, the entries name both rows. `%N$s` stands for the comparison of target N.
+ */
+function updated(targets: readonly Target[]): string {
+  const parts = targets.flatMap(({ kind, id, on, when }, i) => {
+    if (!on.includes('UPDATE')) return [];
     const either = when === undefined ? '' : ` AND (${when.replaceAll('r.', 'n.')} OR ${when.replaceAll('r.', 'o.')})`;
-    // Both the old and the new row of a foreign key have changed.
-    const ids = id === 'id' ? 'n.id' : `unnest(ARRAY[n.${id}, o.${id}])`;
+    const differs = `(%${i + 1}$s)${either}`;
+    const perhaps = (one: string, two: string): string =>
+      `CASE WHEN ${differs} THEN ${id === 'id' ? one : `CASE WHEN n.${id} IS DISTINCT FROM o.${id} THEN ${two} ELSE ${one} END`} ELSE '{}' END`;
     return [
-      insert(`SELECT DISTINCT * FROM (SELECT '${kind}', ${ids}, ${owned('n')}
-      FROM new_rows n JOIN old_rows o ON o.id = n.id WHERE (%${i + 1}$s)${either}) AS x (kind, id, account_id) WHERE x.id IS NOT NULL`),
+      {
+        differs,
+        kinds: perhaps(`ARRAY['${kind}']`, `ARRAY['${kind}', '${kind}']`),
+        ids: perhaps(`ARRAY[n.${id}::bigint]`, `ARRAY[n.${id}::bigint, o.${id}::bigint]`),
+      },
     ];
   });
-  return all.length === 0 ? `    NULL;` : all.join('\n');
+  const [first] = targets;
+  if (parts.length === 0 || first === undefined) return '    NULL;';
+  const all = (member: 'kinds' | 'ids'): string => parts.map((part) => part[member]).join('\n      || ');
+  return insert(`SELECT x.kind, x.id, x.account_id FROM (
+      SELECT unnest(${all('kinds')}) AS kind,
+      unnest(${all('ids')}) AS id, ${owned(first, 'n')} AS account_id
+      FROM new_rows n JOIN old_rows o ON o.id = n.id WHERE ${parts.map(({ differs }) => `(${differs})`).join(' OR ')}) x
+     WHERE x.id IS NOT NULL`);
+}
+
+/** Writes what a function does after one operation. */
+function noting(targets: readonly Target[], operation: Operation): string {
+  if (operation === 'UPDATE') return updated(targets);
+  const rows = operation === 'INSERT' ? 'new_rows' : 'old_rows';
+  const all = targets.filter(({ on }) => on.includes(operation)).map((target) => whole(target, rows));
+  return all.length === 0 ? '    NULL;' : all.join('\n');
 }
 
 /**
