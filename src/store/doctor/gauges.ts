@@ -1,4 +1,4 @@
-import { sql } from '../../core/sql.ts';
+import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /**
@@ -69,6 +69,6 @@ export async function readGauges(db: Database): Promise<Gauges | undefined> {
                      'lastSuccess', extract(epoch FROM s.last_success_at), 'failing', (gateway.source_state(s) = 'failing')::integer,
                      'written', s.written, 'removed', s.removed, 'rejects', (SELECT count(*) FROM (
                        SELECT DISTINCT r.origin FROM gateway.source_reject r WHERE r.source = s.id LIMIT ${COUNTED}::integer) o))), '[]')
-              FROM (SELECT * FROM gateway.source ORDER BY created_at, id LIMIT ${SOURCES}::integer) s) AS sources`);
+              FROM (SELECT * FROM gateway.source ORDER BY created_at, id LIMIT ${raw(String(SOURCES))}) s) AS sources`);
   return row && { ...row, operationsKept: Number(row.operationsKept), receiptsBehind: Number(row.receiptsBehind) };
 }
