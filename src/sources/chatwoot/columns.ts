@@ -53,7 +53,8 @@ export const TABLES = {
       country_code: map('text', 'the countries of contacts'),
       additional_attributes: map('jsonb', 'the companies of contacts'),
       created_at: time,
-      updated_at: time,
+      // Chatwoot moves it with each message of the contact. So it is no time at which the contact changed.
+      updated_at: poll,
       custom_attributes: count('jsonb'),
     },
   },

@@ -103,7 +103,6 @@ const contact: Maker = (row, names) => {
       country: country(row['country_code'] ?? null, row['country_attribute'] ?? null),
       blocked: row['blocked'] === 'true',
       created_at: row['created_at'],
-      updated_at: row['updated_at'],
     }),
   ];
 };
