@@ -22,7 +22,11 @@ beforeAll(async () => {
   await populate(desk.sql, { conversations: 20, messages: 40, seed: 1 });
   await desk.grant('live');
   server = await openCluster();
-  await server.sql('postgres').unsafe('CREATE DATABASE gateway');
+  const admin = server.sql('postgres');
+  await admin.unsafe('CREATE DATABASE gateway');
+  // PostgreSQL then writes a commit that does not wait for the disk as late as it can.
+  await admin.unsafe(`ALTER SYSTEM SET wal_writer_delay = '10s'`);
+  await admin`SELECT pg_reload_conf()`;
   const target = { host: '127.0.0.1', port: server.port, database: 'gateway', username: 'postgres' };
   db = openDatabase({ target, connections: 2, statementTimeout: 10_000, name: 'test' });
   sql = openChatwoot({ ...target, max: 2 });
@@ -89,14 +93,19 @@ test('a crash of the store right after a page loses no change, although the outb
   const id = await say('said before the crash');
   const page = await one.source.changes(one.position);
   await writePage(db, one.row, page.changes, page.after);
-  if (page.after === null) throw new Error('following has no end');
-  // The next round deletes the entries that the page had.
-  await one.source.changes(page.after);
+  // A page without a record has no receipt. The commit of a receipt would wait for the disk.
+  const refused = await say('x'.repeat(1_000_001));
+  const second = await one.source.changes(page.after ?? {});
+  await writePage(db, one.row, second.changes, second.after);
+  // The next round deletes the entries that the pages had.
+  await one.source.changes(second.after ?? {});
   await server.kill();
   await server.start();
   await free(one.row.id);
   await goOn(one);
   expect(await texts(one.row.tenant, id)).toEqual(['said before the crash']);
+  const rejects = await sql`SELECT origin FROM gateway.source_reject WHERE source = ${one.row.id}`;
+  expect(rejects).toEqual([{ origin: `messages/${refused.split(':').at(-1)}` }]);
   await one.source.forget();
 });
 
