@@ -24,7 +24,7 @@ export interface AddedSource {
 
 /** Adds a source as `gateway source add` does. */
 export async function addSource(
-  { db }: TestDatabase,
+  { db }: Pick<TestDatabase, 'db'>,
   given: { address: string; account?: number; mode: 'poll' | 'live'; period?: number; organization?: string },
 ): Promise<AddedSource> {
   const { address, account = 1, mode, period = 1 } = given;
@@ -57,7 +57,7 @@ export async function addSource(
 }
 
 /** Runs the sources of a store, as a gateway does. `errors` collects what the gateway would log. */
-export function runSources({ db }: TestDatabase): { readonly errors: unknown[]; stop(): Promise<void> } {
+export function runSources({ db }: Pick<TestDatabase, 'db'>): { readonly errors: unknown[]; stop(): Promise<void> } {
   const errors: unknown[] = [];
   const running = startSources({
     db,

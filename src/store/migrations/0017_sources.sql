@@ -387,14 +387,15 @@ CREATE FUNCTION gateway.source_rejects(p_source text, p_origins text[], p_reject
 $$;
 
 -- Writes one page of changes in one transaction: the records, the removals, the rejects and the new position. p_rows has
--- the staged rows. p_refused has the rejects that were found before the page was sent.
+-- the staged rows. p_refused has the rejects that were found before the page was sent. The commit waits for the disk,
+-- because the helpdesk can forget the changes as soon as the page is written.
 CREATE FUNCTION gateway.source_page(p_source text, p_epoch bigint, p_position jsonb, p_rows json, p_origins text[],
   p_refused jsonb, p_steps text[]) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
   step text;
   outcome jsonb;
 BEGIN
-  PERFORM gateway.source_fence(p_source, p_epoch), set_config('synchronous_commit', 'off', true);
+  PERFORM gateway.source_fence(p_source, p_epoch);
   IF to_regclass('pg_temp.page_stage') IS NULL THEN
     CREATE TEMPORARY TABLE page_stage (LIKE gateway.import_stage_1 INCLUDING INDEXES) ON COMMIT DELETE ROWS;
     CREATE TEMPORARY TABLE page_plan (LIKE gateway.import_plan_1 INCLUDING INDEXES) ON COMMIT DELETE ROWS;

@@ -3,14 +3,19 @@ import type postgres from 'postgres';
 import type { Committed } from './simulator.ts';
 
 /** Milliseconds from the commit in Chatwoot until the gateway's store shows the change. */
-export interface Lag {
+export interface Figures {
   /** The changes that the probe saw. */
   readonly seen: number;
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
+}
+
+export interface Lag extends Figures {
   /** The changes that the store did not show in time, for example `message cw:1:message:7`. Refused rows are among them. */
   readonly unseen: readonly string[];
+  /** The figures of the changes whose commit `counts`. A time is one of performance.now(). */
+  of(counts: (committed: number) => boolean): Figures;
 }
 
 export interface Probe {
@@ -29,7 +34,7 @@ const LOOK = 50;
  */
 export function openProbe(store: postgres.Sql, tenants: ReadonlyMap<number, number>, every = 10): Probe {
   const waiting = new Map<string, Committed>();
-  const lags: number[] = [];
+  const lags: { readonly at: number; readonly ms: number }[] = [];
   let told = 0;
   let open = true;
 
@@ -47,7 +52,7 @@ export function openProbe(store: postgres.Sql, tenants: ReadonlyMap<number, numb
       const visible =
         one.what === 'gone' ? held === undefined : one.what === 'redacted' ? held === true : held !== undefined;
       if (!visible) continue;
-      lags.push(at - one.at);
+      lags.push({ at: one.at, ms: at - one.at });
       waiting.delete(key);
     }
   };
@@ -73,12 +78,18 @@ export function openProbe(store: postgres.Sql, tenants: ReadonlyMap<number, numb
       for (const end = performance.now() + patience; waiting.size > 0 && performance.now() < end; ) await pause(LOOK);
       open = false;
       await following;
-      lags.sort((a, b) => a - b);
-      const at = (share: number): number =>
-        Math.round(lags[Math.min(lags.length - 1, Math.floor(lags.length * share))] ?? 0);
-      return { seen: lags.length, p50: at(0.5), p99: at(0.99), max: at(1), unseen: [...waiting.keys()] };
+      const of = (counts: (committed: number) => boolean): Figures =>
+        figures(lags.filter((one) => counts(one.at)).map(({ ms }) => ms));
+      return { ...of(() => true), unseen: [...waiting.keys()], of };
     },
   };
+}
+
+function figures(milliseconds: number[]): Figures {
+  milliseconds.sort((a, b) => a - b);
+  const at = (share: number): number =>
+    Math.round(milliseconds[Math.min(milliseconds.length - 1, Math.floor(milliseconds.length * share))] ?? 0);
+  return { seen: milliseconds.length, p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
 const idOf = ({ what, account, id }: Committed): string =>

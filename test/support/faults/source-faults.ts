@@ -1,0 +1,147 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pickFrom } from '../random.ts';
+import { type Replica, startReplica } from '../replica.ts';
+import { type SourceWorld, STORE } from './sources.ts';
+
+/** A time in which nobody can follow: a server is down, or a lease has to expire. Times of performance.now(). */
+export interface Window {
+  readonly what: string;
+  readonly from: number;
+  readonly until: number;
+}
+
+/** A gateway with a database role of its own, so that the store shows which gateway took a source. */
+interface Gateway extends Replica {
+  readonly role: string;
+}
+
+/** Milliseconds of a lease, and until the next search for free sources. */
+const LEASE = 10_000 + 1_500;
+const SHORT_LEASE = 1_000 + 1_500;
+/** Milliseconds until a failed source is tried again. */
+const RETRY = 5_000 + 1_500;
+/** A change shortly before a fault waits for the end of the fault too. */
+const BEFORE = 2_000;
+
+export interface Fleet {
+  readonly windows: readonly Window[];
+  /** The largest resident memory of a gateway in MB, and the memory of each gateway at its last look. */
+  memory(): { readonly most: number; readonly last: readonly number[] };
+  /** Kills the gateway that runs the first source, and starts a new one. The other gateway takes over. */
+  killHolder(): Promise<void>;
+  /** Stops the gateway that runs the first source for so long that its lease expires, and lets it continue. */
+  freezeHolder(milliseconds: number): Promise<void>;
+  crash(server: 'chatwoot' | 'store'): Promise<void>;
+  /** The messages that the gateways wrote to their logs. */
+  logs(): string;
+  /** The number of times that a gateway took a source from another gateway. */
+  takeovers(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts two gateways on the store. `impatient` shortens the lease of a dead gateway, so that the short form does not wait
+ * for ten seconds after each fault.
+ */
+export async function openFleet(
+  { servers, sql, sources }: SourceWorld,
+  { impatient, keys, random }: { impatient: boolean; keys: string; random: () => number },
+): Promise<Fleet> {
+  const lease = impatient ? SHORT_LEASE : LEASE;
+  const windows: Window[] = [];
+  const all: Gateway[] = [];
+  let roles = 0;
+  const start = async (): Promise<Gateway> => {
+    const role = `gateway_${++roles}`;
+    await sql.unsafe(`CREATE ROLE ${role} SUPERUSER LOGIN`);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const replica = await startReplica({
+          databaseUrl: servers.store.url(STORE).replace('postgres@', `${role}@`),
+          env: { GATEWAY_KEYS: keys, LOG_LEVEL: 'warn' },
+        });
+        const gateway = { ...replica, role };
+        all.push(gateway);
+        return gateway;
+      } catch (error) {
+        // The store can be away at this moment. A supervisor starts the gateway again.
+        if (attempt === 20) throw error;
+        await pause(500);
+      }
+    }
+  };
+  const living = await Promise.all([start(), start()]);
+
+  let most = 0;
+  const memoryOf = ({ pid }: Gateway): number => {
+    try {
+      return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
+    } catch {
+      return 0; // the process has ended
+    }
+  };
+  const watch = setInterval(() => {
+    for (const one of living) most = Math.max(most, memoryOf(one));
+  }, 500);
+
+  const holder = async (): Promise<number> => {
+    const [row] = await sql<{ who: string }[]>`
+      SELECT t.who FROM public.taken t WHERE t.source = ${sources[0]?.id ?? ''} ORDER BY t.epoch DESC LIMIT 1`;
+    return Math.max(
+      0,
+      living.findIndex(({ role }) => role === row?.who),
+    );
+  };
+  /** The leases that the gateway holds end soon. A gateway that lives renews its leases every three seconds. */
+  const expire = async (role: string): Promise<void> => {
+    if (!impatient) return;
+    await sql`UPDATE gateway.source s SET lease_until = least(lease_until, now() + interval '1 second')
+      WHERE lease_until > now() AND (SELECT t.who FROM public.taken t WHERE t.source = s.id ORDER BY t.epoch DESC LIMIT 1) = ${role}`;
+  };
+  const during = async (what: string, after: number, work: () => Promise<void>): Promise<void> => {
+    const from = performance.now() - BEFORE;
+    await work();
+    windows.push({ what, from, until: performance.now() + after });
+  };
+  return {
+    windows,
+    memory: () => ({ most: Math.round(most), last: living.map((one) => Math.round(memoryOf(one))) }),
+    killHolder: async () => {
+      const at = await holder();
+      const killed = living[at];
+      if (killed === undefined) throw new Error('no gateway lives');
+      await pause(random() * 300);
+      await during('kill of a gateway', lease, async () => void (await killed.kill9()));
+      await expire(killed.role);
+      living[at] = await start();
+    },
+    freezeHolder: async (milliseconds) => {
+      const frozen = living[await holder()];
+      if (frozen === undefined) throw new Error('no gateway lives');
+      const from = performance.now() - BEFORE;
+      await frozen.stop();
+      await expire(frozen.role);
+      await pause(milliseconds);
+      frozen.cont();
+      windows.push({ what: 'stop of a gateway', from, until: from + BEFORE + lease });
+    },
+    crash: async (server) => {
+      await during(`crash of the server of ${server}`, RETRY, async () => {
+        await servers[server].kill();
+        await pause(pickFrom([100, 500, 1_000], random));
+        await servers[server].start();
+      });
+    },
+    logs: () => all.map((one) => one.log()).join(''),
+    takeovers: async () => {
+      const [row] = await sql<{ n: number }[]>`SELECT count(*)::integer AS n FROM (
+        SELECT who, lag(who) OVER (PARTITION BY source ORDER BY epoch) AS before FROM public.taken) t WHERE who <> before`;
+      return row?.n ?? 0;
+    },
+    close: async () => {
+      clearInterval(watch);
+      await Promise.all(all.map((one) => one.kill9()));
+    },
+  };
+}
