@@ -94,8 +94,10 @@ test('killed at any moment, also in the middle of a statement', async () => {
 test('what a killed import had written is told to the journal by the next one', async () => {
   await killed(({ phase, done }) => phase === 'write message' && done > 200);
   expect(await events()).toEqual([]);
-  // PostgreSQL needs a moment to notice that the killed process is gone.
-  const alive = () => store.sql`SELECT FROM gateway.import_run r WHERE gateway.import_alive(r)`;
+  // PostgreSQL needs a moment to notice that the killed process is gone, and to end its last statements.
+  const alive = () => store.sql`
+    SELECT FROM gateway.import_run r WHERE gateway.import_alive(r)
+     UNION ALL SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`;
   await expect.poll(async () => (await alive()).length).toBe(0);
   await importRecords(store.db, [{ type: 'organization', external_id: 'other', name: 'Other' }]);
   const told = await events();
