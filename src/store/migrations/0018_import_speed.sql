@@ -1,0 +1,1 @@
+-- Placeholder for the migration of the same name on another branch.
