@@ -42,7 +42,8 @@ export interface WriteBackWorld {
 }
 
 export async function writeBackWorld(): Promise<WriteBackWorld> {
-  const store = await freshDatabase();
+  // The store also has the demo's organization, whose websites have no source.
+  const store = await freshDatabase('demo');
   const desk = await chatwootWorld();
   // The numbers of conversations differ from their ids.
   await seed(desk.sql);
@@ -75,9 +76,11 @@ export async function writeBackWorld(): Promise<WriteBackWorld> {
   };
   for (let rows = 0; rows < 2; ) {
     await new Promise((resolve) => setTimeout(resolve, 50));
-    rows = (await sql`SELECT 1 FROM platform.conversation`).length;
+    rows = (await sql`SELECT 1 FROM platform.conversation WHERE tenant = ${source.tenant}`).length;
   }
-  const site = String((await sql<{ site: string }[]>`SELECT site FROM platform.website`)[0]?.site);
+  const site = String(
+    (await sql<{ site: string }[]>`SELECT site FROM platform.website WHERE tenant = ${source.tenant}`)[0]?.site,
+  );
   const place = `${source.tenant}_${site}`;
   await sql`INSERT INTO platform.disposition (tenant, site, id, external_id, value, label)
     SELECT ${source.tenant}, ${site}, n, v, v, v FROM unnest(ARRAY['solved', 'refund', 'spam']) WITH ORDINALITY AS t (v, n)`;
@@ -117,9 +120,10 @@ export async function writeBackWorld(): Promise<WriteBackWorld> {
       await upkeep({ db: store.db, registry: gateway.corridor.registry, remote });
     },
     receipts: async () =>
-      (await sql<{ event_type: string }[]>`SELECT event_type FROM gateway.journal ORDER BY position`).map(
-        ({ event_type }) => event_type,
-      ),
+      (
+        await sql<{ event_type: string }[]>`SELECT event_type FROM gateway.journal
+        WHERE tenant = ${source.tenant} ORDER BY position`
+      ).map(({ event_type }) => event_type),
     replica: (other) =>
       openTestGateway('empty', { ...store, close: async () => undefined }, KEYS, {}, undefined, other),
     settled,
