@@ -34,9 +34,17 @@ const run = promisify(execFile);
 export async function importing(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-import-'));
   try {
-    print(
-      `${'file'.padEnd(28)}   records  seconds  records/s   COPY rows/s  COPY / import   CPU s   RSS at 10 %   at 100 %`,
-    );
+    const heads = [
+      'records',
+      'seconds',
+      'records/s',
+      'COPY rows/s',
+      'COPY / import',
+      'CPU seconds',
+      'RSS at 10 %',
+      'at 100 %',
+    ];
+    print(row('file', heads));
     if (existsSync(northwind)) await compare(store, print, 'northwind-dev', northwind, folder, 5);
     for (const [name, together] of [
       ['by conversation', TURNS],
@@ -84,32 +92,21 @@ async function compare(
   rmSync(rows);
   const of = (take: (one: Imported) => number): number => median(imports.map(take));
   const [copy, rate] = [median(copies), of((one) => one.read / one.seconds)];
-  const figure = (value: number, width: number, digits = 0): string => value.toFixed(digits).padStart(width);
-  print(
-    `${name.padEnd(36)}${figure(
-      of((one) => one.read),
-      10,
-    ).trimStart()}` +
-      `${figure(
-        of((one) => one.seconds),
-        9,
-        2,
-      )}` +
-      `${figure(rate, 11)}${figure(copy, 14)}${figure(copy / rate, 15, 1)}` +
-      `${figure(
-        of((one) => one.cpu),
-        8,
-        2,
-      )}` +
-      `${figure(
-        of((one) => one.tenth),
-        11,
-      )} MB${figure(
-        of((one) => one.peak),
-        8,
-      )} MB`,
-  );
+  const figures = [
+    of((one) => one.read).toFixed(0),
+    of((one) => one.seconds).toFixed(2),
+    rate.toFixed(0),
+    copy.toFixed(0),
+    (copy / rate).toFixed(1),
+    of((one) => one.cpu).toFixed(2),
+    `${of((one) => one.tenth).toFixed(0)} MB`,
+    `${of((one) => one.peak).toFixed(0)} MB`,
+  ];
+  print(row(name, figures));
 }
+
+const row = (name: string, cells: readonly string[]): string =>
+  name.padEnd(36) + cells.map((cell) => cell.padStart(14)).join('');
 
 /** Rows a second that COPY writes into a bare table. */
 async function copied(sql: postgres.Sql, rows: string): Promise<number> {
