@@ -98,7 +98,7 @@ BEGIN
      ORDER BY t.id <> w.record, t.id
   LOOP
     UPDATE platform.note n SET operator_id = w.author, text = p_text, created_at = p_at
-     WHERE n.tenant = w.tenant AND n.external_id = v.external_id RETURNING n.* INTO note;
+     WHERE n.tenant = w.tenant AND n.site = w.site AND n.external_id = v.external_id RETURNING n.* INTO note;
     IF NOT FOUND THEN
       INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, operator_id, text, created_at)
       VALUES (w.tenant, w.site, platform.reserve_ids(w.tenant, w.site, 'note', 1) + 1, v.external_id, v.id, w.author, p_text, p_at)
