@@ -64,6 +64,20 @@ async function shortFaults(fleet: Fleet): Promise<void> {
   await frozen;
 }
 
+/** In each account, a transaction stays open while later transactions commit and are read. */
+async function commitLate({ rails }: SourceWorld): Promise<void> {
+  const insert = (text: string): string =>
+    `INSERT INTO messages (content, account_id, inbox_id, conversation_id, message_type, created_at, updated_at)
+     SELECT '${text}', account_id, inbox_id, id, 0, now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC'
+       FROM conversations WHERE id IN (SELECT max(id) FROM conversations GROUP BY account_id)`;
+  const late = rails.unsafe(`${insert('late')}; SELECT pg_sleep(2)`).simple();
+  for (let i = 0; i < 4; i++) {
+    await pause(400);
+    await rails.unsafe(insert(`early ${i}`));
+  }
+  await late;
+}
+
 const told = ({ seen, p50, p99, max }: Figures): string => `${seen} seen, p50 ${p50}, p99 ${p99}, max ${max} ms`;
 const outside = (windows: readonly Window[]) => (at: number) =>
   !windows.some(({ from, until }) => at >= from && at <= until);
@@ -114,6 +128,7 @@ async function prove(world: SourceWorld, fleet: Fleet, modes: readonly Mode[]): 
     calm.push([mode, figures]);
     lines.push(`lag ${mode}: all ${told(lag)}; outside of faults ${told(figures)}; ${lag.unseen.length} never seen`);
   }
+  await commitLate(world);
   await world.compared(120_000);
   expect(await world.settled(30_000)).toEqual([]);
   lines.push(`at rest: equal to the oracle after ${since()}`);
