@@ -73,11 +73,15 @@ export async function addSource(
 }
 
 /** Runs the sources of a store, as a gateway does. `errors` collects what the gateway would log. */
-export function runSources({ db }: Pick<TestDatabase, 'db'>): { readonly errors: unknown[]; stop(): Promise<void> } {
+export function runSources(
+  { db }: Pick<TestDatabase, 'db'>,
+  checkEvery?: number,
+): { readonly errors: unknown[]; stop(): Promise<void> } {
   const errors: unknown[] = [];
   const running = startSources({
     db,
     writer: db,
+    checkEvery,
     open: (row) => openStored(keys, row),
     explain: explainSource,
     onError: (error) => errors.push(error),

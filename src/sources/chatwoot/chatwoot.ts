@@ -1,4 +1,5 @@
 import { sql } from '../../core/sql.ts';
+import { sqlState } from '../../store/driver/errors.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
 import type { Change, Source } from '../source.ts';
 import { check } from './check.ts';
@@ -32,6 +33,19 @@ export interface ChatwootSettings {
 /** Milliseconds. A statement that reads a page of a large Chatwoot can take long. */
 const STATEMENT = 60_000;
 
+/** PostgreSQL's code for a text that is not valid in the encoding of the connection. */
+const BROKEN = '22021';
+
+/**
+ * A database with the encoding SQL_ASCII can hold any bytes. With this address, PostgreSQL sends them as they are, and
+ * the driver replaces the broken ones by U+FFFD.
+ */
+function withoutConversion(address: string): string {
+  const url = new URL(address);
+  url.searchParams.set('client_encoding', 'SQL_ASCII');
+  return url.href;
+}
+
 async function reread(desk: Desk, from: readonly string[]): Promise<readonly Change[]> {
   const rows = from.flatMap((name) => {
     const row = rowOf(name);
@@ -57,16 +71,14 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     makesOrganization: organization === undefined,
     storage: settings.storage !== undefined,
   };
-  const db: Database = openDatabase({
-    target: address,
-    connections: 2,
-    statementTimeout: STATEMENT,
-    name: 'gateway-source',
-  });
+  const connect = (target: string): Database =>
+    openDatabase({ target, connections: 2, statementTimeout: STATEMENT, name: 'gateway-source' });
+  const db = connect(address);
+  let unconverted: Database | undefined;
   let known: Promise<Desk> | undefined;
   // A new version of Chatwoot can have other columns. So each start and each call after an error look at the columns.
   const look = (): Promise<Desk> => {
-    known = openDesk(db, names);
+    known = openDesk(unconverted ?? db, names);
     return known;
   };
   const using = async <Answer>(work: (desk: Desk) => Promise<Answer>, again = false): Promise<Answer> => {
@@ -74,7 +86,9 @@ export function openChatwoot(settings: ChatwootSettings): Source {
       return await work(await (again ? look() : (known ?? look())));
     } catch (error) {
       known = undefined;
-      throw error;
+      if (unconverted !== undefined || sqlState(error) !== BROKEN) throw error;
+      unconverted = connect(withoutConversion(address));
+      return using(work);
     }
   };
   const live = mode === 'live';
@@ -95,6 +109,8 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     forget: async () => {
       if (mode === 'live') await db.query(sql`DELETE FROM gateway_outbox.reader WHERE name = ${reader}`);
     },
-    close: () => db.close(),
+    close: async () => {
+      await Promise.all([db.close(), unconverted?.close()]);
+    },
   };
 }

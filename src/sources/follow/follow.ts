@@ -5,7 +5,16 @@ import { PositionLost } from '../lost.ts';
 import type { Change, Finding, Position, Source } from '../source.ts';
 import { SourceRefused } from './explain.ts';
 import { load, type RecordChange, writeFiles } from './load.ts';
-import { comparisonDue, keepFindings, keepPosition, loaded, type SourceRow, succeeded, waitingRows } from './state.ts';
+import {
+  compareLater,
+  comparisonDue,
+  keepFindings,
+  keepPosition,
+  loaded,
+  type SourceRow,
+  succeeded,
+  waitingRows,
+} from './state.ts';
 
 /** Milliseconds after which a live source is read without a notification, because a notification can be lost. */
 const LIVE = 1_000;
@@ -16,12 +25,16 @@ const AGAIN = 1_000;
 const WAITING = 1_000;
 /** Milliseconds between two looks whether a comparison is due. */
 const LOOKED = 1_000;
+/** Milliseconds between two checks of a source that is followed. Triggers that are gone note nothing and tell nothing. */
+const CHECKED = 60_000;
 
 export interface Stores {
   /** For leases and states. These statements must not wait for a page. */
   readonly db: Database;
   /** For pages and loads. */
   readonly writer: Database;
+  /** Milliseconds between two checks of a source that is followed. Default: one minute. */
+  readonly checkEvery?: number | undefined;
 }
 
 /** Loads a source if it is new, then follows it until the signal. Throws when the source cannot be read. */
@@ -33,11 +46,8 @@ export async function follow(
   written: (table: { readonly written: number; readonly removed: number }) => void,
 ): Promise<void> {
   const held: Held = row;
-  const { db } = stores;
-  const findings = await source.check();
-  await keepFindings(db, held, findings);
-  const refused = findings.filter(({ level }) => level === 'refused');
-  if (refused.length > 0) throw new SourceRefused(refused.map(sentence).join(' '));
+  const { db, checkEvery = CHECKED } = stores;
+  await examine(db, held, source);
   let { position } = row;
   if (position === null) {
     position = await source.begin();
@@ -48,8 +58,9 @@ export async function follow(
   let wake: () => void = () => undefined;
   const unlisten = source.listen(() => wake());
   try {
-    const due = { measure: 0, again: 0, look: 0 };
+    const due = { measure: 0, again: 0, look: 0, check: performance.now() + checkEvery };
     while (!signal.aborted) {
+      if (passed(due, 'check', checkEvery)) await examine(db, held, source);
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -77,7 +88,17 @@ export async function follow(
   }
 }
 
-type Due = Record<'measure' | 'again' | 'look', number>;
+/** Checks the source. Throws if the source cannot be read. */
+async function examine(db: Database, held: Held, source: Source): Promise<void> {
+  const findings = await source.check();
+  await keepFindings(db, held, findings);
+  const refused = findings.filter(({ level }) => level === 'refused');
+  if (refused.length === 0) return;
+  await compareLater(db, held);
+  throw new SourceRefused(refused.map(sentence).join(' '));
+}
+
+type Due = Record<'measure' | 'again' | 'look' | 'check', number>;
 
 /** True once in so many milliseconds. */
 function passed(due: Due, name: keyof Due, every: number): boolean {
@@ -111,7 +132,7 @@ async function catchUp(
   }
 }
 
-/** Tries the rows again whose references were missing. */
+/** Tries the rows again whose references were missing, as long as this lets some of them in. */
 async function retryWaiting(
   stores: Stores,
   held: Held,
@@ -120,9 +141,16 @@ async function retryWaiting(
   signal: AbortSignal,
   written: (counts: { readonly written: number; readonly removed: number }) => void,
 ): Promise<void> {
-  const waiting = await waitingRows(stores.db, held, WAITING);
-  if (waiting.length === 0) return;
-  await writeChanges(stores, held, row, await source.reread(waiting), null, signal, written);
+  for (let taken = 1; taken > 0; ) {
+    signal.throwIfAborted();
+    const waiting = await waitingRows(stores.db, held, WAITING);
+    if (waiting.length === 0) return;
+    taken = 0;
+    await writeChanges(stores, held, row, await source.reread(waiting), null, signal, (counts) => {
+      taken += counts.written;
+      written(counts);
+    });
+  }
 }
 
 /** Files with content follow the other changes of their page, because their messages must be written first. */

@@ -15,6 +15,8 @@ export interface SourcesOptions {
   /** The message for the operator. It must hold no secret. */
   readonly explain: (error: unknown) => string;
   readonly onError: (error: unknown, source: string | undefined) => void;
+  /** Milliseconds between two checks of a source that is followed. Default: one minute. */
+  readonly checkEvery?: number | undefined;
   readonly onWritten?: (source: string, counts: { readonly written: number; readonly removed: number }) => void;
 }
 
@@ -58,7 +60,7 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
 
 /** Runs a source whose lease this process has taken, until the signal or until it fails. */
 export async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
-  const { db, writer, open, explain, onError, onWritten } = options;
+  const { db, writer, checkEvery, open, explain, onError, onWritten } = options;
   const lost = new AbortController();
   const signal = AbortSignal.any([stop, lost.signal]);
   // If a renewal fails, the lease may still be good. The next statement of the source finds out.
@@ -71,7 +73,7 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
   let source: Source | undefined;
   try {
     source = open(row);
-    await follow({ db, writer }, row, source, signal, (counts) => onWritten?.(row.id, counts));
+    await follow({ db, writer, checkEvery }, row, source, signal, (counts) => onWritten?.(row.id, counts));
     await release(db, row);
   } catch (error) {
     const ended = signal.aborted || isLost(error);

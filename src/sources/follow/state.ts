@@ -79,6 +79,11 @@ export async function keepFindings(db: Database, held: Held, findings: readonly 
   await fenced(db, held, sql`findings = ${JSON.stringify(findings)}::text::jsonb`);
 }
 
+/** Asks for a comparison. While a source is refused, its changes can be lost: a trigger that is gone notes nothing. */
+export async function compareLater(db: Database, held: Held): Promise<void> {
+  await fenced(db, held, sql`compare_asked = now()`);
+}
+
 export interface Progress {
   readonly phase: string;
   readonly done: number;

@@ -41,10 +41,10 @@ export function openProbe(store: postgres.Sql, tenants: ReadonlyMap<number, numb
   const look = async (account: number, tenant: number): Promise<void> => {
     const here = [...waiting].filter(([, one]) => one.account === account);
     if (here.length === 0) return;
-    const ids = here.map(([, one]) => idOf(one));
+    const ids = here.map(([, one]) => idOf(one)).join(' ');
     const rows = await store<{ id: string; redacted: boolean }[]>`
-      SELECT external_id AS id, redacted FROM platform.message WHERE tenant = ${tenant} AND external_id = ANY (${ids})
-      UNION ALL SELECT external_id, false FROM platform.conversation WHERE tenant = ${tenant} AND external_id = ANY (${ids})`;
+      SELECT external_id AS id, redacted FROM platform.message WHERE tenant = ${tenant} AND external_id = ANY (string_to_array(${ids}, ' '))
+      UNION ALL SELECT external_id, false FROM platform.conversation WHERE tenant = ${tenant} AND external_id = ANY (string_to_array(${ids}, ' '))`;
     const at = performance.now();
     const found = new Map(rows.map((row) => [row.id, row.redacted]));
     for (const [key, one] of here) {

@@ -90,7 +90,7 @@ export async function receipts(sql: postgres.Sql): Promise<Receipts> {
              CASE WHEN c.assigned THEN 'queue.changed' WHEN c.op = 'DELETE' THEN f.removed ELSE f.family || '.changed' END AS event_type
         FROM public.changed c JOIN ${FAMILIES} USING (name)
     ), told AS MATERIALIZED (SELECT DISTINCT j.xmin::text::bigint AS tx, tenant, site, event_type FROM gateway.journal j)
-    SELECT count(*) AS due, coalesce((array_agg(d.name || ' ' || d.event_type) FILTER (WHERE t.tx IS NULL))[1:20], '{}') AS missing
+    SELECT count(*) AS due, coalesce(json_agg(DISTINCT d.name || ' ' || d.event_type) FILTER (WHERE t.tx IS NULL), '[]') AS missing
       FROM due d LEFT JOIN told t USING (tx, tenant, site, event_type)`);
   return {
     due: Number(row?.due ?? 0),
@@ -116,7 +116,7 @@ export async function leaks({ rails, sql, sources }: SourceWorld): Promise<reado
   const tables = await sql<{ name: string; tenant: boolean; external: boolean; bytes: string[] }[]>`
     SELECT format('%I.%I', n.nspname, c.relname) AS name,
            bool_or(a.attname = 'tenant') AS tenant, bool_or(a.attname = 'external_id') AS external,
-           coalesce(array_agg(quote_ident(a.attname)) FILTER (WHERE a.atttypid = 'bytea'::regtype), '{}') AS bytes
+           coalesce(json_agg(quote_ident(a.attname)) FILTER (WHERE a.atttypid = 'bytea'::regtype), '[]') AS bytes
       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
      WHERE n.nspname IN ('platform', 'gateway') AND c.relkind IN ('r', 'm') GROUP BY 1`;
   for (const { name, tenant, external, bytes } of tables) {

@@ -24,10 +24,25 @@ const RETRY = 5_000 + 1_500;
 /** A change shortly before a fault waits for the end of the fault too. */
 const BEFORE = 2_000;
 
+/** A file of the kernel about a process. Empty when the process has ended. */
+function about({ pid }: Replica, name: 'status' | 'stat'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return ''; // the process has ended
+  }
+}
+const memoryOf = (one: Replica): number => Number(/VmRSS:\s+(\d+)/.exec(about(one, 'status'))?.[1] ?? 0) / 1024;
+/** Seconds of CPU. The kernel counts in hundredths of a second. */
+const cpuOf = (one: Replica): number => {
+  const fields = about(one, 'stat').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100;
+};
+
 export interface Fleet {
   readonly windows: readonly Window[];
-  /** The largest resident memory of a gateway in MB, and the memory of each gateway at its last look. */
-  memory(): { readonly most: number; readonly last: readonly number[] };
+  /** The largest resident memory of a gateway in MB, the memory of the gateways now, and the CPU seconds of all gateways. */
+  spent(): { readonly most: number; readonly last: readonly number[]; readonly cpu: number };
   /** Kills the gateway that runs the first source, and starts a new one. The other gateway takes over. */
   killHolder(): Promise<void>;
   /** Stops the gateway that runs the first source for so long that its lease expires, and lets it continue. */
@@ -74,15 +89,12 @@ export async function openFleet(
   const living = await Promise.all([start(), start()]);
 
   let most = 0;
-  const memoryOf = ({ pid }: Gateway): number => {
-    try {
-      return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024;
-    } catch {
-      return 0; // the process has ended
-    }
-  };
+  const cpu = new Map<number, number>();
   const watch = setInterval(() => {
-    for (const one of living) most = Math.max(most, memoryOf(one));
+    for (const one of living) {
+      most = Math.max(most, memoryOf(one));
+      cpu.set(one.pid, Math.max(cpu.get(one.pid) ?? 0, cpuOf(one)));
+    }
   }, 500);
 
   const holder = async (): Promise<number> => {
@@ -106,7 +118,11 @@ export async function openFleet(
   };
   return {
     windows,
-    memory: () => ({ most: Math.round(most), last: living.map((one) => Math.round(memoryOf(one))) }),
+    spent: () => ({
+      most: Math.round(most),
+      last: living.map((one) => Math.round(memoryOf(one))),
+      cpu: [...cpu.values()].reduce((sum, seconds) => sum + seconds, 0),
+    }),
     killHolder: async () => {
       const at = await holder();
       const killed = living[at];

@@ -49,12 +49,14 @@ export async function openSourceWorld(modes: readonly Mode[], population: Popula
   await built();
   const [chatwoot, store] = await Promise.all([openCluster(), openCluster()]);
   const target = (port: number, database: string) => ({ host: '127.0.0.1', port, database, username: 'postgres' });
+  // The driver's own look-up of types would fail without a handler while a server is down.
+  const own = { fetch_types: false };
   await Promise.all([
     chatwoot.sql('postgres').unsafe(`CREATE DATABASE ${CHATWOOT}`),
     store.sql('postgres').unsafe(`CREATE DATABASE ${STORE}`),
   ]);
-  const rails = openChatwoot(target(chatwoot.port, CHATWOOT));
-  const sql = openChatwoot({ ...target(store.port, STORE), max: 4 });
+  const rails = openChatwoot({ ...target(chatwoot.port, CHATWOOT), ...own });
+  const sql = openChatwoot({ ...target(store.port, STORE), ...own, max: 4 });
   const db = openDatabase({
     target: target(store.port, STORE),
     connections: 2,
