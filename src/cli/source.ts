@@ -69,7 +69,7 @@ function databaseUrl(value: string): string {
 
 function webUrl(value: string): string {
   const url = /^https?:\/\//.test(value) && URL.canParse(value) ? new URL(value) : undefined;
-  if (!url || url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+  if (url?.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
     throw new InvalidArgumentError('Expected an http or https URL without a password, a query and a fragment.');
   return value.replace(/\/+$/, '');
 }

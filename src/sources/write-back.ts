@@ -115,9 +115,10 @@ export function openWriteBack({ db, keys, onError, sending = SENDING }: WriteBac
       const signal = AbortSignal.any([outer, AbortSignal.timeout(sending)]);
       let write: Awaited<ReturnType<typeof prepareWriteBack>>;
       for (;;) {
-        write = await prepareWriteBack(db, work).catch((): Ending & { refused: 'service_unavailable' } => ({
-          refused: 'service_unavailable',
-        }));
+        write = await prepareWriteBack(db, work).catch((error: unknown) => {
+          onError(error, undefined);
+          return { refused: 'native_unavailable' as const };
+        });
         if (!('busy' in write)) break;
         if (signal.aborted) return { refused: 'native_unavailable' };
         await pause(LOOK);

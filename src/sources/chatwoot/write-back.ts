@@ -64,6 +64,8 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
    */
   async function canMerge(conversation: string, signal: AbortSignal): Promise<boolean> {
     if (merges !== undefined) return merges;
+    // A conversation that is gone says nothing about the version.
+    await attributesOf(conversation, signal);
     const body = { custom_attributes: ['gateway_none'] };
     const found = await call({ method: 'POST', path: `${conversation}/destroy_custom_attributes`, body }, signal).then(
       () => true,
@@ -94,10 +96,11 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     },
     setDisposition: async ({ operationId, target }, value, signal) => {
       const conversation = await conversationOf(target);
-      const [found, merge] = await beforehand(async () => [
-        await attributesOf(conversation, signal),
-        await canMerge(conversation, signal),
-      ]);
+      const [found, merge] = await beforehand(async () => {
+        const merges = await canMerge(conversation, signal);
+        // The read comes last, so that the time until the write is short.
+        return [await attributesOf(conversation, signal), merges];
+      });
       const own = { [DISPOSITION]: value, [OPERATIONS]: withMark(found[OPERATIONS], markOf(operationId)) };
       // An older Chatwoot replaces all attributes. So all attributes go back, as they were a moment ago.
       let after = await send(conversation, merge ? own : { ...found, ...own }, merge, signal);
