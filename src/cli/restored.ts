@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { EVENT_FAMILIES } from '../core/events.ts';
 import { endConsents } from '../store/administration/consents.ts';
+import { compareAll } from '../store/administration/sources.ts';
 import { leapJournals } from '../store/events/journal.ts';
 import type { Run } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -33,6 +34,8 @@ export function restoredCommand(program: Command, register: Run): void {
     const { slow } = await store();
     const websites = await leapJournals(slow, EVENT_FAMILIES);
     const consents = await endConsents(slow);
+    // The backup lacks the latest changes of the live sources too.
+    await compareAll(slow);
     out.result(
       { websites, consents },
       `Receivers of ${websites} websites will read everything again. ${consents} consents have ended.`,

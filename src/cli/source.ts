@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { openGivenKeys } from '../config/keys.ts';
@@ -60,11 +61,12 @@ function zone(value: string): string {
 }
 
 function databaseUrl(value: string): string {
-  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))
+  const address = value === '-' ? readFileSync(0, 'utf8').trim() : value;
+  if (!/^postgres(ql)?:\/\//.test(address) || !URL.canParse(address))
     throw new InvalidArgumentError(
       'Expected the address of a PostgreSQL database: postgres://user:password@host:port/database.',
     );
-  return value;
+  return address;
 }
 
 function webUrl(value: string): string {
@@ -89,7 +91,11 @@ interface Added {
 function addCommand(group: Command, register: Run): void {
   const command = kindArgument(group.command('add'))
     .description('add a source; a running gateway loads it and then follows it')
-    .requiredOption('--url <URL>', 'address of the database of the helpdesk; the store keeps it encrypted', databaseUrl)
+    .requiredOption(
+      '--url <URL>',
+      'address of the database of the helpdesk, kept encrypted; - reads the address from standard input',
+      databaseUrl,
+    )
     .requiredOption('--account <N>', 'number of the account in the helpdesk', whole)
     .option(
       '--organization <NAME>',
@@ -186,9 +192,11 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
 function tell({ note }: CommandContext['out'], findings: readonly Finding[], grants: string): void {
   for (const finding of findings) note(findingText(finding));
   const refused = findings.filter(({ level }) => level === 'refused').length;
+  // No right helps against a wrong address or a wrong account.
+  const rights = !findings.some(({ about }) => about === 'address' || about === 'account' || about === 'server');
   if (refused > 0)
     throw new Refused(
-      `The source cannot be read: see the ${refused === 1 ? 'reason' : `${refused} reasons`} above. The SQL that gives all rights: ${grants}`,
+      `The source cannot be read: see the ${refused === 1 ? 'reason' : `${refused} reasons`} above.${rights ? ` The SQL that gives all rights: ${grants}` : ''}`,
     );
 }
 

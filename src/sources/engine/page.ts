@@ -47,13 +47,13 @@ export async function writePage(
   changes: readonly Change[],
   position: Position | null,
 ): Promise<Written> {
-  const told = await spelledOut(db, held, changes);
+  const told = (await spelledOut(db, held, changes)).sort((a, b) => (a.from < b.from ? -1 : a.from > b.from ? 1 : 0));
   try {
     return await write(db, held, told, position);
   } catch (error) {
     if (!isAboutData(error)) throw error;
-    if (told.length > 1) {
-      const half = Math.ceil(told.length / 2);
+    const half = middle(told);
+    if (half !== undefined) {
       const first = await writePage(db, held, told.slice(0, half), null);
       return sum(first, await writePage(db, held, told.slice(half), position));
     }
@@ -61,6 +61,12 @@ export async function writePage(
     await send(db, held, { rows: [], origins: told.map(({ from }) => from), refused, steps: [], position });
     return { ...NONE, rejected: told.length };
   }
+}
+
+/** Where to halve changes that stand in the order of their rows. Undefined if all changes are of one row. */
+function middle(changes: readonly Spelled[]): number | undefined {
+  const starts = changes.flatMap(({ from }, i) => (i > 0 && from !== changes[i - 1]?.from ? [i] : []));
+  return starts[Math.floor(starts.length / 2)];
 }
 
 /** A change whose removals are named one by one. */
@@ -77,10 +83,11 @@ async function spelledOut(db: Database, { tenant }: Held, changes: readonly Chan
     const key = `${change.only.of} ${change.only.owner === undefined}`;
     groups.set(key, [...(groups.get(key) ?? []), change]);
   }
+  const kept = new Map([...groups.values()].flat().map((change) => [change, new Set(change.keep)]));
   for (const group of groups.values()) {
     for (const { place, external_id } of await storedOf(db, tenant, group)) {
       const change = group[place - 1];
-      if (change === undefined || change.keep.includes(external_id)) continue;
+      if (change === undefined || kept.get(change)?.has(external_id) === true) continue;
       all.push({ from: change.from, gone: { of: change.only.of, external_id } });
     }
   }

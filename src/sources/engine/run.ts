@@ -64,12 +64,15 @@ export interface Run {
 export interface Subject {
   /** Names what is read. An unfinished run of the same subject can continue. Two runs of one subject take turns. */
   readonly name: string;
-  /** True for a source, false for files. */
-  readonly live: boolean;
+  /** The source that is read. Undefined for files. */
+  readonly source?: { readonly id: string; readonly epoch: number };
+  /** True for a load or a comparison of a whole source. */
+  readonly loads?: boolean;
 }
 
 export async function takeRun(db: Database, subject: Subject, signal: AbortSignal | undefined): Promise<Run> {
-  const { slot, epoch } = await take(db, subject.name, signal);
+  const { slot, epoch } = await take(db, subject, signal);
+  const live = subject.source !== undefined;
   // This interval renews the lease between statements. An error here can be ignored, because the next statement checks
   // the lease and reports the error.
   const beat = setInterval(() => {
@@ -78,15 +81,13 @@ export async function takeRun(db: Database, subject: Subject, signal: AbortSigna
   return {
     slot,
     epoch,
-    place: slotPlace(slot, sql`${epoch}::bigint`, subject.live),
+    place: slotPlace(slot, sql`${epoch}::bigint`, live),
     state: () => readState(db, slot),
     begin: async (sources, organization) => {
       const described = JSON.stringify(sources);
       const named = organization ?? null;
       await db
-        .query(
-          sql`SELECT gateway.import_begin(${slot}, ${epoch}, ${described}::text::jsonb, ${named}::text, ${!subject.live})`,
-        )
+        .query(sql`SELECT gateway.import_begin(${slot}, ${epoch}, ${described}::text::jsonb, ${named}::text, ${!live})`)
         .catch(explainFence);
     },
     finish: async () => {
@@ -107,13 +108,13 @@ export async function takeRun(db: Database, subject: Subject, signal: AbortSigna
 
 async function take(
   db: Database,
-  subject: string,
+  { name, source, loads = false }: Subject,
   signal: AbortSignal | undefined,
 ): Promise<{ slot: number; epoch: number }> {
   const limit = performance.now() + PATIENCE;
   for (;;) {
     const [row] = await db.query<{ slot: number; epoch: number }>(
-      sql`SELECT slot, epoch::float8 AS epoch FROM gateway.import_take(${subject})`,
+      sql`SELECT slot, epoch::float8 AS epoch FROM gateway.import_take(${name}, ${source?.id ?? null}::text, ${source?.epoch ?? null}::bigint, ${loads})`,
     );
     if (row !== undefined) return row;
     if (performance.now() > limit)

@@ -127,7 +127,7 @@ async function inRun(
   read: (stage: Stage, state: RunState) => Promise<void>,
 ): Promise<ImportResult> {
   const subject = JSON.stringify([options.organization ?? null, ...sources.map(identity)]);
-  const run = await takeRun(db, { name: subject, live: false }, options.signal);
+  const run = await takeRun(db, { name: subject }, options.signal);
   try {
     let state = await run.state();
     const continues = resume && options.dryRun !== true && canContinue(state, sources, options.organization);

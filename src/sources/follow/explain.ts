@@ -15,17 +15,17 @@ export function explainSource(error: unknown): string {
   const code = sqlState(cause) || systemCode(cause);
   const away = error instanceof StoreUnreachable ? AWAY : undefined;
   const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? away;
-  return reason ?? `Reading the source failed${code === '' ? '' : ` (${code})`}. It is tried again.`;
+  return reason ?? `Reading the source failed${code === '' ? '' : ` (${code})`}. The gateway tries again.`;
 }
 
-const AWAY = 'The database of the helpdesk cannot be reached. It is tried again.';
+const AWAY = 'The database of the helpdesk cannot be reached. The gateway tries again.';
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'The database of the helpdesk refuses the user or the password of --url.'],
   [/^3D000/, 'The database that --url names does not exist.'],
   [/^42501/, 'The role of --url lacks a right. Run the SQL of: gateway source grants chatwoot'],
   [/^ENOTFOUND|^EAI_AGAIN/, 'The host name of --url is unknown.'],
   [/^57P|^08|^53|^E[A-Z]+|^CONN/, AWAY],
-  [/^57014/, 'A statement in the database of the helpdesk took too long. It is tried again.'],
+  [/^57014/, 'A statement in the database of the helpdesk took too long. The gateway tries again.'],
 ];
 
 const systemCode = (error: unknown): string =>

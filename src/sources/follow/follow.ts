@@ -1,16 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type Held, writePage } from '../engine/page.ts';
+import { isSourceKind, SOURCE_KINDS } from '../kinds.ts';
 import { PositionLost } from '../lost.ts';
 import type { Change, Finding, Position, Source } from '../source.ts';
 import { SourceRefused } from './explain.ts';
 import { load, type RecordChange, writeFiles } from './load.ts';
 import {
+  beganComparison,
   compareLater,
   comparisonDue,
   keepFindings,
+  keepLostPosition,
   keepPosition,
+  keepUnmapped,
   loaded,
+  requireLease,
   type SourceRow,
   succeeded,
   waitingRows,
@@ -23,6 +28,8 @@ const MEASURED = 1_000;
 /** Milliseconds between two attempts at the rows that wait for other rows, and the number of rows in one attempt. */
 const AGAIN = 1_000;
 const WAITING = 1_000;
+/** Milliseconds between two comparisons after changes were lost. */
+const LOST = 60_000;
 /** Milliseconds between two looks whether a comparison is due. */
 const LOOKED = 1_000;
 /** Milliseconds between two checks of a source that is followed. Triggers that are gone note nothing and tell nothing. */
@@ -53,8 +60,9 @@ export async function follow(
     position = await source.begin();
     await keepPosition(db, held, position);
   }
-  if (!row.loaded) await compare(stores, held, row, source, signal, false);
+  if (!row.loaded) await compare(stores, held, row, source, signal, true);
 
+  let lostAt = -LOST;
   let wake: () => void = () => undefined;
   const unlisten = source.listen(() => wake());
   try {
@@ -68,14 +76,19 @@ export async function follow(
         position = await catchUp(stores, held, row, source, position, signal, due, written);
       } catch (error) {
         if (!(error instanceof PositionLost)) throw error;
-        // Changes are lost, so everything is compared. The new position comes first, as before a first load.
+        // Changes are lost, so everything is compared. The check finds out why, and the pause keeps a Chatwoot whose
+        // triggers fail from being compared without an end.
+        await examine(db, held, source);
+        await pause(Math.max(0, lostAt + LOST - performance.now()), undefined, { signal });
+        lostAt = performance.now();
+        // `begin` writes in the helpdesk, so a removed source must not get there.
+        await requireLease(db, held);
         position = await source.begin();
-        await keepPosition(db, held, position);
-        await compare(stores, held, row, source, signal, true);
+        await keepLostPosition(db, held, position);
       }
       if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, row, source, signal, written);
       if (passed(due, 'look', LOOKED) && (await comparisonDue(db, held)))
-        await compare(stores, held, row, source, signal, true);
+        await compare(stores, held, row, source, signal, false);
       const wait = row.mode === 'poll' ? row.period * 1000 : LIVE;
       const ended = new AbortController();
       const either = AbortSignal.any([signal, ended.signal]);
@@ -174,16 +187,22 @@ async function writeChanges(
 const hasContent = (change: Change): change is RecordChange =>
   'record' in change && change.record['type'] === 'file' && change.record['path'] !== undefined;
 
+/** Loads or compares the whole source. Pages of changes wait meanwhile. */
 async function compare(
   stores: Stores,
   held: Held,
   row: SourceRow,
   source: Source,
   signal: AbortSignal,
-  compares: boolean,
+  resumes: boolean,
 ): Promise<void> {
-  const counts = await load(stores, held, row, source, { compares, signal });
-  await loaded(stores.db, held, counts, await source.unmapped());
+  const { db } = stores;
+  await beganComparison(db, held);
+  const counts = await load(stores, held, row, source, { resumes, signal });
+  await loaded(db, held, counts, isSourceKind(row.kind) ? SOURCE_KINDS[row.kind].website(row.account).external_id : '');
+  // A count that fails must not repeat the load. The next comparison counts again.
+  const unmapped = await source.unmapped().catch(() => undefined);
+  if (unmapped !== undefined) await keepUnmapped(db, held, unmapped);
 }
 
 const sentence = ({ text }: Finding): string => (text.endsWith('.') ? text : `${text}.`);

@@ -26,29 +26,29 @@ export interface Loaded {
 }
 
 /**
- * Reads the whole source and writes what differs. A comparison also removes the records that the source does not have any
- * more. An interrupted first load continues where it was.
+ * Reads the whole source, writes what differs, and removes the records that the source does not have any more. With
+ * `resumes`, an interrupted load continues where it was.
  */
 export async function load(
   { db: state, writer: db }: Stores,
   held: Held,
   row: Pick<SourceRow, 'organization' | 'storage'>,
   source: Source,
-  { compares, signal }: { readonly compares: boolean; readonly signal: AbortSignal },
+  { resumes, signal }: { readonly resumes: boolean; readonly signal: AbortSignal },
 ): Promise<Loaded> {
-  const run = await takeRun(db, { name: held.id, live: true }, signal);
+  const run = await takeRun(db, { name: held.id, source: held, loads: true }, signal);
   const tell = teller(state, held);
   try {
     let at = await run.state();
     // A comparison does not continue an old one, because pages with newer rows may have been written since.
-    if (compares || !at.unfinished || !at.intact) {
+    if (!resumes || !at.unfinished || !at.intact) {
       await run.begin([identity(held.id)], row.organization);
       at = await run.state();
     }
     if (!at.staged) {
       const stage = new Stage(db, run, at.seq);
       await stageAll(stage, source, await folderOf(row.storage), at.position, signal, tell);
-      if (compares) await stageMissing(db, held, stage, source, signal);
+      await stageMissing(db, held, stage, source, signal);
       await stage.settled();
       await db.query(
         sql`UPDATE gateway.import_run SET staged = true WHERE slot = ${run.slot} AND epoch = ${run.epoch}`,
@@ -77,7 +77,7 @@ export async function writeFiles(
   signal: AbortSignal,
 ): Promise<Loaded> {
   const name = `${held.id} files`;
-  const run = await takeRun(db, { name, live: true }, signal);
+  const run = await takeRun(db, { name, source: held }, signal);
   try {
     await run.begin([identity(name)], row.organization);
     const stage = new Stage(db, run, 0);

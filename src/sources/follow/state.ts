@@ -2,7 +2,7 @@ import { sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Held } from '../engine/page.ts';
-import { SourceLost } from '../engine/run.ts';
+import { ImportBusy, SourceLost } from '../engine/run.ts';
 import type { Finding, Position } from '../source.ts';
 
 /** A source as it is stored. The address and the token are sealed. */
@@ -79,6 +79,19 @@ export async function keepFindings(db: Database, held: Held, findings: readonly 
   await fenced(db, held, sql`findings = ${JSON.stringify(findings)}::text::jsonb`);
 }
 
+/** Keeps a new position after changes were lost. The comparison stays owed until it has ended. */
+export async function keepLostPosition(db: Database, held: Held, position: Position): Promise<void> {
+  await fenced(db, held, sql`position = ${JSON.stringify(position)}::text::jsonb, compare_asked = now()`);
+}
+
+/** Throws if this process does not run the source any more. */
+export async function requireLease(db: Database, held: Held): Promise<void> {
+  if (!(await renew(db, held))) throw new SourceLost('another gateway runs this source now');
+}
+
+export const beganComparison = (db: Database, held: Held): Promise<void> =>
+  fenced(db, held, sql`compare_began = now()`);
+
 /** Asks for a comparison. While a source is refused, its changes can be lost: a trigger that is gone notes nothing. */
 export async function compareLater(db: Database, held: Held): Promise<void> {
   await fenced(db, held, sql`compare_asked = now()`);
@@ -99,15 +112,20 @@ export async function loaded(
   db: Database,
   held: Held,
   counts: { readonly written: number; readonly removed: number },
-  unmapped: Readonly<Record<string, number>>,
+  website: string,
 ): Promise<void> {
   await fenced(
     db,
     held,
-    sql`loaded = true, progress = NULL, compared_at = now(), written = written + ${counts.written}::bigint,
-        removed = removed + ${counts.removed}::bigint, unmapped = ${JSON.stringify(unmapped)}::text::jsonb`,
+    sql`loaded = true, progress = NULL, compared_at = compare_began, written = written + ${counts.written}::bigint,
+        removed = removed + ${counts.removed}::bigint,
+        site = (SELECT w.site FROM platform.website w WHERE w.tenant = source.tenant AND w.external_id = ${website})`,
   );
 }
+
+/** Notes what has no place in the gateway. */
+export const keepUnmapped = (db: Database, held: Held, unmapped: Readonly<Record<string, number>>): Promise<void> =>
+  fenced(db, held, sql`unmapped = ${JSON.stringify(unmapped)}::text::jsonb`);
 
 async function fenced(db: Database, { id, epoch }: Held, set: ReturnType<typeof sql>): Promise<void> {
   const rows = await db.query(
@@ -117,15 +135,17 @@ async function fenced(db: Database, { id, epoch }: Held, set: ReturnType<typeof 
 }
 
 /**
- * True when the whole source has to be compared: somebody asked for it, or it is night in the source's time zone and the
- * last comparison is a day old.
+ * True when the whole source has to be compared: somebody asked for it, the website was deleted, or the last comparison is
+ * old. By night in the source's time zone, 20 hours are old. By day, 26 hours are.
  */
 export async function comparisonDue(db: Database, { id }: Held): Promise<boolean> {
   const [row] = await db.query<{ due: boolean }>(sql`
     SELECT coalesce(compare_asked > coalesce(compared_at, '-infinity'), false)
            OR extract(hour FROM now() AT TIME ZONE time_zone) BETWEEN 2 AND 4
-              AND coalesce(compared_at, '-infinity') < now() - interval '20 hours' AS due
-      FROM gateway.source WHERE id = ${id}`);
+              AND coalesce(compared_at, '-infinity') < now() - interval '20 hours'
+           OR coalesce(compared_at, '-infinity') < now() - interval '26 hours'
+           OR NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = s.tenant AND w.site = s.site) AS due
+      FROM gateway.source s WHERE id = ${id}`);
   return row?.due === true;
 }
 
@@ -133,10 +153,11 @@ export async function comparisonDue(db: Database, { id }: Held): Promise<boolean
 export async function waitingRows(db: Database, { id }: Held, limit: number): Promise<string[]> {
   const rows = await db.query<{ origin: string }>(sql`
     SELECT origin FROM gateway.source_reject
-     WHERE source = ${id} AND code IN ('unknown_reference', 'reference_elsewhere')
-     GROUP BY origin ORDER BY min(at), origin LIMIT ${limit}`);
+     WHERE source = ${id} AND retry_at <= now() AND code IN ('unknown_reference', 'reference_elsewhere')
+     GROUP BY origin ORDER BY min(retry_at), origin LIMIT ${limit}`);
   return rows.map(({ origin }) => origin);
 }
 
-/** True for an error after which the lease is gone. */
-export const isLost = (error: unknown): boolean => error instanceof SourceLost || sqlState(error) === 'GW001';
+/** True if the lease is gone, or if other loads must end first. Neither is a failure of the source. */
+export const isLost = (error: unknown): boolean =>
+  error instanceof SourceLost || error instanceof ImportBusy || sqlState(error) === 'GW001';

@@ -150,6 +150,11 @@ export async function askComparison(db: Database, id: string): Promise<Date | un
   return row?.at;
 }
 
+/** Asks for a comparison of every source. */
+export async function compareAll(db: Database): Promise<void> {
+  await db.query(sql`UPDATE gateway.source SET compare_asked = now()`);
+}
+
 /** Deletes a source. `withData` also deletes its website, with everything on it. */
 export async function deleteSource(db: Database, id: string, withData: boolean): Promise<boolean> {
   const rows = await db.query(sql`

@@ -24,7 +24,12 @@ ALTER TABLE gateway.import_run
   -- The external_ids of the organizations that the run names. With `scope`, they keep a second import of files away.
   ADD COLUMN names text[] NOT NULL DEFAULT '{}',
   -- Where a source continues to load. Files use the columns file, byte_offset and line.
-  ADD COLUMN position jsonb;
+  ADD COLUMN position jsonb,
+  -- The source that is read, and the epoch of its lease. Null for files.
+  ADD COLUMN source text,
+  ADD COLUMN source_epoch bigint,
+  -- True for a load or a comparison of a source. Only two of them run at a time, so that imports of files find a slot.
+  ADD COLUMN loads boolean NOT NULL DEFAULT false;
 ALTER TABLE gateway.import_step ADD COLUMN slot integer NOT NULL, DROP CONSTRAINT import_step_pkey, ADD PRIMARY KEY (slot, step);
 ALTER TABLE gateway.import_tally ADD COLUMN slot integer NOT NULL, DROP CONSTRAINT import_tally_pkey, ADD PRIMARY KEY (slot, type, step);
 ALTER TABLE gateway.import_owed ADD COLUMN slot integer NOT NULL;
@@ -88,13 +93,14 @@ $$;
 -- Takes a slot and its lease. Returns no row while another process runs the same subject, or while no slot is free. An
 -- unfinished run of the same subject keeps its slot, so that this run can continue. A statement of a lost process can
 -- still hold the row of its run. Then the function returns no row either.
-CREATE FUNCTION gateway.import_take(p_subject text) RETURNS TABLE (slot integer, epoch bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION gateway.import_take(p_subject text, p_source text, p_source_epoch bigint, p_loads boolean) RETURNS TABLE (slot integer, epoch bigint) LANGUAGE plpgsql AS $$
 DECLARE
   mine integer;
 BEGIN
   -- Two processes with the same subject must not take two slots.
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.import_take', 0));
   IF EXISTS (SELECT 1 FROM gateway.import_run r WHERE r.subject = p_subject AND gateway.import_alive(r)) THEN RETURN; END IF;
+  IF p_loads AND (SELECT count(*) FROM gateway.import_run r WHERE r.loads AND gateway.import_alive(r)) >= 2 THEN RETURN; END IF;
   SELECT r.slot INTO mine FROM gateway.import_run r WHERE r.unfinished AND r.subject = p_subject;
   RETURN QUERY WITH free AS (
     SELECT r.slot FROM gateway.import_run r WHERE NOT gateway.import_alive(r) AND r.slot = coalesce(mine, r.slot)
@@ -102,7 +108,8 @@ BEGIN
   )
   UPDATE gateway.import_run r
      SET epoch = r.epoch + 1, lease_until = clock_timestamp() + interval '10 seconds', backend = a.pid, backend_start = a.backend_start,
-         unfinished = r.unfinished AND r.subject = p_subject, subject = p_subject, scope = '{}', names = '{}'
+         unfinished = r.unfinished AND r.subject = p_subject, subject = p_subject, scope = '{}', names = '{}',
+         source = p_source, source_epoch = p_source_epoch, loads = p_loads
     FROM free, pg_stat_activity a WHERE r.slot = free.slot AND a.pid = pg_backend_pid()
   RETURNING r.slot, r.epoch;
 END $$;
@@ -113,12 +120,17 @@ END $$;
 -- Commits do not wait for the disk. The last commit of the run waits for all earlier commits.
 CREATE FUNCTION gateway.import_fence(p_slot integer, p_epoch bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  collects boolean;
+  run gateway.import_run;
 BEGIN
-  SELECT snapshots INTO collects FROM gateway.import_run WHERE slot = p_slot AND epoch = p_epoch FOR KEY SHARE;
+  SELECT * INTO run FROM gateway.import_run WHERE slot = p_slot AND epoch = p_epoch FOR KEY SHARE;
   IF NOT FOUND THEN RAISE EXCEPTION 'another import has taken over' USING ERRCODE = 'GW001'; END IF;
+  -- A source can be paused, removed or taken over while its run works.
+  IF run.source IS NOT NULL THEN
+    PERFORM FROM gateway.source s WHERE s.id = run.source AND s.epoch = run.source_epoch AND NOT s.paused FOR KEY SHARE;
+    IF NOT FOUND THEN RAISE EXCEPTION 'the source is gone, paused or taken over' USING ERRCODE = 'GW001'; END IF;
+  END IF;
   PERFORM set_config('synchronous_commit', 'off', true);
-  IF collects THEN PERFORM set_config('gateway.capture', 'import', true), set_config('gateway.slot', p_slot::text, true); END IF;
+  IF run.snapshots THEN PERFORM set_config('gateway.capture', 'import', true), set_config('gateway.slot', p_slot::text, true); END IF;
 END $$;
 
 CREATE FUNCTION gateway.import_beat(p_slot integer, p_epoch bigint) RETURNS void LANGUAGE sql AS $$
@@ -318,7 +330,8 @@ CREATE TABLE gateway.source (
   position jsonb,
   loaded boolean NOT NULL DEFAULT false,
   progress jsonb,                                      -- of a load or a comparison: {phase, done, total}
-  compared_at timestamptz,                             -- the end of the last comparison
+  compare_began timestamptz,                           -- of the comparison that runs, or of the last one
+  compared_at timestamptz,                             -- the start of the last comparison that has ended
   compare_asked timestamptz,                           -- `source check` asks for a comparison
   last_success_at timestamptz,
   last_error text,
@@ -342,8 +355,12 @@ CREATE TABLE gateway.source_reject (
   pointer text NOT NULL,
   code text NOT NULL,
   at timestamptz NOT NULL DEFAULT now(),
+  -- A row that waits for another row is tried again, each time after twice the time, up to an hour.
+  tries integer NOT NULL DEFAULT 0,
+  retry_at timestamptz NOT NULL DEFAULT now() + interval '1 second',
   PRIMARY KEY (source, origin, pointer, code)
 );
+CREATE INDEX source_reject_retry ON gateway.source_reject (source, retry_at);
 
 -- Seconds by which the store is behind a source. The measured value grows while nobody reads the source. Null before the
 -- first load has ended.
@@ -380,10 +397,13 @@ END $$;
 
 -- Replaces the rejects of some rows. p_origins are all rows that were tried, p_rejects is a list of {origin, pointer, code}.
 CREATE FUNCTION gateway.source_rejects(p_source text, p_origins text[], p_rejects jsonb) RETURNS void LANGUAGE sql AS $$
-  DELETE FROM gateway.source_reject WHERE source = p_source AND origin = ANY (p_origins);
-  INSERT INTO gateway.source_reject (source, origin, pointer, code)
+  DELETE FROM gateway.source_reject s WHERE s.source = p_source AND s.origin = ANY (p_origins) AND NOT EXISTS (
+    SELECT FROM jsonb_to_recordset(p_rejects) AS r (origin text, pointer text, code text)
+     WHERE r.origin = s.origin AND r.pointer = s.pointer AND r.code = s.code);
+  INSERT INTO gateway.source_reject AS s (source, origin, pointer, code)
   SELECT DISTINCT p_source, r.origin, r.pointer, r.code FROM jsonb_to_recordset(p_rejects) AS r (origin text, pointer text, code text)
-  ON CONFLICT DO NOTHING
+  ON CONFLICT (source, origin, pointer, code) DO UPDATE
+    SET tries = s.tries + 1, retry_at = now() + make_interval(secs => least(3600, power(2, least(s.tries + 1, 12))))
 $$;
 
 -- Writes one page of changes in one transaction: the records, the removals, the rejects and the new position. p_rows has

@@ -183,7 +183,7 @@ test('two sources and imports of two organizations write side by side', async ()
 });
 
 test('a second import of files into the same organization waits for the first, a source does not', async () => {
-  const first = await takeRun(store.db, { name: 'first', live: false }, undefined);
+  const first = await takeRun(store.db, { name: 'first' }, undefined);
   await first.begin([], undefined);
   await store.sql`UPDATE gateway.import_run SET names = '{org,acme}' WHERE slot = ${first.slot}`;
   let done = false;

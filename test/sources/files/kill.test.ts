@@ -141,7 +141,7 @@ test('two imports take turns; one that has lost its lease writes nothing more', 
   ]);
   const read = desk(60).length;
   expect([one.written, two.written].sort((a, b) => a - b)).toEqual([0, read]);
-  const run = await takeRun(store.db, { name: 'x', live: false }, undefined);
+  const run = await takeRun(store.db, { name: 'x' }, undefined);
   await store.sql`UPDATE gateway.import_run SET epoch = epoch + 1`;
   await expect(run.begin([], undefined)).rejects.toThrow(ImportBusy);
   await run.release();
