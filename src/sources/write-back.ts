@@ -6,6 +6,7 @@ import {
   forgetWriteBack,
   type PreparedWrite,
   prepareWriteBack,
+  type SentWrite,
   sentWriteBack,
   storeSentDisposition,
   storeSentNote,
@@ -36,6 +37,23 @@ const AT_ONCE = 4;
 const WAITING = 64;
 /** Milliseconds between two looks whether a conversation is free. */
 const LOOK = 50;
+
+/**
+ * Runs `work` with a signal that aborts after `ms`, or together with `outer`. A timer of its own does this: Node can
+ * collect a signal of AbortSignal.timeout inside AbortSignal.any as garbage, and then the signal never aborts.
+ */
+async function within<T>(ms: number, outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
+  const cut = new AbortController();
+  const abort = (): void => cut.abort();
+  const timer = setTimeout(abort, ms);
+  outer?.addEventListener('abort', abort, { once: true });
+  try {
+    return await work(cut.signal);
+  } finally {
+    clearTimeout(timer);
+    outer?.removeEventListener('abort', abort);
+  }
+}
 
 interface Opened {
   readonly helpdesk: Helpdesk;
@@ -109,46 +127,50 @@ export function openWriteBack({ db, keys, onError, sending = SENDING }: WriteBac
     return { done: await storeSentDisposition(db, operationId, now) };
   }
 
+  async function perform(work: RemoteCommand, signal: AbortSignal): Promise<Ending> {
+    let write: Awaited<ReturnType<typeof prepareWriteBack>>;
+    for (;;) {
+      write = await prepareWriteBack(db, work).catch((error: unknown) => {
+        onError(error, undefined);
+        return { refused: 'native_unavailable' as const };
+      });
+      if (!('busy' in write)) break;
+      if (signal.aborted) return { refused: 'native_unavailable' };
+      await pause(LOOK);
+    }
+    if ('refused' in write || 'rejected' in write) return write;
+    const { source } = write;
+    try {
+      return await send(write, work, signal);
+    } catch (error) {
+      onError(error, source);
+      if (!(error instanceof NotPerformed)) throw error;
+      await forgetWriteBack(db, work.operationId).catch((also: unknown) => onError(also, source));
+      return error.ending;
+    }
+  }
+
+  async function find(row: SentWrite, operationId: string, signal: AbortSignal): Promise<Ending | undefined> {
+    const place = { operationId, target: row.target };
+    try {
+      if (row.operation === 'visitor_note_add') {
+        const note = await inTurn(row, signal, (desk) => desk.findNote(place, signal));
+        return note && { done: await storeSentNote(db, operationId, note) };
+      }
+      const value = await inTurn(row, signal, (desk) => desk.findDisposition(place, signal));
+      return value === undefined ? undefined : { done: await storeSentDisposition(db, operationId, value) };
+    } catch (error) {
+      onError(error, row.source);
+      return undefined;
+    }
+  }
+
   return {
     onlySources: true,
-    perform: async (work, outer) => {
-      const signal = AbortSignal.any([outer, AbortSignal.timeout(sending)]);
-      let write: Awaited<ReturnType<typeof prepareWriteBack>>;
-      for (;;) {
-        write = await prepareWriteBack(db, work).catch((error: unknown) => {
-          onError(error, undefined);
-          return { refused: 'native_unavailable' as const };
-        });
-        if (!('busy' in write)) break;
-        if (signal.aborted) return { refused: 'native_unavailable' };
-        await pause(LOOK);
-      }
-      if ('refused' in write || 'rejected' in write) return write;
-      try {
-        return await send(write, work, signal);
-      } catch (error) {
-        onError(error, write.source);
-        if (!(error instanceof NotPerformed)) throw error;
-        await forgetWriteBack(db, work.operationId).catch((also: unknown) => onError(also, write.source));
-        return error.ending;
-      }
-    },
+    perform: (work, outer) => within(sending, outer, (signal) => perform(work, signal)),
     find: async (operationId) => {
       const row = await sentWriteBack(db, operationId);
-      if (!row) return undefined;
-      const signal = AbortSignal.timeout(ASKING);
-      const place = { operationId, target: row.target };
-      try {
-        if (row.operation === 'visitor_note_add') {
-          const note = await inTurn(row, signal, (desk) => desk.findNote(place, signal));
-          return note && { done: await storeSentNote(db, operationId, note) };
-        }
-        const value = await inTurn(row, signal, (desk) => desk.findDisposition(place, signal));
-        return value === undefined ? undefined : { done: await storeSentDisposition(db, operationId, value) };
-      } catch (error) {
-        onError(error, row.source);
-        return undefined;
-      }
+      return row && within(ASKING, undefined, (signal) => find(row, operationId, signal));
     },
     close: async () => {
       await Promise.all([...opened.values()].map(({ helpdesk }) => helpdesk.close()));

@@ -80,7 +80,7 @@ async function connected(request: ClientRequest, text: string | undefined): Prom
       fail(new Error('the API asked for another protocol'));
     });
   });
-  // The error is also told by the connection.
+  // Without a handler here, an error before the connection stands would end the process.
   answer.catch(() => undefined);
   const ready = new Promise<void>((done, fail) => {
     request.on('error', fail);

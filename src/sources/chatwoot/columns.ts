@@ -6,8 +6,8 @@ type ColumnType = 'bigint' | 'integer' | 'text' | 'json' | 'jsonb' | 'timestamp'
 export interface Column {
   readonly type: ColumnType;
   /**
-   * `map`: a record shows the column. `poll`: the column finds changes. `count`: the column is only counted. `write`: a
-   * write to Chatwoot needs the column.
+   * `map`: a record shows the column. `poll`: the column finds changes. `count`: the column is only counted. `write`: the
+   * gateway needs the column to write to Chatwoot.
    */
   readonly use: 'map' | 'poll' | 'count' | 'write';
   /** What the gateway loses when Chatwoot does not have the column. Undefined for a column that must be there. */

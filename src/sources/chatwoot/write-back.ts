@@ -29,7 +29,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
   const { address, account } = settings;
   const db = openDatabase({ target: address, connections: 1, statementTimeout: STATEMENT, name: 'gateway-write-back' });
   const numbers = new Map<string, number>();
-  // Undefined: not asked yet.
+  // True if Chatwoot can change single attributes. Undefined while the gateway has not asked Chatwoot.
   let merges: boolean | undefined;
   const root = `/api/v1/accounts/${account}`;
   const call = (asked: Asked, signal: AbortSignal): Promise<unknown> =>
@@ -59,8 +59,8 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     Attributes.parse(await call({ method: 'GET', path: conversation }, signal)).custom_attributes ?? {};
 
   /**
-   * True if Chatwoot can change single attributes. The endpoint that removes attributes came in the same version, so a
-   * removal of an attribute that no conversation has tells the version.
+   * True if Chatwoot can change single attributes. The endpoint that removes attributes came in the same version, so the
+   * gateway removes an attribute that no conversation has. The answer shows the version.
    */
   async function canMerge(conversation: string, signal: AbortSignal): Promise<boolean> {
     if (merges !== undefined) return merges;
@@ -132,7 +132,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
   };
 }
 
-/** Runs what comes before a write. An error there says that the write had no effect. */
+/** Runs the steps before a write. An error in these steps says that the write had no effect. */
 const beforehand = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((error: unknown) => {
     throw error instanceof NotPerformed ? error : refused('the conversation could not be read first', undefined, error);

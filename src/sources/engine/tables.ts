@@ -22,7 +22,7 @@ export interface Table {
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
   /** The columns whose values come from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
-  /** The columns that a source does not change, because the gateway knows them better. */
+  /** The columns that a source does not change, because the gateway's own values are the right ones. */
   readonly kept?: readonly string[];
   /** The columns that get their values from the plan table, which is `p` in the SQL: the owner and the references. */
   readonly keys: Readonly<Record<string, string>>;

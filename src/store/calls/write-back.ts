@@ -17,6 +17,12 @@ export interface WriteBackSource {
   readonly target: string;
 }
 
+/** A write whose outcome the gateway looks for. */
+export interface SentWrite extends WriteBackSource {
+  /** The name of the write. */
+  readonly operation: string;
+}
+
 export interface PreparedWrite extends WriteBackSource {
   /** The name of the operator in whose name the write is. */
   readonly author: string;
@@ -42,11 +48,8 @@ export async function prepareWriteBack(
 }
 
 /** Reads where the effect of a write must be. Undefined if the write never began, or if its source is paused or gone. */
-export async function sentWriteBack(
-  db: Database,
-  operationId: string,
-): Promise<(WriteBackSource & { readonly operation: string }) | undefined> {
-  const [row] = await db.read<WriteBackSource & { readonly operation: string }>(sql`
+export async function sentWriteBack(db: Database, operationId: string): Promise<SentWrite | undefined> {
+  const [row] = await db.read<SentWrite>(sql`
     SELECT w.source, s.kind, s.account, s.address, s.api_url, s.api_token, w.target, o.operation
       FROM gateway.write_back w JOIN gateway.operation o USING (operation_id) JOIN gateway.source s ON s.id = w.source
      WHERE w.operation_id = ${operationId} AND s.api_token IS NOT NULL AND NOT s.paused`);
