@@ -68,8 +68,9 @@ function databaseUrl(value: string): string {
 }
 
 function webUrl(value: string): string {
-  if (!/^https?:\/\//.test(value) || !URL.canParse(value))
-    throw new InvalidArgumentError('Expected an http or https URL.');
+  const url = /^https?:\/\//.test(value) && URL.canParse(value) ? new URL(value) : undefined;
+  if (url?.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+    throw new InvalidArgumentError('Expected an http or https URL without a password, a query and a fragment.');
   return value.replace(/\/+$/, '');
 }
 

@@ -53,6 +53,8 @@ export type Ending =
  * commit together. The gateway's default writer is an SQL function, which does not implement this interface.
  */
 export interface RemoteWriter {
+  /** True when the writer serves only websites whose live source has an API. By default, the writer serves all websites. */
+  readonly onlySources?: boolean;
   /** Performs the command once for its operation id. Throws if the outcome is unknown, for example after a timeout. */
   perform(command: RemoteCommand, signal: AbortSignal): Promise<Ending>;
   /** Asks the other system how the command ended. `undefined` means that the other system does not know. */

@@ -77,7 +77,8 @@ export class Ledger {
     const id = String(members[member]);
     const command = { ...members, operation: name, [member]: native(id) };
     const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id } };
-    const kind = { write, authored: tool.author, receipts: tool.emits, remote: remote !== undefined };
+    const reserves = remote?.onlySources === true ? ('sources' as const) : remote !== undefined;
+    const kind = { write, authored: tool.author, receipts: tool.emits, remote: reserves };
     // All commands of a batch share one check of what their callers can see. So each restricted credential has a
     // separate lane.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';

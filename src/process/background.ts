@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Keyring } from '../auth/keys.ts';
 import type { Config } from '../config/config.ts';
+import type { RemoteWriter } from '../core/writes.ts';
 import { startJournals } from '../events/journals.ts';
 import { startWebhooks } from '../events/webhooks/dispatcher.ts';
 import { senderOptions } from '../events/webhooks/sender.ts';
@@ -19,17 +20,20 @@ interface BackgroundOptions {
   readonly clientHosts: readonly string[] | undefined;
   readonly baseUrl: string;
   readonly log: Logger;
+  readonly remote: RemoteWriter;
 }
 
 /** Starts the work that no request asks for: upkeep, deliveries of webhooks, and live sources. */
-export function startBackground({ config, keys, store, registry, clientHosts, baseUrl, log }: BackgroundOptions): {
+export function startBackground(options: BackgroundOptions): {
   /** Ends what uses other systems. */
   leave(): Promise<void>;
   stop(): Promise<void>;
 } {
+  const { config, keys, store, registry, clientHosts, baseUrl, log, remote } = options;
   const upkeep = startUpkeep({
     db: store.upkeep,
     registry,
+    remote,
     clientHosts,
     onError: (error) => log.warn({ err: error }, 'upkeep of the ledger failed; it runs again soon'),
   });

@@ -25,6 +25,7 @@ import { tellRunCall } from '../observe/run-calls.ts';
 import { sharing } from '../observe/sharing.ts';
 import { openStoreGauges } from '../observe/store-gauges.ts';
 import type { Tracing } from '../observe/tracing.ts';
+import { openWriteBack } from '../sources/write-back.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
 import { openStore, type Store } from '../store/open/open.ts';
 import { endStrangeHosts } from '../store/sign-in/hosted.ts';
@@ -163,11 +164,17 @@ async function openTracing({ tracing }: Config, log: Logger): Promise<Tracing | 
 
 async function serveHere({ config, keys, store, log, tracing, stop, ready }: Serving): Promise<void> {
   const { port, baseUrl } = await address(config);
+  const remote = openWriteBack({
+    db: store.db,
+    keys,
+    onError: (error, source) => log.warn({ err: error, source }, 'a write did not reach the helpdesk of a source'),
+  });
   const corridor = await openGateway({
     store,
     keys,
     baseUrl,
     checkEvery: CHECK_EVERY,
+    remote,
     onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'an answer does not match its schema'),
   });
   const { registry } = corridor;
@@ -250,7 +257,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     throw refusedPort(error, config.host, config.port) ?? error;
   });
   running = server;
-  const background = startBackground({ config, keys, store, registry, clientHosts, baseUrl, log });
+  const background = startBackground({ config, keys, store, registry, clientHosts, baseUrl, log, remote });
   ready(baseUrl);
   await aborted(stop);
   await server.leave();
@@ -258,6 +265,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
   // or while a socket is open.
   await Promise.all([server.close(), tasks.stop(), realtime.stop(), background.leave()]);
   await background.stop();
+  await remote.close();
 }
 
 /**

@@ -15,9 +15,9 @@ export interface Finding {
 export type Change = { readonly from: string } & (
   | { readonly record: Readonly<Record<string, unknown>> }
   | { readonly gone: { readonly of: RecordType; readonly external_id: string } }
-  /** The stored records of this type with this prefix, or of this owner, are exactly `keep`. */
+  /** The stored records of this type whose external ids begin with the prefix, of this owner if given, are exactly `keep`. */
   | {
-      readonly only: { readonly of: RecordType; readonly prefix?: string; readonly owner?: string };
+      readonly only: { readonly of: RecordType; readonly prefix: string; readonly owner?: string };
       readonly keep: readonly string[];
     }
 );

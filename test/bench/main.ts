@@ -12,6 +12,7 @@ import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { LEGACY, MODERN } from '../../src/surfaces/mcp/versions.ts';
 import { issue } from '../support/credentials.ts';
+import { importing } from './import.ts';
 import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { benchClients } from './oauth.ts';
@@ -29,7 +30,7 @@ import { webhooks } from './webhooks.ts';
  * `npm run bench` compares the gateway with hand-written peers. One run alternates between the gateway and a peer, and
  * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
  * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
- * million tombstones), `pulls`, `journal`, `realtime`, `webhooks`, `search` and `recall` add comparisons that do not run by default. `--
+ * million tombstones), `pulls`, `journal`, `realtime`, `webhooks`, `search`, `recall` and `import` add comparisons that do not run by default. `--
  * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
  * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
  * dist/bench/report.html.
@@ -331,6 +332,7 @@ const alone = new Map([
   ['realtime', realtime],
   ['webhooks', webhooks],
   ['recall', recall],
+  ['import', importing],
   ['search', search],
 ]).get(options.only ?? '');
 await (alone ? only(alone) : run());

@@ -31,7 +31,7 @@ test('a store in order has none', async () => {
   expect(await findings()).toEqual({ code: 0, findings: [] });
   expect(await gateway('doctor')).toMatchObject({
     code: 0,
-    stdout: `21 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
+    stdout: `23 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
   });
 });
 

@@ -77,6 +77,24 @@ test('the address is kept encrypted and is never shown', async () => {
       expect((await gateway('source', ...command, ...more)).stdout).not.toContain(desk.role);
 });
 
+test('the API for writes needs a token, and its address holds no secret', async () => {
+  await desk.grant('poll');
+  const given = ['source', 'add', 'chatwoot', '--url', desk.address(), '--account', '1'];
+  const without = await gateway(...given, '--api-url', 'https://cw.example');
+  expect([without.code, without.stderr]).toEqual([
+    2,
+    expect.stringContaining("'--api-url' and '--api-token' need each other"),
+  ]);
+  for (const address of ['https://me:secret@cw.example', 'https://cw.example/?token=secret', 'ftp://cw.example'])
+    expect((await gateway(...given, '--api-url', address, '--api-token', 't')).code).toBe(2);
+  const added = await add('--api-url', 'https://cw.example/', '--api-token', 'cwtoken-1');
+  expect(added).toMatchObject({ writes_back: true });
+  const shown = await gateway('source', 'show', id(added));
+  expect(shown.stdout).toContain('yes');
+  const rows = await store.sql<{ row: string }[]>`SELECT s::text AS row FROM gateway.source s`;
+  expect(`${shown.stdout}${rows[0]?.row}`).not.toContain('cwtoken-1');
+});
+
 test('an organization takes a source, and one account can be a source only once in it', async () => {
   await desk.grant('poll');
   expect(await add('--organization', 'Acme', '--time-zone', 'Europe/Berlin', '--period', '5')).toMatchObject({

@@ -169,6 +169,40 @@ describe('compose.yaml', () => {
   });
 });
 
+describe('resources/compose/chatwoot.yaml', () => {
+  const given = { CHATWOOT_SECRET: 'rails', CHATWOOT_PASSWORD: 'theirs', ...GIVEN };
+  const trial = readCompose(given, 'resources/compose/chatwoot.yaml');
+  const [[name, only] = expect.fail('no gateway'), ...more] = gatewaysOf(trial.services);
+
+  it('needs each secret, and publishes no database', () => {
+    for (const secret of ['CHATWOOT_SECRET', 'CHATWOOT_PASSWORD', 'DATABASE_PASSWORD', 'GATEWAY_KEYS']) {
+      const others = Object.fromEntries(Object.entries(given).filter(([one]) => one !== secret));
+      expect(() => readCompose(others, 'resources/compose/chatwoot.yaml')).toThrow(secret);
+    }
+    const published = Object.entries(trial.services).filter(([, { ports }]) => ports.length > 0);
+    expect(published.map(([one]) => one)).toEqual(['chatwoot', 'gateway']);
+    for (const [, { ports }] of published) for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  });
+
+  it('has two PostgreSQL servers, and only the gateway reaches both', () => {
+    expect(more).toEqual([]);
+    const reach = Object.entries(trial.services).map(([one, { networks: nets }]) => [one, nets]);
+    expect(Object.fromEntries(reach)).toMatchObject({
+      [name]: ['store', 'chatwoot'],
+      postgres: ['store'],
+      'chatwoot-postgres': ['chatwoot'],
+      chatwoot: ['chatwoot'],
+      'chatwoot-jobs': ['chatwoot'],
+    });
+    const { NODE_ENV: _, ...shipped } = environmentOf(image);
+    const config = readConfig({ ...shipped, ...only.environment });
+    expect(config.databaseUrl).toContain('@postgres:5432/gateway');
+    expect(trial.services['postgres']?.volumes.join()).toContain('database.sql');
+    for (const { networks: nets } of Object.values(trial.services))
+      for (const net of Array.isArray(nets) ? nets : []) expect(Object.keys(trial.networks)).toContain(net);
+  });
+});
+
 describe('resources/compose/production.yaml', () => {
   it('asks for its secrets', () => {
     expect(() => readCompose({})).toThrow(/: see docs\/operations.md$/);

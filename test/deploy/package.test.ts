@@ -81,7 +81,7 @@ describe('the npm package', () => {
     expect(existsSync(named)).toBe(true);
     const [, part = ''] =
       /## Without a checkout\n([\s\S]*?)\n## /.exec(readFileSync(join(installed, 'README.md'), 'utf8')) ?? [];
-    const said = [...part.matchAll(/\]\(([\w/]+\.md)\)/g)].map(([, path = '']) => path);
+    const said = [...part.matchAll(/\]\(([\w/-]+\.md)\)/g)].map(([, path = '']) => path);
     const paths = packed.files.map(({ path }) => path);
     expect(said.toSorted()).toEqual(paths.filter((path) => /^(docs\/|SECURITY)/.test(path)).toSorted());
   });

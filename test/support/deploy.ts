@@ -73,6 +73,7 @@ const Service = z.strictObject({
   image: z.string(),
   build: z.strictObject({ context: z.literal('.'), args: Strings }).optional(),
   pull_policy: z.literal('never').optional(),
+  entrypoint: z.string().optional(),
   command: z.array(z.string()).optional(),
   environment: Strings.default({}),
   ports: z.array(z.string()).default([]),

@@ -2,6 +2,7 @@ import pino from 'pino';
 import { expect } from 'vitest';
 import type { HostedOptions } from '../../src/auth/oauth/hosted/clients.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
+import type { RemoteWriter } from '../../src/core/writes.ts';
 import { openRealtime, type Realtime } from '../../src/events/realtime/realtime.ts';
 import type { Timings } from '../../src/events/realtime/wire.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
@@ -68,6 +69,7 @@ export async function openTestGateway(
   keys = KEYS,
   timings: Partial<Timings> = {},
   hosted?: HostedOptions,
+  remote?: RemoteWriter,
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
   const log: string[] = [];
@@ -77,6 +79,7 @@ export async function openTestGateway(
     keys,
     checkEvery: 1,
     onDefect: (tool, error) => log.push(`DEFECT ${tool.name} ${String(error)}`),
+    ...(remote && { remote }),
   });
   const { registry } = corridor;
   const guides = readGuides();

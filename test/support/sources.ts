@@ -25,7 +25,15 @@ export interface AddedSource {
 /** Adds a source as `gateway source add` does. */
 export async function addSource(
   { db }: Pick<TestDatabase, 'db'>,
-  given: { address: string; account?: number; mode: 'poll' | 'live'; period?: number; organization?: string },
+  given: {
+    address: string;
+    account?: number;
+    mode: 'poll' | 'live';
+    period?: number;
+    organization?: string;
+    /** The REST API, to which writes go back. */
+    api?: { readonly url: string; readonly token: string };
+  },
 ): Promise<AddedSource> {
   const { address, account = 1, mode, period = 1 } = given;
   const organization = given.organization ?? `cw:${account}:organization:${account}`;
@@ -39,7 +47,15 @@ export async function addSource(
   const { tenant } = await takeOrganization(db, { external_id: organization, name: name ?? '' });
   const added = await insertSource(
     db,
-    { ...settings, id, tenant, kind: 'chatwoot', address: keys.seal('source', address), apiUrl: null, apiToken: null },
+    {
+      ...settings,
+      id,
+      tenant,
+      kind: 'chatwoot',
+      address: keys.seal('source', address),
+      apiUrl: given.api?.url ?? null,
+      apiToken: given.api === undefined ? null : keys.seal('source', given.api.token),
+    },
     30,
   );
   if (!added) throw new Error('the organization has this source');

@@ -18,7 +18,7 @@ export default defineTool({
   author: 'required',
   idempotency: 'required',
   emits: ['conversation.changed'],
-  errors: ['enrollment_unavailable', 'operation_conflict'],
+  errors: ['enrollment_unavailable', 'native_unavailable', 'operation_conflict'],
   input: {
     path: { conversation_id: ConversationId.schema },
     query: ofWebsite,

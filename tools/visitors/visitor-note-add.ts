@@ -21,7 +21,7 @@ export default defineTool({
   author: 'required',
   idempotency: 'required',
   emits: ['visitor.changed'],
-  errors: ['enrollment_unavailable'],
+  errors: ['enrollment_unavailable', 'native_unavailable', 'operation_conflict'],
   input: {
     path: { visitor_id: VisitorId.schema },
     query: ofWebsite,

@@ -5,8 +5,11 @@ type ColumnType = 'bigint' | 'integer' | 'text' | 'json' | 'jsonb' | 'timestamp'
 
 export interface Column {
   readonly type: ColumnType;
-  /** `map`: a record shows the column. `poll`: the column finds changes. `count`: the column is only counted. */
-  readonly use: 'map' | 'poll' | 'count';
+  /**
+   * `map`: a record shows the column. `poll`: the column finds changes. `count`: the column is only counted. `write`: a
+   * write to Chatwoot needs the column.
+   */
+  readonly use: 'map' | 'poll' | 'count' | 'write';
   /** What the gateway loses when Chatwoot does not have the column. Undefined for a column that must be there. */
   readonly lost?: string;
 }
@@ -53,7 +56,8 @@ export const TABLES = {
       country_code: map('text', 'the countries of contacts'),
       additional_attributes: map('jsonb', 'the companies of contacts'),
       created_at: time,
-      updated_at: time,
+      // Chatwoot moves it with each message of the contact. So it is no time at which the contact changed.
+      updated_at: poll,
       custom_attributes: count('jsonb'),
     },
   },
@@ -75,6 +79,11 @@ export const TABLES = {
       created_at: time,
       updated_at: time,
       custom_attributes: count('jsonb'),
+      display_id: {
+        type: 'integer',
+        use: 'write',
+        lost: 'the numbers that dispositions need on their way to Chatwoot',
+      },
     },
   },
   messages: {

@@ -4,6 +4,7 @@ import type { Desk } from './desk.ts';
 import { existing } from './desk.ts';
 import { type Kind, RECORDS } from './kinds.ts';
 import { noteIdOf, RATING_MAX, refTo } from './map.ts';
+import { DISPOSITION, OPERATIONS } from './mark.ts';
 import { parsedId } from './together.ts';
 
 /** The largest number of rows of a table that a count walks, newest first. */
@@ -20,7 +21,8 @@ export async function unmapped(desk: Desk): Promise<Record<string, number>> {
         ON g.taggable_id = r.id AND g.taggable_type = '${type}' AND g.context = 'labels')`;
   const attributes = (name: 'conversations' | 'contacts'): string =>
     `(SELECT count(*) FROM ${newest(name)} r CROSS JOIN LATERAL
-        jsonb_object_keys(CASE WHEN jsonb_typeof(r.custom_attributes) = 'object' THEN r.custom_attributes ELSE '{}' END))`;
+        jsonb_object_keys(CASE WHEN jsonb_typeof(r.custom_attributes) = 'object' THEN r.custom_attributes ELSE '{}' END) AS key
+        WHERE key NOT IN ('${DISPOSITION}', '${OPERATIONS}'))`;
   const [row] = await desk.db.read<{ labels: string; attributes: string; feedbacks: string }>(
     sql`SELECT ${raw(`(${labels('conversations', 'Conversation')} + ${labels('contacts', 'Contact')})::text AS labels,
       (${attributes('conversations')} + ${attributes('contacts')})::text AS attributes,

@@ -113,7 +113,8 @@ export async function tell(desk: Desk, kind: Kind, ids: readonly string[], optio
     if (kind === 'notes') {
       const prefix = noteIdOf(names, id, '');
       changes.push({ from, only: { of: 'note', prefix }, keep: (records ?? []).map(({ external_id }) => external_id) });
-    } else if (records === undefined && !(await staysAs(desk, kind, id, options))) {
+    } else if (records === undefined && kind !== 'accounts' && !(await staysAs(desk, kind, id, options))) {
+      // The website of an account stays until somebody removes the source.
       changes.push({ from, gone: { of: RECORDS[kind].of, external_id: idOf(names, kind, id) } });
     }
   }

@@ -124,7 +124,7 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
       columns: `${short('p.name', 240)} AS name, ${short('p.last_name', 240)} AS last_name, ${short('p.email', 320)} AS email,
   ${short('p.phone_number', 40)} AS phone_number, p.blocked::text AS blocked, ${short('p.country_code', 40)} AS country_code,
   ${short(`p.additional_attributes ->> 'country_code'`, 40)} AS country_attribute,
-  ${short(`p.additional_attributes ->> 'company_name'`, 240)} AS company, ${time('p.created_at')} AS created_at, ${time('p.updated_at')} AS updated_at`,
+  ${short(`p.additional_attributes ->> 'company_name'`, 240)} AS company, ${time('p.created_at')} AS created_at`,
       from: `${t('contacts')} p`,
       key: 'p.id',
       own: `p.account_id = ${account}`,

@@ -5,6 +5,7 @@
 import { country, filled, localeTag, platformOf, tag } from './attributes.ts';
 import type { Kind } from './kinds.ts';
 import { RECORDS } from './kinds.ts';
+import { unmarked } from './mark.ts';
 
 /** A row of one of the queries. All values are texts. */
 export type Row = Readonly<Record<string, string | null>> & { readonly id: string };
@@ -103,7 +104,6 @@ const contact: Maker = (row, names) => {
       country: country(row['country_code'] ?? null, row['country_attribute'] ?? null),
       blocked: row['blocked'] === 'true',
       created_at: row['created_at'],
-      updated_at: row['updated_at'],
     }),
   ];
 };
@@ -196,7 +196,7 @@ const note: Maker = (row, names) =>
     record('note', noteIdOf(names, row.id, visitorId), {
       visitor: idOf(names, 'contact_inboxes', visitorId),
       operator: refTo(names, 'users', row['operator']),
-      text: row['content'] ?? '',
+      text: unmarked(row['content'] ?? ''),
       created_at: row['created_at'],
     }),
   );

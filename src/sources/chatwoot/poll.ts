@@ -171,7 +171,7 @@ async function filesOf(desk: Desk, messages: readonly string[]): Promise<Change[
   );
   return messages.map((message) => ({
     from: `messages/${message}`,
-    only: { of: 'file', owner: idOf(desk.names, 'messages', message) },
+    only: { of: 'file', prefix: idOf(desk.names, 'attachments', ''), owner: idOf(desk.names, 'messages', message) },
     keep: rows.filter((row) => row.message === message).map(({ id }) => idOf(desk.names, 'attachments', id)),
   }));
 }

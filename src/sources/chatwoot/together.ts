@@ -95,7 +95,7 @@ export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
     // A visitor whose contact changed keeps only the notes of the new contact.
     changes.push({
       from: `contact_inboxes/${visitor}`,
-      only: { of: 'note', owner: idOf(names, 'contact_inboxes', visitor) },
+      only: { of: 'note', prefix: idOf(names, 'notes', ''), owner: idOf(names, 'contact_inboxes', visitor) },
       keep: notes.filter((one) => one.visitor === visitor).map(({ note }) => noteIdOf(names, note, visitor)),
     });
   }

@@ -9,7 +9,8 @@ export const INLINE_FILE_MAX = Math.ceil((32 * 1024 * 1024) / 3) * 4;
 // such a surrogate nor U+0000.
 const isStorable = (value: string): boolean => !value.includes('\0') && !/\p{Surrogate}/u.test(value);
 
-const zones = new Set<string>();
+// The names that JavaScript lists need no DateTimeFormat, which takes 0.1 ms to make.
+const zones = new Set<string>(Intl.supportedValuesOf('timeZone'));
 function isTimeZone(name: string): boolean {
   if (zones.has(name)) return true;
   // An IANA time zone starts with a letter. Newer JavaScript engines would also accept a UTC offset such as +01:00.

@@ -66,25 +66,50 @@ export async function writePage(
 /** A change whose removals are named one by one. */
 type Spelled = Exclude<Change, { only: unknown }>;
 
-/** Replaces each "exactly these" by the records, stored now, that are none of these. */
+type Only = Extract<Change, { only: unknown }>;
+
+/** Replaces each "exactly these" by the stored records that are none of these. */
 async function spelledOut(db: Database, { tenant }: Held, changes: readonly Change[]): Promise<Spelled[]> {
-  const all: Spelled[] = [];
+  const all = changes.filter((change): change is Spelled => !('only' in change));
+  const groups = new Map<string, Only[]>();
   for (const change of changes) {
-    if (!('only' in change)) {
-      all.push(change);
-      continue;
+    if (!('only' in change)) continue;
+    const key = `${change.only.of} ${change.only.owner === undefined}`;
+    groups.set(key, [...(groups.get(key) ?? []), change]);
+  }
+  for (const group of groups.values()) {
+    for (const { place, external_id } of await storedOf(db, tenant, group)) {
+      const change = group[place - 1];
+      if (change === undefined || change.keep.includes(external_id)) continue;
+      all.push({ from: change.from, gone: { of: change.only.of, external_id } });
     }
-    const { of, prefix = '', owner } = change.only;
-    const belongs = TABLES.find((table) => table.name === of)?.owner;
-    const owned = sql`EXISTS (SELECT FROM ${raw(`platform.${belongs?.table}`)} o
-      WHERE o.tenant = t.tenant AND o.site = t.site AND ${raw(`o.id = t.${belongs?.table}_id`)} AND o.external_id = ${owner ?? ''})`;
-    const rows = await db.read<{ external_id: string }>(sql`
-      SELECT DISTINCT t.external_id FROM ${raw(`platform.${of}`)} t
-       WHERE t.tenant = ${tenant} AND starts_with(t.external_id, ${prefix}) AND t.external_id <> ALL (${[...change.keep]}::text[])
-         AND ${owner === undefined ? sql`true` : owned}`);
-    for (const { external_id } of rows) all.push({ from: change.from, gone: { of, external_id } });
   }
   return all;
+}
+
+/** The stored records that changes of one type speak of, each with the number of its change. All have an owner, or none. */
+async function storedOf(
+  db: Database,
+  tenant: number,
+  group: readonly Only[],
+): Promise<{ place: number; external_id: string }[]> {
+  const [first] = group;
+  const table = TABLES.find(({ name }) => name === first?.only.of);
+  const of = raw(`platform.${first?.only.of}`);
+  const prefixes = group.map(({ only }) => only.prefix);
+  if (first?.only.owner === undefined) {
+    // These operators compare bytes, as the index note_origin does.
+    return db.read(sql`
+      SELECT DISTINCT w.place::integer AS place, t.external_id FROM unnest(${prefixes}::text[]) WITH ORDINALITY AS w (prefix, place)
+        JOIN ${of} t ON t.tenant = ${tenant} AND t.external_id ~>=~ w.prefix AND t.external_id ~<~ (w.prefix || '~')`);
+  }
+  const owners = group.map(({ only }) => only.owner ?? '');
+  const owner = table?.owner.table ?? '';
+  return db.read(sql`
+    SELECT w.place::integer AS place, t.external_id
+      FROM unnest(${prefixes}::text[], ${owners}::text[]) WITH ORDINALITY AS w (prefix, owner, place)
+      JOIN ${raw(`platform.${owner}`)} o ON o.tenant = ${tenant} AND o.external_id = w.owner
+      JOIN ${of} t ON t.tenant = o.tenant AND t.site = o.site AND ${raw(`t.${owner}_id`)} = o.id AND starts_with(t.external_id, w.prefix)`);
 }
 
 async function write(

@@ -66,8 +66,8 @@ export const rejecting = (place: Place, type: RecordType, judged = 'judged'): Fr
            j.newer IS NOT NULL AND j.verdict LIKE 'duplicate_record %' AND (s.owner, s.refs, s.links, s.data::text)
              IS NOT DISTINCT FROM (n.owner, n.refs, n.links, n.data::text) AS repeated
       FROM ${judged} j
-      JOIN ${place.stage} s ON s.type = '${type}' AND s.seq = j.seq
-      LEFT JOIN ${place.stage} n ON n.type = '${type}' AND n.seq = j.newer
+      CROSS JOIN LATERAL (SELECT * FROM ${place.stage} s WHERE s.type = '${type}' AND s.seq = j.seq OFFSET 0) s
+      LEFT JOIN LATERAL (SELECT * FROM ${place.stage} n WHERE n.type = '${type}' AND n.seq = j.newer OFFSET 0) n ON true
      WHERE j.verdict IS NOT NULL
   ), reported AS (
     INSERT INTO ${place.reject} (seq, place, file, line, origin, code, pointer)

@@ -22,7 +22,7 @@ export interface Table {
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
   /** The columns whose values come from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
-  /** The columns that a source does not change, because only the gateway sets them. */
+  /** The columns that a source does not change, because the gateway knows them better. */
   readonly kept?: readonly string[];
   /** The columns that get their values from the plan table, which is `p` in the SQL: the owner and the references. */
   readonly keys: Readonly<Record<string, string>>;
@@ -153,6 +153,8 @@ export const TABLES: readonly Table[] = [
     refs: [{ member: 'operator', table: 'operator' }],
     columns: { ...text('title text'), created_at: time },
     keys: { visitor_id: 'p.owner_id', operator_id: 'p.refs[1]' },
+    // A helpdesk names the user of the API token as the author of the gateway's notes.
+    kept: ['operator_id', 'created_at'],
   },
   {
     name: 'ai_result',

@@ -1,4 +1,4 @@
-import { raw, sql } from '../../core/sql.ts';
+import { empty, raw, sql } from '../../core/sql.ts';
 import { fence, progress, type Step } from './steps.ts';
 import type { Table } from './tables.ts';
 
@@ -35,14 +35,17 @@ export function writeStep(table: Table, lane: number): Step {
       const { place } = bounds;
       // A source knows nothing of what only the gateway sets.
       const changed = place.live ? own.filter((column) => !(kept ?? []).includes(column)) : own;
-      return sql`WITH ${fence(bounds)}, batch AS MATERIALIZED (
+      // The last batch leaves a short list of waiting words to the searches, so only the other batches are bulk.
+      const bulk =
+        name === 'message' ? sql`, bulk AS MATERIALIZED (SELECT gateway.import_bulk(NOT ${bounds.last}))` : empty;
+      return sql`WITH ${fence(bounds)}${bulk}, batch AS MATERIALIZED (
   SELECT p.tenant, p.site, p.id, p.fresh, p.links, p.seq, s.external_id, ${raw(
     [
       ...Object.entries(keys).map(([column, from]) => `${from} AS ${column}`),
       ...Object.keys(columns).map((c) => `d.${c}`),
     ].join(', '),
   )}
-    FROM fence CROSS JOIN ${raw(place.plan)} p
+    FROM fence${name === 'message' ? raw(' CROSS JOIN bulk') : empty} CROSS JOIN ${raw(place.plan)} p
     JOIN ${raw(place.stage)} s ON s.type = ${raw(`'${name}'`)} AND s.seq = p.seq
     CROSS JOIN LATERAL json_to_record(s.data) AS d (${raw(typed.join(', '))})
    WHERE p.type = ${raw(`'${name}'`)} AND p.lane = ${raw(String(lane))} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}

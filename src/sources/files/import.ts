@@ -75,7 +75,7 @@ const HEAD = 65_536;
  */
 const BLOCK = 65_536;
 
-/** An import can be repeated, interrupted or killed safely. Only one import runs at a time. */
+/** An import can be repeated, interrupted or killed safely. In an organization, one import of files runs at a time. */
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
   const unwritable = options.rejects === undefined ? undefined : await unwritableFile(options.rejects, options.files);

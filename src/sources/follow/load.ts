@@ -27,7 +27,7 @@ export interface Loaded {
 
 /**
  * Reads the whole source and writes what differs. A comparison also removes the records that the source does not have any
- * more. An interrupted load continues where it was.
+ * more. An interrupted first load continues where it was.
  */
 export async function load(
   { db: state, writer: db }: Stores,
@@ -40,7 +40,8 @@ export async function load(
   const tell = teller(state, held);
   try {
     let at = await run.state();
-    if (!at.unfinished || !at.intact) {
+    // A comparison does not continue an old one, because pages with newer rows may have been written since.
+    if (compares || !at.unfinished || !at.intact) {
       await run.begin([identity(held.id)], row.organization);
       at = await run.state();
     }

@@ -156,5 +156,6 @@ export async function deleteSource(db: Database, id: string, withData: boolean):
     WITH gone AS (DELETE FROM gateway.source WHERE id = ${id} RETURNING tenant, site),
          data AS (DELETE FROM platform.website w USING gone g WHERE ${withData} AND w.tenant = g.tenant AND w.site = g.site)
     SELECT FROM gone`);
+  await db.query(sql`SELECT gateway.source_forget(${id})`);
   return rows.length > 0;
 }

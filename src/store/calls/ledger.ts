@@ -32,8 +32,11 @@ export interface Kind {
   /** True when the command is performed in the name of an operator. */
   readonly authored: boolean;
   readonly receipts: readonly string[];
-  /** True when another system performs the command. The store then only reserves the command. */
-  readonly remote: boolean;
+  /**
+   * True when another system performs the command. The store then only reserves the command. `sources`: true on websites
+   * whose live source has an API.
+   */
+  readonly remote: boolean | 'sources';
 }
 
 /**
@@ -76,9 +79,15 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
   const { website } = first.by;
   const authorities = batch.map(({ by }) => by.authority);
   const { view } = first.about;
+  const reserves = sql`${remote ? LEASE : null}::integer * interval '1 millisecond'`;
+  const lease =
+    remote === 'sources'
+      ? sql`CASE WHEN EXISTS (SELECT FROM gateway.source w WHERE w.tenant = ${website.tenant} AND w.site = ${website.site}
+                                 AND w.api_token IS NOT NULL) THEN ${reserves} END`
+      : reserves;
   const columns = sql`
            gateway.write_batch(${website.tenant}, ${website.site}, ${write.name}, ${write.writer}, ${authored},
-             ${receipts}::text[], ${remote ? LEASE : null}::integer * interval '1 millisecond', b.ids, b.attempts, b.credentials,
+             ${receipts}::text[], ${lease}, b.ids, b.attempts, b.credentials,
              guard.digests, guard.revisions, b.fingerprints, s.seen, b.commands) AS entries`;
   const joins = sql`
      CROSS JOIN (SELECT ${batch.map((one) => one.operationId)}::text[] AS ids,

@@ -237,13 +237,13 @@ export const missingIndexes = (db: Database): Promise<number> =>
   );
 
 /**
- * Counts an import that neither runs nor has finished, and the receipts that this import has not appended to the
+ * Counts imports of files that neither run nor have finished, and the receipts that these imports have not appended to the
  * journals yet.
  */
 export const unfinishedImports = (db: Database): Promise<number> =>
   counted(
     db,
-    sql`SELECT ((SELECT count(*) FROM gateway.import_run WHERE unfinished AND lease_until < clock_timestamp())
+    sql`SELECT ((SELECT count(*) FROM gateway.import_run WHERE unfinished AND snapshots AND lease_until < clock_timestamp())
              + (SELECT count(*) FROM gateway.import_owed o
                  WHERE NOT EXISTS (SELECT FROM gateway.import_run r WHERE r.slot = o.slot AND r.lease_until >= clock_timestamp())))::integer AS count`,
   );

@@ -429,3 +429,19 @@ BEGIN
   INSERT INTO pg_temp.page_tally (type, written, unchanged, removed, rejected)
   VALUES (p_type, p_written, p_unchanged, p_removed, p_rejected);
 END $$;
+
+-- Finds the records of one note of a helpdesk: cw:1:note:7:1, cw:1:note:7:2, and so on.
+CREATE INDEX note_origin ON platform.note (tenant, external_id text_pattern_ops);
+
+-- Empties the slots in which a lost process read a source that is removed now.
+CREATE FUNCTION gateway.source_forget(p_source text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  left_over integer;
+BEGIN
+  FOR left_over IN SELECT r.slot FROM gateway.import_run r
+                    WHERE r.unfinished AND r.subject IN (p_source, p_source || ' files') AND NOT gateway.import_alive(r)
+                    FOR UPDATE SKIP LOCKED LOOP
+    PERFORM gateway.import_empty(left_over);
+    UPDATE gateway.import_run SET unfinished = false WHERE slot = left_over;
+  END LOOP;
+END $$;

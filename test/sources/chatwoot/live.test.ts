@@ -126,8 +126,7 @@ test('each mapped column of each table is noted, and no other column is', async 
     [`contacts SET country_code = 'DE'`, ['contacts']],
     [`contacts SET additional_attributes = '{"company_name": "x"}'`, ['contacts']],
     [`contacts SET created_at = '2020-01-01'`, ['contacts']],
-    [`contacts SET last_activity_at = now(), custom_attributes = '{"a":1}'`, []],
-    ['contacts SET updated_at = now()', ['contacts']],
+    [`contacts SET last_activity_at = now(), updated_at = now(), custom_attributes = '{"a":1}'`, []],
     ['contact_inboxes SET contact_id = 2', ['contact_inboxes']],
     ['contact_inboxes SET inbox_id = 2', ['contact_inboxes']],
     ['contact_inboxes SET hmac_verified = true, updated_at = now()', []],
@@ -224,7 +223,7 @@ test('hard deletes tell what is gone, and a merge moves the rows first', async (
   ]);
   expect(merged.changes).toContainEqual({
     from: 'contact_inboxes/2',
-    only: { of: 'note', owner: 'cw:1:visitor:2' },
+    only: { of: 'note', prefix: 'cw:1:note:', owner: 'cw:1:visitor:2' },
     keep: ['cw:1:note:1:2', 'cw:1:note:2:2'],
   });
   await sql`DELETE FROM conversations WHERE id = 1`;

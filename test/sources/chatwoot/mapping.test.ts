@@ -59,7 +59,6 @@ test('a small account gives its records in dependency order, and the import acce
       email: 'grace@example.org',
       blocked: false,
       created_at: '2026-11-01T10:00:00.000000Z',
-      updated_at: '2026-11-01T10:00:00.000000Z',
     },
     {
       type: 'visitor',

@@ -107,7 +107,11 @@ test('a deleted message tells that its files are gone', async () => {
   await sql`DELETE FROM attachments`;
   const changes = await round();
   expect(recordsIn(changes)).toContainEqual(expect.objectContaining({ external_id: 'cw:1:message:1', redacted: true }));
-  expect(changes).toContainEqual({ from: 'messages/1', only: { of: 'file', owner: 'cw:1:message:1' }, keep: [] });
+  expect(changes).toContainEqual({
+    from: 'messages/1',
+    only: { of: 'file', prefix: 'cw:1:file:', owner: 'cw:1:message:1' },
+    keep: [],
+  });
 });
 
 test('a clock of the application that is half a minute slow loses nothing', async () => {

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { takeRun } from '../../../src/sources/engine/run.ts';
 import { ImportBusy, type ImportResult, importFiles, importRecords } from '../../../src/sources/files/import.ts';
+import { type Site, wrongTotals } from '../../../src/store/doctor/doctor.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { compileImporter, desk, dump, ndjson, shuffled, temporary } from '../../support/import.ts';
@@ -94,9 +95,14 @@ test('killed at any moment, also in the middle of a statement', async () => {
 test('what a killed import had written is told to the journal by the next one', async () => {
   await killed(({ phase, done }) => phase === 'write message' && done > 200);
   expect(await events()).toEqual([]);
-  // PostgreSQL needs a moment to notice that the killed process is gone.
-  const alive = () => store.sql`SELECT FROM gateway.import_run r WHERE gateway.import_alive(r)`;
+  // PostgreSQL needs a moment to notice that the killed process is gone, and to end its last statements.
+  const alive = () => store.sql`
+    SELECT FROM gateway.import_run r WHERE gateway.import_alive(r)
+     UNION ALL SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`;
   await expect.poll(async () => (await alive()).length).toBe(0);
+  const sites = await store.sql<Site[]>`SELECT tenant, site, external_id AS id FROM platform.website`;
+  expect(sites).not.toEqual([]);
+  for (const site of sites) expect(await wrongTotals(store.db, site)).toBe(0);
   await importRecords(store.db, [{ type: 'organization', external_id: 'other', name: 'Other' }]);
   const told = await events();
   expect(told).toContain('conversation.snapshot');

@@ -180,6 +180,11 @@ function members(schema: object, at: string): string[] {
   ]);
 }
 
+test('a time zone can have any name that JavaScript knows, also an old name or a name in lower case', () => {
+  for (const time_zone of ['Europe/Berlin', 'UTC', 'US/Eastern', 'Asia/Kolkata', 'Asia/Calcutta', 'europe/berlin'])
+    expect(parseRecord({ ...contact, time_zone })).toMatchObject({ ok: true, record: { time_zone } });
+});
+
 test('references name members that exist and types that come earlier', () => {
   for (const type of RECORD_TYPES) {
     for (const { member, to, many } of REFERENCES[type]) {

@@ -6,7 +6,7 @@ import { expected } from '../../support/chatwoot/oracle.ts';
 import { createChatwoot, populate } from '../../support/chatwoot/populate.ts';
 import { simulate } from '../../support/chatwoot/simulator.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
-import { stored } from '../../support/chatwoot/stored.ts';
+import { misordered, stored } from '../../support/chatwoot/stored.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { type AddedSource, addSource, runSources } from '../../support/sources.ts';
@@ -51,6 +51,8 @@ test.each(['live', 'poll'] as const)(
     ];
     let gateway = runSources(store);
     await settled(sources);
+    // The first load keeps the order of messages: time, then id.
+    for (const { tenant } of sources) expect(await misordered(store.sql, tenant)).toEqual([]);
     const running = simulate(rails, { seed: 3, seconds: times(8, 60), rate: 60 });
     for (let i = 0; i < 2; i++) {
       await new Promise((resolve) => setTimeout(resolve, 2_000));

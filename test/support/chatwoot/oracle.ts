@@ -195,7 +195,7 @@ function contactOf(one: Chat['contacts'] extends ReadonlyMap<number, infer C> ? 
     blocked: one.blocked,
     deleted: false,
     created_at: one.created_at,
-    updated_at: one.updated_at,
+    updated_at: null,
   };
 }
 

@@ -16,7 +16,6 @@ interface ChatContact extends Extra {
   readonly country_code: string | null;
   readonly blocked: boolean;
   readonly created_at: Times;
-  readonly updated_at: Times;
 }
 
 interface ChatVisitor {
@@ -151,7 +150,7 @@ export async function readChat(sql: postgres.Sql, account: number): Promise<Chat
         ? await named("SELECT type || ' ' || id AS name FROM simulated.past WHERE account_id = $1")
         : new Set(),
     contacts: await byId(
-      `SELECT id, name, last_name, email, phone_number, country_code, additional_attributes, blocked, ${time('created_at')}, ${time('updated_at')} FROM contacts WHERE account_id = $1`,
+      `SELECT id, name, last_name, email, phone_number, country_code, additional_attributes, blocked, ${time('created_at')} FROM contacts WHERE account_id = $1`,
     ),
     visitors: await byId(
       `SELECT v.id, v.contact_id, ${utc('v.created_at')} AS created_at, ${utc('s.seen')} AS last_seen_at

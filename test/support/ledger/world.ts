@@ -100,6 +100,10 @@ const ofRest = ({ status, body, text, headers }: Answer): Reply => ({
   raw: `${JSON.stringify(headers)}${text}`,
 });
 
+/** Reads the answer of a write. */
+export const replyOf = (surface: Surface, answer: Answer): Reply =>
+  surface === 'REST' ? ofRest(answer) : ofMcp(answer);
+
 const one = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined;
 

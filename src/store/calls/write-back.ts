@@ -1,0 +1,78 @@
+import { websiteKey } from '../../core/ids.ts';
+import { sql } from '../../core/sql.ts';
+import type { Ending, RemoteCommand } from '../../core/writes.ts';
+import type { Database } from '../driver/postgres.ts';
+import { repeated } from '../driver/repeated.ts';
+import { LEASE } from './ledger.ts';
+
+/** The source to which a write goes. The address and the token are sealed. */
+export interface WriteBackSource {
+  readonly source: string;
+  readonly kind: string;
+  readonly account: string;
+  readonly address: string;
+  readonly api_url: string;
+  readonly api_token: string;
+  /** The external_id of the contact or the conversation. */
+  readonly target: string;
+}
+
+export interface PreparedWrite extends WriteBackSource {
+  /** The name of the operator in whose name the write is. */
+  readonly author: string;
+}
+
+/**
+ * Prepares a reserved write. `busy` says that another write changes the same conversation. An ending says that the write
+ * does not begin.
+ */
+export async function prepareWriteBack(
+  db: Database,
+  { operationId, website, author, command }: RemoteCommand,
+): Promise<PreparedWrite | { readonly busy: true } | Exclude<Ending, { done: unknown }>> {
+  const [, tenant = '', site = ''] = website.split('_');
+  const key = websiteKey(tenant, site);
+  const [row] = await repeated(() =>
+    db.query<{ prepared: PreparedWrite }>(sql`
+      SELECT gateway.write_back_begin(${operationId}, ${key.tenant}, ${key.site}, ${command.operation},
+        ${JSON.stringify(command)}::text::jsonb, ${author}::bigint, ${LEASE}::integer * interval '1 millisecond') AS prepared`),
+  );
+  if (!row) throw new Error('the store did not prepare a write');
+  return row.prepared;
+}
+
+/** Reads where the effect of a write must be. Undefined if the write never began, or if its source is paused or gone. */
+export async function sentWriteBack(
+  db: Database,
+  operationId: string,
+): Promise<(WriteBackSource & { readonly operation: string }) | undefined> {
+  const [row] = await db.read<WriteBackSource & { readonly operation: string }>(sql`
+    SELECT w.source, s.kind, s.account, s.address, s.api_url, s.api_token, w.target, o.operation
+      FROM gateway.write_back w JOIN gateway.operation o USING (operation_id) JOIN gateway.source s ON s.id = w.source
+     WHERE w.operation_id = ${operationId} AND s.api_token IS NOT NULL AND NOT s.paused`);
+  return row;
+}
+
+type Done = Readonly<Record<string, unknown>>;
+
+/** Stores a note that the helpdesk has taken. Returns the result of the write. */
+export const storeSentNote = (
+  db: Database,
+  operationId: string,
+  { prefix, text, at }: { readonly prefix: string; readonly text: string; readonly at: string },
+): Promise<Done> => stored(db, sql`gateway.write_back_note(${operationId}, ${prefix}, ${text}, ${at}::timestamptz)`);
+
+/** Stores the disposition that a conversation has in the helpdesk. Returns the result of the write. */
+export const storeSentDisposition = (db: Database, operationId: string, value: string): Promise<Done> =>
+  stored(db, sql`gateway.write_back_disposition(${operationId}, ${value})`);
+
+async function stored(db: Database, call: ReturnType<typeof sql>): Promise<Done> {
+  const [row] = await repeated(() => db.query<{ done: Done | null }>(sql`SELECT ${call} AS done`));
+  if (!row?.done) throw new Error('the record of a write is gone');
+  return row.done;
+}
+
+/** Forgets a write that had no effect. So the next write of a conversation need not wait. */
+export async function forgetWriteBack(db: Database, operationId: string): Promise<void> {
+  await db.query(sql`DELETE FROM gateway.write_back WHERE operation_id = ${operationId}`);
+}

@@ -1,0 +1,178 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type postgres from 'postgres';
+import { z } from 'zod';
+
+/**
+ * What goes wrong with the next request. `reset`: the connection breaks before the effect. `lost`: the connection breaks
+ * after the effect. `late`: nothing is answered, and the effect comes after `ms`.
+ */
+export type Fault =
+  | { readonly kind: 'hang' | 'reset' | 'lost' | 'text' | 'wrong' | 'huge' }
+  | { readonly kind: 'slow' | 'late'; readonly ms: number }
+  | { readonly kind: 'status'; readonly status: number; readonly html?: boolean };
+
+/**
+ * A stand-in for Chatwoot's REST API over Chatwoot's tables. It implements the documented endpoints that the gateway
+ * uses. It is not Chatwoot.
+ */
+export interface ChatwootApi {
+  readonly url: string;
+  /** Method and path of each request, in order. */
+  readonly asked: string[];
+  /** The next request of this method whose path has this end gets the fault. */
+  fail(on: 'GET' | 'POST', path: string, fault: Fault, times?: number): void;
+  /** Runs once, after the next GET of a conversation is answered and before any later request. */
+  afterRead(work: () => Promise<void>): void;
+  /** True for a Chatwoot that can merge attributes. `mixed` says so but replaces them, as an older server does. */
+  merges(how: boolean | 'mixed'): void;
+  /** The number of requests that are under way now, and the largest such number. */
+  readonly load: { now: number; most: number };
+  heal(): void;
+  close(): Promise<void>;
+}
+
+export const TOKEN = 'cwtoken-7f3a';
+
+const Body = z.object({
+  content: z.string().optional(),
+  custom_attributes: z.unknown().optional(),
+  merge: z.boolean().optional(),
+});
+
+class Status extends Error {
+  constructor(readonly status: number) {
+    super(`status ${status}`);
+  }
+}
+
+/** `user` is the user of Chatwoot to whom the token belongs. */
+export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<ChatwootApi> {
+  const asked: string[] = [];
+  const load = { now: 0, most: 0 };
+  let faults: { on: string; path: string; fault: Fault; left: number }[] = [];
+  let between: (() => Promise<void>) | undefined;
+  let merging: boolean | 'mixed' = true;
+
+  const notes = async (account: string, contact: string, method: string, body: z.output<typeof Body>) => {
+    const [found] = await sql`SELECT 1 FROM contacts WHERE id = ${contact} AND account_id = ${account}`;
+    if (!found) throw new Status(404);
+    const columns = sql`id::integer, content, account_id::integer, contact_id::integer, floor(extract(epoch FROM created_at))::integer AS created_at`;
+    if (method === 'GET')
+      return sql`SELECT ${columns} FROM notes WHERE contact_id = ${contact} AND account_id = ${account} ORDER BY created_at DESC`;
+    if (!body.content) throw new Status(422);
+    const [note] = await sql`
+      INSERT INTO notes (content, account_id, contact_id, user_id, created_at, updated_at)
+      VALUES (${body.content}, ${account}, ${contact}, ${user}, clock_timestamp() AT TIME ZONE 'UTC', clock_timestamp() AT TIME ZONE 'UTC')
+      RETURNING ${columns}`;
+    return note;
+  };
+  const attributesOf = async (account: string, number: string) => {
+    const [row] = await sql<{ id: number; custom_attributes: Record<string, unknown> | null }[]>`
+      SELECT id, custom_attributes FROM conversations WHERE display_id = ${number} AND account_id = ${account}`;
+    if (!row) throw new Status(404);
+    return { id: row.id, custom_attributes: row.custom_attributes ?? {} };
+  };
+  const attributes = async (account: string, number: string, end: string, body: z.output<typeof Body>) => {
+    const { id, custom_attributes: before } = await attributesOf(account, number);
+    if (end === 'destroy_custom_attributes') {
+      if (merging === false) throw new Status(404);
+      return {};
+    }
+    const sent = z.record(z.string(), z.unknown()).parse(body.custom_attributes ?? {});
+    const after = body.merge === true && merging === true ? { ...before, ...sent } : sent;
+    await sql`UPDATE conversations SET custom_attributes = ${sql.json(JSON.parse(JSON.stringify(after)))},
+      updated_at = clock_timestamp() AT TIME ZONE 'UTC' WHERE id = ${id}`;
+    return { custom_attributes: after };
+  };
+  const perform = async (method: string, path: string, text: string): Promise<unknown> => {
+    const body = Body.parse(text === '' ? {} : JSON.parse(text));
+    const [, account = '', kind = '', id = '', end = ''] =
+      /^\/api\/v1\/accounts\/(\d+)\/(contacts|conversations)\/(\d+)(?:\/(\w+))?$/.exec(path) ?? [];
+    if (kind === 'contacts' && end === 'notes') return notes(account, id, method, body);
+    if (kind === 'conversations' && method === 'GET' && end === '') {
+      const { custom_attributes } = await attributesOf(account, id);
+      return { id: Number(id), account_id: Number(account), status: 'open', custom_attributes };
+    }
+    if (kind === 'conversations' && method === 'POST' && /^(destroy_)?custom_attributes$/.test(end))
+      return attributes(account, id, end, body);
+    throw new Status(404);
+  };
+  const answer = (response: ServerResponse, status: number, body: unknown): void => {
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
+  };
+  const serve = async (request: IncomingMessage, response: ServerResponse, text: string): Promise<void> => {
+    const { method = '', url = '' } = request;
+    asked.push(`${method} ${url}`);
+    if (request.headers['api_access_token'] !== TOKEN) return answer(response, 401, { error: 'Invalid Access Token' });
+    const planted = faults.find((one) => one.left > 0 && one.on === method && url.endsWith(one.path));
+    if (planted) planted.left--;
+    const fault = planted?.fault;
+    const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+    if (fault?.kind === 'hang') return;
+    if (fault?.kind === 'reset') return void response.destroy();
+    if (fault?.kind === 'status') {
+      const type = fault.html === true ? 'text/html' : 'application/json';
+      response.writeHead(fault.status, { 'content-type': type, location: 'http://127.0.0.1:1/elsewhere' });
+      return void response.end(fault.html === true ? '<h1>no</h1>' : '{"error":"planted"}');
+    }
+    if (fault?.kind === 'slow' || fault?.kind === 'late') await wait(fault.ms);
+    const before = between;
+    const reads = method === 'GET' && url.includes('/conversations/');
+    const done = await perform(method, url, text);
+    if (fault?.kind === 'late') return;
+    if (fault?.kind === 'lost') return void response.destroy();
+    if (fault?.kind === 'text') return void response.end('<html>fine</html>');
+    if (fault?.kind === 'wrong') return answer(response, 200, { payload: 'of another shape' });
+    if (fault?.kind === 'huge') return void response.end(`"${'x'.repeat(20_000_000)}"`);
+    if (reads && before) {
+      between = undefined;
+      await before();
+    }
+    answer(response, 200, done);
+  };
+  const server = createServer((request, response) => {
+    load.now++;
+    load.most = Math.max(load.most, load.now);
+    response.once('close', () => {
+      load.now--;
+    });
+    response.on('error', () => undefined);
+    let text = '';
+    request.on('data', (part: Buffer) => {
+      text += part.toString();
+    });
+    request.on('end', () => {
+      serve(request, response, text).catch((error: unknown) =>
+        answer(response, error instanceof Status ? error.status : 500, {
+          error: error instanceof Status ? 'Resource could not be found' : String(error),
+        }),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo; // the address of a TCP server is an AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    load,
+    fail: (on, path, fault, times = 1) => {
+      faults.push({ on, path, fault, left: times });
+    },
+    afterRead: (work) => {
+      between = work;
+    },
+    merges: (how) => {
+      merging = how;
+    },
+    heal: () => {
+      faults = [];
+      between = undefined;
+      merging = true;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
