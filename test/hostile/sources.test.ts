@@ -161,7 +161,7 @@ test('many rejects hold up no other row, and one repair lets all of them in', as
   const sql = await bench.open();
   await seed(sql);
   const source = await bench.followed();
-  const many = times(10_000, 100_000);
+  const many = times(2_000, 100_000);
   await sql`INSERT INTO contacts (id, account_id, name, created_at, updated_at) VALUES (2, 1, repeat('x', 241), now(), now())`;
   await put(sql, 'contact_inboxes', { id: 2, contact_id: 2, inbox_id: 1, source_id: 's2' });
   await conversation(sql, 2, { contact_id: 2, contact_inbox_id: 2 });
@@ -178,14 +178,15 @@ test('many rejects hold up no other row, and one repair lets all of them in', as
   expect(bench.errors).toEqual([]);
 }, 400_000);
 
-test('one merge moves a contact with 10,000 conversations', async () => {
+test('one merge moves a contact with thousands of conversations', async () => {
   const sql = await bench.open();
   await seed(sql);
   const source = await bench.followed();
+  const many = times(2_000, 10_000);
   await put(sql, 'contacts', { id: 2, account_id: 1, name: 'Twin' });
   await put(sql, 'contact_inboxes', { id: 2, contact_id: 2, inbox_id: 1, source_id: 's2' });
   await sql`INSERT INTO conversations (id, account_id, inbox_id, contact_id, contact_inbox_id, status, last_activity_at, created_at, updated_at)
-    SELECT 100 + n, 1, 1, 2, 2, 0, now(), now(), now() FROM generate_series(1, 10000) n`;
+    SELECT 100 + n, 1, 1, 2, 2, 0, now(), now(), now() FROM generate_series(1, ${many}) n`;
   await bench.equals(source, 60_000);
   const began = performance.now();
   await sql.unsafe(`BEGIN; UPDATE conversations SET contact_id = 1, updated_at = now() WHERE contact_id = 2;
@@ -196,7 +197,7 @@ test('one merge moves a contact with 10,000 conversations', async () => {
       interval: 100,
     })
     .toEqual([]);
-  console.info(`10,000 conversations are moved after ${Math.round(performance.now() - began)} ms`);
+  console.info(`${many} conversations are moved after ${Math.round(performance.now() - began)} ms`);
   await bench.equals(source);
   expect(bench.errors).toEqual([]);
 }, 200_000);

@@ -34,6 +34,9 @@ const LONGEST = [
   'store/embedded/binaries',
   'faults/events',
   'faults/realtime-store',
+  'hostile/sources',
+  'hostile/sources-away',
+  'faults/sources',
 ].map((name) => `test/${name}.test.ts`);
 
 const rank = ({ moduleId }: TestSpecification): number => {

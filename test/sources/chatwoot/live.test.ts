@@ -239,6 +239,40 @@ test('hard deletes tell what is gone, and a merge moves the rows first', async (
   expect(goneIn(orphan.changes)).toEqual(['cw:1:message:1']);
 });
 
+test('a deleted row of each kind tells that the row is gone', async () => {
+  const { sql } = world;
+  await message(sql, 2, { sender_type: 'AgentBot', sender_id: 1 });
+  await message(sql, 3, { sender_type: 'Captain::Assistant', sender_id: 1 });
+  await message(sql, 4);
+  await attachment(sql, 1, 4);
+  await put(sql, 'agent_bots', { id: 1, account_id: 1, name: 'Bot' });
+  await put(sql, 'captain_assistants', { id: 1, account_id: 1, name: 'Captain' });
+  await put(sql, 'canned_responses', { id: 1, account_id: 1, short_code: 'a', content: 'x' });
+  await conversation(sql, 2);
+  const rows = {
+    attachments: ['file:1', 1],
+    messages: ['message:4', 4],
+    conversations: ['conversation:2', 2],
+    canned_responses: ['saved_response:1', 1],
+    agent_bots: ['agent_bot:1', 1],
+    captain_assistants: ['assistant:1', 1],
+    team_members: [undefined, 1],
+    teams: ['team:1', 1],
+    contact_inboxes: ['visitor:1', 1],
+    contacts: ['contact:1', 1],
+    inboxes: ['channel:1', 1],
+    account_users: [undefined, 1],
+    users: ['operator:1', 1],
+  } as const;
+  let after = (await followed(source, await source.begin())).after;
+  for (const [table, [gone, id]] of Object.entries(rows)) {
+    await sql.unsafe(`DELETE FROM ${table} WHERE id = ${id}`);
+    const page = await followed(source, after);
+    after = page.after;
+    expect([table, goneIn(page.changes)]).toEqual([table, gone === undefined ? [] : [`cw:1:${gone}`]]);
+  }
+});
+
 test('a deleted message loses its text, and its files go', async () => {
   const { sql } = world;
   await attachment(sql, 1, 1);

@@ -33,7 +33,7 @@ export function messages(chat: Chat, world: World, key: Key): void {
       author,
       visibility: one.private ? 'internal' : 'public',
       kind,
-      text: kind === 'html' && text !== null ? htmlToText(text) : text,
+      text: kind === 'html' && text !== null ? htmlToText(/<\/?[a-z]/i.test(text) ? text : escaped(text)) : text,
       language: null,
       created_at: timeOf(one, deleted),
       edited_at: null,
@@ -90,6 +90,9 @@ function authorOf(chat: Chat, one: ChatMessage, conversation: { readonly contact
   }
   return { type: 'system', author: null };
 }
+
+const escaped = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').split(/\r?\n/).join('<br>');
 
 function kindOf(one: ChatMessage, text: string | null): string {
   if (one.message_type === 2) return 'event';

@@ -21,8 +21,8 @@ import { type Chat, readChat } from './read.ts';
  *  8. A visitor belongs to the account of its inbox, has no nickname and is not blocked.
  *  9. A language that is no BCP 47 tag is absent. An unknown channel type, or no inbox, gives the platform unknown.
  * 10. The newest event and the newest survey response have the latest created_at, then the highest id.
- * 11. The rating's label is the feedback, cut to 120 UTF-16 units and not within a pair. Without feedback, the label is
- *     the value in digits.
+ * 11. The rating's label is the feedback, cut to 119 UTF-16 units and an ellipsis if it is longer than 120 units, and not
+ *     within a pair. Without feedback, the label is the value in digits.
  * 12. The kind of a message: event for type 2. Otherwise attachment_only, if the message has no text and a row in
  *     attachments, with or without a blob. Otherwise html for content type 8, form for 6, text for the rest.
  * 13. A template by a bot or an assistant is the bot's, every other template is the system's. An outgoing message whose
@@ -33,6 +33,7 @@ import { type Chat, readChat } from './read.ts';
  * 16. A blob without a media type is application/octet-stream. The content of a file is not compared.
  * 17. The website follows the name of the account. The name of the organization is not compared.
  * 18. A disposition is the gateway's own and not compared. The saved response of an unknown locale has language en.
+ * 19. An email whose text has no tag is plain text and keeps its lines. Every other email is HTML.
  */
 
 export interface Asked {
@@ -236,4 +237,5 @@ function conversations(chat: Chat, world: World, key: Key): void {
   }
 }
 
-const cut = (text: string): string => text.slice(0, 120).replace(/\p{Surrogate}$/u, '');
+const cut = (text: string): string =>
+  text.length <= 120 ? text : `${text.slice(0, 119).replace(/\p{Surrogate}$/u, '')}…`;

@@ -9,6 +9,7 @@ import { expected } from '../chatwoot/oracle.ts';
 import { createChatwoot, openChatwoot, type Population, populate } from '../chatwoot/populate.ts';
 import { stored } from '../chatwoot/stored.ts';
 import { type Cluster, openCluster } from '../cluster.ts';
+import { times } from '../form.ts';
 import { built } from '../replica.ts';
 import { type AddedSource, addSource } from '../sources.ts';
 import { MARK_TEXTS, NOTE_CHANGES } from './source-audit.ts';
@@ -41,8 +42,8 @@ export interface SourceWorld {
 export const STORE = 'gateway';
 const CHATWOOT = 'chatwoot';
 const ROLE = 'gateway_reader';
-/** Seconds between two polls. */
-export const PERIOD = 1;
+/** Seconds between two polls. The long form has the default of `gateway source add`. */
+export const PERIOD = times(1, 15);
 
 export async function openSourceWorld(modes: readonly Mode[], population: Population): Promise<SourceWorld> {
   // The build blocks this process, so that a connection could run into its time-out.
