@@ -213,7 +213,7 @@ test('the oracle maps rows that are written by hand', async () => {
     team: 'cw:50:team:5001',
     operator: 'cw:50:operator:5002',
     rating_score: 5,
-    rating_label: 'é'.repeat(120),
+    rating_label: `${'é'.repeat(119)}…`,
     updated_at: '2026-01-04T00:00:00.000000Z',
     closed_at: '2026-01-03T05:00:00.000000Z',
     message_count: 5,
