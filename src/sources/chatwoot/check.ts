@@ -2,7 +2,7 @@ import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Finding } from '../source.ts';
 import { ALL, PRESENT, type Present } from './columns.ts';
-import { grantFor, OUTBOX_VERSION } from './grants.ts';
+import { grantFor, identifier, OUTBOX_VERSION } from './grants.ts';
 import { triggerName, triggersOf, WATCHED } from './watched.ts';
 
 /** Seconds that the clocks of Chatwoot's server and of this process may differ. */
@@ -79,6 +79,11 @@ const WRITABLE =
   FROM ${COLUMNS} AND (has_column_privilege(c.oid, a.attnum, 'INSERT, UPDATE') OR has_table_privilege(c.oid, 'DELETE, TRUNCATE'))
  ORDER BY 1`);
 
+/** A policy hides rows without an error. A comparison would then delete the records of these rows. */
+const HIDING = raw(`SELECT c.relname AS name FROM pg_class c
+ WHERE c.relnamespace = to_regnamespace('public') AND c.relkind IN ('r', 'p')
+   AND c.relname IN (${ALL.map(([name]) => `'${name}'`).join(', ')}) AND row_security_active(c.oid) ORDER BY 1`);
+
 /** Columns with such names come first in a warning. */
 const SECRET = /\.[a-z_]*(password|token|secret)/;
 
@@ -101,6 +106,10 @@ async function rightFindings(db: Database, present: Present, { role, superuser }
     const text = `The role ${role} cannot read ${some(denied)}. Run: ${grantFor(role, name, denied)}`;
     return [refused(denied.length === 1 ? `${name}.${denied[0]}` : name, text)];
   });
+  for (const { name } of await db.read<{ name: string }>(HIDING)) {
+    const text = `Row-level security can hide rows of ${name} from the role ${role}. The gateway would delete their records.`;
+    findings.push(refused(name, `${text} Run as a superuser: ALTER ROLE ${identifier(role)} BYPASSRLS`));
+  }
   if (superuser) findings.push(warning('role', `The role ${role} is a superuser. Use a role that only reads.`));
   const extra = [...readable].filter((name) => !wanted.has(name));
   if (extra.length > 0) {

@@ -7,7 +7,7 @@ import { noteFunction, WATCHED } from './watched.ts';
 const ROLE = 'gateway_reader';
 export const CHANNEL = 'gateway_outbox';
 
-const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+export const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 const watched = ALL.flatMap(([name]) => {

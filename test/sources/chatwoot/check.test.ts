@@ -82,6 +82,17 @@ test('a role with too many rights is warned of, by name', async () => {
   expect(write?.text).toContain('contacts, messages.');
 });
 
+test('a table whose row-level security can hide rows is refused, with the statement to run', async () => {
+  const source = await start('poll');
+  await world.sql.unsafe(`ALTER TABLE messages ENABLE ROW LEVEL SECURITY; ALTER TABLE accounts ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE access_tokens ENABLE ROW LEVEL SECURITY`);
+  const findings = await source.check();
+  expect(brief(findings)).toEqual(['refused accounts', 'refused messages']);
+  const text = findings[1]?.text ?? '';
+  await world.sql.unsafe(text.slice(text.indexOf('ALTER ROLE')));
+  expect(await source.check()).toEqual([]);
+});
+
 test('a superuser is warned of', async () => {
   await start('poll');
   const source = world.open({ mode: 'poll', address: world.address('postgres') });
