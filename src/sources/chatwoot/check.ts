@@ -3,7 +3,7 @@ import type { Database } from '../../store/driver/postgres.ts';
 import type { Finding } from '../source.ts';
 import { ALL, PRESENT, type Present } from './columns.ts';
 import { grantFor, identifier, OUTBOX_VERSION } from './grants.ts';
-import { triggerName, triggersOf, WATCHED } from './watched.ts';
+import { namesColumn, noteFunction, triggerName, triggersOf, WATCHED } from './watched.ts';
 
 /** Seconds that the clocks of Chatwoot's server and of this process may differ. */
 const CLOCK = 60;
@@ -140,6 +140,24 @@ async function outboxFindings(db: Database, present: Present, { standby, role }:
   if (!outbox.usable) findings.push(refused('outbox', `The role ${role} cannot use the outbox. ${run}`));
   if (outbox.version?.includes(OUTBOX_VERSION) !== true) {
     findings.push(refused('outbox', `The outbox is of another version of the gateway. ${run}`));
+  }
+  const functions = await db.read<{ name: string; text: string }>(
+    sql`SELECT proname AS name, prosrc AS text FROM pg_proc WHERE pronamespace = to_regnamespace('gateway_outbox')`,
+  );
+  // A trigger that names a missing column notes only that a change is lost. The source would compare again and again.
+  const stale = ALL.filter(([name, { columns }]) => {
+    const text = functions.find((one) => one.name === `note_${name}`)?.text;
+    const written = noteFunction(name, WATCHED[name] ?? []);
+    return (
+      text !== undefined &&
+      Object.keys(columns).some(
+        (column) => namesColumn(written, column) && namesColumn(text, column) !== present.has(`${name}.${column}`),
+      )
+    );
+  }).map(([name]) => name);
+  if (stale.length > 0) {
+    const text = `The triggers of these tables do not fit the columns of Chatwoot: ${some(stale)}. ${run}`;
+    findings.push(refused('outbox', text));
   }
   const triggers = await db.read<{ name: string }>(
     sql`SELECT c.relname || '.' || t.tgname AS name FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
