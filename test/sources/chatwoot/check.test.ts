@@ -142,6 +142,34 @@ test('live mode without the outbox, with a trigger that is off, or with an old o
   ]);
 });
 
+test('triggers that name a dropped column are refused until the script runs again', async () => {
+  const source = await start('live');
+  await world.sql.unsafe('ALTER TABLE conversations DROP contact_last_seen_at; ALTER TABLE contacts DROP country_code');
+  const [outbox, ...rest] = (await source.check()).filter(({ level }) => level === 'refused');
+  expect(rest).toEqual([]);
+  expect(outbox?.text).toContain('do not fit the columns of Chatwoot: contacts, conversations. Run the output of');
+  await world.grant('live');
+  expect(brief(await source.check())).toEqual([
+    'degraded contacts.country_code',
+    'degraded conversations.contact_last_seen_at',
+  ]);
+  await world.sql`TRUNCATE gateway_outbox.change`;
+  await world.sql`UPDATE conversations SET status = 1 WHERE id = 1`;
+  await world.sql`INSERT INTO conversations SELECT * FROM json_populate_record((SELECT c FROM conversations c), '{"id":5,"display_id":5,"uuid":"00000000-0000-0000-0000-000000000005"}')`;
+  await world.sql`DELETE FROM conversations WHERE id = 5`;
+  expect([...(await world.sql`SELECT kind, id::integer FROM gateway_outbox.change ORDER BY seq`)]).toEqual([
+    { kind: 'conversations', id: 1 },
+    { kind: 'conversations', id: 5 },
+    { kind: 'conversations', id: 5 },
+  ]);
+  await world.sql.unsafe('ALTER TABLE contacts ADD country_code text');
+  const found = (await source.check()).filter(({ level }) => level === 'refused');
+  expect(found.map(({ about }) => about)).toEqual(['contacts.country_code', 'outbox']);
+  expect(found[1]?.text).toContain('do not fit the columns of Chatwoot: contacts. Run');
+  await world.grant('live');
+  expect(brief(await source.check())).toEqual(['degraded conversations.contact_last_seen_at']);
+});
+
 test('a database of another encoding is warned of', async () => {
   const source = await start('poll', { encoding: 'LATIN1' });
   expect(brief(await source.check())).toEqual(['warning encoding']);
