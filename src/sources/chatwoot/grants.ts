@@ -104,7 +104,7 @@ BEGIN
   END IF;
   RETURN owner_name;
 END $check$;
-SELECT pg_temp.gateway_outbox_owner();`;
+DO $$ BEGIN PERFORM pg_temp.gateway_outbox_owner(); END $$;`;
 
 const REMOVAL = `--   SET search_path = pg_catalog, pg_temp;
 --   DO $$ DECLARE outbox_owner name := ${OWNER};
