@@ -1,4 +1,3 @@
-import { sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
 import type { Change, Source } from '../source.ts';
@@ -7,7 +6,7 @@ import { missing, unmapped } from './counts.ts';
 import { type Desk, openDesk, rowOf, tell } from './desk.ts';
 import { CHANNEL } from './grants.ts';
 import { KINDS } from './kinds.ts';
-import { beginLive, behindLive, changesLive } from './live.ts';
+import { beginLive, behindLive, changesLive, forgetLive } from './live.ts';
 import { load } from './load.ts';
 import type { Names } from './map.ts';
 import { beginPoll, behindPoll, changesPoll } from './poll.ts';
@@ -107,7 +106,7 @@ export function openChatwoot(settings: ChatwootSettings): Source {
       return () => listening.close();
     },
     forget: async () => {
-      if (mode === 'live') await db.query(sql`DELETE FROM gateway_outbox.reader WHERE name = ${reader}`);
+      if (mode === 'live') await forgetLive(db, reader);
     },
     close: async () => {
       await Promise.all([db.close(), unconverted?.close()]);

@@ -2,8 +2,8 @@ import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Finding } from '../source.ts';
 import { ALL, PRESENT, type Present } from './columns.ts';
-import { grantFor, OUTBOX_VERSION } from './grants.ts';
-import { triggerName, triggersOf, WATCHED } from './watched.ts';
+import { grantFor, identifier, OUTBOX_VERSION } from './grants.ts';
+import { namesColumn, noteFunction, triggerName, triggersOf, WATCHED } from './watched.ts';
 
 /** Seconds that the clocks of Chatwoot's server and of this process may differ. */
 const CLOCK = 60;
@@ -79,6 +79,11 @@ const WRITABLE =
   FROM ${COLUMNS} AND (has_column_privilege(c.oid, a.attnum, 'INSERT, UPDATE') OR has_table_privilege(c.oid, 'DELETE, TRUNCATE'))
  ORDER BY 1`);
 
+/** A policy hides rows without an error. A comparison would then delete the records of these rows. */
+const HIDING = raw(`SELECT c.relname AS name FROM pg_class c
+ WHERE c.relnamespace = to_regnamespace('public') AND c.relkind IN ('r', 'p')
+   AND c.relname IN (${ALL.map(([name]) => `'${name}'`).join(', ')}) AND row_security_active(c.oid) ORDER BY 1`);
+
 /** Columns with such names come first in a warning. */
 const SECRET = /\.[a-z_]*(password|token|secret)/;
 
@@ -101,6 +106,10 @@ async function rightFindings(db: Database, present: Present, { role, superuser }
     const text = `The role ${role} cannot read ${some(denied)}. Run: ${grantFor(role, name, denied)}`;
     return [refused(denied.length === 1 ? `${name}.${denied[0]}` : name, text)];
   });
+  for (const { name } of await db.read<{ name: string }>(HIDING)) {
+    const text = `Row-level security can hide rows of ${name} from the role ${role}. The gateway would delete their records.`;
+    findings.push(refused(name, `${text} Run as a superuser: ALTER ROLE ${identifier(role)} BYPASSRLS`));
+  }
   if (superuser) findings.push(warning('role', `The role ${role} is a superuser. Use a role that only reads.`));
   const extra = [...readable].filter((name) => !wanted.has(name));
   if (extra.length > 0) {
@@ -131,6 +140,24 @@ async function outboxFindings(db: Database, present: Present, { standby, role }:
   if (!outbox.usable) findings.push(refused('outbox', `The role ${role} cannot use the outbox. ${run}`));
   if (outbox.version?.includes(OUTBOX_VERSION) !== true) {
     findings.push(refused('outbox', `The outbox is of another version of the gateway. ${run}`));
+  }
+  const functions = await db.read<{ name: string; text: string }>(
+    sql`SELECT proname AS name, prosrc AS text FROM pg_proc WHERE pronamespace = to_regnamespace('gateway_outbox')`,
+  );
+  // A trigger that names a missing column notes only that a change is lost. The source would compare again and again.
+  const stale = ALL.filter(([name, { columns }]) => {
+    const text = functions.find((one) => one.name === `note_${name}`)?.text;
+    const written = noteFunction(name, WATCHED[name] ?? []);
+    return (
+      text !== undefined &&
+      Object.keys(columns).some(
+        (column) => namesColumn(written, column) && namesColumn(text, column) !== present.has(`${name}.${column}`),
+      )
+    );
+  }).map(([name]) => name);
+  if (stale.length > 0) {
+    const text = `The triggers of these tables do not fit the columns of Chatwoot: ${some(stale)}. ${run}`;
+    findings.push(refused('outbox', text));
   }
   const triggers = await db.read<{ name: string }>(
     sql`SELECT c.relname || '.' || t.tgname AS name FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid

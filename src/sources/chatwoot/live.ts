@@ -44,11 +44,15 @@ export async function beginLive(db: Database, reader: string): Promise<Position>
   return { from: row.snapshot, to: null, seq: 0 } satisfies Place;
 }
 
-/** Says what the reader has read, and deletes the entries that all readers have read. */
+/**
+ * Says what the reader has read, and deletes the entries that all readers have read. A store that was restored from a
+ * copy has an older place than the outbox remembers. The entries since this older place can be deleted already.
+ */
 async function keep(db: Database, reader: string, from: string): Promise<void> {
   const [kept] = await db.query<{ known: boolean }>(
     sql`UPDATE gateway_outbox.reader SET snapshot = ${from}::pg_snapshot, at = now()
          WHERE name = ${reader} AND pg_snapshot_xmax(${from}::pg_snapshot) <= pg_snapshot_xmax(pg_current_snapshot())
+           AND pg_snapshot_xmin(snapshot) <= pg_snapshot_xmin(${from}::pg_snapshot)
         RETURNING true AS known`,
   );
   if (kept === undefined) throw new PositionLost('the outbox of Chatwoot does not hold the entries since this place');
@@ -57,6 +61,18 @@ async function keep(db: Database, reader: string, from: string): Promise<void> {
     SELECT seq FROM gateway_outbox.change
      WHERE xid < (SELECT pg_snapshot_xmin(snapshot) FROM gateway_outbox.reader ORDER BY pg_snapshot_xmin(snapshot) LIMIT 1)
      LIMIT ${SWEEP}::integer)`);
+}
+
+/** Removes the reader. Without any reader, nobody needs the entries, so all entries go too. */
+export async function forgetLive(db: Database, reader: string): Promise<void> {
+  await db.query(sql`DELETE FROM gateway_outbox.reader WHERE name = ${reader}`);
+  for (let deleted = SWEEP; deleted === SWEEP; ) {
+    const [row] = await db.query<{ deleted: number }>(sql`WITH gone AS (DELETE FROM gateway_outbox.change WHERE seq IN (
+        SELECT seq FROM gateway_outbox.change WHERE NOT EXISTS (SELECT FROM gateway_outbox.reader)
+         LIMIT ${SWEEP}::integer) RETURNING seq)
+      SELECT count(*)::integer AS deleted FROM gone`);
+    deleted = row?.deleted ?? 0;
+  }
 }
 
 interface Entry {

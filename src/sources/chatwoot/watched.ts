@@ -103,15 +103,26 @@ const whole = (target: Target, rows: string): string =>
   insert(`SELECT '${target.kind}', r.${target.id}, ${owned(target, 'r')} FROM ${rows} r
      WHERE r.${target.id} IS NOT NULL${target.when === undefined ? '' : ` AND ${target.when}`}`);
 
+function comparison(name: TableName, { columns }: Target): string {
+  const table: Table = TABLES[name];
+  return columns
+    .map((column) => {
+      const cast = table.columns[column]?.type === 'json' ? '::text' : '';
+      return `n.${column}${cast} IS DISTINCT FROM o.${column}${cast}`;
+    })
+    .join(' OR ');
+}
+
 /**
  * The entries of an updated row. One join serves all targets, because most of the time goes into the join. If a foreign
- * key changed, the entries name both rows. `%N$s` stands for the comparison of target N.
+ * key changed, the entries name both rows.
  */
-function updated(targets: readonly Target[]): string {
-  const parts = targets.flatMap(({ kind, id, on, when }, i) => {
+function updated(name: TableName, targets: readonly Target[]): string {
+  const parts = targets.flatMap((target) => {
+    const { kind, id, on, when } = target;
     if (!on.includes('UPDATE')) return [];
     const either = when === undefined ? '' : ` AND (${when.replaceAll('r.', 'n.')} OR ${when.replaceAll('r.', 'o.')})`;
-    const differs = `(%${i + 1}$s)${either}`;
+    const differs = `(${comparison(name, target)})${either}`;
     const perhaps = (one: string, two: string): string =>
       `CASE WHEN ${differs} THEN ${id === 'id' ? one : `CASE WHEN n.${id} IS DISTINCT FROM o.${id} THEN ${two} ELSE ${one} END`} ELSE '{}' END`;
     return [
@@ -133,43 +144,42 @@ function updated(targets: readonly Target[]): string {
 }
 
 /** Writes what a function does after one operation. */
-function noting(targets: readonly Target[], operation: Operation): string {
-  if (operation === 'UPDATE') return updated(targets);
+function noting(name: TableName, targets: readonly Target[], operation: Operation): string {
+  if (operation === 'UPDATE') return updated(name, targets);
   const rows = operation === 'INSERT' ? 'new_rows' : 'old_rows';
   const all = targets.filter(({ on }) => on.includes(operation)).map((target) => whole(target, rows));
   return all.length === 0 ? '    NULL;' : all.join('\n');
 }
 
 /**
- * Writes the statement that makes the trigger function of a table. The statement is a DO block, because the comparison
- * must not name a column that this Chatwoot does not have.
+ * Writes the statement that makes the trigger function of a table. The statement is a DO block, because the function
+ * must not name a column that this Chatwoot does not have. Such a column is NULL in the function.
+ *
+ * The function belongs to the owner of the outbox and runs with the rights of this role. The owner of Chatwoot's tables
+ * can plant a cast or an operator that the function then calls. Such code must not get the rights of a superuser.
  *
  * A failing trigger would break Chatwoot. So each error ends in an entry `lost`, and the readers start over. The
  * function has no nested loops, because PL/pgSQL keeps the plan that it made for one row. This plan compares each new
  * row with each old row, and a bulk update of 20,000 rows would take minutes.
  */
 export function noteFunction(name: TableName, targets: readonly Target[]): string {
-  const table: Table = TABLES[name];
-  const compared = targets.map(({ columns }) =>
-    columns.map((column) => `${column}${table.columns[column]?.type === 'json' ? '::text' : ''}`).join(','),
-  );
   return `DO $outer$
-BEGIN
-  IF to_regclass('public.${name}') IS NULL THEN
-    RETURN;
-  END IF;
-  EXECUTE format($definition$
+DECLARE
+  runner name := current_user;
+  outbox_owner name := pg_temp.gateway_outbox_owner();
+  missing text;
+  definition text := $definition$
 CREATE OR REPLACE FUNCTION gateway_outbox.note_${name}() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp SET enable_nestloop = off AS $body$
 DECLARE
   noted boolean := false;
 BEGIN
   IF TG_OP = 'INSERT' THEN
-${noting(targets, 'INSERT')}
+${noting(name, targets, 'INSERT')}
   ELSIF TG_OP = 'UPDATE' THEN
-${noting(targets, 'UPDATE')}
+${noting(name, targets, 'UPDATE')}
   ELSIF TG_OP = 'DELETE' THEN
-${noting(targets, 'DELETE')}
+${noting(name, targets, 'DELETE')}
   ELSE
     INSERT INTO gateway_outbox.change (kind, id) VALUES ('lost', 0);
     noted := true;
@@ -186,11 +196,26 @@ EXCEPTION WHEN OTHERS THEN
   END;
   RETURN NULL;
 END $body$
-  $definition$, ${compared.map((columns) => `gateway_outbox.comparison('${name}', '${columns}')`).join(', ')});
+  $definition$;
+BEGIN
+  IF to_regclass('public.${name}') IS NULL THEN
+    RETURN;
+  END IF;
+  FOR missing IN SELECT c FROM unnest('{${Object.keys(TABLES[name].columns).join(',')}}'::text[]) c WHERE NOT EXISTS (
+    SELECT FROM pg_attribute WHERE attrelid = 'public.${name}'::regclass AND attname = c AND NOT attisdropped)
+  LOOP
+    definition := regexp_replace(definition, '\\m[nor]\\.' || missing || '\\M', 'NULL', 'g');
+  END LOOP;
+  EXECUTE format('SET LOCAL ROLE %I', outbox_owner);
+  EXECUTE definition;
   REVOKE ALL ON FUNCTION gateway_outbox.note_${name}() FROM PUBLIC;
+  EXECUTE format('SET LOCAL ROLE %I', runner);
 ${OPERATIONS.map((operation) => triggerFor(name, targets, operation)).join('\n')}
 END $outer$;`;
 }
+
+/** True if the text of a trigger function names the column of a row. */
+export const namesColumn = (text: string, column: string): boolean => new RegExp(`\\b[nor]\\.${column}\\b`).test(text);
 
 /** A table that no target watches for an operation needs no trigger for this operation. */
 export const triggersOf = (targets: readonly Target[]): readonly (typeof OPERATIONS)[number][] =>

@@ -82,6 +82,17 @@ test('a role with too many rights is warned of, by name', async () => {
   expect(write?.text).toContain('contacts, messages.');
 });
 
+test('a table whose row-level security can hide rows is refused, with the statement to run', async () => {
+  const source = await start('poll');
+  await world.sql.unsafe(`ALTER TABLE messages ENABLE ROW LEVEL SECURITY; ALTER TABLE accounts ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE access_tokens ENABLE ROW LEVEL SECURITY`);
+  const findings = await source.check();
+  expect(brief(findings)).toEqual(['refused accounts', 'refused messages']);
+  const text = findings[1]?.text ?? '';
+  await world.sql.unsafe(text.slice(text.indexOf('ALTER ROLE')));
+  expect(await source.check()).toEqual([]);
+});
+
 test('a superuser is warned of', async () => {
   await start('poll');
   const source = world.open({ mode: 'poll', address: world.address('postgres') });
@@ -129,6 +140,34 @@ test('live mode without the outbox, with a trigger that is off, or with an old o
     `The role ${world.role} cannot use the outbox`,
     'The outbox is of another version of the gateway',
   ]);
+});
+
+test('triggers that name a dropped column are refused until the script runs again', async () => {
+  const source = await start('live');
+  await world.sql.unsafe('ALTER TABLE conversations DROP contact_last_seen_at; ALTER TABLE contacts DROP country_code');
+  const [outbox, ...rest] = (await source.check()).filter(({ level }) => level === 'refused');
+  expect(rest).toEqual([]);
+  expect(outbox?.text).toContain('do not fit the columns of Chatwoot: contacts, conversations. Run the output of');
+  await world.grant('live');
+  expect(brief(await source.check())).toEqual([
+    'degraded contacts.country_code',
+    'degraded conversations.contact_last_seen_at',
+  ]);
+  await world.sql`TRUNCATE gateway_outbox.change`;
+  await world.sql`UPDATE conversations SET status = 1 WHERE id = 1`;
+  await world.sql`INSERT INTO conversations SELECT * FROM json_populate_record((SELECT c FROM conversations c), '{"id":5,"display_id":5,"uuid":"00000000-0000-0000-0000-000000000005"}')`;
+  await world.sql`DELETE FROM conversations WHERE id = 5`;
+  expect([...(await world.sql`SELECT kind, id::integer FROM gateway_outbox.change ORDER BY seq`)]).toEqual([
+    { kind: 'conversations', id: 1 },
+    { kind: 'conversations', id: 5 },
+    { kind: 'conversations', id: 5 },
+  ]);
+  await world.sql.unsafe('ALTER TABLE contacts ADD country_code text');
+  const found = (await source.check()).filter(({ level }) => level === 'refused');
+  expect(found.map(({ about }) => about)).toEqual(['contacts.country_code', 'outbox']);
+  expect(found[1]?.text).toContain('do not fit the columns of Chatwoot: contacts. Run');
+  await world.grant('live');
+  expect(brief(await source.check())).toEqual(['degraded conversations.contact_last_seen_at']);
 });
 
 test('a database of another encoding is warned of', async () => {

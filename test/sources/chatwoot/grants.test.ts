@@ -1,3 +1,4 @@
+import type postgres from 'postgres';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ALL } from '../../../src/sources/chatwoot/columns.ts';
 import { chatwootGrants } from '../../../src/sources/chatwoot/grants.ts';
@@ -18,6 +19,12 @@ const readable = async (): Promise<string[]> => {
      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
        AND has_column_privilege(${world.role}, c.oid, a.attnum, 'SELECT')`;
   return rows.map(({ name }) => name).sort();
+};
+
+const ownerOf = async (sql: postgres.Sql): Promise<string> => {
+  const [row] = await sql<{ name: string }[]>`
+    SELECT nspowner::regrole::text AS name FROM pg_namespace WHERE nspname = 'gateway_outbox'`;
+  return row?.name ?? 'nobody';
 };
 
 const declared = ALL.flatMap(([name, { columns }]) => Object.keys(columns).map((column) => `${name}.${column}`)).sort();
@@ -68,14 +75,23 @@ test('the triggers note changes of a role without any right on the outbox', asyn
   await world.sql.unsafe(`DROP OWNED BY ${app}; DROP ROLE ${app}`);
 });
 
+test('the name of the role cannot end a comment or a block of the script', () => {
+  for (const role of ['a\nDROP TABLE messages; --', 'a\rb', 'a\u0000', 'a$$; DROP TABLE messages; --']) {
+    expect(() => chatwootGrants({ role, mode: 'live' })).toThrow('the name of the role');
+  }
+  expect(chatwootGrants({ role: 'lé "o\'', mode: 'poll' })).toContain('"lé ""o\'"');
+});
+
 test('the comments at the end of the script remove everything', async () => {
   await Promise.all([world.open().close()]);
   const script = chatwootGrants({ role: world.role, mode: 'live' });
   const removal = script.slice(script.indexOf('-- To remove')).split('\n').slice(1);
   const statements = removal.map((line) => line.replace(/^--\s*/, '')).join('\n');
+  const owner = await ownerOf(world.sql);
   await world.sql.unsafe(statements);
   const [left] = await world.sql<{ n: number }[]>`
     SELECT (SELECT count(*) FROM pg_trigger WHERE tgname LIKE 'gateway%')
-         + (SELECT count(*) FROM pg_roles WHERE rolname = ${world.role}) + (SELECT count(*) FROM pg_namespace WHERE nspname = 'gateway_outbox') AS n`;
+         + (SELECT count(*) FROM pg_roles WHERE rolname = ${world.role}) + (SELECT count(*) FROM pg_namespace WHERE nspname = 'gateway_outbox')
+         + (SELECT count(*) FROM pg_roles WHERE rolname = ${owner}) AS n`;
   expect(Number(left?.n)).toBe(0);
 });

@@ -360,6 +360,32 @@ test('entries stay until all readers have read them, and a reader that is away f
   await expect(second.changes(other)).rejects.toThrow(PositionLost);
 });
 
+test('a place that is older than what the reader has read makes the source start over', async () => {
+  const old = await source.begin();
+  await message(world.sql, 70);
+  const read = await followed(source, old);
+  // A page can fail, so the same place is read again.
+  const again = await followed(source, read.after);
+  await source.changes(read.after);
+  await source.changes(again.after);
+  await expect(source.changes(old)).rejects.toThrow(PositionLost);
+});
+
+test('the last reader takes all entries along', async () => {
+  const { sql } = world;
+  const count = async (): Promise<number> =>
+    (await sql<{ n: number }[]>`SELECT count(*)::integer AS n FROM gateway_outbox.change`)[0]?.n ?? -1;
+  const second = world.open({ reader: 'src_2' });
+  await source.begin();
+  await second.begin();
+  await sql`INSERT INTO gateway_outbox.change (kind, id) SELECT 'messages', n FROM generate_series(1, 45000) n`;
+  await source.forget();
+  expect(await count()).toBe(45_000);
+  await second.forget();
+  expect(await count()).toBe(0);
+  expect(await sql`SELECT FROM gateway_outbox.reader`).toEqual([]);
+});
+
 test('behind counts seconds and changes, and a listener hears of a change', async () => {
   const begun = await source.begin();
   expect(await source.behind(begun)).toEqual({ seconds: 0, changes: 0 });
