@@ -1,8 +1,9 @@
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
+import { parseRecord } from '../engine/parse-record.ts';
 import type { Change } from '../source.ts';
 import { PRESENT, type Present, relations, type TableName } from './columns.ts';
-import { KINDS, type Kind, type Query, queries, RECORDS } from './kinds.ts';
+import { KINDS, type Kind, MESSAGE_MAX, type Query, queries, RECORDS } from './kinds.ts';
 import { idOf, MAKERS, type Made, type Names, noteIdOf, type Row } from './map.ts';
 import { answered, messageOf } from './map-message.ts';
 
@@ -72,16 +73,27 @@ export async function sizesOf(desk: Desk, kind: Kind, ids: readonly string[]): P
   return new Map(rows.map((row) => [row.id, Number(row.bytes)]));
 }
 
-/** Finds the conversations of the messages that are answered. */
+/** A message with fewer bytes is never too long for the import. The mapping makes at most five characters of a byte. */
+const SURELY_SHORT = MESSAGE_MAX / 5;
+
+/** Finds the conversations of the answered messages that the gateway can store. */
 async function repliesOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, string>> {
-  const known = new Map(rows.map((row) => [row.id, row['conversation'] ?? '']));
-  const others = [...new Set(rows.flatMap((row) => answered(row) ?? []))].filter((id) => !known.has(id));
-  if (others.length > 0) {
-    const found = await desk.db.read<{ id: string; conversation: string }>(
-      sql`SELECT m.id::text AS id, m.conversation_id::text AS conversation FROM ${raw(desk.table('messages'))} m
-           WHERE m.account_id = ${desk.names.account}::bigint AND m.id = ANY(${others}::bigint[])`,
-    );
-    for (const { id, conversation } of found) known.set(id, conversation);
+  const asked = new Set(rows.flatMap((row) => answered(row) ?? []));
+  const isStored = (row: Row): boolean => parseRecord(messageOf(row, desk.names, () => undefined)).ok;
+  const here = rows.filter(({ id }) => asked.has(id));
+  const known = new Map(here.filter(isStored).map((row) => [row.id, row['conversation'] ?? '']));
+  for (const { id } of here) asked.delete(id);
+  if (asked.size === 0) return known;
+  const found = await desk.db.read<{ id: string; conversation: string; sure: boolean }>(
+    sql`SELECT m.id::text AS id, m.conversation_id::text AS conversation,
+               m.message_type BETWEEN 0 AND 3 AND coalesce(octet_length(m.content), 0) <= ${SURELY_SHORT}::integer
+               AND coalesce(octet_length(m.content_attributes::text), 0) <= ${SURELY_SHORT}::integer AS sure
+          FROM ${raw(desk.table('messages'))} m
+         WHERE m.account_id = ${desk.names.account}::bigint AND m.id = ANY(${[...asked]}::bigint[])`,
+  );
+  for (const { id, conversation, sure } of found) {
+    // One long message at a time keeps the memory small. Long messages are rare.
+    if (sure || (await rowsOf(desk, 'messages', [id])).some(isStored)) known.set(id, conversation);
   }
   return known;
 }
