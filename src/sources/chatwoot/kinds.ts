@@ -48,8 +48,12 @@ export interface Query {
   readonly key: string;
   /** True for the rows of the account whose records belong to the gateway. */
   readonly own: string;
-  /** The number of bytes of the long texts. Undefined for a kind without long texts. */
+  /** The number of bytes of the long texts of one record. Undefined for a kind without long texts. */
   readonly bytes?: string;
+  /** The number of records that the row gives. Undefined for a kind whose rows give one record. */
+  readonly records?: string;
+  /** The bytes of the long texts, and the number, of the records that come along when the row changes. */
+  readonly along?: { readonly from: string; readonly bytes: string };
 }
 
 /** Writes a time in UTC. Chatwoot's columns have no time zone. */
@@ -98,6 +102,10 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
       from: `${t('accounts')} a`,
       key: 'a.id',
       own: `a.id = ${account}`,
+      along: {
+        from: `${t('canned_responses')} r WHERE r.account_id = a.id`,
+        bytes: capped('r.content', RESPONSE_MAX),
+      },
     },
     inboxes: {
       columns: `${short('i.name', MAX.name)} AS name, i.channel_type`,
@@ -153,6 +161,10 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
   LEFT JOIN ${t('inboxes')} i ON i.id = v.inbox_id AND i.account_id = ${account}`,
       key: 'v.id',
       own: '(p.id IS NOT NULL OR i.id IS NOT NULL)',
+      along: {
+        from: `${t('notes')} n WHERE n.contact_id = v.contact_id AND n.account_id = ${account}`,
+        bytes: capped('n.content', RESPONSE_MAX),
+      },
     },
     canned_responses: {
       columns: `${short('r.short_code', MAX.label)} AS short_code, ${short('r.content', RESPONSE_MAX)} AS content, a.locale::text AS locale`,
@@ -218,6 +230,7 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
       key: 'n.id',
       own: `n.account_id = ${account}`,
       bytes: capped('n.content', RESPONSE_MAX),
+      records: `(SELECT count(*) FROM ${t('contact_inboxes')} v WHERE v.contact_id = n.contact_id)`,
     },
   };
 }
