@@ -70,7 +70,7 @@ export async function existing(desk: Desk, kind: Kind, ids: readonly string[]): 
 export const weightOf = ({ bytes = '0', records = '1' }: Query): string =>
   `greatest(${bytes}, ${RECORD_BYTES})::bigint * greatest(${records}, 1)`;
 
-/** Returns the weights of rows in bytes. With `along`, the weights have the records that come along with a change. */
+/** Returns the weights of rows in bytes. With `along`, a weight includes the records that come along with the row. */
 export async function sizesOf(
   desk: Desk,
   kind: Kind,
@@ -91,7 +91,9 @@ export async function sizesOf(
   return new Map(rows.map((row) => [row.id, Number(row.bytes)]));
 }
 
-/** A message with fewer bytes is never too long for the import. The mapping makes at most five characters of a byte. */
+/**
+ * A message of at most so many bytes is never too long for the import. As HTML, one byte becomes at most five characters.
+ */
 const SURELY_SHORT = MESSAGE_MAX / 5;
 
 /** Finds the conversations of the answered messages that the gateway can store. */

@@ -46,20 +46,20 @@ export interface Query {
   readonly from: string;
   /** The id of the row. */
   readonly key: string;
-  /** True for the rows of the account whose records belong to the gateway. */
+  /** The condition for the rows of the account whose records belong to the gateway. */
   readonly own: string;
   /** The number of bytes of the long texts of one record. Undefined for a kind without long texts. */
   readonly bytes?: string;
   /** The number of records that the row gives. Undefined for a kind whose rows give one record. */
   readonly records?: string;
-  /** The bytes of the long texts, and the number, of the records that come along when the row changes. */
+  /** The records that come along when the row changes. `bytes` is the number of bytes of one of their long texts. */
   readonly along?: { readonly from: string; readonly bytes: string };
 }
 
 /** Writes a time in UTC. Chatwoot's columns have no time zone. */
 const time = (expression: string): string => `to_char(${expression}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** The largest numbers of UTF-16 units that the import accepts in the short texts. */
+/** The lengths of the short texts that the import accepts, in UTF-16 units. `namePart` is a given or a family name. */
 export const MAX = {
   name: 240,
   operator: 120,

@@ -34,8 +34,8 @@ const USERS = 5_000;
 const mark = z.strictObject({ at: z.string(), next: z.string() });
 const round = z.strictObject({ low: z.string(), marks: z.array(mark), members: z.array(z.string()) });
 /**
- * A place of polling. The window of a round begins at `low`. A mark is an earlier time, and a transaction
- * that began then. `members` are the operators of the last round. `next` is the place after the round that runs.
+ * A place of polling. The window of a round starts at `low`. A mark is an earlier time and the number of a transaction
+ * that began at that time. `members` are the operators of the last round. `next` is the place after the running round.
  */
 const place = round.extend({
   running: z.strictObject({ kind: z.enum(ROUND), id: z.number(), next: round }).nullable(),
@@ -44,9 +44,9 @@ type Place = z.infer<typeof place>;
 
 interface Clock {
   readonly at: string;
-  /** The oldest transaction that runs. */
+  /** The number of the oldest running transaction. */
   readonly xmin: string;
-  /** A transaction that is newer than all transactions that run. */
+  /** The number of a transaction that is newer than all running transactions. */
   readonly next: string;
 }
 
@@ -82,8 +82,8 @@ export async function beginPoll(desk: Desk): Promise<Position> {
 }
 
 /**
- * Decides where the round after this round begins. All transactions that ran at a mark have ended when the oldest
- * running transaction began after the mark. This round reads their rows. So the next round can begin at the mark.
+ * Decides where the next round starts. All transactions that ran at a mark have ended when the oldest
+ * running transaction began after the mark. This round reads the rows of these transactions. So the next round can start at the mark.
  */
 export function nextRound(last: z.infer<typeof round>, now: Clock) {
   const marks = [...last.marks, { at: now.at, next: now.next }];
@@ -143,7 +143,7 @@ async function nextIds(
   return rows.map(({ id }) => id);
 }
 
-/** Says at the end of a kind which of its rows there are. Stored rows that are not among them are gone. */
+/** Lists all rows of a kind at the end of the kind. A stored record whose row is not in the list is then removed. */
 async function rowsThere(desk: Desk, kind: Kind): Promise<Change[]> {
   const { names } = desk;
   // The website stays until somebody removes the source.
@@ -189,7 +189,7 @@ function placeOf(after: Position): Place {
   return parsed.data;
 }
 
-/** Reads the rows that were found, with everything that must come along. */
+/** Reads the changed rows and the rows that depend on the changed rows. */
 async function read(desk: Desk, kind: Kind, ids: readonly string[]): Promise<readonly Change[]> {
   const [none, found] = [new Set<string>(), new Set(ids)];
   if (kind === 'users') return (await tellAll(desk, { rows: new Map(), members: found, blobs: none })).changes;

@@ -52,8 +52,8 @@ export async function allOf(desk: Desk, kind: Kind): Promise<string[]> {
 }
 
 /**
- * The saved responses that come along with the account, because their language is the language of the account. They are
- * at most one page. A comparison brings the others.
+ * The saved responses that come along with the account. The language of a saved response is the language of the account.
+ * At most one page of saved responses comes along. The next comparison brings the other saved responses.
  */
 async function responsesAlong(desk: Desk): Promise<readonly string[]> {
   const ids = await allOf(desk, 'canned_responses');
@@ -61,7 +61,7 @@ async function responsesAlong(desk: Desk): Promise<readonly string[]> {
   return fitting(ids, (id) => sizes.get(id) ?? 0);
 }
 
-/** Reads rows and everything that depends on their values. */
+/** Reads rows and the rows that depend on the values of these rows. */
 export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
   const { names } = desk;
   const rows = new Map([...wanted.rows].map(([kind, ids]) => [kind, new Set(ids)]));
@@ -145,8 +145,8 @@ function parents(record: Made, account: number): (readonly [Kind, string])[] {
 const DEPTH = 5;
 
 /**
- * Adds the named rows about which the outbox has entries that nobody has read. The named rows are at most one page. A
- * record whose named row does not come along waits for that row.
+ * Adds the rows that the records name, if the outbox has unread entries about these rows. At most one page of rows is
+ * added. A record whose named row is not added waits for that row.
  */
 export async function pendingParents(desk: Desk, told: ToldAll, unread: Fragment): Promise<readonly Change[]> {
   const changes = [...told.changes];
