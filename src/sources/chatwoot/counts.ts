@@ -10,10 +10,14 @@ import { parsedId } from './together.ts';
 /** The largest number of rows of a table that a count walks, newest first. */
 const ROWS = 200_000;
 
-/** Writes 1 for a text with more UTF-16 units than the limit, else 0. A character above U+FFFF has two units. */
+/**
+ * Writes 1 for a text with more UTF-16 units than the limit, else 0. A character above U+FFFF has two units. Only a
+ * database in UTF8 can search for such characters.
+ */
 const long = (text: string, limit: number): string =>
   `(CASE WHEN octet_length(${text}) <= ${limit} OR ${text} IS NULL THEN 0
      WHEN length(${text}) > ${limit} THEN 1
+     WHEN getdatabaseencoding() <> 'UTF8' THEN 0
      WHEN length(${text}) + length(regexp_replace(${text}, '[^\\U00010000-\\U0010FFFF]', '', 'g')) > ${limit} THEN 1 ELSE 0 END)`;
 
 /** Writes a text, or NULL for a text that is empty or blank. */
