@@ -32,6 +32,22 @@ export function member(value: unknown, ...path: readonly string[]): unknown {
 export const filled = (text: unknown): string | undefined =>
   typeof text === 'string' && text.trim() !== '' ? text : undefined;
 
+/** Shortens a text that is too long. The last character is then `…`. No half of a surrogate pair stays. */
+export const shortened = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1).replace(/\p{Surrogate}$/u, '')}…`;
+
+/** Returns the text, shortened if it is too long, or undefined for a text that is empty or blank. */
+export function brief(text: unknown, max: number): string | undefined {
+  const given = filled(text);
+  return given === undefined ? undefined : shortened(given, max);
+}
+
+/** Returns the text, or undefined if the text is empty, blank or too long. A cut address would be a wrong address. */
+export function whole(text: unknown, max: number): string | undefined {
+  const given = filled(text);
+  return given === undefined || given.length > max ? undefined : given;
+}
+
 export const isTrue = (value: unknown): boolean => value === true || value === 'true';
 
 /** Reads an id that is a number or a text of digits. */

@@ -56,7 +56,7 @@ export const TABLES = {
       country_code: map('text', 'the countries of contacts'),
       additional_attributes: map('jsonb', 'the companies of contacts'),
       created_at: time,
-      // Chatwoot moves it with each message of the contact. So it is no time at which the contact changed.
+      // Chatwoot sets this time at each message of the contact too. So the time does not show a change of the contact.
       updated_at: poll,
       custom_attributes: count('jsonb'),
     },

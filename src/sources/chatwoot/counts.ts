@@ -2,13 +2,68 @@ import { raw, sql } from '../../core/sql.ts';
 import type { RecordType } from '../engine/records.ts';
 import type { Desk } from './desk.ts';
 import { existing } from './desk.ts';
-import { type Kind, RECORDS } from './kinds.ts';
-import { noteIdOf, RATING_MAX, refTo } from './map.ts';
+import { type Kind, MAX, RECORDS } from './kinds.ts';
+import { noteIdOf, refTo } from './map.ts';
 import { DISPOSITION, OPERATIONS } from './mark.ts';
 import { parsedId } from './together.ts';
 
 /** The largest number of rows of a table that a count walks, newest first. */
 const ROWS = 200_000;
+
+/**
+ * Writes 1 for a text with more UTF-16 units than the limit, else 0. A character above U+FFFF has two units. Only a
+ * database in UTF8 can search for such characters.
+ */
+const long = (text: string, limit: number): string =>
+  `(CASE WHEN octet_length(${text}) <= ${limit} OR ${text} IS NULL THEN 0
+     WHEN length(${text}) > ${limit} THEN 1
+     WHEN getdatabaseencoding() <> 'UTF8' THEN 0
+     WHEN length(${text}) + length(regexp_replace(${text}, '[^\\U00010000-\\U0010FFFF]', '', 'g')) > ${limit} THEN 1 ELSE 0 END)`;
+
+/** Writes a text, or NULL for a text that is empty or blank. */
+const given = (text: string): string => `CASE WHEN ${text} ~ '\\S' THEN ${text} END`;
+
+/**
+ * The texts that the mapping shortens or leaves out because they are too long. The import shortens the names of files
+ * itself, so the names of files do not count.
+ */
+function longTexts(desk: Desk, newest: (name: 'conversations' | 'contacts') => string): string {
+  const sum = (texts: readonly (readonly [string, number])[], from: string): string =>
+    `coalesce((SELECT sum(${texts.map(([text, limit]) => long(text, limit)).join(' + ')}) FROM ${from}), 0)`;
+  const few = (kind: Kind, texts: readonly (readonly [string, number])[]): string => {
+    const { from, own } = desk.queries[kind];
+    return sum(texts, `${from} WHERE ${own}`);
+  };
+  const last = given('r.last_name');
+  return [
+    few('accounts', [['a.name', MAX.name]]),
+    few('inboxes', [['i.name', MAX.name]]),
+    few('teams', [['g.name', MAX.name]]),
+    few('users', [[`coalesce(nullif(btrim(u.display_name), ''), u.name)`, MAX.operator]]),
+    few('agent_bots', [['b.name', MAX.operator]]),
+    few('captain_assistants', [['b.name', MAX.operator]]),
+    few('canned_responses', [
+      ['r.short_code', MAX.label],
+      ['r.short_code', MAX.shortcut],
+    ]),
+    sum(
+      [
+        [`concat_ws(' ', ${given('r.name')}, ${last})`, MAX.name],
+        [`CASE WHEN ${last} IS NOT NULL THEN r.name END`, MAX.namePart],
+        [last, MAX.namePart],
+        ['r.email', MAX.email],
+        ['r.phone_number', MAX.phone],
+        [`(r.additional_attributes ->> 'company_name')`, MAX.company],
+      ],
+      `${newest('contacts')} r`,
+    ),
+    sum([[`(r.additional_attributes ->> 'mail_subject')`, MAX.subject]], `${newest('conversations')} r`),
+    sum(
+      [['s.feedback_message', MAX.rating]],
+      `${newest('conversations')} r JOIN ${desk.table('csat_survey_responses')} s ON s.conversation_id = r.id`,
+    ),
+  ].join(' + ');
+}
 
 /** Counts the values that have no place in the gateway. In a large Chatwoot, only the newest rows count. */
 export async function unmapped(desk: Desk): Promise<Record<string, number>> {
@@ -23,16 +78,15 @@ export async function unmapped(desk: Desk): Promise<Record<string, number>> {
     `(SELECT count(*) FROM ${newest(name)} r CROSS JOIN LATERAL
         jsonb_object_keys(CASE WHEN jsonb_typeof(r.custom_attributes) = 'object' THEN r.custom_attributes ELSE '{}' END) AS key
         WHERE key NOT IN ('${DISPOSITION}', '${OPERATIONS}'))`;
-  const [row] = await desk.db.read<{ labels: string; attributes: string; feedbacks: string }>(
+  const [row] = await desk.db.read<{ labels: string; attributes: string; long: string }>(
     sql`SELECT ${raw(`(${labels('conversations', 'Conversation')} + ${labels('contacts', 'Contact')})::text AS labels,
       (${attributes('conversations')} + ${attributes('contacts')})::text AS attributes,
-      (SELECT count(*) FROM ${newest('conversations')} r JOIN ${t('csat_survey_responses')} s ON s.conversation_id = r.id
-        WHERE length(s.feedback_message) > ${RATING_MAX})::text AS feedbacks`)}`,
+      (${longTexts(desk, newest)})::text AS long`)}`,
   );
   return {
     labels: Number(row?.labels ?? 0),
     custom_attributes: Number(row?.attributes ?? 0),
-    shortened_feedbacks: Number(row?.feedbacks ?? 0),
+    shortened_texts: Number(row?.long ?? 0),
   };
 }
 

@@ -1,15 +1,18 @@
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
+import { parseRecord } from '../engine/parse-record.ts';
 import type { Change } from '../source.ts';
 import { PRESENT, type Present, relations, type TableName } from './columns.ts';
-import { KINDS, type Kind, type Query, queries, RECORDS } from './kinds.ts';
+import { KINDS, type Kind, MESSAGE_MAX, type Query, queries, RECORDS } from './kinds.ts';
 import { idOf, MAKERS, type Made, type Names, noteIdOf, type Row } from './map.ts';
 import { answered, messageOf } from './map-message.ts';
 
 /** The largest number of rows of a page. */
 export const PAGE_ROWS = 2_000;
-/** The largest number of bytes of the long texts of a page, if the page has more than one row. */
+/** The largest weight of a page in bytes, if the page has more than one row. */
 export const PAGE_BYTES = 8 * 1024 * 1024;
+/** The least weight of a record in bytes. So a page that is full has at most PAGE_ROWS records. */
+export const RECORD_BYTES = Math.floor(PAGE_BYTES / PAGE_ROWS);
 
 /** A Chatwoot whose columns are known. */
 export interface Desk {
@@ -38,6 +41,8 @@ export function rowOf(name: string): readonly [Kind, string] | undefined {
 export interface ReadOptions {
   /** True to read users who are neither members nor named by a row of the account. */
   readonly anyUser?: boolean;
+  /** For notes: the visitors whose notes are wanted, by note. Undefined for all visitors. */
+  readonly visitors?: ReadonlyMap<string, readonly string[]>;
 }
 
 const ownOf = (kind: Kind, query: Query, anyUser = false): string => (kind === 'users' && anyUser ? 'true' : query.own);
@@ -61,27 +66,54 @@ export async function existing(desk: Desk, kind: Kind, ids: readonly string[]): 
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Returns the bytes of the long texts by row. */
-export async function sizesOf(desk: Desk, kind: Kind, ids: readonly string[]): Promise<Map<string, number>> {
-  const { key, bytes } = desk.queries[kind];
-  if (bytes === undefined || ids.length === 0) return new Map();
+/** Writes the weight of a row in bytes: the long texts of all its records. */
+export const weightOf = ({ bytes = '0', records = '1' }: Query): string =>
+  `greatest(${bytes}, ${RECORD_BYTES})::bigint * greatest(${records}, 1)`;
+
+/** Returns the weights of rows in bytes. With `along`, a weight includes the records that come along with the row. */
+export async function sizesOf(
+  desk: Desk,
+  kind: Kind,
+  ids: readonly string[],
+  { along = true }: { readonly along?: boolean } = {},
+): Promise<Map<string, number>> {
+  const query = desk.queries[kind];
+  const { key, bytes } = query;
+  const more = along ? query.along : undefined;
+  if ((bytes === undefined && more === undefined) || ids.length === 0)
+    return new Map(ids.map((id) => [id, RECORD_BYTES]));
+  const others =
+    more === undefined ? '0' : `coalesce((SELECT sum(greatest(${more.bytes}, ${RECORD_BYTES})) FROM ${more.from}), 0)`;
   const table = `${desk.table(kind)} ${key.slice(0, key.indexOf('.'))}`;
   const rows = await desk.db.read<{ id: string; bytes: string }>(
-    sql`SELECT ${raw(`${key}::text AS id, (${bytes})::text AS bytes FROM ${table} WHERE ${key}`)} = ANY(${ids}::bigint[])`,
+    sql`SELECT ${raw(`${key}::text AS id, (${weightOf(query)} + ${others})::text AS bytes FROM ${table} WHERE ${key}`)} = ANY(${ids}::bigint[])`,
   );
   return new Map(rows.map((row) => [row.id, Number(row.bytes)]));
 }
 
-/** Finds the conversations of the messages that are answered. */
+/**
+ * A message of at most so many bytes is never too long for the import. As HTML, one byte becomes at most five characters.
+ */
+const SURELY_SHORT = MESSAGE_MAX / 5;
+
+/** Finds the conversations of the answered messages that the gateway can store. */
 async function repliesOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, string>> {
-  const known = new Map(rows.map((row) => [row.id, row['conversation'] ?? '']));
-  const others = [...new Set(rows.flatMap((row) => answered(row) ?? []))].filter((id) => !known.has(id));
-  if (others.length > 0) {
-    const found = await desk.db.read<{ id: string; conversation: string }>(
-      sql`SELECT m.id::text AS id, m.conversation_id::text AS conversation FROM ${raw(desk.table('messages'))} m
-           WHERE m.account_id = ${desk.names.account}::bigint AND m.id = ANY(${others}::bigint[])`,
-    );
-    for (const { id, conversation } of found) known.set(id, conversation);
+  const asked = new Set(rows.flatMap((row) => answered(row) ?? []));
+  const isStored = (row: Row): boolean => parseRecord(messageOf(row, desk.names, () => undefined)).ok;
+  const here = rows.filter(({ id }) => asked.has(id));
+  const known = new Map(here.filter(isStored).map((row) => [row.id, row['conversation'] ?? '']));
+  for (const { id } of here) asked.delete(id);
+  if (asked.size === 0) return known;
+  const found = await desk.db.read<{ id: string; conversation: string; sure: boolean }>(
+    sql`SELECT m.id::text AS id, m.conversation_id::text AS conversation,
+               m.message_type BETWEEN 0 AND 3 AND coalesce(octet_length(m.content), 0) <= ${SURELY_SHORT}::integer
+               AND coalesce(octet_length(m.content_attributes::text), 0) <= ${SURELY_SHORT}::integer AS sure
+          FROM ${raw(desk.table('messages'))} m
+         WHERE m.account_id = ${desk.names.account}::bigint AND m.id = ANY(${[...asked]}::bigint[])`,
+  );
+  for (const { id, conversation, sure } of found) {
+    // One long message at a time keeps the memory small. Long messages are rare.
+    if (sure || (await rowsOf(desk, 'messages', [id])).some(isStored)) known.set(id, conversation);
   }
   return known;
 }
@@ -103,13 +135,18 @@ export interface Told {
 /** Reads rows and says for each row its records, or that the row is gone. */
 export async function tell(desk: Desk, kind: Kind, ids: readonly string[], options: ReadOptions = {}): Promise<Told> {
   const { names } = desk;
-  const rows = await rowsOf(desk, kind, ids, options);
+  const { visitors } = options;
+  const found = await rowsOf(desk, kind, ids, options);
+  const rows: readonly Row[] = visitors
+    ? found.map((row) => ({ ...row, visitors: visitors.get(row.id)?.join(',') ?? null }))
+    : found;
   const made = await recordsOf(desk, kind, rows);
   const changes: Change[] = [];
   for (const id of ids) {
     const from = nameOf(kind, id);
     const records = made.get(id);
     for (const record of records ?? []) changes.push({ from, record });
+    if (visitors) continue;
     if (kind === 'notes') {
       const prefix = noteIdOf(names, id, '');
       changes.push({ from, only: { of: 'note', prefix }, keep: (records ?? []).map(({ external_id }) => external_id) });

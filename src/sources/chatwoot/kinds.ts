@@ -46,19 +46,40 @@ export interface Query {
   readonly from: string;
   /** The id of the row. */
   readonly key: string;
-  /** True for the rows of the account whose records belong to the gateway. */
+  /** The condition for the rows of the account whose records belong to the gateway. */
   readonly own: string;
-  /** The number of bytes of the long texts. Undefined for a kind without long texts. */
+  /** The number of bytes of the long texts of one record. Undefined for a kind without long texts. */
   readonly bytes?: string;
+  /** The number of records that the row gives. Undefined for a kind whose rows give one record. */
+  readonly records?: string;
+  /** The records that come along when the row changes. `bytes` is the number of bytes of one of their long texts. */
+  readonly along?: { readonly from: string; readonly bytes: string };
 }
 
 /** Writes a time in UTC. Chatwoot's columns have no time zone. */
 const time = (expression: string): string => `to_char(${expression}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
-/** Reads at most one character more than the limit, so that the schema refuses a longer text and memory stays small. */
+/** The lengths of the short texts that the import accepts, in UTF-16 units. `namePart` is a given or a family name. */
+export const MAX = {
+  name: 240,
+  operator: 120,
+  namePart: 120,
+  email: 320,
+  phone: 40,
+  company: 240,
+  subject: 2000,
+  rating: 120,
+  label: 240,
+  shortcut: 120,
+  fileName: 1024,
+} as const;
+
+/** Reads at most one character more than the limit. So a longer text is still seen, and memory stays small. */
 const short = (expression: string, limit: number): string => `left(${expression}, ${limit + 1})`;
 
-const MESSAGE_MAX = 1_000_000;
+export const MESSAGE_MAX = 1_000_000;
+/** `content_attributes` can hold a whole email several times. Longer attributes make the message a reject. */
+export const ATTRIBUTES_MAX = 8_000_000;
 const RESPONSE_MAX = 200_000;
 /** Bytes that a text of that many characters can have at most. */
 const capped = (expression: string, limit: number): string =>
@@ -77,25 +98,29 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
       WHERE e.conversation_id = c.id AND e.name = 'conversation_resolved' ORDER BY e.created_at DESC, e.id DESC LIMIT 1)`;
   return {
     accounts: {
-      columns: `${short('a.name', 240)} AS name`,
+      columns: `${short('a.name', MAX.name)} AS name`,
       from: `${t('accounts')} a`,
       key: 'a.id',
       own: `a.id = ${account}`,
+      along: {
+        from: `${t('canned_responses')} r WHERE r.account_id = a.id`,
+        bytes: capped('r.content', RESPONSE_MAX),
+      },
     },
     inboxes: {
-      columns: `${short('i.name', 240)} AS name, i.channel_type`,
+      columns: `${short('i.name', MAX.name)} AS name, i.channel_type`,
       from: `${t('inboxes')} i`,
       key: 'i.id',
       own: `i.account_id = ${account}`,
     },
     teams: {
-      columns: `${short('g.name', 240)} AS name`,
+      columns: `${short('g.name', MAX.name)} AS name`,
       from: `${t('teams')} g`,
       key: 'g.id',
       own: `g.account_id = ${account}`,
     },
     users: {
-      columns: `${short(`coalesce(nullif(btrim(u.display_name), ''), u.name)`, 120)} AS name,
+      columns: `${short(`coalesce(nullif(btrim(u.display_name), ''), u.name)`, MAX.operator)} AS name,
   au.role::text AS role, (au.id IS NOT NULL)::text AS member,
   (SELECT string_agg(g.id::text, ',' ORDER BY g.id) FROM ${t('team_members')} tm JOIN ${t('teams')} g ON g.id = tm.team_id
     WHERE tm.user_id = u.id AND g.account_id = ${account}) AS teams`,
@@ -109,22 +134,22 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
                 WHERE m.sender_type = 'User' AND m.sender_id = u.id AND m.account_id = ${account}))`,
     },
     agent_bots: {
-      columns: `${short('b.name', 120)} AS name`,
+      columns: `${short('b.name', MAX.operator)} AS name`,
       from: `${t('agent_bots')} b`,
       key: 'b.id',
       own: `(b.account_id = ${account} OR b.account_id IS NULL) AND ${wrote('AgentBot')}`,
     },
     captain_assistants: {
-      columns: `${short('b.name', 120)} AS name`,
+      columns: `${short('b.name', MAX.operator)} AS name`,
       from: `${t('captain_assistants')} b`,
       key: 'b.id',
       own: `b.account_id = ${account} AND ${wrote('Captain::Assistant')}`,
     },
     contacts: {
-      columns: `${short('p.name', 240)} AS name, ${short('p.last_name', 240)} AS last_name, ${short('p.email', 320)} AS email,
-  ${short('p.phone_number', 40)} AS phone_number, p.blocked::text AS blocked, ${short('p.country_code', 40)} AS country_code,
+      columns: `${short('p.name', MAX.name)} AS name, ${short('p.last_name', MAX.name)} AS last_name, ${short('p.email', MAX.email)} AS email,
+  ${short('p.phone_number', MAX.phone)} AS phone_number, p.blocked::text AS blocked, ${short('p.country_code', 40)} AS country_code,
   ${short(`p.additional_attributes ->> 'country_code'`, 40)} AS country_attribute,
-  ${short(`p.additional_attributes ->> 'company_name'`, 240)} AS company, ${time('p.created_at')} AS created_at`,
+  ${short(`p.additional_attributes ->> 'company_name'`, MAX.company)} AS company, ${time('p.created_at')} AS created_at`,
       from: `${t('contacts')} p`,
       key: 'p.id',
       own: `p.account_id = ${account}`,
@@ -136,9 +161,13 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
   LEFT JOIN ${t('inboxes')} i ON i.id = v.inbox_id AND i.account_id = ${account}`,
       key: 'v.id',
       own: '(p.id IS NOT NULL OR i.id IS NOT NULL)',
+      along: {
+        from: `${t('notes')} n WHERE n.contact_id = v.contact_id AND n.account_id = ${account}`,
+        bytes: capped('n.content', RESPONSE_MAX),
+      },
     },
     canned_responses: {
-      columns: `${short('r.short_code', 240)} AS short_code, ${short('r.content', RESPONSE_MAX)} AS content, a.locale::text AS locale`,
+      columns: `${short('r.short_code', MAX.label)} AS short_code, ${short('r.content', RESPONSE_MAX)} AS content, a.locale::text AS locale`,
       from: `${t('canned_responses')} r JOIN ${t('accounts')} a ON a.id = r.account_id`,
       key: 'r.id',
       own: `r.account_id = ${account}`,
@@ -147,12 +176,12 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
     conversations: {
       columns: `v.id::text AS visitor, p.id::text AS contact, i.id::text AS channel, g.id::text AS team, u.id::text AS operator,
   (c.assignee_id IS NOT NULL)::text AS assigned, i.channel_type, c.status::text AS status,
-  ${short(`c.additional_attributes ->> 'mail_subject'`, 2000)} AS subject,
+  ${short(`c.additional_attributes ->> 'mail_subject'`, MAX.subject)} AS subject,
   ${short(`c.additional_attributes ->> 'conversation_language'`, 40)} AS language,
   ${time('c.created_at')} AS created_at, ${time('greatest(c.updated_at, c.last_activity_at)')} AS updated_at,
   ${time('c.first_reply_created_at')} AS first_response_at,
   CASE WHEN c.status = 1 THEN coalesce(${resolved}, ${time('c.updated_at')}) END AS closed_at,
-  s.rating::text AS rating, ${short('s.feedback_message', 240)} AS feedback, ${former('u.id')}`,
+  s.rating::text AS rating, ${short('s.feedback_message', MAX.rating)} AS feedback, ${former('u.id')}`,
       from: `${t('conversations')} c
   LEFT JOIN ${t('contact_inboxes')} v ON v.id = c.contact_inbox_id
   LEFT JOIN ${t('contacts')} p ON p.id = c.contact_id AND p.account_id = c.account_id
@@ -167,7 +196,7 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
     messages: {
       columns: `c.id::text AS conversation, v.id::text AS visitor, ${short('m.content', MESSAGE_MAX)} AS content,
   m.message_type::text AS message_type, m.private::text AS private, m.status::text AS status,
-  m.content_type::text AS content_type, ${short('m.content_attributes::text', MESSAGE_MAX)} AS attributes, m.sender_type,
+  m.content_type::text AS content_type, ${short('m.content_attributes::text', ATTRIBUTES_MAX)} AS attributes, m.sender_type,
   coalesce(u.id, b.id, h.id)::text AS sender, ${time('m.created_at')} AS created_at,
   (EXISTS (SELECT FROM ${t('attachments')} x WHERE x.message_id = m.id))::text AS attachments, ${former('u.id')}`,
       // A conversation is deleted before its messages. Such messages are no records any more.
@@ -180,10 +209,10 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
        AND h.account_id = ${account}`,
       key: 'm.id',
       own: `m.account_id = ${account}`,
-      bytes: `${capped('m.content', MESSAGE_MAX)} + ${capped('m.content_attributes::text', MESSAGE_MAX)}`,
+      bytes: `${capped('m.content', MESSAGE_MAX)} + ${capped('m.content_attributes::text', ATTRIBUTES_MAX)}`,
     },
     attachments: {
-      columns: `x.message_id::text AS message, ${short('f.filename', 1024)} AS name, ${short('f.content_type', 127)} AS media_type,
+      columns: `x.message_id::text AS message, ${short('f.filename', MAX.fileName)} AS name, ${short('f.content_type', 127)} AS media_type,
   f.byte_size::text AS size, f.key, f.service_name AS service, ${time('x.created_at')} AS created_at`,
       from: `${t('attachments')} x JOIN ${t('messages')} m ON m.id = x.message_id AND m.account_id = x.account_id
   JOIN ${t('conversations')} c ON c.id = m.conversation_id AND c.account_id = m.account_id
@@ -201,6 +230,7 @@ export function queries(account: number, present: Present): Readonly<Record<Kind
       key: 'n.id',
       own: `n.account_id = ${account}`,
       bytes: capped('n.content', RESPONSE_MAX),
+      records: `(SELECT count(*) FROM ${t('contact_inboxes')} v WHERE v.contact_id = n.contact_id)`,
     },
   };
 }

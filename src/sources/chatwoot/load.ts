@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { raw, sql } from '../../core/sql.ts';
 import { PositionLost } from '../lost.ts';
 import type { Page, Position } from '../source.ts';
-import { type Desk, nameOf, PAGE_BYTES, PAGE_ROWS, recordsOf, rowsOf } from './desk.ts';
+import { type Desk, nameOf, PAGE_BYTES, PAGE_ROWS, recordsOf, rowsOf, weightOf } from './desk.ts';
 import { KINDS, type Kind } from './kinds.ts';
 
 /** The largest number of ids that one statement walks. The limit bounds its time if most rows are of other accounts. */
@@ -10,12 +10,16 @@ const SPAN = 50_000;
 
 const place = z.strictObject({ load: z.enum(KINDS), id: z.number() });
 
-/** Returns the ids until the long texts reach the limit of a page. One row always fits. */
-export function fitting<Item>(items: readonly Item[], bytesOf: (item: Item) => number): readonly Item[] {
+/** Returns the first items that weigh at most so many bytes together. One item always fits. */
+export function fitting<Item>(
+  items: readonly Item[],
+  bytesOf: (item: Item) => number,
+  limit = PAGE_BYTES,
+): readonly Item[] {
   let bytes = 0;
   const end = items.findIndex((item, i) => {
     bytes += bytesOf(item);
-    return i > 0 && bytes > PAGE_BYTES;
+    return i > 0 && bytes > limit;
   });
   return end < 0 ? items : items.slice(0, end);
 }
@@ -27,11 +31,11 @@ interface Listed {
 }
 
 async function list(desk: Desk, kind: Kind, after: number): Promise<Listed> {
-  const { key, from, own, bytes = '0' } = desk.queries[kind];
+  const { key, from, own } = desk.queries[kind];
   const found = await desk.db.read<{
     id: string;
     bytes: string;
-  }>(sql`SELECT ${raw(`${key}::text AS id, (${bytes})::text AS bytes
+  }>(sql`SELECT ${raw(`${key}::text AS id, (${weightOf(desk.queries[kind])})::text AS bytes
   FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint AND ${raw(key)} <= ${after + SPAN}::bigint
  ORDER BY ${raw(key)} LIMIT ${PAGE_ROWS}::integer`);
   const rows = fitting(found, (row) => Number(row.bytes));

@@ -1,4 +1,5 @@
 import { asHtml, contentAttributes, externalTime, filled, isTrue, looksLikeHtml, member, rowId } from './attributes.ts';
+import { ATTRIBUTES_MAX } from './kinds.ts';
 import type { Made, Names, Row } from './map.ts';
 import { idOf, record, refTo } from './map.ts';
 
@@ -7,9 +8,13 @@ const EMAIL = '8';
 const FORM = '6';
 const ACTIVITY = '2';
 
+/** Reads the attributes of a message. Attributes that were cut cannot be read, so they count as empty. */
+const attributesOf = (row: Row) => contentAttributes(isCut(row) ? null : (row['attributes'] ?? null));
+
+const isCut = (row: Row): boolean => (row['attributes']?.length ?? 0) > ATTRIBUTES_MAX;
+
 /** The id of the message that this message answers, as Chatwoot says. The message can lie in another conversation. */
-export const answered = (row: Row): string | undefined =>
-  rowId(member(contentAttributes(row['attributes'] ?? null), 'in_reply_to'));
+export const answered = (row: Row): string | undefined => rowId(member(attributesOf(row), 'in_reply_to'));
 
 /**
  * The text of an email as HTML. Chatwoot puts the new part of an email into `content` as plain text, without the quoted
@@ -52,11 +57,11 @@ function authorOf(row: Row, names: Names): Author {
 }
 
 /**
- * Makes the record of a message. `conversationOf` gives the conversation of the answered message, if that message is
- * there.
+ * Makes the record of a message. `conversationOf` gives the conversation of the answered message, if the gateway can
+ * store that message. A reply to any other message names no message, because the import would refuse the reply.
  */
 export function messageOf(row: Row, names: Names, conversationOf: (message: string) => string | undefined): Made {
-  const attributes = contentAttributes(row['attributes'] ?? null);
+  const attributes = attributesOf(row);
   const redacted = isTrue(attributes['deleted']);
   const type = row['content_type'];
   const event = row['message_type'] === ACTIVITY;
@@ -71,7 +76,9 @@ export function messageOf(row: Row, names: Names, conversationOf: (message: stri
     ...authorOf(row, names),
     visibility: row['private'] === 'true' ? 'internal' : 'public',
     kind: event ? 'event' : alone ? 'attachment_only' : email ? 'html' : type === FORM ? 'form' : 'text',
-    text,
+    // Attributes that were cut can hold the text, or say that the message is deleted. They are longer than any text
+    // that the import accepts. So the import refuses the message as too long.
+    text: isCut(row) ? row['attributes'] : text,
     created_at: externalTime(attributes['external_created_at']) ?? row['created_at'],
     delivery_status: DELIVERY[row['status'] ?? ''] ?? 'unknown',
     in_reply_to: inside ? idOf(names, 'messages', reply) : undefined,

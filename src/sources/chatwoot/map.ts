@@ -1,10 +1,12 @@
 /**
- * Makes import records from rows of Chatwoot. The functions are pure. A value that the import refuses stays as it is,
- * so that the import names the value in a reject. No text is cut, with one exception: see `ratingOf`.
+ * Makes import records from rows of Chatwoot. The functions are pure. A reject of a record costs all records that refer
+ * to it. So a short text that is too long is shortened. An address or a number that is too long is left out. `unmapped`
+ * counts these values. The text of a message, of a note and of a saved response stays whole, and the import refuses a
+ * text that is too long. No other value is changed, so that the import names the value in a reject.
  */
-import { country, filled, localeTag, platformOf, tag } from './attributes.ts';
+import { brief, country, filled, localeTag, platformOf, shortened, tag, whole } from './attributes.ts';
 import type { Kind } from './kinds.ts';
-import { RECORDS } from './kinds.ts';
+import { MAX, RECORDS } from './kinds.ts';
 import { unmarked } from './mark.ts';
 
 /** A row of one of the queries. All values are texts. */
@@ -43,10 +45,12 @@ const ids = (list: string | null | undefined): string[] => (list ? list.split(',
 type Maker = (row: Row, names: Names) => readonly Made[];
 
 const account: Maker = (row, names) => [
-  ...(names.makesOrganization ? [record('organization', names.organization, { name: row['name'] })] : []),
+  ...(names.makesOrganization
+    ? [record('organization', names.organization, { name: brief(row['name'], MAX.name) })]
+    : []),
   record('website', idOf(names, 'accounts', row.id), {
     organization: names.organization,
-    name: row['name'],
+    name: brief(row['name'], MAX.name),
     time_zone: names.timeZone,
   }),
 ];
@@ -54,19 +58,23 @@ const account: Maker = (row, names) => [
 const inbox: Maker = (row, names) => [
   record('channel', idOf(names, 'inboxes', row.id), {
     website: websiteOf(names),
-    name: filled(row['name']),
+    name: brief(row['name'], MAX.name),
     platform: platformOf(row['channel_type'] ?? null),
   }),
 ];
 
 const team: Maker = (row, names) => [
-  record('team', idOf(names, 'teams', row.id), { website: websiteOf(names), name: filled(row['name']), enabled: true }),
+  record('team', idOf(names, 'teams', row.id), {
+    website: websiteOf(names),
+    name: brief(row['name'], MAX.name),
+    enabled: true,
+  }),
 ];
 
 const user: Maker = (row, names) => [
   record('operator', idOf(names, 'users', row.id), {
     organization: names.organization,
-    name: row['name'] ?? '',
+    name: shortened(row['name'] ?? '', MAX.operator),
     role: row['role'] === '1' ? 'admin' : 'operator',
     enabled: row['member'] === 'true',
     websites: [websiteOf(names)],
@@ -79,7 +87,7 @@ const bot =
   (row, names) => [
     record('operator', idOf(names, kind, row.id), {
       organization: names.organization,
-      name: row['name'] ?? '',
+      name: shortened(row['name'] ?? '', MAX.operator),
       role: 'bot',
       enabled: true,
       websites: [websiteOf(names)],
@@ -95,12 +103,12 @@ const contact: Maker = (row, names) => {
   return [
     record('contact', idOf(names, 'contacts', row.id), {
       website: websiteOf(names),
-      name: split && first !== undefined ? `${first} ${last}` : (first ?? last),
-      first_name: split ? first : undefined,
-      last_name: last,
-      email: filled(row['email']),
-      mobile: filled(row['phone_number']),
-      company: filled(row['company']),
+      name: brief(split && first !== undefined ? `${first} ${last}` : (first ?? last), MAX.name),
+      first_name: split ? brief(first, MAX.namePart) : undefined,
+      last_name: brief(last, MAX.namePart),
+      email: whole(row['email'], MAX.email),
+      mobile: whole(row['phone_number'], MAX.phone),
+      company: brief(row['company'], MAX.company),
       country: country(row['country_code'] ?? null, row['country_attribute'] ?? null),
       blocked: row['blocked'] === 'true',
       created_at: row['created_at'],
@@ -121,8 +129,9 @@ const savedResponse: Maker = (row, names) => [
   record('saved_response', idOf(names, 'canned_responses', row.id), {
     website: websiteOf(names),
     language: localeTag(row['locale'] ?? null),
-    label: row['short_code'] ?? '',
-    shortcut: filled(row['short_code']),
+    label: shortened(row['short_code'] ?? '', MAX.label),
+    // A cut shortcut would insert nothing.
+    shortcut: whole(row['short_code'], MAX.shortcut),
     content: row['content'] ?? '',
     category_name: 'Chatwoot',
     scope: 'global',
@@ -131,20 +140,10 @@ const savedResponse: Maker = (row, names) => [
 
 const STATUSES: Readonly<Record<string, string>> = { 1: 'closed', 2: 'pending', 3: 'snoozed' };
 
-/** The largest number of characters of a rating in words. */
-export const RATING_MAX = 120;
-
-/**
- * Makes the rating. A feedback can be longer than the label of a rating. Such a feedback ends with `…`, because a
- * reject would cost the whole conversation. `unmapped` counts these feedbacks.
- */
 function ratingOf(row: Row): { label: string; score: number } | undefined {
   const score = row['rating'];
   if (score === null || score === undefined) return undefined;
-  const words = filled(row['feedback']) ?? score;
-  const label =
-    words.length <= RATING_MAX ? words : `${words.slice(0, RATING_MAX - 1).replace(/\p{Surrogate}$/u, '')}…`;
-  return { label, score: Number(score) };
+  return { label: brief(row['feedback'], MAX.rating) ?? score, score: Number(score) };
 }
 
 const conversation: Maker = (row, names) => {
@@ -161,7 +160,7 @@ const conversation: Maker = (row, names) => {
       status: status === '0' ? (row['assigned'] === 'true' ? 'assigned' : 'unassigned') : (STATUSES[status] ?? status),
       platform: platformOf(row['channel_type'] ?? null),
       language: tag(row['language'] ?? null),
-      subject: filled(row['subject']),
+      subject: brief(row['subject'], MAX.subject),
       rating: ratingOf(row),
       created_at: row['created_at'],
       updated_at: row['updated_at'],
@@ -178,7 +177,7 @@ const file: Maker = (row, names) => {
   return [
     record('file', idOf(names, 'attachments', row.id), {
       message: refTo(names, 'messages', row['message']),
-      name: filled(row['name']) ?? 'file',
+      name: brief(row['name'], MAX.fileName) ?? 'file',
       media_type: filled(row['media_type']) ?? 'application/octet-stream',
       created_at: row['created_at'],
       size: Number(row['size'] ?? 0),

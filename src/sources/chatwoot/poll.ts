@@ -3,7 +3,7 @@ import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { PositionLost } from '../lost.ts';
 import type { Change, Page, Position, Source } from '../source.ts';
-import { type Desk, PAGE_ROWS, sizesOf } from './desk.ts';
+import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
 import { type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf } from './map.ts';
@@ -11,8 +11,12 @@ import { allOf, tellAll } from './together.ts';
 
 const KINDS_BY_TIME = ['contacts', 'contact_inboxes', 'conversations', 'messages', 'attachments', 'notes'] as const;
 type Timed = (typeof KINDS_BY_TIME)[number];
+const isTimed = (kind: Kind): kind is Timed => KINDS_BY_TIME.some((one) => one === kind);
 /** Tables with few rows. Each round reads them whole. */
-const SMALL: readonly Kind[] = ['accounts', 'inboxes', 'teams', 'agent_bots', 'captain_assistants', 'canned_responses'];
+const SMALL = ['accounts', 'inboxes', 'teams', 'agent_bots', 'captain_assistants', 'canned_responses'] as const;
+/** The kinds in the order of a round. */
+const ROUND = [...SMALL, 'users', ...KINDS_BY_TIME] as const;
+const isSmall = (kind: Kind): boolean => SMALL.some((one) => one === kind);
 
 /** Seconds that the clock of Chatwoot's application may be behind the clock of its database. */
 const OVERLAP = 60;
@@ -30,25 +34,25 @@ const USERS = 5_000;
 const mark = z.strictObject({ at: z.string(), next: z.string() });
 const round = z.strictObject({ low: z.string(), marks: z.array(mark), members: z.array(z.string()) });
 /**
- * A place of polling. The window of a round begins at `low`. A mark is an earlier time, and a transaction
- * that began then. `members` are the operators of the last round. `next` is the place after the round that runs.
+ * A place of polling. The window of a round starts at `low`. A mark is an earlier time and the number of a transaction
+ * that began at that time. `members` are the operators of the last round. `next` is the place after the running round.
  */
 const place = round.extend({
-  running: z.strictObject({ kind: z.enum(KINDS_BY_TIME), id: z.number(), next: round }).nullable(),
+  running: z.strictObject({ kind: z.enum(ROUND), id: z.number(), next: round }).nullable(),
 });
 type Place = z.infer<typeof place>;
 
 interface Clock {
   readonly at: string;
-  /** The oldest transaction that runs. */
+  /** The number of the oldest running transaction. */
   readonly xmin: string;
-  /** A transaction that is newer than all transactions that run. */
+  /** The number of a transaction that is newer than all running transactions. */
   readonly next: string;
 }
 
 /**
- * Reads the clock and the running transactions. A snapshot does not tell the newest running transaction, so the
- * statement takes a transaction number of its own. A standby server gives no number.
+ * Reads the clock and the running transactions. A snapshot does not name the newest running transaction, so the
+ * statement takes a new transaction number. A standby server gives no number.
  */
 async function clock(db: Database): Promise<Clock> {
   const [row] = await db.query<Clock>(
@@ -57,7 +61,7 @@ async function clock(db: Database): Promise<Clock> {
                (CASE WHEN pg_is_in_recovery() THEN pg_snapshot_xmax(s) ELSE pg_current_xact_id() END)::text AS next
           FROM pg_current_snapshot() s`,
   );
-  if (row === undefined) throw new Error('Chatwoot did not tell its time');
+  if (row === undefined) throw new Error('Chatwoot did not send its time');
   return row;
 }
 
@@ -78,8 +82,8 @@ export async function beginPoll(desk: Desk): Promise<Position> {
 }
 
 /**
- * Decides where the round after this round begins. All transactions that ran at a mark have ended when the oldest
- * running transaction began after the mark. This round reads their rows. So the next round can begin at the mark.
+ * Decides where the next round starts. All transactions that ran at a mark have ended when the oldest
+ * running transaction began after the mark. This round reads the rows of these transactions. So the next round can start at the mark.
  */
 export function nextRound(last: z.infer<typeof round>, now: Clock) {
   const marks = [...last.marks, { at: now.at, next: now.next }];
@@ -119,50 +123,53 @@ function changed(desk: Desk, kind: Timed, low: string) {
       return sql`(x.updated_at >= ${since} OR x.id IN (SELECT l.record_id FROM ${t('active_storage_attachments')} l
         WHERE l.record_type = 'Attachment' AND l.created_at >= ${since}))`;
     default:
-      return sql`(n.updated_at >= ${since}
-        OR n.contact_id IN (SELECT v.contact_id FROM ${t('contact_inboxes')} v WHERE v.updated_at >= ${since}))`;
+      // A visitor who changed brings the notes along.
+      return sql`n.updated_at >= ${since}`;
   }
 }
 
-async function changedIds(desk: Desk, kind: Timed, low: string, after: number): Promise<string[]> {
+/** The next rows of a table with few rows, or the next changed rows of another table. */
+async function nextIds(
+  desk: Desk,
+  kind: Timed | (typeof SMALL)[number],
+  low: string,
+  after: number,
+): Promise<string[]> {
   const { key, from, own } = desk.queries[kind];
   const rows = await desk.db.read<{ id: string }>(
     sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint
-           AND ${changed(desk, kind, low)} ORDER BY ${raw(key)} LIMIT ${PAGE_ROWS}::integer`,
+           AND ${isTimed(kind) ? changed(desk, kind, low) : raw('true')} ORDER BY ${raw(key)} LIMIT ${PAGE_ROWS}::integer`,
   );
   return rows.map(({ id }) => id);
 }
 
-/** Tells the tables with few rows, and the operators. Rows that are not told any more are gone. */
-async function tellSmall(desk: Desk, members: readonly string[], before: readonly string[]): Promise<Change[]> {
+/** Lists all rows of a kind at the end of the kind. A stored record whose row is not in the list is then removed. */
+async function rowsThere(desk: Desk, kind: Kind): Promise<Change[]> {
   const { names } = desk;
-  const rows = new Map<Kind, Set<string>>();
-  const only: Change[] = [];
-  const keep = (kind: Kind, ids: readonly string[]): void => {
-    const prefix = idOf(names, kind, '');
-    const kept = ids.map((id) => idOf(names, kind, id));
-    only.push({ from: `${kind}/0`, only: { of: RECORDS[kind].of, prefix }, keep: kept });
-  };
-  for (const kind of SMALL) {
-    const ids = await allOf(desk, kind);
-    rows.set(kind, new Set(ids));
-    // The website stays until somebody removes the source.
-    if (kind !== 'accounts') keep(kind, ids);
-  }
-  const users = await desk.db.read<{ id: string }>(
-    sql`SELECT u.id::text AS id FROM ${raw(desk.table('users'))} u LIMIT ${USERS + 1}::integer`,
-  );
-  if (users.length <= USERS)
-    keep(
-      'users',
-      users.map(({ id }) => id),
+  // The website stays until somebody removes the source.
+  if (kind === 'accounts' || (kind !== 'users' && !isSmall(kind))) return [];
+  let ids: readonly string[];
+  if (kind === 'users') {
+    const users = await desk.db.read<{ id: string }>(
+      sql`SELECT u.id::text AS id FROM ${raw(desk.table('users'))} u LIMIT ${USERS + 1}::integer`,
     );
-  const left = before.filter((id) => !members.includes(id));
-  const told = await tellAll(desk, { rows, members: new Set([...members, ...left]), blobs: new Set() });
-  return [...told.changes, ...only];
+    if (users.length > USERS) return [];
+    ids = users.map(({ id }) => id);
+  } else ids = await allOf(desk, kind);
+  const only = { of: RECORDS[kind].of, prefix: idOf(names, kind, '') };
+  return [{ from: `${kind}/0`, only, keep: ids.map((id) => idOf(names, kind, id)) }];
 }
 
-/** Chatwoot deletes the files of a message that an agent deletes. Nothing else tells this. */
+/** The next operators, with those who left since the last round. */
+const nextMembers = (members: readonly string[], before: readonly string[], after: number): string[] =>
+  [...new Set([...members, ...before])]
+    .map(Number)
+    .filter((id) => id > after)
+    .sort((one, other) => one - other)
+    .slice(0, PAGE_ROWS)
+    .map(String);
+
+/** Chatwoot deletes the files of a message that an agent deletes. Only a look at the files finds this. */
 async function filesOf(desk: Desk, messages: readonly string[]): Promise<Change[]> {
   const { from, key, own } = desk.queries.attachments;
   const rows = await desk.db.read<{ id: string; message: string }>(
@@ -182,38 +189,45 @@ function placeOf(after: Position): Place {
   return parsed.data;
 }
 
-/** Reads one page of a round. The first page also has the tables with few rows. */
+/** Reads the changed rows and the rows that depend on the changed rows. */
+async function read(desk: Desk, kind: Kind, ids: readonly string[]): Promise<readonly Change[]> {
+  const [none, found] = [new Set<string>(), new Set(ids)];
+  if (kind === 'users') return (await tellAll(desk, { rows: new Map(), members: found, blobs: none })).changes;
+  const wanted = { rows: new Map([[kind, found]]), members: none, blobs: none, alone: isSmall(kind) };
+  const { changes } = await tellAll(desk, wanted);
+  return kind === 'messages' ? [...changes, ...(await filesOf(desk, ids))] : changes;
+}
+
+/** Reads one page of a round. A quiet Chatwoot needs only one page a round. */
 export async function changesPoll(desk: Desk, period: number, after: Position): Promise<Page> {
   const at = placeOf(after);
   const changes: Change[] = [];
   let { running } = at;
   if (running === null) {
     const now = await clock(desk.db);
-    const members = await membersOf(desk);
-    changes.push(...(await tellSmall(desk, members, at.members)));
-    running = { kind: 'contacts', id: 0, next: { ...nextRound(at, now), members } };
+    running = { kind: ROUND[0], id: 0, next: { ...nextRound(at, now), members: await membersOf(desk) } };
   }
   const low = earlier(at.low, (OVERLAP + period) * 1000);
   let { kind, id } = running;
-  let rows = 0;
+  let left = PAGE_BYTES;
   for (;;) {
-    const found = await changedIds(desk, kind, low, id);
-    const sizes = await sizesOf(desk, kind, found);
-    const ids = fitting(found, (one) => sizes.get(one) ?? 0);
-    if (ids.length > 0) {
-      const told = await tellAll(desk, { rows: new Map([[kind, new Set(ids)]]), members: new Set(), blobs: new Set() });
-      changes.push(...told.changes);
-      if (kind === 'messages') changes.push(...(await filesOf(desk, ids)));
-    }
-    rows += ids.length;
-    const full = ids.length < found.length || found.length === PAGE_ROWS;
-    const following = KINDS_BY_TIME[KINDS_BY_TIME.indexOf(kind) + 1];
-    if (!full && following === undefined) return { changes, after: { ...running.next, running: null }, more: false };
-    if (full || following === undefined) id = Number(ids.at(-1));
-    else [kind, id] = [following, 0];
-    // A page ends at its limit. A quiet Chatwoot needs only one page a round.
-    if (full || rows >= PAGE_ROWS / 2)
+    const found =
+      kind === 'users' ? nextMembers(running.next.members, at.members, id) : await nextIds(desk, kind, low, id);
+    const sizes = await sizesOf(desk, kind, found, { along: !isSmall(kind) });
+    const sizeOf = (one: string): number => sizes.get(one) ?? 0;
+    const [first] = found;
+    const fits = first === undefined || left === PAGE_BYTES || sizeOf(first) <= left;
+    const ids = fits ? fitting(found, sizeOf, left) : [];
+    if (ids.length > 0) changes.push(...(await read(desk, kind, ids)));
+    for (const one of ids) left -= sizeOf(one);
+    if (ids.length < found.length || found.length === PAGE_ROWS) {
+      id = Number(ids.at(-1) ?? id);
       return { changes, after: { ...at, running: { ...running, kind, id } }, more: true };
+    }
+    changes.push(...(await rowsThere(desk, kind)));
+    const following = ROUND[ROUND.indexOf(kind) + 1];
+    if (following === undefined) return { changes, after: { ...running.next, running: null }, more: false };
+    [kind, id] = [following, 0];
   }
 }
 

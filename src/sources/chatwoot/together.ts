@@ -1,16 +1,19 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Change } from '../source.ts';
-import { type Desk, tell } from './desk.ts';
+import { type Desk, PAGE_BYTES, sizesOf, tell } from './desk.ts';
 import { KINDS, type Kind, RECORDS } from './kinds.ts';
+import { fitting } from './load.ts';
 import { idOf, type Made, noteIdOf } from './map.ts';
 
-/** Rows to tell together. */
+/** Rows to read together. */
 export interface Wanted {
   readonly rows: ReadonlyMap<Kind, ReadonlySet<string>>;
-  /** Users whose membership changed. They are told even if nothing names them. */
+  /** Users whose membership changed. Their records come even if no row names these users. */
   readonly members: ReadonlySet<string>;
   /** Contents of files that changed. */
   readonly blobs: ReadonlySet<string>;
+  /** True to leave out the notes of the visitors and the saved responses of the account. */
+  readonly alone?: boolean;
 }
 
 export interface ToldAll {
@@ -48,7 +51,17 @@ export async function allOf(desk: Desk, kind: Kind): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-/** Tells rows and everything that depends on their values. */
+/**
+ * The saved responses that come along with the account. The language of a saved response is the language of the account.
+ * At most one page of saved responses comes along. The next comparison brings the other saved responses.
+ */
+async function responsesAlong(desk: Desk): Promise<readonly string[]> {
+  const ids = await allOf(desk, 'canned_responses');
+  const sizes = await sizesOf(desk, 'canned_responses', ids);
+  return fitting(ids, (id) => sizes.get(id) ?? 0);
+}
+
+/** Reads rows and the rows that depend on the values of these rows. */
 export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
   const { names } = desk;
   const rows = new Map([...wanted.rows].map(([kind, ids]) => [kind, new Set(ids)]));
@@ -56,26 +69,32 @@ export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
     rows.set(kind, new Set([...(rows.get(kind) ?? []), ...ids]));
   };
   add('attachments', await attachmentsOf(desk, list(wanted.blobs)));
-  // The language of the saved responses is the language of the account.
-  if (rows.get('accounts')?.size) add('canned_responses', await allOf(desk, 'canned_responses'));
-  const visitors = list(rows.get('contact_inboxes'));
+  if (wanted.alone !== true && rows.get('accounts')?.size) add('canned_responses', await responsesAlong(desk));
+  const visitors = wanted.alone === true ? [] : list(rows.get('contact_inboxes'));
   const notes = await notesOf(desk, visitors);
-  add(
-    'notes',
-    notes.map(({ note }) => note),
-  );
+  const along = new Map<string, string[]>();
+  for (const { note, visitor } of notes) {
+    if (!rows.get('notes')?.has(note)) along.set(note, [...(along.get(note) ?? []), visitor]);
+  }
 
   const changes: Change[] = [];
   const records: Made[] = [];
   const former = new Set<string>();
-  for (const kind of KINDS) {
-    const ids = list(rows.get(kind)).filter((id) => kind !== 'users' || !wanted.members.has(id));
-    if (ids.length === 0) continue;
-    const told = await tell(desk, kind, ids);
+  const read = async (kind: Kind, ids: readonly string[], options = {}): Promise<void> => {
+    if (ids.length === 0) return;
+    const told = await tell(desk, kind, ids, options);
     changes.push(...told.changes);
     records.push(...told.records);
     for (const id of told.former) former.add(id);
+  };
+  for (const kind of KINDS) {
+    await read(
+      kind,
+      list(rows.get(kind)).filter((id) => kind !== 'users' || !wanted.members.has(id)),
+    );
   }
+  // The other visitors of the same contacts keep their notes.
+  await read('notes', [...along.keys()], { visitors: along });
   // A bot becomes an operator with its first message.
   const bots = new Map<Kind, Set<string>>();
   for (const { author } of records) {
@@ -125,12 +144,16 @@ function parents(record: Made, account: number): (readonly [Kind, string])[] {
 /** A file names a message, a message a conversation, a conversation a visitor, and a visitor a contact. */
 const DEPTH = 5;
 
-/** Adds the named rows about which the outbox has entries that nobody has read. */
+/**
+ * Adds the rows that the records name, if the outbox has unread entries about these rows. At most one page of rows is
+ * added. A record whose named row is not added waits for that row.
+ */
 export async function pendingParents(desk: Desk, told: ToldAll, unread: Fragment): Promise<readonly Change[]> {
   const changes = [...told.changes];
   const done = new Set(changes.map(({ from }) => from));
   let records = told.records;
-  for (let depth = 0; depth < DEPTH && records.length > 0; depth += 1) {
+  let left = PAGE_BYTES;
+  for (let depth = 0; depth < DEPTH && records.length > 0 && left > 0; depth += 1) {
     const named = new Map(
       records
         .flatMap((record) => parents(record, desk.names.account))
@@ -143,9 +166,18 @@ export async function pendingParents(desk: Desk, told: ToldAll, unread: Fragment
             JOIN unnest(${open.map(([kind]) => kind)}::text[], ${open.map(([, id]) => id)}::bigint[]) AS w (kind, id)
               ON w.id = x.id AND (x.kind = w.kind OR (x.kind = 'members' AND w.kind = 'users')) WHERE ${unread}`,
     );
+    const sizes = new Map<string, number>();
+    for (const kind of KINDS) {
+      const ids = found.filter((one) => one.kind === kind).map(({ id }) => id);
+      for (const [id, bytes] of await sizesOf(desk, kind, ids, { along: false })) sizes.set(`${kind}/${id}`, bytes);
+    }
+    const sizeOf = ({ kind, id }: { kind: Kind; id: string }): number => sizes.get(`${kind}/${id}`) ?? 0;
     const rows = new Map<Kind, Set<string>>();
-    for (const { kind, id } of found) rows.set(kind, (rows.get(kind) ?? new Set()).add(id));
-    const more = await tellAll(desk, { rows, members: new Set(), blobs: new Set() });
+    for (const one of fitting(found, sizeOf, left)) {
+      rows.set(one.kind, (rows.get(one.kind) ?? new Set()).add(one.id));
+      left -= sizeOf(one);
+    }
+    const more = await tellAll(desk, { rows, members: new Set(), blobs: new Set(), alone: true });
     changes.push(...more.changes);
     for (const { from } of more.changes) done.add(from);
     records = more.records;

@@ -136,9 +136,11 @@ async function catchUp(
     signal.throwIfAborted();
     const page = await source.changes(position);
     if (page.changes.length > 0) await writeChanges(stores, held, row, page.changes, page.after, signal, written);
+    // The next look at the changes lets the helpdesk forget what lies before this position. So the position is stored first.
+    else if (page.after !== null && JSON.stringify(page.after) !== JSON.stringify(position))
+      await keepPosition(db, held, page.after);
     if (page.after !== null) position = page.after;
     if (passed(due, 'measure', MEASURED)) {
-      if (page.changes.length === 0) await keepPosition(db, held, position);
       await succeeded(db, held, await source.behind(position));
     }
     if (!page.more) return position;

@@ -211,6 +211,8 @@ test('contacts: names, country, company, odd values', async () => {
     { name: 'Only', country_code: 'XX', additional_attributes: { country_code: 'United Kingdom', company_name: 7 } },
     { name: 'Scalar', additional_attributes: '"text"' },
     { name: 'x'.repeat(300), email: 'e'.repeat(400) },
+    { name: 'f'.repeat(130), last_name: 'l'.repeat(130), phone_number: '9'.repeat(41) },
+    { name: `${'x'.repeat(238)}😀😀`, additional_attributes: { company_name: 'c'.repeat(241) } },
   ];
   for (const [i, row] of rows.entries()) await put(sql, 'contacts', { id: 10 + i, account_id: 1, ...row });
   const records = await load();
@@ -228,7 +230,57 @@ test('contacts: names, country, company, odd values', async () => {
   expect(at(2)).not.toHaveProperty('country');
   expect(at(2)).toMatchObject({ company: '7', name: 'Only' });
   expect(at(3)).toMatchObject({ name: 'Scalar' });
-  expect(problemsOf(at(4))).toEqual(['too_long /name', 'too_long /email']);
+  expect(at(4)).toMatchObject({ name: `${'x'.repeat(239)}…` });
+  expect(at(4)).not.toHaveProperty('email');
+  expect(at(5)).toMatchObject({
+    name: `${'f'.repeat(130)} ${'l'.repeat(108)}…`,
+    first_name: `${'f'.repeat(119)}…`,
+    last_name: `${'l'.repeat(119)}…`,
+  });
+  expect(at(5)).not.toHaveProperty('mobile');
+  // The cut would leave one half of the first pair.
+  expect(at(6)).toMatchObject({ name: `${'x'.repeat(238)}…`, company: `${'c'.repeat(240 - 1)}…` });
+  expect([4, 5, 6].map((i) => problemsOf(at(i)))).toEqual([[], [], []]);
+  // Two of the fifth, four of the sixth and two of the seventh contact.
+  expect(await world.open({ mode: 'poll' }).unmapped()).toMatchObject({ shortened_texts: 8 });
+});
+
+test('a name or subject that is too long is shortened, and no record on which others depend is refused', async () => {
+  const { sql } = world;
+  const long = 'n'.repeat(2_001);
+  await sql.unsafe(`ALTER TABLE accounts ALTER name TYPE text; UPDATE accounts SET name = '${long}' WHERE id = 1;
+    UPDATE inboxes SET name = '${long}'; UPDATE teams SET name = '${long}'; UPDATE users SET display_name = '${long}';
+    UPDATE conversations SET additional_attributes = jsonb_build_object('mail_subject', '${long}')`);
+  await put(sql, 'agent_bots', { id: 1, account_id: 1, name: long });
+  await put(sql, 'captain_assistants', { id: 1, account_id: 1, name: long });
+  await put(sql, 'canned_responses', { id: 1, account_id: 1, short_code: long, content: 'x' });
+  await put(sql, 'canned_responses', { id: 2, account_id: 1, short_code: 's'.repeat(121), content: 'x' });
+  await message(sql, 1, { message_type: 1, sender_type: 'AgentBot', sender_id: 1 });
+  await message(sql, 2, { message_type: 1, sender_type: 'Captain::Assistant', sender_id: 1 });
+  await attachment(sql, 1, 1, { filename: long });
+  const source = world.open({ mode: 'poll' });
+  const records = await loaded(source);
+  expect(records.flatMap(problemsOf)).toEqual([]);
+  const cut = (max: number): string => `${'n'.repeat(max - 1)}…`;
+  const values = Object.fromEntries(
+    records.map((one) => [one.external_id, one['subject'] ?? one['label'] ?? one['name']]),
+  );
+  expect(values).toMatchObject({
+    'cw:1:organization:1': cut(240),
+    'cw:1:website:1': cut(240),
+    'cw:1:channel:1': cut(240),
+    'cw:1:team:1': cut(240),
+    'cw:1:operator:1': cut(120),
+    'cw:1:agent_bot:1': cut(120),
+    'cw:1:assistant:1': cut(120),
+    'cw:1:conversation:1': cut(2_000),
+    'cw:1:saved_response:1': cut(240),
+    'cw:1:saved_response:2': 's'.repeat(121),
+    'cw:1:file:1': cut(1_024),
+  });
+  // An operator types the shortcut. A cut shortcut would be another one.
+  expect(records.filter((one) => 'shortcut' in one)).toEqual([]);
+  expect(await source.unmapped()).toMatchObject({ shortened_texts: 10 });
 });
 
 describe('conversations', () => {
@@ -352,7 +404,7 @@ describe('conversations', () => {
       updated_at: '2026-11-01T10:00:00.000000Z',
     });
     expect(records.get('cw:1:conversation:12')?.['rating']).toEqual({ label: `${'y'.repeat(119)}…`, score: 2 });
-    expect(await source.unmapped()).toEqual({ labels: 0, custom_attributes: 0, shortened_feedbacks: 1 });
+    expect(await source.unmapped()).toEqual({ labels: 0, custom_attributes: 0, shortened_texts: 1 });
   });
 });
 

@@ -171,3 +171,48 @@ test('pages are bounded by rows and by bytes, and a long text becomes a reject',
   expect(long.map(({ external_id }) => external_id)).toEqual(['cw:1:message:200003']);
   expect(long[0]?.['text']).toHaveLength(1_000_001);
 });
+
+test('a reply to a message that the import refuses stays, without that message', async () => {
+  const { sql } = world;
+  const to = (id: number) => ({ content_attributes: JSON.stringify({ in_reply_to: id }) });
+  await message(sql, 1, { content: 'x'.repeat(1_000_001) });
+  await message(sql, 2, { message_type: 9 });
+  // This email is short. As HTML it is too long.
+  await message(sql, 3, { content_type: 8, content: '&'.repeat(200_001) });
+  await message(sql, 4, { content: 'x'.repeat(1_000_000) });
+  for (const id of [1, 2, 3, 4]) await message(sql, 10 + id, to(id));
+  await message(sql, 20, to(11));
+  const source = world.open({ mode: 'poll' });
+  const replies = async (id: number): Promise<unknown[]> =>
+    recordsIn((await source.load({ load: 'messages', id })).changes)
+      .filter((one) => problemsOf(one).length === 0)
+      .map((one) => [one.external_id.split(':').at(-1), one['in_reply_to']]);
+  const expected = [
+    ['11', undefined],
+    ['12', undefined],
+    ['13', undefined],
+    ['14', 'cw:1:message:4'],
+    ['20', 'cw:1:message:11'],
+  ];
+  // The answered messages lie in the same page, and then in an earlier page.
+  expect(await replies(0)).toEqual([['4', undefined], ...expected]);
+  expect(await replies(10)).toEqual(expected);
+});
+
+test('an email with large attributes is read whole, and attributes without end make a reject', async () => {
+  const { sql } = world;
+  const email = (length: number): string =>
+    JSON.stringify(
+      JSON.stringify({
+        email: { html_content: { full: 'h'.repeat(900_000) }, text_content: { full: 't'.repeat(length) } },
+        external_created_at: 1_700_000_000,
+      }),
+    );
+  await message(sql, 1, { content_type: 8, content: null, content_attributes: email(900_000) });
+  await message(sql, 2, { content_type: 8, content: null, content_attributes: email(8_000_000) });
+  const at = await messages();
+  expect(at(1)['text']).toHaveLength(900_000);
+  expect(at(1)).toMatchObject({ created_at: '2023-11-14T22:13:20.000Z' });
+  expect(problemsOf(at(1))).toEqual([]);
+  expect(problemsOf(at(2))).toEqual(['too_long /text']);
+});

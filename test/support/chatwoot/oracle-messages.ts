@@ -12,6 +12,13 @@ export type Key = (type: string, id: number | string) => string;
 export const some = (text: unknown): string | null => (typeof text === 'string' && text !== '' ? text : null);
 export const fits = (text: string | null, max: number): boolean => text === null || text.length <= max;
 
+/** The text with at most so many units. It ends with an ellipsis if anything is missing. */
+export function cut<T extends string | null>(text: T, max: number): T | string {
+  if (text === null || text.length <= max) return text;
+  const last = text.charCodeAt(max - 2);
+  return `${text.substring(0, last >= 0xd800 && last < 0xdc00 ? max - 2 : max - 1)}\u2026`;
+}
+
 /** The messages of the stored conversations, with their files, and the totals of the conversations. */
 export function messages(chat: Chat, world: World, key: Key): void {
   const taken = new Map<
@@ -24,7 +31,7 @@ export function messages(chat: Chat, world: World, key: Key): void {
     const { type, author } = authorOf(chat, one, conversation, key);
     const deleted = one.attributes['deleted'] === true;
     const text = deleted ? null : some(one.content);
-    if (!fits(text, 1_000_000) || (author !== null && type !== 'visitor' && !world.operator.has(author))) continue;
+    if (tooLong(one) || (author !== null && type !== 'visitor' && !world.operator.has(author))) continue;
     const reply = deleted ? null : replyOf(chat, one);
     const kind = kindOf(one, text);
     const members = {
@@ -51,13 +58,13 @@ export function messages(chat: Chat, world: World, key: Key): void {
   }
   const counts = new Map<number, number>();
   for (const file of chat.files) {
-    if (!taken.has(file.message_id) || file.filename === '' || file.filename.length > 1024) continue;
+    if (!taken.has(file.message_id) || file.filename === '') continue;
     const media = some(file.content_type) ?? 'application/octet-stream';
     if (media.length > 127 || !MEDIA.test(media)) continue;
     counts.set(file.message_id, (counts.get(file.message_id) ?? 0) + 1);
     const members = {
       message: key('message', file.message_id),
-      name: fileName(file.filename),
+      name: fileName(cut(file.filename, 1024)),
       media_type: media,
       size: file.byte_size,
       disposition: 'attachment',
@@ -100,11 +107,15 @@ function kindOf(one: ChatMessage, text: string | null): string {
   return one.content_type === 8 ? 'html' : one.content_type === 6 ? 'form' : 'text';
 }
 
+/** A deleted message shows no text. */
+const tooLong = (one: ChatMessage): boolean => one.attributes['deleted'] !== true && !fits(one.content, 1_000_000);
+
 const digits = (value: unknown): number | null => (/^\d{1,15}$/.test(String(value)) ? Number(value) : null);
 
 function replyOf(chat: Chat, one: ChatMessage): number | null {
   const to = digits(one.attributes['in_reply_to']);
-  return to !== null && chat.messages.get(to)?.conversation_id === one.conversation_id ? to : null;
+  const other = to === null ? undefined : chat.messages.get(to);
+  return other?.conversation_id === one.conversation_id && !tooLong(other) ? to : null;
 }
 
 function timeOf(one: ChatMessage, deleted: boolean): Times {

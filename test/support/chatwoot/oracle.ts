@@ -1,14 +1,15 @@
 import type postgres from 'postgres';
 import { phoneToE164 } from '../../../src/sources/engine/text.ts';
 import { emptyWorld, type Member, type Row, type Stored, type World } from './difference.ts';
-import { fits, type Key, messages, some } from './oracle-messages.ts';
+import { cut, fits, type Key, messages, some } from './oracle-messages.ts';
 import { type Chat, readChat } from './read.ts';
 
 /*
  * The oracle computes what the gateway must hold for an account at rest. It reads Chatwoot's tables with its own SQL and
  * shares no code with the connector. Where the mapping leaves something open, the oracle decides:
  *  1. A reference to a row that Chatwoot does not have any more is absent. The record stays.
- *  2. A record that refers to a refused record is refused too, also by a contact of a list or by in_reply_to.
+ *  2. A record that refers to a refused record is refused too, also by a contact of a list. But a reply to a message whose
+ *     text is too long stays, and has no in_reply_to.
  *  3. A contact with a last name has the name "name last_name", first_name name and last_name last_name. The middle name
  *     has no place. Without a last name, first_name and last_name are absent. An empty text is absent everywhere.
  *  4. The country is the column country_code, else additional_attributes.country_code, in upper case, where it is two
@@ -21,8 +22,7 @@ import { type Chat, readChat } from './read.ts';
  *  8. A visitor belongs to the account of its inbox, has no nickname and is not blocked.
  *  9. A language that is no BCP 47 tag is absent. An unknown channel type, or no inbox, gives the platform unknown.
  * 10. The newest event and the newest survey response have the latest created_at, then the highest id.
- * 11. The rating's label is the feedback, cut to 119 UTF-16 units and an ellipsis if it is longer than 120 units, and not
- *     within a pair. Without feedback, the label is the value in digits.
+ * 11. The rating's label is the feedback. Without feedback, the label is the value in digits.
  * 12. The kind of a message: event for type 2. Otherwise attachment_only, if the message has no text and a row in
  *     attachments, with or without a blob. Otherwise html for content type 8, form for 6, text for the rest.
  * 13. A template by a bot or an assistant is the bot's, every other template is the system's. An outgoing message whose
@@ -33,7 +33,9 @@ import { type Chat, readChat } from './read.ts';
  * 16. A blob without a media type is application/octet-stream. The content of a file is not compared.
  * 17. The website follows the name of the account. The name of the organization is not compared.
  * 18. A disposition is the gateway's own and not compared. The saved response of an unknown locale has language en.
- * 19. An email whose text has no tag is plain text and keeps its lines. Every other email is HTML.
+ * 19. A name, a company, a subject, a label, a feedback or a file name with too many UTF-16 units keeps the first units
+ *     and ends with an ellipsis. No half of a pair stays. An e-mail address, a telephone number or a shortcut with too
+ *     many units is absent. Longer texts of messages, notes and saved responses make a refused record.
  */
 
 export interface Asked {
@@ -74,31 +76,30 @@ export async function expected(sql: postgres.Sql, { account, timeZone = 'UTC' }:
     world[type].set(id, { members, optional });
   };
   put('organization', key('organization', account), {});
-  put('website', key('website', account), { name: owner.name, time_zone: timeZone, crm_integrated: false });
+  put('website', key('website', account), { name: cut(owner.name, 240), time_zone: timeZone, crm_integrated: false });
 
   for (const { id, name, channel_type } of chat.inboxes.values()) {
     const platform = platformOf(channel_type);
-    if (fits(name, 240)) put('channel', key('channel', id), { name: some(name), platform });
+    put('channel', key('channel', id), { name: cut(some(name), 240), platform });
   }
   for (const { id, name } of chat.teams.values()) {
-    if (fits(name, 240)) put('team', key('team', id), { name: some(name), enabled: true });
+    put('team', key('team', id), { name: cut(some(name), 240), enabled: true });
   }
   operators(chat, (type, id, members, optional) => put('operator', key(type, id), members, optional), key);
   for (const { id, short_code, content } of chat.responses) {
-    if (short_code === null || short_code === '' || short_code.length > 120 || !fits(content, 200_000)) continue;
+    if (short_code === null || short_code === '' || !fits(content, 200_000)) continue;
     put('saved_response', key('saved_response', id), {
       language: LOCALES[owner.locale ?? 0] ?? 'en',
-      label: short_code,
+      label: cut(short_code, 240),
       content: content ?? '',
       category_name: 'Chatwoot',
-      shortcut: short_code,
+      shortcut: fits(short_code, 120) ? short_code : null,
       platform_id: -1,
       scope: 'global',
     });
   }
   for (const one of chat.contacts.values()) {
-    const members = contactOf(one);
-    if (members !== undefined) put('contact', key('contact', one.id), members);
+    put('contact', key('contact', one.id), contactOf(one));
   }
   for (const one of chat.visitors.values()) {
     // The link to a contact that Chatwoot still has must be there, even if the contact is refused.
@@ -146,10 +147,10 @@ function operators(
     const traced = chat.authors.has(`User ${user.id}`);
     if (place === undefined && !traced && !was('operator', user.id)) continue;
     const name = some(user.display_name) ?? some(user.name);
-    if (name === null || name.length > 120) continue;
+    if (name === null) continue;
     const teams = place === undefined ? [] : chat.members.filter((one) => one.user_id === user.id);
     const members: Row = {
-      name,
+      name: cut(name, 120),
       email: null,
       role: place?.role === 1 ? 'admin' : 'operator',
       enabled: place !== undefined,
@@ -161,17 +162,17 @@ function operators(
     const traced = chat.authors.has(`${bot.type} ${bot.id}`);
     const type = bot.type === 'AgentBot' ? 'agent_bot' : 'assistant';
     const name = some(bot.name);
-    if ((!traced && !was(type, bot.id)) || name === null || name.length > 120) continue;
-    put(type, bot.id, { name, email: null, role: 'bot', enabled: true, teams: [] }, !traced);
+    if ((!traced && !was(type, bot.id)) || name === null) continue;
+    put(type, bot.id, { name: cut(name, 120), email: null, role: 'bot', enabled: true, teams: [] }, !traced);
   }
 }
 
-function contactOf(one: Chat['contacts'] extends ReadonlyMap<number, infer C> ? C : never): Row | undefined {
+function contactOf(one: Chat['contacts'] extends ReadonlyMap<number, infer C> ? C : never): Row {
   const last = some(one.last_name);
   const first = some(one.name);
   const name = last === null ? first : [first, last].filter((part) => part !== null).join(' ');
-  const email = some(one.email);
-  const mobile = some(one.phone_number);
+  const email = fits(one.email, 320) ? some(one.email) : null;
+  const mobile = fits(one.phone_number, 40) ? some(one.phone_number) : null;
   const extra = one.additional_attributes ?? {};
   const country = [one.country_code, extra['country_code']].find(
     (code): code is string => typeof code === 'string' && /^[A-Za-z]{2}$/.test(code),
@@ -179,17 +180,15 @@ function contactOf(one: Chat['contacts'] extends ReadonlyMap<number, infer C> ? 
   const company = some(extra['company_name']);
   const upper = country?.toUpperCase();
   const split = last === null ? null : first;
-  const good = fits(name, 240) && fits(split, 120) && fits(last, 120) && fits(email, 320) && fits(mobile, 40);
-  if (!good || !fits(company, 240)) return undefined;
   return {
-    name,
-    first_name: split,
-    last_name: last,
+    name: cut(name, 240),
+    first_name: cut(split, 120),
+    last_name: cut(last, 120),
     email,
     mobile,
     mobile_e164: phoneToE164(mobile ?? undefined, upper),
     phone: null,
-    company,
+    company: cut(company, 240),
     language: null,
     country: upper ?? null,
     time_zone: null,
@@ -216,7 +215,7 @@ function conversations(chat: Chat, world: World, key: Key): void {
     const extra = one.additional_attributes ?? {};
     const subject = some(extra['mail_subject']);
     const language = some(extra['conversation_language']);
-    if (unknown || (contact !== null && !world.contact.has(contact)) || !fits(subject, 2000)) continue;
+    if (unknown || (contact !== null && !world.contact.has(contact))) continue;
     const status = ['unassigned', 'closed', 'pending', 'snoozed'][one.status] ?? 'unassigned';
     const { rating } = one;
     const members: Record<string, Member> = {
@@ -225,8 +224,8 @@ function conversations(chat: Chat, world: World, key: Key): void {
       status: one.status === 0 && one.assignee_id !== null ? 'assigned' : status,
       platform: platformOf(inbox?.channel_type),
       language: language !== null && LANGUAGE.test(language) ? language : null,
-      subject,
-      rating_label: rating === null ? null : cut(some(rating.feedback) ?? String(rating.value)),
+      subject: cut(subject, 2000),
+      rating_label: rating === null ? null : cut(some(rating.feedback) ?? String(rating.value), 120),
       rating_score: rating?.value ?? null,
       created_at: one.created_at,
       updated_at: one.updated_at > one.last_activity_at ? one.updated_at : one.last_activity_at,
@@ -236,6 +235,3 @@ function conversations(chat: Chat, world: World, key: Key): void {
     world.conversation.set(key('conversation', one.id), { members, optional: false });
   }
 }
-
-const cut = (text: string): string =>
-  text.length <= 120 ? text : `${text.slice(0, 119).replace(/\p{Surrogate}$/u, '')}…`;
