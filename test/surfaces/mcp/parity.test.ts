@@ -589,9 +589,9 @@ describe('MC-12 one write on both surfaces', () => {
       visitor_note_add: () => ({ text: 'Another note.' }),
     };
     const all = await writes();
-    expect(all.filter(({ tool }) => tool.errors.includes('operation_conflict')).map(({ tool }) => tool.name)).toEqual(
-      Object.keys(conflicting).sort(),
-    );
+    const refusing = all.filter(({ tool }) => tool.errors.includes('operation_conflict')).map(({ tool }) => tool.name);
+    // Only a helpdesk behind a live source can refuse a note (test/sources/chatwoot/write-back.test.ts).
+    expect(refusing.filter((name) => name !== 'visitor_note_add')).toEqual(Object.keys(conflicting).sort());
     for (const { tool, url, body } of all) {
       const conflict = conflicting[tool.name]?.(body);
       if (conflict) {

@@ -29,6 +29,17 @@ export const VALUES: Readonly<Record<string, unknown>> = {
   'operations.sentence': 'Ask for the scope directory_read.',
   'guide_read.content': '# Overview\n\nThis gateway gives an installed application access to stored data …',
 
+  'health.data.status': 'degraded',
+  'health.data.components': [
+    { name: 'store', status: 'ready', checked_at: 1_790_899_200_000 },
+    {
+      name: 'source',
+      status: 'degraded',
+      checked_at: 1_790_899_200_000,
+      reason: 'The data is 95 seconds behind the helpdesk. Reading fails.',
+    },
+  ],
+
   // Conversations and messages
   'conversation.status': 'closed',
   'conversations.status': 'closed',
