@@ -403,7 +403,9 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
       console.info(`blocks of the dearest ${mode} plans: ${most.map(([name, n]) => `${name} ${n}`).join(', ')}`);
       expect(whole).toEqual([]);
       expect(blocks.length).toBeGreaterThan(90);
-      expect(most.filter(([, n]) => n > 1_000)).toEqual([]);
+      // A restricted search reads 1,016 blocks: its share of 999, and 17 more because the pages of new conversations are half
+      // full (0018_import_speed.sql).
+      expect(most.filter(([, n]) => n > 1_020)).toEqual([]);
     },
     120_000,
   );
