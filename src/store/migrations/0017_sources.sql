@@ -397,9 +397,16 @@ END $$;
 
 -- Replaces the rejects of some rows. p_origins are all rows that were tried, p_rejects is a list of {origin, pointer, code}.
 CREATE FUNCTION gateway.source_rejects(p_source text, p_origins text[], p_rejects jsonb) RETURNS void LANGUAGE sql AS $$
-  DELETE FROM gateway.source_reject s WHERE s.source = p_source AND s.origin = ANY (p_origins) AND NOT EXISTS (
-    SELECT FROM jsonb_to_recordset(p_rejects) AS r (origin text, pointer text, code text)
-     WHERE r.origin = s.origin AND r.pointer = s.pointer AND r.code = s.code);
+  -- Other rows can wait for a row that was taken now. So they are tried at once.
+  WITH solved AS (
+    DELETE FROM gateway.source_reject s WHERE s.source = p_source AND s.origin = ANY (p_origins) AND NOT EXISTS (
+      SELECT FROM jsonb_to_recordset(p_rejects) AS r (origin text, pointer text, code text)
+       WHERE r.origin = s.origin AND r.pointer = s.pointer AND r.code = s.code)
+    RETURNING s.origin
+  )
+  UPDATE gateway.source_reject w SET retry_at = now()
+   WHERE w.source = p_source AND w.retry_at > now() AND w.code IN ('unknown_reference', 'reference_elsewhere')
+     AND w.origin <> ALL (p_origins) AND EXISTS (SELECT FROM solved);
   INSERT INTO gateway.source_reject AS s (source, origin, pointer, code)
   SELECT DISTINCT p_source, r.origin, r.pointer, r.code FROM jsonb_to_recordset(p_rejects) AS r (origin text, pointer text, code text)
   ON CONFLICT (source, origin, pointer, code) DO UPDATE
