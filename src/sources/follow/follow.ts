@@ -28,8 +28,13 @@ const MEASURED = 1_000;
 /** Milliseconds between two attempts at the rows that wait for other rows, and the number of rows in one attempt. */
 const AGAIN = 1_000;
 const WAITING = 1_000;
-/** Milliseconds between two comparisons after changes were lost. */
-const LOST = 60_000;
+/**
+ * Milliseconds until a comparison, when changes were lost again. Each further loss doubles the wait up to a minute. After
+ * ten minutes without a loss, the next comparison starts at once.
+ */
+const LOST = 5_000;
+const LOST_MOST = 60_000;
+const FORGIVEN = 600_000;
 /** Milliseconds between two looks whether a comparison is due. */
 const LOOKED = 1_000;
 /** Milliseconds between two checks of a source that is followed. Triggers that are gone note nothing and tell nothing. */
@@ -62,7 +67,7 @@ export async function follow(
   }
   if (!row.loaded) await compare(stores, held, row, source, signal, true);
 
-  let lostAt = -LOST;
+  const losses = { count: 0, at: 0 };
   let wake: () => void = () => undefined;
   const unlisten = source.listen(() => wake());
   try {
@@ -79,8 +84,7 @@ export async function follow(
         // Changes are lost, so everything is compared. The check finds out why, and the pause keeps a Chatwoot whose
         // triggers fail from being compared without an end.
         await examine(db, held, source);
-        await pause(Math.max(0, lostAt + LOST - performance.now()), undefined, { signal });
-        lostAt = performance.now();
+        await pause(waitAfterLoss(losses), undefined, { signal });
         // `begin` writes in the helpdesk, so a removed source must not get there.
         await requireLease(db, held);
         position = await source.begin();
@@ -109,6 +113,13 @@ async function examine(db: Database, held: Held, source: Source): Promise<void> 
   if (refused.length === 0) return;
   await compareLater(db, held);
   throw new SourceRefused(refused.map(sentence).join(' '));
+}
+
+/** The milliseconds to wait after a loss of changes. */
+function waitAfterLoss(losses: { count: number; at: number }): number {
+  if (performance.now() - losses.at > FORGIVEN) losses.count = 0;
+  losses.at = performance.now();
+  return losses.count++ === 0 ? 0 : Math.min(LOST_MOST, LOST * 2 ** (losses.count - 2));
 }
 
 type Due = Record<'measure' | 'again' | 'look' | 'check', number>;
