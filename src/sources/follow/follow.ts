@@ -50,13 +50,7 @@ export interface Stores {
 }
 
 /** Loads a source if it is new, then follows it until the signal. Throws when the source cannot be read. */
-export async function follow(
-  stores: Stores,
-  row: SourceRow,
-  source: Source,
-  signal: AbortSignal,
-  written: (table: { readonly written: number; readonly removed: number }) => void,
-): Promise<void> {
+export async function follow(stores: Stores, row: SourceRow, source: Source, signal: AbortSignal): Promise<void> {
   const held: Held = row;
   const { db, checkEvery = CHECKED } = stores;
   await examine(db, held, source);
@@ -78,7 +72,7 @@ export async function follow(
         wake = resolve;
       });
       try {
-        position = await catchUp(stores, held, row, source, position, signal, due, written);
+        position = await catchUp(stores, held, row, source, position, signal, due);
       } catch (error) {
         if (!(error instanceof PositionLost)) throw error;
         // Changes are lost, so everything is compared. The check finds out why, and the pause keeps a Chatwoot whose
@@ -90,7 +84,7 @@ export async function follow(
         position = await source.begin();
         await keepLostPosition(db, held, position);
       }
-      if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, row, source, signal, written);
+      if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, row, source, signal);
       if (passed(due, 'look', LOOKED) && (await comparisonDue(db, held)))
         await compare(stores, held, row, source, signal, false);
       const wait = row.mode === 'poll' ? row.period * 1000 : LIVE;
@@ -140,13 +134,12 @@ async function catchUp(
   from: Position,
   signal: AbortSignal,
   due: Due,
-  written: (counts: { readonly written: number; readonly removed: number }) => void,
 ): Promise<Position> {
   const { db } = stores;
   for (let position = from; ; ) {
     signal.throwIfAborted();
     const page = await source.changes(position);
-    if (page.changes.length > 0) await writeChanges(stores, held, row, page.changes, page.after, signal, written);
+    if (page.changes.length > 0) await writeChanges(stores, held, row, page.changes, page.after, signal);
     // The next look at the changes lets the helpdesk forget what lies before this position. So the position is stored first.
     else if (page.after !== null && JSON.stringify(page.after) !== JSON.stringify(position))
       await keepPosition(db, held, page.after);
@@ -165,21 +158,19 @@ async function retryWaiting(
   row: SourceRow,
   source: Source,
   signal: AbortSignal,
-  written: (counts: { readonly written: number; readonly removed: number }) => void,
 ): Promise<void> {
   for (let taken = 1; taken > 0; ) {
     signal.throwIfAborted();
     const waiting = await waitingRows(stores.db, held, WAITING);
     if (waiting.length === 0) return;
-    taken = 0;
-    await writeChanges(stores, held, row, await source.reread(waiting), null, signal, (counts) => {
-      taken += counts.written;
-      written(counts);
-    });
+    taken = await writeChanges(stores, held, row, await source.reread(waiting), null, signal);
   }
 }
 
-/** Files with content follow the other changes of their page, because their messages must be written first. */
+/**
+ * Writes a page and returns the number of written records. Files with content follow the other changes, because their
+ * messages must be written first.
+ */
 async function writeChanges(
   stores: Stores,
   held: Held,
@@ -187,14 +178,14 @@ async function writeChanges(
   changes: readonly Change[],
   position: Position | null,
   signal: AbortSignal,
-  written: (counts: { readonly written: number; readonly removed: number }) => void,
-): Promise<void> {
+): Promise<number> {
   const files = changes.filter(hasContent);
   const others = files.length === 0 ? changes : changes.filter((change) => !hasContent(change));
-  written(await writePage(stores.writer, held, others, files.length === 0 ? position : null));
-  if (files.length === 0) return;
-  written(await writeFiles(stores, held, row, files, signal));
+  const { written } = await writePage(stores.writer, held, others, files.length === 0 ? position : null);
+  if (files.length === 0) return written;
+  const content = await writeFiles(stores, held, row, files, signal);
   if (position !== null) await keepPosition(stores.db, held, position);
+  return written + content.written;
 }
 
 const hasContent = (change: Change): change is RecordChange =>

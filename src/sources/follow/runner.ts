@@ -17,7 +17,6 @@ export interface SourcesOptions {
   readonly onError: (error: unknown, source: string | undefined) => void;
   /** Milliseconds between two checks of a source that is followed. Default: one minute. */
   readonly checkEvery?: number | undefined;
-  readonly onWritten?: (source: string, counts: { readonly written: number; readonly removed: number }) => void;
 }
 
 /** Milliseconds between two searches for sources that nobody runs. */
@@ -60,7 +59,7 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
 
 /** Runs a source whose lease this process has taken, until the signal or until it fails. */
 export async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
-  const { db, writer, checkEvery, open, explain, onError, onWritten } = options;
+  const { db, writer, checkEvery, open, explain, onError } = options;
   const lost = new AbortController();
   const signal = AbortSignal.any([stop, lost.signal]);
   // If a renewal fails, the lease may still be good. The next statement of the source finds out.
@@ -73,7 +72,7 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
   let source: Source | undefined;
   try {
     source = open(row);
-    await follow({ db, writer, checkEvery }, row, source, signal, (counts) => onWritten?.(row.id, counts));
+    await follow({ db, writer, checkEvery }, row, source, signal);
     await release(db, row);
   } catch (error) {
     const ended = signal.aborted || isLost(error);

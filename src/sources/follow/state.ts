@@ -4,23 +4,15 @@ import type { Database } from '../../store/driver/postgres.ts';
 import type { Held } from '../engine/page.ts';
 import { ImportBusy, SourceLost } from '../engine/run.ts';
 import type { Finding, Position } from '../source.ts';
+import type { StoredSource } from './open.ts';
 
 /** A source as it is stored. The address and the token are sealed. */
-export interface SourceRow {
-  readonly id: string;
+export interface SourceRow extends StoredSource {
   readonly tenant: number;
   readonly organization: string;
-  readonly kind: string;
-  readonly account: string;
-  readonly mode: 'poll' | 'live';
-  readonly period: number;
-  readonly time_zone: string;
-  readonly storage: string | null;
-  readonly address: string;
   readonly epoch: number;
   readonly position: Position | null;
   readonly loaded: boolean;
-  readonly failures: number;
 }
 
 /** Seconds until another gateway takes over a source whose gateway is silent. */
@@ -30,7 +22,7 @@ const LEASE = 10;
 export async function takeSource(db: Database, holder: string, id?: string): Promise<SourceRow | undefined> {
   const [row] = await db.query<SourceRow>(sql`
     SELECT s.id, s.tenant::float8 AS tenant, o.external_id AS organization, s.kind, s.account, s.mode, s.period, s.time_zone, s.storage,
-           s.address, s.epoch::float8 AS epoch, s.position, s.loaded, s.failures
+           s.address, s.epoch::float8 AS epoch, s.position, s.loaded
       FROM gateway.source_take(${holder}, ${LEASE}, ${id ?? null}::text) s JOIN platform.organization o ON o.tenant = s.tenant`);
   return row;
 }
