@@ -27,6 +27,8 @@ function placeOf(after: Position): Place {
 const PATIENCE = `interval '7 days'`;
 /** The largest number of entries that one statement deletes. */
 const SWEEP = 20_000;
+/** Two readers that delete the same entries in different orders would wait for each other, so only one reader deletes. */
+const ALONE = sql`(SELECT pg_try_advisory_xact_lock(hashtextextended('gateway_outbox.change', 0)))`;
 
 /** Entries that `from` does not see. A transaction can commit late, so its entries can have small numbers. */
 const unread = (from: string) =>
@@ -60,7 +62,7 @@ async function keep(db: Database, reader: string, from: string): Promise<void> {
   await db.query(sql`DELETE FROM gateway_outbox.change WHERE seq IN (
     SELECT seq FROM gateway_outbox.change
      WHERE xid < (SELECT pg_snapshot_xmin(snapshot) FROM gateway_outbox.reader ORDER BY pg_snapshot_xmin(snapshot) LIMIT 1)
-     LIMIT ${SWEEP}::integer)`);
+       AND ${ALONE} LIMIT ${SWEEP}::integer)`);
 }
 
 /** Removes the reader. Without any reader, nobody needs the entries, so all entries go too. */
@@ -68,7 +70,7 @@ export async function forgetLive(db: Database, reader: string): Promise<void> {
   await db.query(sql`DELETE FROM gateway_outbox.reader WHERE name = ${reader}`);
   for (let deleted = SWEEP; deleted === SWEEP; ) {
     const [row] = await db.query<{ deleted: number }>(sql`WITH gone AS (DELETE FROM gateway_outbox.change WHERE seq IN (
-        SELECT seq FROM gateway_outbox.change WHERE NOT EXISTS (SELECT FROM gateway_outbox.reader)
+        SELECT seq FROM gateway_outbox.change WHERE NOT EXISTS (SELECT FROM gateway_outbox.reader) AND ${ALONE}
          LIMIT ${SWEEP}::integer) RETURNING seq)
       SELECT count(*)::integer AS deleted FROM gone`);
     deleted = row?.deleted ?? 0;

@@ -9,7 +9,7 @@ import { explainFence, PATIENCE, POLL, type Run } from './run.ts';
 import { deleteStep, operatorStep, organizationStep, scopeStep, supersedeStep, websiteStep } from './special.ts';
 import type { Bounds, Step } from './steps.ts';
 import { lanes, type Sited, TABLES, type Table } from './tables.ts';
-import { writeStep } from './write.ts';
+import { refuseStep, writeStep } from './write.ts';
 
 type Chain = readonly (Step | Lanes)[];
 interface Lanes {
@@ -140,7 +140,8 @@ const stepsFor = (place: Place, types: ReadonlySet<RecordType>): Step[] =>
 export function pageSteps(tenant: number, types: ReadonlySet<RecordType>, removed: ReadonlySet<RecordType>): string[] {
   const place = pagePlace(tenant);
   return stepsFor(place, types)
-    .filter((step) => step !== analyzePlanStep && (step.removes === undefined || removed.has(step.removes)))
+    .filter((step) => step !== analyzePlanStep && (step.batch?.lane ?? 0) < place.lanes)
+    .filter((step) => step.removes === undefined || removed.has(step.removes))
     .map((step) => step.statement({ place, ...ALL }).texts.join(''));
 }
 
@@ -198,12 +199,7 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
   while (low < total) {
     signal?.throwIfAborted();
     const high = Math.min(low + (low === 0 ? FIRST : batch.rows), total);
-    const written = await runStatement(db, step, {
-      place: run.place,
-      low: sql`${low}::bigint`,
-      high: sql`${high}::bigint`,
-      last: sql`${high === total}::boolean`,
-    });
+    const written = await writeRows(work, step, batch, { low, high, total });
     if (written > 0 && high >= Math.max(FIRST, 2 * analyzed) && batch.lane === 0) {
       await db.query(analyze(batch.type));
       analyzed = high;
@@ -212,6 +208,37 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
     work.onProgress({ phase: `write ${batch.type}`, done: low, total });
   }
 }
+
+/**
+ * Writes the planned rows after `low`, up to and including `high`. If PostgreSQL refuses them, the halves are tried, so
+ * that one bad row stops no other row.
+ */
+async function writeRows(
+  work: Work,
+  step: Step,
+  batch: NonNullable<Step['batch']>,
+  { low, high, total }: { readonly low: number; readonly high: number; readonly total: number },
+): Promise<number> {
+  const { db, run } = work;
+  const bounds: Bounds = {
+    place: run.place,
+    low: sql`${low}::bigint`,
+    high: sql`${high}::bigint`,
+    last: sql`${high === total}::boolean`,
+  };
+  try {
+    return await runStatement(db, step, bounds);
+  } catch (error) {
+    if (!isAboutData(error)) throw error;
+  }
+  if (high - low === 1) return runStatement(db, refuseStep(step, batch), bounds);
+  const middle = Math.floor((low + high) / 2);
+  const first = await writeRows(work, step, batch, { low, high: middle, total });
+  return first + (await writeRows(work, step, batch, { low: middle, high, total }));
+}
+
+/** True if PostgreSQL refused the data (classes 21 to 23) or ran out of room for a value (54). */
+export const isAboutData = (error: unknown): boolean => /^(2[123]|54)/.test(sqlState(error));
 
 /**
  * The SQLSTATE of a serialization failure or a deadlock. PostgreSQL has rolled the statement back, so the statement can

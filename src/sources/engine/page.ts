@@ -2,7 +2,7 @@ import { raw, sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Change, Position } from '../source.ts';
-import { AGAIN, pageSteps } from './apply.ts';
+import { AGAIN, isAboutData, pageSteps } from './apply.ts';
 import { parseSourceRecord } from './parse-record.ts';
 import type { RecordType } from './records.ts';
 import { type Row, rowOf } from './row.ts';
@@ -173,9 +173,6 @@ async function send(db: Database, held: Held, sent: Sent): Promise<Written> {
     }
   }
 }
-
-/** True if PostgreSQL refused the data (classes 21 to 23) or ran out of room for a value (54). */
-const isAboutData = (error: unknown): boolean => /^(2[123]|54)/.test(sqlState(error));
 
 const sum = (a: Written, b: Written): Written => ({
   written: a.written + b.written,

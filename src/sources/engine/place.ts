@@ -17,6 +17,8 @@ export interface Place {
   readonly fence: Fragment;
   /** True for a source: what only the gateway knows about a record is kept. */
   readonly live: boolean;
+  /** The number of lanes in which rows of one type are written at the same time. */
+  readonly lanes: number;
   progress(done: Progress): Fragment;
   /** Counts rejects beside `progress`. `type` and `rejected` are SQL. */
   count(step: string, type: string, rejected: string): Fragment;
@@ -47,6 +49,7 @@ export function slotPlace(slot: number, epoch: Fragment, live: boolean): Place {
     organization: of('organization'),
     fence: sql`gateway.import_fence(${run}, ${epoch})`,
     live,
+    lanes: 2,
     progress: ({ step, high, last, type, counts }) =>
       sql`gateway.import_progress(${run}, ${epoch}, ${raw(`'${step}'`)}, ${high}, ${last}, ${raw(type)},
     ${raw(counts.map((count) => `(${count})`).join(', '))})`,
@@ -65,6 +68,7 @@ export const pagePlace = (tenant: number): Place => ({
   organization: 'NULL::text',
   fence: raw('NULL'),
   live: true,
+  lanes: 1,
   progress: ({ type, counts }) =>
     sql`gateway.page_count(${raw(`${type}::text, ${counts.map((c) => `(${c})`).join(', ')}`)})`,
   count: (_, type, rejected) => raw(`gateway.page_count(${type}, 0, 0, 0, ${rejected})`),

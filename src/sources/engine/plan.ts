@@ -18,12 +18,14 @@ export function planStep(table: Table): Step {
   // All rows of one conversation go into the same lane. Lanes are written at the same time. If the rows of one
   // conversation were in two lanes, both lanes would update the totals of the conversation, and one lane would wait for
   // the other lane.
-  const lane = `(${owned ? 'n.owner_id' : 'n.id'} % ${lanes(table)})::integer`;
+  const laneOf = (place: Place): string =>
+    `(${owned ? 'n.owner_id' : 'n.id'} % ${Math.min(lanes(table), place.lanes)})::integer`;
   return {
     name: step,
     types: [name],
     statement: (bounds) => {
       const { place } = bounds;
+      const lane = laneOf(place);
       return sql`WITH ${fence(bounds)},
 ${raw(`staged AS MATERIALIZED (
   SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links FROM fence, ${place.stage} s WHERE s.type = '${name}'

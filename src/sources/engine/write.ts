@@ -69,6 +69,21 @@ ${progress(bounds, step, name, {
   };
 }
 
+/** Returns the step that refuses the planned rows which PostgreSQL cannot write. `step` is the step that writes them. */
+export function refuseStep({ name, types }: Step, { type, lane }: NonNullable<Step['batch']>): Step {
+  return {
+    name,
+    types,
+    statement: (bounds) => sql`WITH ${fence(bounds)}, refused AS (
+  INSERT INTO ${raw(bounds.place.reject)} (seq, place, file, line, origin, code, pointer)
+  SELECT s.seq, 0, s.file, s.line, s.origin, 'unwritable', ''
+    FROM fence CROSS JOIN ${raw(bounds.place.plan)} p JOIN ${raw(bounds.place.stage)} s ON s.type = p.type AND s.seq = p.seq
+   WHERE p.type = ${type} AND p.lane = ${lane} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}
+  RETURNING seq
+) ${progress(bounds, name, type, { rejected: 'SELECT count(*) FROM refused' })}`,
+  };
+}
+
 const pairs = (table: string, column: string): string => `, linked AS (
   INSERT INTO platform.${table} (tenant, site, ${column}, contact_id)
   SELECT tenant, site, id, unnest(links) FROM batch

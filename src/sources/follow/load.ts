@@ -36,8 +36,10 @@ export async function load(
   source: Source,
   { resumes, signal }: { readonly resumes: boolean; readonly signal: AbortSignal },
 ): Promise<Loaded> {
-  const run = await takeRun(db, { name: held.id, source: held, loads: true }, signal);
   const tell = teller(state, held);
+  // Two loads can run at the same time. The other loads wait here.
+  tell({ phase: 'wait for other loads', done: 0, total: null });
+  const run = await takeRun(db, { name: held.id, source: held, loads: true }, signal);
   try {
     let at = await run.state();
     // A comparison does not continue an old one, because pages with newer rows may have been written since.

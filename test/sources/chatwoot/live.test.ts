@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { PositionLost } from '../../../src/sources/lost.ts';
 import type { Change, Source } from '../../../src/sources/source.ts';
@@ -357,6 +358,19 @@ test('entries stay until all readers have read them, and a reader that is away f
   };
   await expect.poll(alone, { timeout: 10_000 }).toBe(0);
   await expect(second.changes(other)).rejects.toThrow(PositionLost);
+});
+
+test('while one reader deletes entries, another reader neither waits nor ends in a deadlock', async () => {
+  const begun = await source.begin();
+  await message(world.sql, 60);
+  const { after } = await followed(source, begun);
+  const deleting = world.connect();
+  await deleting.unsafe('BEGIN');
+  await deleting`SELECT pg_advisory_xact_lock(hashtextextended('gateway_outbox.change', 0))`;
+  await deleting`DELETE FROM gateway_outbox.change`;
+  const read = await Promise.race([source.changes(after), pause(3_000).then(() => 'waits')]);
+  expect(read).toMatchObject({ changes: [] });
+  await deleting.unsafe('ROLLBACK');
 });
 
 test('a place that is older than what the reader has read makes the source start over', async () => {

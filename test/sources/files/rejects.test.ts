@@ -172,3 +172,24 @@ describe('several organizations', () => {
     await expect(rejected([team], `org_${'0'.repeat(32)}`)).rejects.toThrow(ImportRefused);
   });
 });
+
+test('when PostgreSQL refuses rows of a batch, only these rows are left out, with what refers to them', async () => {
+  // The schemas of the import would refuse such a row. The test adds a check that only PostgreSQL knows.
+  await store.sql`ALTER TABLE platform.contact ADD CHECK (name NOT LIKE 'bad%')`;
+  const records = desk(1).map((record) => (record.type === 'contact' ? { ...record, name: 'good' } : record));
+  const contact = records.find(({ type }) => type === 'contact');
+  const more = Array.from({ length: 700 }, (_, i) => ({
+    ...contact,
+    external_id: `more${i}`,
+    name: i % 300 === 150 ? `bad ${i}` : 'good',
+  }));
+  const visitor = { ...records.find(({ type }) => type === 'visitor'), external_id: 'of more150', contacts: ['more150'] };
+  const lines = [...records, ...more, visitor];
+  expect(await rejected(lines)).toEqual([
+    `${records.length + 151}  unwritable`,
+    `${records.length + 451}  unwritable`,
+    `${lines.length} /contacts/0 unknown_reference`,
+  ]);
+  const [stored] = await store.sql`SELECT count(*)::integer AS n FROM platform.contact WHERE external_id LIKE 'more%'`;
+  expect(stored).toEqual({ n: 698 });
+});
