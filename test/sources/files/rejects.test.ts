@@ -183,7 +183,11 @@ test('when PostgreSQL refuses rows of a batch, only these rows are left out, wit
     external_id: `more${i}`,
     name: i % 300 === 150 ? `bad ${i}` : 'good',
   }));
-  const visitor = { ...records.find(({ type }) => type === 'visitor'), external_id: 'of more150', contacts: ['more150'] };
+  const visitor = {
+    ...records.find(({ type }) => type === 'visitor'),
+    external_id: 'of more150',
+    contacts: ['more150'],
+  };
   const lines = [...records, ...more, visitor];
   expect(await rejected(lines)).toEqual([
     `${records.length + 151}  unwritable`,
