@@ -21,7 +21,10 @@ import {
   waitingRows,
 } from './state.ts';
 
-/** Milliseconds after which a live source is read without a notification, because a notification can be lost. */
+/**
+ * Milliseconds after which a live source is read without a notification, because a notification can be lost. Also the
+ * shortest pause between two polls.
+ */
 const LIVE = 1_000;
 /** Milliseconds between two notes of how far behind the store is. */
 const MEASURED = 1_000;
@@ -67,6 +70,7 @@ export async function follow(stores: Stores, row: SourceRow, source: Source, sig
   try {
     const due = { measure: 0, again: 0, look: 0, check: performance.now() + checkEvery };
     while (!signal.aborted) {
+      const began = performance.now();
       if (passed(due, 'check', checkEvery)) await examine(db, held, source);
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
@@ -87,7 +91,8 @@ export async function follow(stores: Stores, row: SourceRow, source: Source, sig
       if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, row, source, signal);
       if (passed(due, 'look', LOOKED) && (await comparisonDue(db, held)))
         await compare(stores, held, row, source, signal, false);
-      const wait = row.mode === 'poll' ? row.period * 1000 : LIVE;
+      // A period counts from the start of a round. A round that takes longer is followed by a pause.
+      const wait = row.mode === 'poll' ? Math.max(LIVE, row.period * 1000 + began - performance.now()) : LIVE;
       const ended = new AbortController();
       const either = AbortSignal.any([signal, ended.signal]);
       // Ends early at a notification, and at the end of this process.

@@ -100,6 +100,12 @@ test('a merge moves the records first: the removal of the merged contact takes n
   const [moved] =
     await store.sql`SELECT v.external_id FROM platform.conversation c JOIN platform.visitor v ON v.id = c.visitor_id`;
   expect(moved).toEqual({ external_id: 'w' });
+  // A message that moves keeps its id. If the conversation went first, the message would go along and come back as a new one.
+  const idOf = () => store.sql`SELECT id FROM platform.message WHERE external_id = 'm'`;
+  const before = await idOf();
+  await told([conversation('d', 'w', ['a']), message('m', 'd')], [gone('conversation', 'c')]);
+  expect(before).toHaveLength(1);
+  expect(await idOf()).toEqual(before);
 });
 
 test('what only the gateway knows is kept: the disposition, and its own notes', async () => {
