@@ -18,7 +18,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'credential issue': [
     'credential issue --installation "My app" --environment test --website web_1_1 --scopes read',
     'credential issue --installation "My app" --environment live --website web_1_1 --scope website_read ' +
-      '--scope conversation_read --scope message_content_read --data-access message_content --expires 30d',
+      '--scope conversation_read --scope message_content_read --scope contact_read_pii --data-access pii --data-access message_content --expires 30d',
   ],
   'credential list': ['credential list --app "My app"'],
   'credential show': ['credential show crd_0123456789abcdef0123456789abcdef'],

@@ -76,6 +76,13 @@ function webUrl(value: string): string {
   return value.replace(/\/+$/, '');
 }
 
+/** A token travels in a header, which can hold only these characters. */
+function token(value: string): string {
+  if (!/^[\x21-\x7e]{1,500}$/.test(value))
+    throw new InvalidArgumentError('Expected 1 to 500 ASCII characters without spaces.');
+  return value;
+}
+
 interface Added {
   readonly url: string;
   readonly account: number;
@@ -111,7 +118,7 @@ function addCommand(group: Command, register: Run): void {
       'address of the REST API of the helpdesk, to which notes and dispositions go back',
       webUrl,
     )
-    .option('--api-token <TOKEN>', 'token for the REST API; the store keeps it encrypted');
+    .option('--api-token <TOKEN>', 'token for the REST API; the store keeps it encrypted', token);
   register(command, async (context) => {
     const given = command.opts<Added>();
     if ((given.apiUrl === undefined) !== (given.apiToken === undefined))
@@ -251,7 +258,7 @@ function removeCommand(group: Command, register: Run): void {
     const { db } = await store();
     const record = await source(db, command.args[0] ?? '');
     const lost = withData
-      ? `The website ${record.website_id ?? ''} and all its records are lost.`
+      ? `The website ${record.website_id ?? ''} and all its records are deleted.`
       : 'Its records stay.';
     await confirm(command, `Remove ${record.id}? ${lost}`);
     await pauseSource(db, record.id, true);

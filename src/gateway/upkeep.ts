@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Rounds } from '../core/rounds.ts';
 import type { RemoteWriter } from '../core/writes.ts';
+import { forgetRemoved } from '../store/administration/sources.ts';
 import { eraseOutcomes, settle, takeLapsed } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { endStrangeHosts } from '../store/sign-in/hosted.ts';
@@ -27,7 +28,7 @@ const PATIENCE = 3_000;
 
 /**
  * Runs one round of maintenance. Asks another system for the outcomes of commands that a lost replica left open. Erases
- * outcomes of writes after 24 hours. Deletes tokens and consents that ended long ago. Ends consents of clients whose
+ * outcomes of writes after 24 hours. Deletes staged records of removed sources. Deletes tokens and consents that ended long ago. Ends consents of clients whose
  * host is no longer believed. Returns the number of changed rows.
  */
 export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
@@ -36,6 +37,7 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
   // than that, outcomes would be kept for more than 24 hours.
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
+  await forgetRemoved(db);
   // A replica with the old list can still store a consent while the replicas start again. So each round looks again.
   if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
   if (!remote) return changed;

@@ -87,6 +87,9 @@ test('the API for writes needs a token, and its address holds no secret', async 
   ]);
   for (const address of ['https://me:secret@cw.example', 'https://cw.example/?token=secret', 'ftp://cw.example'])
     expect((await gateway(...given, '--api-url', address, '--api-token', 't')).code).toBe(2);
+  // A header cannot hold such a token.
+  for (const token of ['', 'two words', 'line\nbreak', 'abc…'])
+    expect((await gateway(...given, '--api-url', 'https://cw.example', '--api-token', token)).code).toBe(2);
   const added = await add('--api-url', 'https://cw.example/', '--api-token', 'cwtoken-1');
   expect(added).toMatchObject({ writes_back: true });
   const shown = await gateway('source', 'show', id(added));

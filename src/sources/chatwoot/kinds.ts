@@ -78,7 +78,7 @@ export const MAX = {
 const short = (expression: string, limit: number): string => `left(${expression}, ${limit + 1})`;
 
 export const MESSAGE_MAX = 1_000_000;
-/** `content_attributes` can hold a whole email several times. Longer attributes make the message a reject. */
+/** `content_attributes` can hold a whole email several times. Longer attributes are not read. */
 export const ATTRIBUTES_MAX = 8_000_000;
 const RESPONSE_MAX = 200_000;
 /** Bytes that a text of that many characters can have at most. */

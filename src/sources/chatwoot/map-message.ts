@@ -76,9 +76,9 @@ export function messageOf(row: Row, names: Names, conversationOf: (message: stri
     ...authorOf(row, names),
     visibility: row['private'] === 'true' ? 'internal' : 'public',
     kind: event ? 'event' : alone ? 'attachment_only' : email ? 'html' : type === FORM ? 'form' : 'text',
-    // Attributes that were cut can hold the text, or say that the message is deleted. They are longer than any text
-    // that the import accepts. So the import refuses the message as too long.
-    text: isCut(row) ? row['attributes'] : text,
+    // Attributes that were cut can hold the text of an email without `content`. They are longer than any text that the
+    // import accepts. So the import refuses the email as too long. A deleted message has short attributes.
+    text: isCut(row) && content === undefined ? row['attributes'] : text,
     created_at: externalTime(attributes['external_created_at']) ?? row['created_at'],
     delivery_status: DELIVERY[row['status'] ?? ''] ?? 'unknown',
     in_reply_to: inside ? idOf(names, 'messages', reply) : undefined,

@@ -1,6 +1,6 @@
 /**
- * Makes import records from rows of Chatwoot. The functions are pure. A reject of a record costs all records that refer
- * to it. So a short text that is too long is shortened. An address or a number that is too long is left out. `unmapped`
+ * Makes import records from rows of Chatwoot. The functions are pure. If a record is rejected, all records that refer
+ * to it are rejected too. So a short text that is too long is shortened. An address or a number that is too long is left out. `unmapped`
  * counts these values. The text of a message, of a note and of a saved response stays whole, and the import refuses a
  * text that is too long. No other value is changed, so that the import names the value in a reject.
  */

@@ -161,6 +161,10 @@ function noting(name: TableName, targets: readonly Target[], operation: Operatio
  * A failing trigger would break Chatwoot. So each error ends in an entry `lost`, and the readers start over. The
  * function has no nested loops, because PL/pgSQL keeps the plan that it made for one row. This plan compares each new
  * row with each old row, and a bulk update of 20,000 rows would take minutes.
+ *
+ * When the queue of notifications is full, a transaction with a notification fails at its commit, after the function has
+ * ended. Any role can fill the queue. So a queue that is half full gets no more notifications. The reader also looks
+ * every second.
  */
 export function noteFunction(name: TableName, targets: readonly Target[]): string {
   return `DO $outer$
@@ -184,7 +188,7 @@ ${noting(name, targets, 'DELETE')}
     INSERT INTO gateway_outbox.change (kind, id) VALUES ('lost', 0);
     noted := true;
   END IF;
-  IF noted THEN
+  IF noted AND pg_notification_queue_usage() < 0.5 THEN
     PERFORM pg_notify('gateway_outbox', '');
   END IF;
   RETURN NULL;
@@ -230,9 +234,11 @@ function triggerFor(name: TableName, targets: readonly Target[], operation: (typ
     TRUNCATE: '',
   }[operation];
   const trigger = triggerName(operation);
-  // A trigger that exists stays as it is. So a second run of the script takes no lock on Chatwoot's tables.
+  // A trigger that exists and works stays as it is. So a second run of the script takes no lock on Chatwoot's tables.
   return `  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'public.${name}'::regclass AND tgname = '${trigger}') THEN
     CREATE TRIGGER ${trigger} AFTER ${operation} ON public.${name}${rows}
       FOR EACH STATEMENT EXECUTE FUNCTION gateway_outbox.note_${name}();
+  ELSIF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'public.${name}'::regclass AND tgname = '${trigger}' AND tgenabled IN ('D', 'R')) THEN
+    ALTER TABLE public.${name} ENABLE TRIGGER ${trigger};
   END IF;`;
 }

@@ -155,6 +155,16 @@ export async function compareAll(db: Database): Promise<void> {
   await db.query(sql`UPDATE gateway.source SET compare_asked = now()`);
 }
 
+/**
+ * Empties the slots that hold staged records of removed sources. A process that reads a source while the source is removed
+ * keeps its slot for some seconds.
+ */
+export async function forgetRemoved(db: Database): Promise<void> {
+  await db.query(sql`
+    SELECT gateway.source_forget(r.source) FROM gateway.import_run r
+     WHERE r.unfinished AND r.source IS NOT NULL AND NOT EXISTS (SELECT FROM gateway.source s WHERE s.id = r.source)`);
+}
+
 /** Deletes a source. `withData` also deletes its website, with everything on it. */
 export async function deleteSource(db: Database, id: string, withData: boolean): Promise<boolean> {
   const rows = await db.query(sql`

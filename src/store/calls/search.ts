@@ -151,7 +151,8 @@ function streams({ authority }: WebsiteAccess, request: SearchRequest, start: Pl
     }),
   );
   const at = start ? timeOf(start.micros) : sql`'infinity'::timestamptz`;
-  return sql`(SELECT array_agg((s.tenant, s.site, s.kind, s.internal, s.channels, s.teams, s.subsites, s.from_at, s.to_at, ${at}, s.before_id)::platform.searched)
+  // The website of a credential can be deleted. Then there is no stream.
+  return sql`(SELECT coalesce(array_agg((s.tenant, s.site, s.kind, s.internal, s.channels, s.teams, s.subsites, s.from_at, s.to_at, ${at}, s.before_id)::platform.searched), '{}')
      FROM jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) AS s (
        tenant bigint, site bigint, kind text, internal boolean, channels bigint[], teams bigint[], subsites bigint[],
        from_at timestamptz, to_at timestamptz, before_id bigint))`;

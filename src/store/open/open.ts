@@ -165,13 +165,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         statementTimeout: BUILD_TIMEOUT,
         name: `${name}-build`,
       });
-      const left = new Promise<false>((resolve) =>
-        stop.addEventListener('abort', () => resolve(false), { once: true }),
-      );
+      let leave: () => void = () => undefined;
+      const left = new Promise<false>((resolve) => {
+        leave = () => resolve(false);
+      });
+      stop.addEventListener('abort', leave, { once: true });
       const built = buildIndexes({ builder, db: upkeep, log, stop }).then(() => true);
       // After `stop`, nobody waits for a failure of the build.
       built.catch(() => undefined);
-      return await Promise.race([built, left]).finally(() => void builder.close());
+      return await Promise.race([built, left]).finally(() => {
+        stop.removeEventListener('abort', leave);
+        void builder.close();
+      });
     };
     return { db, slow, upkeep, sources, writers, tasks, replica, embedded, version, pools, build, close };
   } catch (error) {

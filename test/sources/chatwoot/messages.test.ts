@@ -210,7 +210,10 @@ test('an email with large attributes is read whole, and attributes without end m
     );
   await message(sql, 1, { content_type: 8, content: null, content_attributes: email(900_000) });
   await message(sql, 2, { content_type: 8, content: null, content_attributes: email(8_000_000) });
+  await message(sql, 3, { content_type: 8, content: 'two words', content_attributes: email(8_000_000) });
   const at = await messages();
+  expect(problemsOf(at(3))).toEqual([]);
+  expect(at(3)).toMatchObject({ text: expect.stringContaining('two words') });
   expect(at(1)['text']).toHaveLength(900_000);
   expect(at(1)).toMatchObject({ created_at: '2023-11-14T22:13:20.000Z' });
   expect(problemsOf(at(1))).toEqual([]);

@@ -4,7 +4,7 @@ import { openStored } from '../../../src/sources/follow/open.ts';
 import { startSources } from '../../../src/sources/follow/runner.ts';
 import { PositionLost } from '../../../src/sources/lost.ts';
 import type { Source } from '../../../src/sources/source.ts';
-import { deleteSource, pauseSource } from '../../../src/store/administration/sources.ts';
+import { deleteSource, forgetRemoved, pauseSource } from '../../../src/store/administration/sources.ts';
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
@@ -131,6 +131,15 @@ test.each(['paused', 'removed with its data'] as const)(
     expect(await texts()).toEqual([]);
     const websites = await store.sql`SELECT FROM platform.website`;
     expect(websites).toHaveLength(how === 'paused' ? 1 : 0);
+    // A paused load continues with its staged records. Nothing of a removed source stays staged.
+    const staged = async (): Promise<number> => {
+      await forgetRemoved(store.db);
+      const [row] = await store.sql<{ count: number }[]>`SELECT (SELECT count(*) FROM gateway.import_stage_1)::integer
+        + (SELECT count(*) FROM gateway.import_stage_2)::integer AS count`;
+      return row?.count ?? 0;
+    };
+    if (how === 'paused') expect(await staged()).toBeGreaterThan(0);
+    else await expect.poll(staged, soon).toBe(0);
   },
   20_000,
 );

@@ -1,9 +1,11 @@
+import { getEventListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { missingIndexes } from '../../../src/store/doctor/doctor.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
 import { buildIndexes } from '../../../src/store/open/build.ts';
 import { migrate, migrations } from '../../../src/store/open/migrate.ts';
+import { openStore } from '../../../src/store/open/open.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
@@ -144,5 +146,16 @@ describe('while an index is missing', () => {
     held.release();
     await building(gateway.database);
     expect(await missingIndexes(gateway.database.db)).toBe(0);
+  });
+
+  // A gateway builds every 30 seconds. Node warns after ten listeners.
+  it('a build without work leaves no listener on the signal of the process', async () => {
+    const { host, port, name } = gateway.database;
+    const databaseUrl = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
+    const store = await openStore({ databaseUrl, dataDir: '', connections: 1, log: () => undefined });
+    const stop = new AbortController();
+    expect(await store.build(stop.signal)).toBe(true);
+    expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
+    await store.close();
   });
 });
