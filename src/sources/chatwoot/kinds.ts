@@ -77,6 +77,9 @@ export const MAX = {
 /** Reads at most one character more than the limit. So a longer text is still seen, and memory stays small. */
 const short = (expression: string, limit: number): string => `left(${expression}, ${limit + 1})`;
 
+/** The largest id at which a load and a poll can continue. Chatwoot counts its ids from 1. */
+export const ID_MAX = Number.MAX_SAFE_INTEGER;
+
 export const MESSAGE_MAX = 1_000_000;
 /** `content_attributes` can hold a whole email several times. Longer attributes are not read. */
 export const ATTRIBUTES_MAX = 8_000_000;

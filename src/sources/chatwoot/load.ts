@@ -3,7 +3,7 @@ import { raw, sql } from '../../core/sql.ts';
 import { PositionLost } from '../lost.ts';
 import type { Page, Position } from '../source.ts';
 import { type Desk, nameOf, PAGE_BYTES, PAGE_ROWS, recordsOf, rowsOf, weightOf } from './desk.ts';
-import { KINDS, type Kind } from './kinds.ts';
+import { ID_MAX, KINDS, type Kind } from './kinds.ts';
 
 /** The largest number of ids that one statement walks. The limit bounds its time if most rows are of other accounts. */
 const SPAN = 50_000;
@@ -36,33 +36,29 @@ async function list(desk: Desk, kind: Kind, after: number): Promise<Listed> {
     id: string;
     bytes: string;
   }>(sql`SELECT ${raw(`${key}::text AS id, (${weightOf(desk.queries[kind])})::text AS bytes
-  FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint AND ${raw(key)} <= ${after + SPAN}::bigint
+  FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint AND ${raw(key)} <= ${Math.min(after + SPAN, ID_MAX)}::bigint
  ORDER BY ${raw(key)} LIMIT ${PAGE_ROWS}::integer`);
   const rows = fitting(found, (row) => Number(row.bytes));
   const ids = rows.map(({ id }) => id);
   if (rows.length < found.length || found.length === PAGE_ROWS) return { ids, next: Number(ids.at(-1)) };
-  const [last] = await desk.db.read<{ id: string | null }>(
-    sql`SELECT max(id)::text AS id FROM ${raw(desk.table(kind))} x`,
+  // A jump over the ids that no row has keeps a row with a huge id from stopping the load.
+  const [following] = await desk.db.read<{ id: string | null }>(
+    sql`SELECT min(x.id)::text AS id FROM ${raw(desk.table(kind))} x WHERE x.id > ${after + SPAN}::bigint AND x.id <= ${ID_MAX}::bigint`,
   );
-  return { ids, next: Number(last?.id ?? 0) > after + SPAN ? after + SPAN : undefined };
+  return { ids, next: typeof following?.id === 'string' ? Number(following.id) - 1 : undefined };
 }
 
-/** Reads one page of a load. All rows of a page are of one kind, in the order of their ids. */
+/** Reads one page of a load. All rows of a page are of one kind, in the order of their ids. A page can be empty. */
 export async function load(desk: Desk, after: Position | null): Promise<Page> {
   const parsed = place.safeParse(after ?? { load: KINDS[0], id: 0 });
   if (!parsed.success) throw new PositionLost('the place in the load of Chatwoot cannot be read');
-  let { load: kind, id } = parsed.data;
-  for (;;) {
-    const { ids, next } = await list(desk, kind, id);
-    const rows = await rowsOf(desk, kind, ids);
-    const made = await recordsOf(desk, kind, rows);
-    const changes = [...made].flatMap(([row, records]) =>
-      records.map((record) => ({ from: nameOf(kind, row), record })),
-    );
-    const following = KINDS[KINDS.indexOf(kind) + 1];
-    if (next === undefined && following === undefined) return { changes, after: null, more: false };
-    if (next === undefined && following !== undefined) [kind, id] = [following, 0];
-    else id = next ?? id;
-    if (changes.length > 0) return { changes, after: { load: kind, id }, more: true };
-  }
+  const { load: kind, id } = parsed.data;
+  const { ids, next } = await list(desk, kind, id);
+  const rows = await rowsOf(desk, kind, ids);
+  const made = await recordsOf(desk, kind, rows);
+  const changes = [...made].flatMap(([row, records]) => records.map((record) => ({ from: nameOf(kind, row), record })));
+  const following = KINDS[KINDS.indexOf(kind) + 1];
+  if (next !== undefined) return { changes, after: { load: kind, id: next }, more: true };
+  if (following === undefined) return { changes, after: null, more: false };
+  return { changes, after: { load: following, id: 0 }, more: true };
 }

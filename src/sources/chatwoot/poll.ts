@@ -4,7 +4,7 @@ import type { Database } from '../../store/driver/postgres.ts';
 import { PositionLost } from '../lost.ts';
 import type { Change, Page, Position, Source } from '../source.ts';
 import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
-import { type Kind, RECORDS } from './kinds.ts';
+import { ID_MAX, type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf } from './map.ts';
 import { allOf, tellAll } from './together.ts';
@@ -115,7 +115,8 @@ function changed(desk: Desk, kind: Timed, low: string) {
     case 'messages':
       return sql`m.id IN (
         SELECT x.id FROM ${t('messages')} x
-         WHERE x.id > (SELECT max(y.id) FROM ${t('messages')} y) - ${RECENT}::integer AND x.updated_at >= ${since}
+         WHERE x.id > coalesce((SELECT y.id FROM ${t('messages')} y ORDER BY y.id DESC OFFSET ${RECENT}::integer LIMIT 1), 0)
+           AND x.updated_at >= ${since}
         UNION SELECT x.id FROM ${t('conversations')} y JOIN ${t('messages')} x ON x.conversation_id = y.id
          WHERE y.account_id = ${account}::bigint AND y.updated_at >= ${since} AND x.updated_at >= ${since}
         UNION SELECT x.message_id FROM ${t('attachments')} x WHERE x.updated_at >= ${since})`;
@@ -137,7 +138,7 @@ async function nextIds(
 ): Promise<string[]> {
   const { key, from, own } = desk.queries[kind];
   const rows = await desk.db.read<{ id: string }>(
-    sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint
+    sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint AND ${raw(key)} <= ${ID_MAX}::bigint
            AND ${isTimed(kind) ? changed(desk, kind, low) : raw('true')} ORDER BY ${raw(key)} LIMIT ${PAGE_ROWS}::integer`,
   );
   return rows.map(({ id }) => id);

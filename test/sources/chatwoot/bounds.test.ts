@@ -116,3 +116,23 @@ test('in live mode, a change of the account brings at most a page of saved respo
   expect(count(changes, 'website')).toBe(1);
   expect(count(changes, 'saved_response')).toBe(441);
 });
+
+test('rows with huge ids neither lengthen a load nor stop it, and hide no new message from polling', async () => {
+  const huge = ['1000000000000000', '1000000000000001'];
+  for (const id of [...huge, '9223372036854775807'])
+    await world.sql`INSERT INTO notes (id, account_id, contact_id, content, created_at, updated_at)
+      VALUES (${id}, 1, 1, 'huge', '2026-11-01', '2026-11-01')`;
+  for (const id of [1, 2147483647])
+    await put(world.sql, 'messages', { id, account_id: 1, inbox_id: 1, conversation_id: 1, message_type: 0 });
+  const source = world.open({ mode: 'poll' });
+  const { changes, pages } = await bounded((after) => source.load(after), { load: 'messages', id: 0 });
+  expect(count(changes, 'message')).toBe(2);
+  const notes = recordsIn(changes).flatMap(({ type, external_id }) => (type === 'note' ? external_id : []));
+  expect(notes).toEqual(huge.map((id) => `cw:1:note:${id}:1`));
+  expect(pages).toBeLessThan(8);
+  const start = await bounded(changesOf(source), await source.begin());
+  await world.sql`UPDATE messages SET content = 'new', updated_at = now() WHERE id = 1`;
+  const round = await bounded(changesOf(source), start.place);
+  const first = recordsIn(round.changes).find(({ external_id }) => external_id === 'cw:1:message:1');
+  expect(first).toMatchObject({ text: 'new' });
+});

@@ -166,7 +166,7 @@ test('pages are bounded by rows and by bytes, and a long text becomes a reject',
     after = page.after;
   }
   expect(seen.length).toBe(4510);
-  expect(sizes).toEqual([2000, 2000, 500, 5, 5, 0]);
+  expect(sizes).toEqual([2000, 2000, 500, 5, 5, 0, 0]);
   const long = seen.filter((record) => problemsOf(record).length > 0);
   expect(long.map(({ external_id }) => external_id)).toEqual(['cw:1:message:200003']);
   expect(long[0]?.['text']).toHaveLength(1_000_001);
