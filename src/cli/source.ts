@@ -154,10 +154,10 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
     reader: id,
   };
   const helpdesk = SOURCE_KINDS[of].open(settings);
-  let changes: readonly Change[];
+  const changes: Change[] = [];
   try {
     tell(out, await helpdesk.check(), `gateway source grants ${of} --mode ${given.mode}`);
-    changes = await helpdesk.reread([row]);
+    for await (const page of helpdesk.reread([row])) changes.push(...page);
   } catch (error) {
     throw error instanceof Refused ? error : new Refused(explainSource(error), { cause: error });
   } finally {

@@ -40,8 +40,8 @@ export interface Source {
   load(after: Position | null): Promise<Page>;
   /** The next page of changes, in any order. A change may be told twice. Throws PositionLost if changes are lost. */
   changes(after: Position): Promise<Page>;
-  /** The rows as they are now, named as in `Change.from`. */
-  reread(from: readonly string[]): Promise<readonly Change[]>;
+  /** The rows as they are now, named as in `Change.from`, in pages. */
+  reread(from: readonly string[]): AsyncIterable<readonly Change[]>;
   /** Those of the records that the source does not have any more. */
   missing(of: RecordType, externalIds: readonly string[]): Promise<readonly string[]>;
   /** How far this place is behind the source: seconds, and changes that wait (null if nobody can count them). */

@@ -22,6 +22,13 @@ export interface AddedSource {
   state(): Promise<SourceRecord>;
 }
 
+/** Reads all items. Node 20 has no Array.fromAsync. */
+export async function collected<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
+  return all;
+}
+
 /** Adds a source as `gateway source add` does. */
 export async function addSource(
   { db }: Pick<TestDatabase, 'db'>,
@@ -41,7 +48,7 @@ export async function addSource(
   const settings = { account: String(account), mode, period, timeZone: 'UTC', storage: null };
   const helpdesk = SOURCE_KINDS.chatwoot.open({ ...settings, address, organization, reader: id });
   const { row, external_id } = SOURCE_KINDS.chatwoot.website(String(account));
-  const changes = await helpdesk.reread([row]);
+  const changes = (await collected(helpdesk.reread([row]))).flat();
   await helpdesk.close();
   const [name] = changes.flatMap((change) => ('record' in change ? [String(change.record['name'])] : []));
   const { tenant } = await takeOrganization(db, { external_id: organization, name: name ?? '' });

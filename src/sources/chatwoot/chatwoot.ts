@@ -1,13 +1,13 @@
 import { sqlState } from '../../store/driver/errors.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
-import type { Change, Source } from '../source.ts';
+import type { Source } from '../source.ts';
 import { check } from './check.ts';
 import { missing, unmapped } from './counts.ts';
-import { type Desk, openDesk, rowOf, tell } from './desk.ts';
+import { type Desk, openDesk, rowOf, sizesOf, tell } from './desk.ts';
 import { CHANNEL } from './grants.ts';
-import { KINDS } from './kinds.ts';
+import { KINDS, type Kind } from './kinds.ts';
 import { beginLive, behindLive, changesLive, forgetLive } from './live.ts';
-import { load } from './load.ts';
+import { fitting, load } from './load.ts';
 import type { Names } from './map.ts';
 import { beginPoll, behindPoll, changesPoll } from './poll.ts';
 
@@ -45,17 +45,23 @@ function withoutConversion(address: string): string {
   return url.href;
 }
 
-async function reread(desk: Desk, from: readonly string[]): Promise<readonly Change[]> {
+/** The rows in pages: rows of one kind that fit into a page. */
+async function pagesOf(desk: Desk, from: readonly string[]): Promise<(readonly [Kind, readonly string[]])[]> {
   const rows = from.flatMap((name) => {
     const row = rowOf(name);
     return row === undefined ? [] : [row];
   });
-  const changes: Change[] = [];
+  const pages: (readonly [Kind, readonly string[]])[] = [];
   for (const kind of KINDS) {
-    const ids = [...new Set(rows.filter(([one]) => one === kind).map(([, id]) => id))];
-    if (ids.length > 0) changes.push(...(await tell(desk, kind, ids, { anyUser: true })).changes);
+    let ids: readonly string[] = [...new Set(rows.filter(([one]) => one === kind).map(([, id]) => id))];
+    const sizes = await sizesOf(desk, kind, ids, { along: false });
+    while (ids.length > 0) {
+      const page = fitting(ids, (id) => sizes.get(id) ?? 0);
+      pages.push([kind, page]);
+      ids = ids.slice(page.length);
+    }
   }
-  return changes;
+  return pages;
 }
 
 /** Opens Chatwoot as a source of records. Nothing is read before the first call. */
@@ -96,7 +102,10 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     begin: () => (live ? beginLive(db, reader) : using(beginPoll, true)),
     load: (after) => using((desk) => load(desk, after), after === null),
     changes: (after) => using((desk) => (live ? changesLive(desk, reader, after) : changesPoll(desk, period, after))),
-    reread: (from) => using((desk) => reread(desk, from)),
+    reread: async function* (from) {
+      for (const [kind, ids] of await using((desk) => pagesOf(desk, from)))
+        yield (await using((desk) => tell(desk, kind, ids, { anyUser: true }))).changes;
+    },
     missing: (of, externalIds) => using((desk) => missing(desk, of, externalIds)),
     behind: (after) => using((desk) => (live ? behindLive(desk, after) : behindPoll(desk, after))),
     unmapped: () => using(unmapped),

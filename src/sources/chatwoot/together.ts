@@ -1,6 +1,7 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { PositionLost } from '../lost.ts';
 import type { Change } from '../source.ts';
-import { type Desk, PAGE_BYTES, sizesOf, tell } from './desk.ts';
+import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf, tell } from './desk.ts';
 import { KINDS, type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf, type Made, noteIdOf } from './map.ts';
@@ -23,12 +24,14 @@ export interface ToldAll {
 
 const list = (ids: ReadonlySet<string> | undefined): string[] => [...(ids ?? [])];
 
+/** The attachments with one of these contents. A content of more attachments than a page holds needs a comparison. */
 async function attachmentsOf(desk: Desk, blobs: readonly string[]): Promise<string[]> {
   if (blobs.length === 0) return [];
   const rows = await desk.db.read<{ id: string }>(
     sql`SELECT DISTINCT l.record_id::text AS id FROM ${raw(desk.table('active_storage_attachments'))} l
-         WHERE l.record_type = 'Attachment' AND l.blob_id = ANY(${blobs}::bigint[])`,
+         WHERE l.record_type = 'Attachment' AND l.blob_id = ANY(${blobs}::bigint[]) LIMIT ${PAGE_ROWS + 1}::integer`,
   );
+  if (rows.length > PAGE_ROWS) throw new PositionLost('a content that changed has too many attachments');
   return rows.map(({ id }) => id);
 }
 

@@ -4,7 +4,7 @@ import type { Database } from '../../store/driver/postgres.ts';
 import type { Change, Position } from '../source.ts';
 import { AGAIN, isAboutData, pageSteps } from './apply.ts';
 import { parseSourceRecord } from './parse-record.ts';
-import type { RecordType } from './records.ts';
+import { RECORD_TYPES, type RecordType } from './records.ts';
 import { type Row, rowOf } from './row.ts';
 import { SourceLost } from './run.ts';
 import { TABLES } from './tables.ts';
@@ -34,6 +34,9 @@ interface Staged extends Row {
   readonly origin: string;
 }
 
+/** The largest number of characters of the rows of one transaction, if it has more than one row. */
+const SENT = 16 * 1024 * 1024;
+
 const NONE: Written = { written: 0, unchanged: 0, removed: 0, rejected: 0 };
 
 /**
@@ -58,7 +61,7 @@ export async function writePage(
       return sum(first, await writePage(db, held, told.slice(half), position));
     }
     const refused = told.map(({ from }) => ({ origin: from, pointer: '', code: 'unwritable' }));
-    await send(db, held, { rows: [], origins: told.map(({ from }) => from), refused, steps: [], position });
+    await send(db, held, { rows: '[]', origins: told.map(({ from }) => from), refused, steps: [], position });
     return { ...NONE, rejected: told.length };
   }
 }
@@ -145,12 +148,42 @@ async function write(
   }
   const origins = [...new Set(changes.map(({ from }) => from))];
   const steps = pageSteps(held.tenant, types, removed);
-  const outcome = await send(db, held, { rows: [...rows.values()], origins, refused, steps, position });
-  return sum(outcome, { ...NONE, rejected: refused.length });
+  const parts = partsOf([...rows.values()]);
+  let outcome: Written = { ...NONE, rejected: refused.length };
+  for (const [i, part] of parts.entries()) {
+    const first = i === 0 ? { origins, refused } : { origins: [], refused: [] };
+    const last = i === parts.length - 1;
+    outcome = sum(outcome, await send(db, held, { ...first, rows: part, steps, position: last ? position : null }));
+  }
+  return outcome;
+}
+
+/**
+ * Writes rows as JSON arrays of at most so many characters. One row of a helpdesk can have many records, for example a
+ * note on each of ten thousand visitors. Then the page needs several transactions: a record comes after the records to
+ * which it refers, and removals come last.
+ */
+function partsOf(rows: readonly Staged[]): string[] {
+  const texts = rows.map((row) => ({ row, text: JSON.stringify(row) }));
+  const join = (part: typeof texts): string => `[${part.map(({ text }) => text).join(',')}]`;
+  if (texts.reduce((all, { text }) => all + text.length, 0) <= SENT) return [join(texts)];
+  const order = ({ row }: (typeof texts)[number]): number => RECORD_TYPES.indexOf(row.type);
+  const parts: (typeof texts)[] = [];
+  let length = Infinity;
+  for (const one of texts.sort((a, b) => order(a) - order(b))) {
+    length += one.text.length;
+    if (length > SENT) {
+      parts.push([]);
+      length = one.text.length;
+    }
+    parts.at(-1)?.push(one);
+  }
+  return parts.map(join);
 }
 
 interface Sent {
-  readonly rows: readonly Staged[];
+  /** A JSON array of staged rows. */
+  readonly rows: string;
   readonly origins: readonly string[];
   readonly refused: readonly Refused[];
   readonly steps: readonly string[];
@@ -163,7 +196,7 @@ async function send(db: Database, held: Held, sent: Sent): Promise<Written> {
   for (let attempt = 1; ; attempt++) {
     try {
       const [row] = await db.query<{ outcome: Written }>(sql`
-        SELECT gateway.source_page(${held.id}, ${held.epoch}, ${at}::text::jsonb, ${JSON.stringify(rows)}::text::json,
+        SELECT gateway.source_page(${held.id}, ${held.epoch}, ${at}::text::jsonb, ${rows}::text::json,
           ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb, ${[...steps]}::text[]) AS outcome`);
       return row?.outcome ?? NONE;
     } catch (error) {

@@ -168,7 +168,9 @@ async function retryWaiting(
     signal.throwIfAborted();
     const waiting = await waitingRows(stores.db, held, WAITING);
     if (waiting.length === 0) return;
-    taken = await writeChanges(stores, held, row, await source.reread(waiting), null, signal);
+    taken = 0;
+    for await (const changes of source.reread(waiting))
+      taken += await writeChanges(stores, held, row, changes, null, signal);
   }
 }
 

@@ -58,7 +58,10 @@ export async function load(
       await db.query(sql`ANALYZE ${raw(run.place.stage)} (type, seq, external_id, owner)`);
     }
     await apply(db, run, signal, tell);
-    await db.query(sql`DELETE FROM gateway.source_reject WHERE source = ${held.id}`);
+    await db.query(
+      sql`WITH fence AS MATERIALIZED (SELECT ${run.place.fence})
+          DELETE FROM gateway.source_reject r USING fence WHERE r.source = ${held.id}`,
+    );
     await keepRejects(db, held, run, []);
     await run.finish();
     return await counts(db, run);
@@ -130,6 +133,8 @@ async function stageAll(
       if (!('record' in change)) continue;
       const waits = stage.record({ file: 0, line: ++done, origin: change.from }, change.record, storage);
       if (waits !== undefined) await waits;
+      // One row can have many records, for example a note on many visitors. A resumed load stages such a row again.
+      if (stage.full) await stage.flush({ position: after });
     }
     await stage.flush({ position: page.after ?? END });
     tell({ phase: 'load', done, total: null });
@@ -170,10 +175,15 @@ async function storedIds(db: Database, { tenant }: Held, of: RecordType, after: 
 
 /** Keeps the rejects of a run. They replace the earlier rejects of the rows in `tried`. */
 async function keepRejects(db: Database, held: Held, run: Run, tried: readonly string[]): Promise<void> {
-  await db.query(sql`SELECT gateway.source_rejects(${held.id}, ${[...tried]}::text[], '[]')`);
+  const replace = (origins: readonly string[], refused: readonly object[]) =>
+    db.query(sql`WITH fence AS MATERIALIZED (SELECT ${run.place.fence})
+      SELECT gateway.source_rejects(${held.id}, ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb) FROM fence`);
+  await replace(tried, []);
   for await (const page of storedRejects(db, run)) {
-    const refused = page.map(({ origin, pointer, code }) => ({ origin: origin ?? '', pointer, code }));
-    await db.query(sql`SELECT gateway.source_rejects(${held.id}, '{}', ${JSON.stringify(refused)}::text::jsonb)`);
+    await replace(
+      [],
+      page.map(({ origin, pointer, code }) => ({ origin: origin ?? '', pointer, code })),
+    );
   }
 }
 

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { PositionLost } from '../../../src/sources/lost.ts';
 import type { Change, Page, Position, Source } from '../../../src/sources/source.ts';
 import { put, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld, recordsIn } from '../../support/chatwoot/source-world.ts';
+import { collected } from '../../support/sources.ts';
 
 const MIB = 1024 * 1024;
 let world: ChatwootWorld;
@@ -135,4 +137,27 @@ test('rows with huge ids neither lengthen a load nor stop it, and hide no new me
   const round = await bounded(changesOf(source), start.place);
   const first = recordsIn(round.changes).find(({ external_id }) => external_id === 'cw:1:message:1');
   expect(first).toMatchObject({ text: 'new' });
+});
+
+test('rows that wait for other rows are read again in pages, and a content has no more attachments than a page', async () => {
+  await world.sql`INSERT INTO messages (id, account_id, inbox_id, conversation_id, message_type, content, created_at, updated_at)
+    SELECT n, 1, 1, 1, 0, repeat('x', 500000), '2026-11-01', '2026-11-01' FROM generate_series(1, 50) n`;
+  const source = world.open();
+  const names = Array.from({ length: 50 }, (_, i) => `messages/${i + 1}`);
+  const pages = await collected(source.reread(names));
+  expect(pages.map((page) => recordsIn(page).length)).toEqual([16, 16, 16, 2]);
+  const start = await bounded(changesOf(source), await source.begin());
+  await put(world.sql, 'active_storage_blobs', {
+    id: 1,
+    key: 'k',
+    filename: 'f',
+    byte_size: 1,
+    service_name: 'local',
+    created_at: '2026-11-01',
+  });
+  await world.sql`INSERT INTO active_storage_attachments (id, name, record_type, record_id, blob_id, created_at)
+    SELECT n, 'file', 'Attachment', n, 1, '2026-11-01' FROM generate_series(1, 2001) n`;
+  const { place } = await bounded(changesOf(source), start.place);
+  await world.sql`UPDATE active_storage_blobs SET filename = 'g'`;
+  await expect(source.changes(place)).rejects.toThrow(PositionLost);
 });

@@ -4,6 +4,7 @@ import { PositionLost } from '../../../src/sources/lost.ts';
 import type { Change, Source } from '../../../src/sources/source.ts';
 import { attachment, conversation, message, put, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld, followed, goneIn, recordsIn } from '../../support/chatwoot/source-world.ts';
+import { collected } from '../../support/sources.ts';
 
 let world: ChatwootWorld;
 let source: Source;
@@ -423,7 +424,8 @@ test('behind counts seconds and changes, and a listener hears of a change', asyn
 test('rows can be read again, and missing records are named', async () => {
   const { sql } = world;
   await put(sql, 'notes', { id: 1, account_id: 1, contact_id: 1, content: 'x' });
-  const again = await source.reread(['messages/1', 'messages/2', 'users/1', 'nonsense', 'pg_class/1', 'notes/1']);
+  const rows = ['messages/1', 'messages/2', 'users/1', 'nonsense', 'pg_class/1', 'notes/1'];
+  const again = (await collected(source.reread(rows))).flat();
   expect(
     recordsIn(again)
       .map(({ external_id }) => external_id)

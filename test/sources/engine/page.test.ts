@@ -108,6 +108,24 @@ test('a merge moves the records first: the removal of the merged contact takes n
   expect(await idOf()).toEqual(before);
 });
 
+test('a page that is too large for one transaction is written in parts: references first, removals last', async () => {
+  await told([contact('b'), visitor('v', ['b']), conversation('c', 'v'), message('m', 'c')]);
+  // One row with many records.
+  const note = (external_id: string, of: string): Change => ({
+    from: 'notes/1',
+    record: { type: 'note', external_id, visitor: of, text: 'y'.repeat(190_000), created_at: at },
+  });
+  const notes = Array.from({ length: 90 }, (_, i) => note(`n:${i}`, 'w'));
+  const page = [message('m', 'd'), conversation('d', 'w'), visitor('w', ['a']), contact('a')].map(change);
+  const removals = [gone('conversation', 'c'), gone('contact', 'b')];
+  const outcome = await writePage(store.db, held, [note('n:bad', 'none'), ...removals, ...notes, ...page], { n: 2 });
+  expect(outcome).toEqual({ written: 94, unchanged: 0, removed: 2, rejected: 1 });
+  expect(await rejects()).toEqual([{ origin: 'notes/1', pointer: '/visitor', code: 'unknown_reference' }]);
+  expect(await position()).toEqual({ n: 2 });
+  const stored = await store.sql`SELECT external_id, message_count FROM platform.conversation`;
+  expect(stored).toEqual([{ external_id: 'd', message_count: 1 }]);
+});
+
 test('what only the gateway knows is kept: the disposition, and its own notes', async () => {
   await told([contact('p'), visitor('v', ['p']), conversation('c', 'v')]);
   await store.sql`UPDATE platform.conversation SET disposition = 'sold'`;
