@@ -200,3 +200,29 @@ test('one merge moves a contact with thousands of conversations', async () => {
   await bench.equals(source);
   expect(bench.errors).toEqual([]);
 }, 200_000);
+
+test('a long note on a contact with thousands of visitors is loaded and changed, and costs little memory', async () => {
+  const sql = await bench.open();
+  await seed(sql);
+  const many = times(900, 10_000);
+  await sql`INSERT INTO contact_inboxes (id, contact_id, inbox_id, source_id, created_at, updated_at)
+    SELECT 100 + n, 1, 1, 'many' || n, now(), now() FROM generate_series(1, ${many}) n`;
+  await put(sql, 'notes', { id: 1, account_id: 1, contact_id: 1, content: 'x'.repeat(20_000) });
+  const before = process.memoryUsage().rss;
+  let most = before;
+  const watch = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().rss);
+  }, 20);
+  await bench.followed();
+  const stored = async (text: string): Promise<number> =>
+    (await bench.store.sql`SELECT FROM platform.note WHERE starts_with(text, ${text})`).length;
+  expect(await stored('xxx')).toBe(many + 1);
+  const began = performance.now();
+  await sql`UPDATE notes SET content = repeat('y', 20000), updated_at = now()`;
+  await expect.poll(() => stored('yyy'), { timeout: 120_000, interval: 100 }).toBe(many + 1);
+  console.info(`a note on ${many} visitors is changed after ${Math.round(performance.now() - began)} ms`);
+  clearInterval(watch);
+  console.info(`it costs ${Math.round((most - before) / 2 ** 20)} MiB`);
+  expect((most - before) / 2 ** 20).toBeLessThan(400);
+  expect(bench.errors).toEqual([]);
+}, 200_000);

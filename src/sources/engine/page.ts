@@ -148,37 +148,35 @@ async function write(
   }
   const origins = [...new Set(changes.map(({ from }) => from))];
   const steps = pageSteps(held.tenant, types, removed);
-  const parts = partsOf([...rows.values()]);
   let outcome: Written = { ...NONE, rejected: refused.length };
-  for (const [i, part] of parts.entries()) {
-    const first = i === 0 ? { origins, refused } : { origins: [], refused: [] };
-    const last = i === parts.length - 1;
-    outcome = sum(outcome, await send(db, held, { ...first, rows: part, steps, position: last ? position : null }));
+  let first = true;
+  for (const { text, last } of partsOf([...rows.values()])) {
+    const told = first ? { origins, refused } : { origins: [], refused: [] };
+    outcome = sum(outcome, await send(db, held, { ...told, rows: text, steps, position: last ? position : null }));
+    first = false;
   }
   return outcome;
 }
 
 /**
- * Writes rows as JSON arrays of at most so many characters. One row of a helpdesk can have many records, for example a
- * note on each of ten thousand visitors. Then the page needs several transactions: a record comes after the records to
- * which it refers, and removals come last.
+ * Writes rows as JSON arrays for one transaction each. One row of a helpdesk can have many records, for example a note
+ * on each of ten thousand visitors, so a page can need several transactions. A record comes after the records to which
+ * it refers, and removals come last.
  */
-function partsOf(rows: readonly Staged[]): string[] {
-  const texts = rows.map((row) => ({ row, text: JSON.stringify(row) }));
-  const join = (part: typeof texts): string => `[${part.map(({ text }) => text).join(',')}]`;
-  if (texts.reduce((all, { text }) => all + text.length, 0) <= SENT) return [join(texts)];
-  const order = ({ row }: (typeof texts)[number]): number => RECORD_TYPES.indexOf(row.type);
-  const parts: (typeof texts)[] = [];
-  let length = Infinity;
-  for (const one of texts.sort((a, b) => order(a) - order(b))) {
-    length += one.text.length;
-    if (length > SENT) {
-      parts.push([]);
-      length = one.text.length;
+function* partsOf(rows: readonly Staged[]): Generator<{ readonly text: string; readonly last: boolean }> {
+  let part: string[] = [];
+  let length = 0;
+  for (const row of rows.toSorted((a, b) => RECORD_TYPES.indexOf(a.type) - RECORD_TYPES.indexOf(b.type))) {
+    const text = JSON.stringify(row);
+    if (length > 0 && length + text.length > SENT) {
+      yield { text: `[${part.join(',')}]`, last: false };
+      part = [];
+      length = 0;
     }
-    parts.at(-1)?.push(one);
+    part.push(text);
+    length += text.length;
   }
-  return parts.map(join);
+  yield { text: `[${part.join(',')}]`, last: true };
 }
 
 interface Sent {
