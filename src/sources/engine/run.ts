@@ -118,7 +118,7 @@ async function take(
     );
     if (row !== undefined) return row;
     if (performance.now() > limit)
-      throw new ImportBusy('The same import is running, or four other imports are. Wait until one has finished.');
+      throw new ImportBusy('The same import is running, or three other imports are. Wait until one has finished.');
     await sleep(POLL, undefined, signal === undefined ? {} : { signal });
   }
 }

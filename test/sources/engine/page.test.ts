@@ -221,3 +221,11 @@ test('a second import of files into the same organization waits for the first, a
   await first.release();
   expect(await second).toMatchObject({ rejected: 0 });
 });
+
+test('imports of files and loads leave a slot to the content of files that a source brings', async () => {
+  const files = await Promise.all(['one', 'two', 'three'].map((name) => takeRun(store.db, { name }, undefined)));
+  const signal = AbortSignal.timeout(700);
+  await expect(takeRun(store.db, { name: 'four' }, signal)).rejects.toThrow();
+  const content = await takeRun(store.db, { name: 'content', source: held }, undefined);
+  for (const run of [...files, content]) await run.release();
+});
