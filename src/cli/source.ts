@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { openGivenKeys } from '../config/keys.ts';
@@ -18,6 +17,7 @@ import type { CommandContext, Run } from './context.ts';
 import { displayName, whole } from './options.ts';
 import { Refused } from './output.ts';
 import { checkCommand } from './source-check.ts';
+import { type Added, databaseUrl, token, webUrl, withInput, zone } from './source-options.ts';
 import { detailsOf, source } from './source-record.ts';
 import { findingText, sourceDocument, sourceTable, sourceText } from './source-view.ts';
 import { plain } from './text.ts';
@@ -51,50 +51,6 @@ function kind(value: string): SourceKind {
   return found;
 }
 
-function zone(value: string): string {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: value });
-  } catch {
-    throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin.');
-  }
-  return value;
-}
-
-function databaseUrl(value: string): string {
-  const address = value === '-' ? readFileSync(0, 'utf8').trim() : value;
-  if (!/^postgres(ql)?:\/\//.test(address) || !URL.canParse(address))
-    throw new InvalidArgumentError(
-      'Expected the address of a PostgreSQL database: postgres://user:password@host:port/database.',
-    );
-  return address;
-}
-
-function webUrl(value: string): string {
-  const url = /^https?:\/\//.test(value) && URL.canParse(value) ? new URL(value) : undefined;
-  if (url?.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
-    throw new InvalidArgumentError('Expected an http or https URL without a password, a query and a fragment.');
-  return value.replace(/\/+$/, '');
-}
-
-/** A token travels in a header, which can hold only these characters. */
-function token(value: string): string {
-  if (!/^[\x21-\x7e]{1,500}$/.test(value))
-    throw new InvalidArgumentError('Expected 1 to 500 ASCII characters without spaces.');
-  return value;
-}
-
-interface Added {
-  readonly url: string;
-  readonly account: number;
-  readonly organization?: string;
-  readonly mode: 'poll' | 'live';
-  readonly period: number;
-  readonly timeZone: string;
-  readonly storage?: string;
-  readonly apiUrl?: string;
-  readonly apiToken?: string;
-}
-
 function addCommand(group: Command, register: Run): void {
   const command = kindArgument(group.command('add'))
     .description('add a source; a running gateway loads it and then follows it')
@@ -118,11 +74,16 @@ function addCommand(group: Command, register: Run): void {
       'address of the REST API of the helpdesk, to which notes and dispositions go back',
       webUrl,
     )
-    .option('--api-token <TOKEN>', 'token for the REST API; the store keeps it encrypted', token);
+    .option(
+      '--api-token <TOKEN>',
+      'token for the REST API, kept encrypted; - reads the token from standard input, after the address',
+      token,
+    );
   register(command, async (context) => {
-    const given = command.opts<Added>();
-    if ((given.apiUrl === undefined) !== (given.apiToken === undefined))
+    const options = command.opts<Added>();
+    if ((options.apiUrl === undefined) !== (options.apiToken === undefined))
       command.error("error: options '--api-url' and '--api-token' need each other");
+    const given = withInput(command, options);
     const { out, store } = context;
     // The store is opened with these keys, so a missing key is told before anything is written.
     await openGivenKeys(context.config);
@@ -190,7 +151,11 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
   const own = records
     .filter(({ type }) => type === 'website')
     .map((record) => ({ from: row, record: { ...record, organization: organization.external_id } }));
-  await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
+  const { rejected } = await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
+  if (rejected > 0) {
+    await deleteSource(db, id, false);
+    throw new Refused('The gateway cannot take the account of the helpdesk: its name is empty or not valid.');
+  }
   await startSource(db, id, website);
   return id;
 }
@@ -273,7 +238,9 @@ function removeCommand(group: Command, register: Run): void {
     }
     if (!(await deleteSource(db, record.id, withData))) throw new Refused(`There is no source ${record.id}.`);
     if (!forgotten && record.mode === 'live')
-      out.note('The helpdesk could not be told. Its outbox forgets this reader after 7 days.');
+      out.note(
+        'The helpdesk could not be told. If no other source reads its outbox, run the statements at the end of the grants there.',
+      );
     out.result(
       { source_id: record.id, removed: true, data_removed: withData },
       `Source ${record.id} is removed. ${lost}`,

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createChatwoot, populate } from '../support/chatwoot/populate.ts';
@@ -5,6 +6,7 @@ import { type ChatwootWorld, chatwootWorld } from '../support/chatwoot/source-wo
 import { cliDatabase, type Document, document, gateway, text } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { until } from '../support/events/webhooks.ts';
+import { built } from '../support/replica.ts';
 
 let store: TestDatabase;
 let desk: ChatwootWorld;
@@ -96,6 +98,36 @@ test('the API for writes needs a token, and its address holds no secret', async 
   expect(shown.stdout).toContain('yes');
   const rows = await store.sql<{ row: string }[]>`SELECT s::text AS row FROM gateway.source s`;
   expect(`${shown.stdout}${rows[0]?.row}`).not.toContain('cwtoken-1');
+});
+
+test('the address and the token can come from standard input, so that no list of processes shows them', async () => {
+  await desk.grant('poll');
+  await built();
+  const given = ['--url', '-', '--account', '1', '--api-url', 'https://cw.example', '--api-token', '-'];
+  const typed = (input: string) =>
+    spawnSync(process.execPath, ['dist/src/main.js', 'source', 'add', 'chatwoot', ...given], {
+      input,
+      encoding: 'utf8',
+    });
+  for (const input of ['', `${desk.address()}\n`, '-\n-\n', `cwtoken-1\n${desk.address()}\n`]) {
+    const ran = typed(input);
+    expect([ran.status, ran.stdout]).toEqual([2, '']);
+    expect(ran.stderr).toContain('standard input is invalid. Expected');
+  }
+  const ran = typed(`${desk.address()}\ncwtoken-1\n`);
+  expect([ran.status, ran.stderr]).toEqual([0, expect.not.stringContaining('cwtoken-1')]);
+  expect(ran.stdout).toMatch(/^ +writes go back +yes/m);
+}, 60_000);
+
+test('a time zone is a name, and an account that cannot be a website is not added', async () => {
+  await desk.grant('poll');
+  const given = ['source', 'add', 'chatwoot', '--url', desk.address(), '--account', '1'];
+  for (const name of ['+01:00', 'Mars/Olympus'])
+    expect((await gateway(...given, '--time-zone', name)).stderr).toContain('IANA time zone');
+  await desk.sql`UPDATE accounts SET name = '' WHERE id = 1`;
+  const ran = await gateway(...given, '--organization', 'Acme');
+  expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('its name is empty or not valid')]);
+  expect(await store.sql`SELECT FROM gateway.source`).toEqual([]);
 });
 
 test('an organization takes a source, and one account can be a source only once in it', async () => {

@@ -11,7 +11,7 @@ const isStorable = (value: string): boolean => !value.includes('\0') && !/\p{Sur
 
 // The names that JavaScript lists need no DateTimeFormat, which takes 0.1 ms to make.
 const zones = new Set<string>(Intl.supportedValuesOf('timeZone'));
-function isTimeZone(name: string): boolean {
+export function isTimeZone(name: string): boolean {
   if (zones.has(name)) return true;
   // An IANA time zone starts with a letter. Newer JavaScript engines would also accept a UTC offset such as +01:00.
   if (!/^[A-Za-z][A-Za-z0-9+_/-]{0,63}$/.test(name)) return false;

@@ -20,7 +20,11 @@ export function explainSource(error: unknown): string {
 
 const AWAY = 'The database of the helpdesk cannot be reached. The gateway tries again.';
 const REASONS: readonly (readonly [RegExp, string])[] = [
-  [/^28/, 'The database of the helpdesk refuses the user or the password of --url.'],
+  [/^28P01/, 'The database of the helpdesk refuses the user or the password of --url.'],
+  [
+    /^28/,
+    'The database of the helpdesk refuses the role of --url: the role does not exist or may not log in, or pg_hba.conf has no line for it. A line can also ask for TLS.',
+  ],
   [/^3D000/, 'The database that --url names does not exist.'],
   [/^42501/, 'The role of --url lacks a right. Run the SQL of: gateway source grants chatwoot'],
   [/^ENOTFOUND|^EAI_AGAIN/, 'The host name of --url is unknown.'],

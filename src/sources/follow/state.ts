@@ -81,8 +81,9 @@ export async function requireLease(db: Database, held: Held): Promise<void> {
   if (!(await renew(db, held))) throw new SourceLost('another gateway runs this source now');
 }
 
+/** Notes the start of a load or a comparison. The source can be read again, so an earlier error has ended. */
 export const beganComparison = (db: Database, held: Held): Promise<void> =>
-  fenced(db, held, sql`compare_began = now()`);
+  fenced(db, held, sql`compare_began = now(), last_error = NULL`);
 
 /** Asks for a comparison. While a source is refused, its changes can be lost: a trigger that is gone notes nothing. */
 export async function compareLater(db: Database, held: Held): Promise<void> {

@@ -71,11 +71,11 @@ const FAST_TIMEOUT = 2_500;
 // have waited for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
-// Milliseconds for the build of an index.
 /** Milliseconds for a statement that writes records of a source. */
 const SOURCE_TIMEOUT = 120_000;
 /** One connection for each lane of a load. A second source shares them. */
 const SOURCES = 2;
+/** Milliseconds for the build of an index. */
 const BUILD_TIMEOUT = 7 * 24 * 3_600_000;
 /**
  * The number of connections for slow reads. An app holds at most two of these connections
