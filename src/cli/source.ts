@@ -97,8 +97,9 @@ function addCommand(group: Command, register: Run): void {
 }
 
 async function add({ out, config }: CommandContext, db: Database, of: SourceKind, given: Added): Promise<string> {
-  const [{ SOURCE_KINDS }, { writePage }, { explainSource }] = await Promise.all([
+  const [{ SOURCE_KINDS }, { parseSourceRecord }, { writePage }, { explainSource }] = await Promise.all([
     import('../sources/kinds.ts'),
+    import('../sources/engine/parse-record.ts'),
     import('../sources/engine/page.ts'),
     import('../sources/follow/explain.ts'),
   ]);
@@ -125,6 +126,8 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
     await helpdesk.close();
   }
   const records = changes.flatMap((change) => ('record' in change ? [change.record] : []));
+  if (records.some((record) => !parseSourceRecord(record).ok))
+    throw new Refused('The gateway cannot take the account of the helpdesk: its name is empty or not valid.');
   const named = records.find(({ type }) => type === 'organization');
   const organization = await takeOrganization(db, {
     external_id: given.organization ?? String(named?.['external_id']),
@@ -151,11 +154,7 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
   const own = records
     .filter(({ type }) => type === 'website')
     .map((record) => ({ from: row, record: { ...record, organization: organization.external_id } }));
-  const { rejected } = await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
-  if (rejected > 0) {
-    await deleteSource(db, id, false);
-    throw new Refused('The gateway cannot take the account of the helpdesk: its name is empty or not valid.');
-  }
+  await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
   await startSource(db, id, website);
   return id;
 }

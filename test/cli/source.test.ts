@@ -125,9 +125,10 @@ test('a time zone is a name, and an account that cannot be a website is not adde
   for (const name of ['+01:00', 'Mars/Olympus'])
     expect((await gateway(...given, '--time-zone', name)).stderr).toContain('IANA time zone');
   await desk.sql`UPDATE accounts SET name = '' WHERE id = 1`;
-  const ran = await gateway(...given, '--organization', 'Acme');
+  const ran = await gateway(...given);
   expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('its name is empty or not valid')]);
   expect(await store.sql`SELECT FROM gateway.source`).toEqual([]);
+  expect(await store.sql`SELECT FROM platform.organization`).toEqual([]);
 });
 
 test('an organization takes a source, and one account can be a source only once in it', async () => {

@@ -3,10 +3,10 @@ import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { PositionLost } from '../lost.ts';
 import type { Page, Position } from '../source.ts';
-import { type Desk, PAGE_ROWS, sizesOf } from './desk.ts';
+import { type Desk, PAGE_ROWS, RECORD_BYTES, sizesOf } from './desk.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { fitting } from './load.ts';
-import { pendingParents, tellAll, type Wanted } from './together.ts';
+import { attachmentCounts, pendingParents, tellAll, type Wanted } from './together.ts';
 import type { Noted } from './watched.ts';
 
 const snapshot = z.string().regex(/^\d+:\d+:[\d,]*$/);
@@ -90,6 +90,8 @@ async function bounded(desk: Desk, entries: readonly Entry[]): Promise<readonly 
     const ids = entries.filter((entry) => entry.kind === kind).map(({ id }) => id);
     for (const [id, bytes] of await sizesOf(desk, kind, ids)) sizes.set(`${kind}/${id}`, bytes);
   }
+  const blobs = entries.filter(({ kind }) => kind === 'blobs').map(({ id }) => id);
+  for (const [id, rows] of await attachmentCounts(desk, blobs)) sizes.set(`blobs/${id}`, rows * RECORD_BYTES);
   const counted = new Set<string>();
   return fitting(entries, ({ kind, id }) => {
     const name = `${kind}/${id}`;

@@ -24,6 +24,16 @@ export interface ToldAll {
 
 const list = (ids: ReadonlySet<string> | undefined): string[] => [...(ids ?? [])];
 
+/** The number of attachments of each content that has attachments. */
+export async function attachmentCounts(desk: Desk, blobs: readonly string[]): Promise<Map<string, number>> {
+  if (blobs.length === 0) return new Map();
+  const rows = await desk.db.read<{ id: string; rows: number }>(
+    sql`SELECT l.blob_id::text AS id, count(*)::integer AS rows FROM ${raw(desk.table('active_storage_attachments'))} l
+         WHERE l.record_type = 'Attachment' AND l.blob_id = ANY(${blobs}::bigint[]) GROUP BY l.blob_id`,
+  );
+  return new Map(rows.map((row) => [row.id, row.rows]));
+}
+
 /** The attachments with one of these contents. A content of more attachments than a page holds needs a comparison. */
 async function attachmentsOf(desk: Desk, blobs: readonly string[]): Promise<string[]> {
   if (blobs.length === 0) return [];

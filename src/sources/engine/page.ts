@@ -35,7 +35,7 @@ interface Staged extends Row {
 }
 
 /** The largest number of characters of the rows of one transaction, if it has more than one row. */
-const SENT = 16 * 1024 * 1024;
+const SENT = 8 * 1024 * 1024;
 
 const NONE: Written = { written: 0, unchanged: 0, removed: 0, rejected: 0 };
 
@@ -131,6 +131,7 @@ async function write(
   const refused: Refused[] = [];
   // A row can be told twice. The last telling counts.
   const rows = new Map<string, Staged>();
+  let seq = 0;
   const types = new Set<RecordType>();
   const removed = new Set<RecordType>();
   for (const change of changes) {
@@ -144,16 +145,17 @@ async function write(
     types.add(row.type);
     if ('gone' in change) removed.add(change.gone.of);
     const key = 'gone' in change ? change.gone.of : row.type;
-    rows.set(`${key} ${row.external_id}`, { ...row, seq: rows.size + 1, origin: change.from });
+    rows.set(`${key} ${row.external_id}`, { ...row, seq: ++seq, origin: change.from });
   }
   const origins = [...new Set(changes.map(({ from }) => from))];
   const steps = pageSteps(held.tenant, types, removed);
   let outcome: Written = { ...NONE, rejected: refused.length };
-  let first = true;
   for (const { text, last } of partsOf([...rows.values()])) {
-    const told = first ? { origins, refused } : { origins: [], refused: [] };
-    outcome = sum(outcome, await send(db, held, { ...told, rows: text, steps, position: last ? position : null }));
-    first = false;
+    // The last part replaces the rejects of all rows, so that a page that ends before its last part loses no reject.
+    const told = last ? { origins, refused, position } : { origins: [], refused: [], position: null };
+    const sent = await send(db, held, { ...told, rows: text, steps });
+    refused.push(...sent.refused);
+    outcome = sum(outcome, sent);
   }
   return outcome;
 }
@@ -188,15 +190,20 @@ interface Sent {
   readonly position: Position | null;
 }
 
-async function send(db: Database, held: Held, sent: Sent): Promise<Written> {
+/** The counts of one transaction, and the rejects that PostgreSQL found. */
+interface Outcome extends Written {
+  readonly refused: readonly Refused[];
+}
+
+async function send(db: Database, held: Held, sent: Sent): Promise<Outcome> {
   const { rows, origins, refused, steps, position } = sent;
   const at = position === null ? null : JSON.stringify(position);
   for (let attempt = 1; ; attempt++) {
     try {
-      const [row] = await db.query<{ outcome: Written }>(sql`
+      const [row] = await db.query<{ outcome: Outcome }>(sql`
         SELECT gateway.source_page(${held.id}, ${held.epoch}, ${at}::text::jsonb, ${rows}::text::json,
           ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb, ${[...steps]}::text[]) AS outcome`);
-      return row?.outcome ?? NONE;
+      return row?.outcome ?? { ...NONE, refused: [] };
     } catch (error) {
       const state = sqlState(error);
       if (state === 'GW001') throw new SourceLost('another gateway runs this source now', { cause: error });

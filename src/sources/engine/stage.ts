@@ -28,6 +28,7 @@ type FileRecord = Extract<ImportRecord, { type: 'file' }> | SourceFile;
 
 const ROWS = 1000;
 const BYTES = 4 * 1024 * 1024;
+const HEAVY = 8 * 1024 * 1024;
 
 /**
  * Writes lines into the staging tables, usually about a thousand in one statement. While PostgreSQL stores these lines,
@@ -79,6 +80,11 @@ export class Stage {
     if (typeof content === 'string' && 'size' in record) this.keep(at, rowOf(record));
     else if (typeof content === 'string') this.refuse(at, 'file', [{ pointer: '/path', code: content }]);
     else this.keep(at, rowOf(record, content));
+  }
+
+  /** True if the staged rows are too long for one statement with more rows. */
+  get heavy(): boolean {
+    return this.bytes >= HEAVY;
   }
 
   get full(): boolean {

@@ -58,13 +58,18 @@ export function progress(
 
 /**
  * Returns common table expressions for the table `judged`. The expressions turn each row with a verdict ('code
- * pointer') into a reject, unless the row is an exact repetition of a record.
+ * pointer') into a reject, unless the row is an exact repetition of a record. A load of a source that continues can read a
+ * row again after a change. There, an older version is no reject.
  */
 export const rejecting = (place: Place, type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (
     SELECT j.seq, j.verdict, s.file, s.line, s.origin,
-           j.newer IS NOT NULL AND j.verdict LIKE 'duplicate_record %' AND (s.owner, s.refs, s.links, s.data::text)
-             IS NOT DISTINCT FROM (n.owner, n.refs, n.links, n.data::text) AS repeated
+           j.newer IS NOT NULL AND j.verdict LIKE 'duplicate_record %' AND ${
+             place.live
+               ? 'true'
+               : `(s.owner, s.refs, s.links, s.data::text)
+             IS NOT DISTINCT FROM (n.owner, n.refs, n.links, n.data::text)`
+           } AS repeated
       FROM ${judged} j
       CROSS JOIN LATERAL (SELECT * FROM ${place.stage} s WHERE s.type = '${type}' AND s.seq = j.seq OFFSET 0) s
       LEFT JOIN LATERAL (SELECT * FROM ${place.stage} n WHERE n.type = '${type}' AND n.seq = j.newer OFFSET 0) n ON true

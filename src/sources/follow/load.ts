@@ -37,7 +37,7 @@ export async function load(
   { resumes, signal }: { readonly resumes: boolean; readonly signal: AbortSignal },
 ): Promise<Loaded> {
   const tell = teller(state, held);
-  // Two loads can run at the same time. The other loads wait here.
+  // Two loads can run at the same time. Other loads and imports can make a load wait here.
   tell({ phase: 'wait for other loads', done: 0, total: null });
   const run = await takeRun(db, { name: held.id, source: held, loads: true }, signal);
   try {
@@ -134,7 +134,7 @@ async function stageAll(
       const waits = stage.record({ file: 0, line: ++done, origin: change.from }, change.record, storage);
       if (waits !== undefined) await waits;
       // One row can have many records, for example a note on many visitors. A resumed load stages such a row again.
-      if (stage.full) await stage.flush({ position: after });
+      if (stage.heavy) await stage.flush({ position: after });
     }
     await stage.flush({ position: page.after ?? END });
     tell({ phase: 'load', done, total: null });

@@ -98,7 +98,7 @@ it('a slow Chatwoot gets four calls at a time and delays no other website', asyn
   const demo = await world.gateway.issue({ authors: ['opr_1_1_1'] }, 1);
   world.api.fail('POST', '/notes', { kind: 'slow', ms: 700 }, 100);
   world.api.load.most = 0;
-  const slow = Array.from({ length: 24 }, (_, i) => add(`Slow ${i} of many`));
+  const slow = Array.from({ length: 48 }, (_, i) => add(`Slow ${i} of many`));
   const times: number[] = [];
   for (let i = 0; i < 20; i++) {
     const began = performance.now();

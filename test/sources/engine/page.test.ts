@@ -115,15 +115,32 @@ test('a page that is too large for one transaction is written in parts: referenc
     from: 'notes/1',
     record: { type: 'note', external_id, visitor: of, text: 'y'.repeat(190_000), created_at: at },
   });
-  const notes = Array.from({ length: 90 }, (_, i) => note(`n:${i}`, 'w'));
+  const notes = Array.from({ length: 45 }, (_, i) => note(`n:${i}`, 'w'));
   const page = [message('m', 'd'), conversation('d', 'w'), visitor('w', ['a']), contact('a')].map(change);
   const removals = [gone('conversation', 'c'), gone('contact', 'b')];
-  const outcome = await writePage(store.db, held, [note('n:bad', 'none'), ...removals, ...notes, ...page], { n: 2 });
-  expect(outcome).toEqual({ written: 94, unchanged: 0, removed: 2, rejected: 1 });
+  const all = [note('n:bad', 'none'), ...removals, ...notes, ...page];
+  const outcome = await writePage(store.db, held, all, { n: 2 });
+  expect(outcome).toEqual({ written: 49, unchanged: 0, removed: 2, rejected: 1 });
+  // The reject is in the first part. No part forgets it, so the row is tried less and less often.
+  const tries = async () => (await store.sql`SELECT tries FROM gateway.source_reject`)[0]?.['tries'];
+  const before = await tries();
+  expect(await writePage(store.db, held, all, null)).toMatchObject({ written: 0, rejected: 1 });
+  expect(await tries()).toBeGreaterThan(before);
   expect(await rejects()).toEqual([{ origin: 'notes/1', pointer: '/visitor', code: 'unknown_reference' }]);
   expect(await position()).toEqual({ n: 2 });
   const stored = await store.sql`SELECT external_id, message_count FROM platform.conversation`;
   expect(stored).toEqual([{ external_id: 'd', message_count: 1 }]);
+});
+
+test('of a record that a row tells twice, the last telling counts', async () => {
+  await told([contact('a'), visitor('v', ['a'])]);
+  const note = (external_id: string, text: string): Change => ({
+    from: 'notes/1',
+    record: { type: 'note', external_id, visitor: 'v', text, created_at: at },
+  });
+  const outcome = await writePage(store.db, held, [note('one', 'old'), note('one', 'new'), note('two', 'new')], null);
+  expect(outcome).toEqual({ written: 2, unchanged: 0, removed: 0, rejected: 0 });
+  expect(await store.sql`SELECT text FROM platform.note`).toEqual([{ text: 'new' }, { text: 'new' }]);
 });
 
 test('what only the gateway knows is kept: the disposition, and its own notes', async () => {
