@@ -82,7 +82,7 @@ BEGIN
         'DROP SCHEMA gateway_outbox CASCADE; Then run this script again. Otherwise find out who made the schema.',
         o.name, o.owner::regrole)
       FROM (SELECT 'The schema gateway_outbox' AS name, nspowner AS owner FROM pg_namespace WHERE oid = outbox
-        UNION ALL SELECT 'The table gateway_outbox.' || relname, relowner FROM pg_class WHERE relnamespace = outbox
+        UNION ALL SELECT 'The table gateway_outbox.' || relname, relowner FROM pg_class WHERE relnamespace = outbox AND relkind <> 'i'
         UNION ALL SELECT 'The function gateway_outbox.' || proname, proowner FROM pg_proc WHERE pronamespace = outbox) o
      WHERE o.owner IS DISTINCT FROM owner_id
     UNION ALL
