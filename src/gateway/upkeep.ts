@@ -28,8 +28,8 @@ const PATIENCE = 3_000;
 
 /**
  * Runs one round of maintenance. Asks another system for the outcomes of commands that a lost replica left open. Erases
- * outcomes of writes after 24 hours. Deletes staged records of removed sources. Deletes tokens and consents that ended long ago. Ends consents of clients whose
- * host is no longer believed. Returns the number of changed rows.
+ * outcomes of writes after 24 hours. Deletes staged records of removed sources. Deletes tokens and consents that ended
+ * long ago. Ends consents of clients whose host is no longer believed. Returns the number of changed rows.
  */
 export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;

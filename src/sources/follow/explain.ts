@@ -23,7 +23,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^28P01/, 'The database of the helpdesk refuses the user or the password of --url.'],
   [
     /^28/,
-    'The database of the helpdesk refuses the role of --url: the role does not exist or may not log in, or pg_hba.conf has no line for it. A line can also ask for TLS.',
+    'The database of the helpdesk refuses the role of --url: the role does not exist or may not log in, or pg_hba.conf does not let it in. If pg_hba.conf asks for TLS, add ?sslmode=verify-full to --url.',
   ],
   [/^3D000/, 'The database that --url names does not exist.'],
   [/^42501/, 'The role of --url lacks a right. Run the SQL of: gateway source grants chatwoot'],

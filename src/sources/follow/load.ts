@@ -37,7 +37,7 @@ export async function load(
   { resumes, signal }: { readonly resumes: boolean; readonly signal: AbortSignal },
 ): Promise<Loaded> {
   const tell = teller(state, held);
-  // Two loads can run at the same time. Other loads and imports can make a load wait here.
+  // A load waits here for other loads and for imports, because they share the slots.
   tell({ phase: 'wait for other loads', done: 0, total: null });
   const run = await takeRun(db, { name: held.id, source: held, loads: true }, signal);
   try {

@@ -81,9 +81,12 @@ export async function requireLease(db: Database, held: Held): Promise<void> {
   if (!(await renew(db, held))) throw new SourceLost('another gateway runs this source now');
 }
 
-/** Notes the start of a load or a comparison. The source can be read again, so an earlier error has ended. */
+/**
+ * Notes the start of a load or a comparison. The source can be read again, so a single error has ended. An error that comes
+ * back stays visible until a success.
+ */
 export const beganComparison = (db: Database, held: Held): Promise<void> =>
-  fenced(db, held, sql`compare_began = now(), last_error = NULL`);
+  fenced(db, held, sql`compare_began = now(), last_error = CASE WHEN failures > 1 THEN last_error END`);
 
 /** Asks for a comparison. While a source is refused, its changes can be lost: a trigger that is gone notes nothing. */
 export async function compareLater(db: Database, held: Held): Promise<void> {

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../src/auth/issue.ts';
+import { apply } from '../../../src/sources/engine/apply.ts';
 import { type Held, writePage } from '../../../src/sources/engine/page.ts';
 import { SourceLost, takeRun } from '../../../src/sources/engine/run.ts';
+import { Stage } from '../../../src/sources/engine/stage.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
+import { beganComparison, failed } from '../../../src/sources/follow/state.ts';
 import type { Change } from '../../../src/sources/source.ts';
 import { insertSource, takeOrganization } from '../../../src/store/administration/sources.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
@@ -245,4 +248,31 @@ test('imports of files and loads leave a slot to the content of files that a sou
   await expect(takeRun(store.db, { name: 'four' }, signal)).rejects.toThrow();
   const content = await takeRun(store.db, { name: 'content', source: held }, undefined);
   for (const run of [...files, content]) await run.release();
+});
+
+test('a load that reads a row again after a change takes the new version, and the old version is no reject', async () => {
+  const run = await takeRun(store.db, { name: 'load', source: held, loads: true }, undefined);
+  await run.begin([], 'acme');
+  const stage = new Stage(store.db, run, 0);
+  for (const name of ['old', 'new']) {
+    stage.record({ file: 0, line: 1, origin: 'contacts/1' }, { ...contact('p'), name }, null);
+    await stage.flush({ position: null });
+  }
+  await stage.settled();
+  await apply(store.db, run, undefined, () => undefined);
+  expect(await store.sql`SELECT name FROM platform.contact`).toEqual([{ name: 'new' }]);
+  expect(await store.sql`SELECT code FROM ${store.sql(run.place.reject)}`).toEqual([]);
+  await run.finish();
+  await run.release();
+});
+
+test('a load that begins ends a single error, and an error that comes back stays visible', async () => {
+  const shown = async () => (await store.sql`SELECT last_error FROM gateway.source`)[0]?.['last_error'];
+  await failed(store.db, held, 'away');
+  expect(await shown()).toBe('away');
+  await beganComparison(store.db, held);
+  expect(await shown()).toBeNull();
+  await failed(store.db, held, 'away');
+  await beganComparison(store.db, held);
+  expect(await shown()).toBe('away');
 });
