@@ -70,7 +70,7 @@ beforeEach(async () => {
           ? { json: documentOf(url), maxAge: 0 }
           : url.includes('//127.')
             ? served.fetch(url)
-            : 'gone',
+            : { broken: 'gone' },
     },
   );
 });
