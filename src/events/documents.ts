@@ -1,7 +1,7 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { readUpTo, requestTo } from './outbound.ts';
 import { type AddressRule, receiverOf } from './webhooks/receivers.ts';
-import { AddressRefused, before, checkedAddresses, pinned, type Resolve, resolveName } from './webhooks/resolve.ts';
+import { AddressRefused, before, checkedAddresses, type Resolve, resolveName } from './webhooks/resolve.ts';
 
 /** A small JSON document from another server. `maxAge` is the time in seconds for which the server lets it be kept. */
 export interface Fetched {
@@ -47,13 +47,10 @@ export const documentFetcher =
     const timer = setTimeout(() => cut.abort(), DEADLINE);
     try {
       const addresses = await before(cut.signal, checkedAddresses(url, exempt, resolve));
-      const request = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
+      const request = requestTo(url, {
         method: 'GET',
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': userAgent },
-        // Open a new connection, without the process-wide settings for certificates and proxies.
-        agent: false,
-        rejectUnauthorized: true,
-        lookup: pinned(addresses),
+        addresses,
         signal: cut.signal,
       });
       const answered = new Promise<IncomingMessage>((done, fail) => {
@@ -92,16 +89,10 @@ async function read(response: IncomingMessage): Promise<Fetched | Broken | undef
   if (status !== 200) return { broken: 'status' };
   if (encoding !== 'identity') return { broken: 'encoding' };
   if (!JSON_TYPE.test(type)) return { broken: 'type' };
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of response) {
-    const bytes = Buffer.from(part as Buffer); // a response without an encoding gives Buffers
-    length += bytes.length;
-    if (length > BYTES_MAX) return { broken: 'size' };
-    parts.push(bytes);
-  }
+  const body = await readUpTo(response, BYTES_MAX);
+  if (!body) return { broken: 'size' };
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
     const json: unknown = JSON.parse(text);
     return { json, maxAge: maxAgeOf(response.headers) };
   } catch {
