@@ -1,5 +1,6 @@
 import * as client from 'openid-client';
 import { Failure } from '../core/failures.ts';
+import { fetchFromProvider } from './identity-fetch.ts';
 import type { Identity } from './sign-in.ts';
 
 /** Values that the browser keeps for the gateway while the person signs in at the identity provider. */
@@ -119,6 +120,7 @@ async function discover({ issuer, clientId, clientSecret }: IdentitySettings): P
   };
   return client.discovery(url, clientId, undefined, authenticate, {
     timeout: TIMEOUT,
+    [client.customFetch]: fetchFromProvider,
     // The signature of the ID token is checked, although the token comes directly from the provider. Plain http is
     // possible only for an issuer on loopback, because the configuration refuses every other http issuer.
     execute: [client.enableNonRepudiationChecks, ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : [])],

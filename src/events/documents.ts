@@ -1,7 +1,7 @@
-import { type IncomingHttpHeaders, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
-import { receiverOf } from './webhooks/receivers.ts';
-import { before, checkedAddresses, pinned, type Resolve, resolveName } from './webhooks/resolve.ts';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { readUpTo, requestTo } from './outbound.ts';
+import { type AddressRule, receiverOf } from './webhooks/receivers.ts';
+import { AddressRefused, before, checkedAddresses, type Resolve, resolveName } from './webhooks/resolve.ts';
 
 /** A small JSON document from another server. `maxAge` is the time in seconds for which the server lets it be kept. */
 export interface Fetched {
@@ -9,11 +9,16 @@ export interface Fetched {
   readonly maxAge: number | undefined;
 }
 
+/** The rule that the address, the answer or the document breaks. `gone` means that the server answers 404 or 410. */
+export interface Broken {
+  readonly broken: AddressRule | 'redirect' | 'status' | 'gone' | 'type' | 'encoding' | 'size' | 'json';
+}
+
 /**
- * Fetches a document. Returns `gone` if the server answers 404 or 410. Returns `undefined` if the address, the answer or
- * the document breaks a rule. Never rejects.
+ * Fetches a document. Returns `undefined` if no document came: the name is unknown, the server is away, too slow or
+ * busy, or its answer is cut off. Never rejects.
  */
-export type FetchDocument = (url: string) => Promise<Fetched | 'gone' | undefined>;
+export type FetchDocument = (url: string) => Promise<Fetched | Broken | undefined>;
 
 export interface DocumentOptions {
   /** Origins that may use http, any port and a private address. */
@@ -36,28 +41,25 @@ export const documentFetcher =
   ({ allowed, userAgent, resolve = resolveName }: DocumentOptions): FetchDocument =>
   async (text) => {
     const receiver = receiverOf(text, allowed);
-    if ('refused' in receiver) return undefined;
+    if ('refused' in receiver) return { broken: receiver.rule };
     const { url, exempt } = receiver;
     const cut = new AbortController();
     const timer = setTimeout(() => cut.abort(), DEADLINE);
     try {
       const addresses = await before(cut.signal, checkedAddresses(url, exempt, resolve));
-      const request = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
+      const request = requestTo(url, {
         method: 'GET',
         headers: { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': userAgent },
-        // Open a new connection, without the process-wide settings for certificates and proxies.
-        agent: false,
-        rejectUnauthorized: true,
-        lookup: pinned(addresses),
+        addresses,
         signal: cut.signal,
       });
       const answered = new Promise<IncomingMessage>((done, fail) => {
         request.on('error', fail);
         request.on('response', done);
         // A response such as 101 asks to change the protocol. The gateway never does this.
-        request.on('upgrade', (_response, socket) => {
+        request.on('upgrade', (response, socket) => {
           socket.destroy();
-          fail(new Error('the server of a document asked for another protocol'));
+          done(response);
         });
       });
       request.end();
@@ -66,30 +68,36 @@ export const documentFetcher =
       } finally {
         request.destroy();
       }
-    } catch {
-      return undefined; // every failure has the same consequence: there is no document
+    } catch (error) {
+      // Every other failure has the same consequence: no document came.
+      return error instanceof AddressRefused ? { broken: 'public' } : undefined;
     } finally {
       clearTimeout(timer);
     }
   };
 
-const GONE: readonly (number | undefined)[] = [404, 410];
+const GONE: readonly number[] = [404, 410];
+/** A server that answers in this way is too slow or too busy now. */
+const BUSY: readonly number[] = [408, 425, 429];
 
-async function read(response: IncomingMessage): Promise<Fetched | 'gone' | undefined> {
+async function read(response: IncomingMessage): Promise<Fetched | Broken | undefined> {
   const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = response.headers;
-  if (GONE.includes(response.statusCode)) return 'gone';
-  if (response.statusCode !== 200 || !JSON_TYPE.test(type) || encoding !== 'identity') return undefined;
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of response) {
-    if (!Buffer.isBuffer(part)) return undefined;
-    length += part.length;
-    if (length > BYTES_MAX) return undefined;
-    parts.push(part);
+  const { statusCode: status = 0 } = response;
+  if (status >= 500 || BUSY.includes(status)) return undefined;
+  if (GONE.includes(status)) return { broken: 'gone' };
+  if (status >= 300 && status < 400) return { broken: 'redirect' };
+  if (status !== 200) return { broken: 'status' };
+  if (encoding !== 'identity') return { broken: 'encoding' };
+  if (!JSON_TYPE.test(type)) return { broken: 'type' };
+  const body = await readUpTo(response, BYTES_MAX);
+  if (!body) return { broken: 'size' };
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    const json: unknown = JSON.parse(text);
+    return { json, maxAge: maxAgeOf(response.headers) };
+  } catch {
+    return { broken: 'json' }; // the body is no UTF-8 or no JSON
   }
-  const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(parts));
-  const json: unknown = JSON.parse(text);
-  return { json, maxAge: maxAgeOf(response.headers) };
 }
 
 /**

@@ -21,6 +21,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import type { CallTrace } from '../core/calls.ts';
 import type { OnStatement } from '../store/driver/watched.ts';
+import { collectorAgent } from './collector-agent.ts';
 
 /**
  * OpenTelemetry traces. Each call gets a server span. Each read of the store during the call gets a client span inside
@@ -66,7 +67,10 @@ export function startTracing(options: TracingOptions): Tracing {
     { error: complain, warn: complain, info: unsaid, debug: unsaid, verbose: unsaid },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
-  const exporter = telling(new OTLPTraceExporter({ url, timeoutMillis: timeout }), onError);
+  const exporter = telling(
+    new OTLPTraceExporter({ url, timeoutMillis: timeout, httpAgentOptions: collectorAgent(2 * timeout) }),
+    onError,
+  );
   const settings = {
     resource: resourceFromAttributes({ 'service.name': service, 'service.version': version }).merge(
       detectResources({ detectors: [envDetector] }),

@@ -54,12 +54,14 @@ it('fetches a small JSON document with its lifetime', async () => {
   });
   const fetched = await here()(undated);
   expect(fetched).toEqual({ json: {}, maxAge: expect.any(Number) });
-  expect(Math.abs(100 - Number(fetched !== 'gone' && fetched?.maxAge))).toBeLessThan(10);
+  expect(Math.abs(100 - Number(fetched && 'maxAge' in fetched && fetched.maxAge))).toBeLessThan(10);
 });
 
 it('tells that there is no document from a request that failed', async () => {
   for (const status of [404, 410])
-    expect(await here()(serve((response) => response.writeHead(status).end())), String(status)).toBe('gone');
+    expect(await here()(serve((response) => response.writeHead(status).end())), String(status)).toEqual({
+      broken: 'gone',
+    });
 });
 
 it('takes no answer that is large, slow, redirected, encoded, broken or no JSON', async () => {
@@ -91,15 +93,36 @@ it('takes no answer that is large, slow, redirected, encoded, broken or no JSON'
     reset: (response) => void response.socket?.destroy(),
     upgrade: (response) => void response.socket?.end('HTTP/1.1 101 Go\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
   };
+  /** The rule that an answer breaks. The other answers do not come whole, or come from a server in trouble. */
+  const BROKEN: Readonly<Record<string, string>> = {
+    '5121 bytes': 'size',
+    '1 MB': 'size',
+    redirect: 'redirect',
+    'redirect with a document': 'redirect',
+    '403': 'status',
+    '206': 'status',
+    HTML: 'type',
+    'no type': 'type',
+    jsonp: 'type',
+    gzip: 'encoding',
+    'not UTF-8': 'json',
+    'no JSON': 'json',
+    upgrade: 'status',
+  };
   const urls = Object.entries(answers).map(([name, answer]) => [name, serve(answer)] as const);
   const before = documents.asked.length;
   const began = performance.now();
-  await Promise.all(urls.map(async ([name, url]) => expect(await here()(url), name).toBeUndefined()));
+  await Promise.all(
+    urls.map(async ([name, url]) => {
+      const broken = BROKEN[name];
+      expect(await here()(url), name).toEqual(broken && { broken });
+    }),
+  );
   expect(performance.now() - began).toBeLessThan(4_000);
   // A redirect is not followed: each URL was asked for once.
   expect(documents.asked.length - before).toBe(urls.length);
   const whole = serve((response) => response.writeHead(200, JSON_TYPE).end(JSON.stringify('x'.repeat(5_118))));
-  expect(await here()(whole), '5120 bytes').toBeDefined();
+  expect(await here()(whole), '5120 bytes').toHaveProperty('json');
 });
 
 it('connects to no address that is not public, by no name and in no notation', async () => {
@@ -157,7 +180,8 @@ it('connects to no address that is not public, by no name and in no notation', a
     ...Object.keys(PRIVATE).map((host) => `https://${host}/a`),
     'https://rebinding.example/a',
   ];
-  for (const url of urls) expect(await strict(url), url).toBeUndefined();
+  for (const url of urls)
+    expect(await strict(url), url).toEqual(url.includes('none.example') ? undefined : { broken: expect.any(String) });
   expect(documents.asked.length).toBe(before);
   // A server that listens on loopback sees no connection, although its name resolves to its address.
   const address = '127.9.8.7';
@@ -168,13 +192,13 @@ it('connects to no address that is not public, by no name and in no notation', a
   });
   await new Promise<void>((resolve) => listener.listen(8443, address, resolve));
   const named = documentFetcher({ allowed: new Set(), userAgent: 'test', resolve: async () => [address] });
-  expect(await named('https://public.example:8443/a')).toBeUndefined();
-  expect(await named(`https://${address}:8443/a`)).toBeUndefined();
+  expect(await named('https://public.example:8443/a')).toEqual({ broken: 'public' });
+  expect(await named(`https://${address}:8443/a`)).toEqual({ broken: 'public' });
   await new Promise((resolve) => listener.close(resolve));
   expect(connections).toBe(0);
   // The list lifts the rules for one origin only.
   const one = documentFetcher({ allowed: new Set(['http://127.0.0.1:1']), userAgent: 'test' });
-  expect(await one(`${documents.origin}/real`)).toBeUndefined();
+  expect(await one(`${documents.origin}/real`)).toEqual({ broken: 'https' });
   expect(documents.asked.length).toBe(before);
 });
 
@@ -185,7 +209,7 @@ const FROM = '192.0.2.1';
 it('believes a document only if it is about itself and needs no secret', async () => {
   const find = async (changes: object): Promise<boolean> => {
     const url = documents.serve(`/${randomUUID()}`, changes);
-    return (await hosted().find(url, FROM)) !== undefined;
+    return typeof (await hosted().find(url, FROM)) === 'object';
   };
   for (const good of [
     {},
@@ -219,7 +243,7 @@ it('believes a document only if it is about itself and needs no secret', async (
     expect(await find(bad), JSON.stringify(bad)).toBe(false);
   for (const text of ['null', '[]', '"x"', '7']) {
     const url = serve((response) => response.writeHead(200, JSON_TYPE).end(text));
-    expect(await hosted().find(url, FROM), text).toBeUndefined();
+    expect(await hosted().find(url, FROM), text).toBe('object');
   }
 });
 
@@ -269,6 +293,10 @@ it('keeps a document as long as its server says, a failure for a while, and asks
     },
   });
   const url = 'https://a.example/a';
+  const found = async (of: string, from = FROM): Promise<string | undefined> => {
+    const client = await clients.find(of, from);
+    return typeof client === 'object' ? client.url : client;
+  };
   const away = { details: { reason: 'document_unreachable', retryAfter: 5 } };
   await expect(clients.find(url, FROM)).rejects.toMatchObject(away);
   answer = { json: documentOf(url), maxAge: 3_600 };
@@ -276,8 +304,8 @@ it('keeps a document as long as its server says, a failure for a while, and asks
   expect(fetched).toBe(1);
   const other = 'https://a.example/b';
   answer = { json: documentOf(other), maxAge: 3_600 };
-  const found = await Promise.all(Array.from({ length: 20 }, () => clients.find(other, FROM)));
-  expect(found.every((one) => one?.url === other)).toBe(true);
+  const all = await Promise.all(Array.from({ length: 20 }, () => found(other)));
+  expect(all).toEqual(Array(20).fill(other));
   expect(fetched).toBe(2);
   const brief = 'https://a.example/c';
   answer = { json: documentOf(brief), maxAge: 0 };
@@ -290,6 +318,24 @@ it('keeps a document as long as its server says, a failure for a while, and asks
       refused = error;
     });
   expect(refused).toMatchObject({ code: 'temporarily_unavailable' });
-  expect((await clients.find(other, FROM))?.url, 'a kept document needs no request').toBe(other);
-  expect(await clients.find('https://a.example/other-network', '192.0.2.2')).toBeUndefined();
+  expect(await found(other), 'a kept document needs no request').toBe(other);
+  expect(await found('https://a.example/other-network', '192.0.2.2')).toBe('client_id');
+});
+
+it('an error page leaves the last valid document, and 404, 410 or another document end it', async () => {
+  const url = 'https://a.example/a';
+  const good = { json: documentOf(url), maxAge: 0 };
+  const after = async (answer: Awaited<ReturnType<ReturnType<typeof here>>>): Promise<string> => {
+    let next: typeof answer = good;
+    const clients = openHosted({ hosts: ['*'], longest: 1, fetch: async () => next });
+    await clients.find(url, FROM);
+    next = answer;
+    const client = await clients.find(url, FROM);
+    return typeof client === 'object' ? client.url : client;
+  };
+  for (const broken of ['redirect', 'status', 'type', 'encoding', 'size', 'json'] as const)
+    expect(await after({ broken }), broken).toBe(url);
+  expect(await after(undefined)).toBe(url);
+  expect(await after({ broken: 'gone' })).toBe('gone');
+  expect(await after({ json: documentOf(url, { client_secret: 'x' }), maxAge: 0 })).toBe('secret');
 });

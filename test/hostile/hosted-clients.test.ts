@@ -70,7 +70,7 @@ beforeEach(async () => {
           ? { json: documentOf(url), maxAge: 0 }
           : url.includes('//127.')
             ? served.fetch(url)
-            : 'gone',
+            : { broken: 'gone' },
     },
   );
 });
@@ -150,12 +150,15 @@ describe('a document that cannot be fetched', () => {
     const minute = (): void => {
       moved += 61_000;
     };
-    for (const broken of [
-      (response: ServerResponse): void => void response.writeHead(500).end(),
-      (response: ServerResponse): void => void response.socket?.destroy(),
-      (response: ServerResponse): void => void response.writeHead(302, { location: '/' }).end(),
-      (response: ServerResponse): void => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
-    ]) {
+    for (const [late, broken] of [
+      [503, (response: ServerResponse): void => void response.writeHead(500).end()],
+      [503, (response: ServerResponse): void => void response.socket?.destroy()],
+      [400, (response: ServerResponse): void => void response.writeHead(302, { location: '/' }).end()],
+      [
+        400,
+        (response: ServerResponse): void => void response.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+      ],
+    ] as const) {
       const served = changing();
       expect(await visit(served.url)).toBe(200);
       served.answer = broken;
@@ -167,7 +170,7 @@ describe('a document that cannot be fetched', () => {
       expect(await visit(served.url)).toBe(200);
       expect(documents.asked.length).toBe(asked + 1);
       moved += 86_400_000;
-      expect(await visit(served.url), 'after a day').toBe(503);
+      expect(await visit(served.url), 'after a day').toBe(late);
     }
     const json = { 'content-type': 'application/json' };
     for (const refusal of [

@@ -1,4 +1,5 @@
 import type { EndedConsent } from '../../store/sign-in/oauth.ts';
+import { DOCUMENT_RULES, type DocumentRule } from './hosted/document-rules.ts';
 
 /**
  * The errors of the OAuth endpoints (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). Each code has an HTTP
@@ -69,7 +70,7 @@ export type ClientReason = 'host_not_believed' | 'document_unreachable' | 'docum
 /**
  * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
  * that the gateway accepts. `form` says in words which form the parameter must have. `secret` is false for a client
- * without a secret. `reason` is for the log and the error page. `ended` is a consent that this refusal has ended. Only
+ * without a secret. `reason` is for the log and the error page. `rule` is the rule that a client's document breaks. `ended` is a consent that this refusal has ended. Only
  * the log shows `ended`.
  */
 export class OAuthError extends Error {
@@ -84,6 +85,7 @@ export class OAuthError extends Error {
       readonly secret?: boolean;
       readonly retryAfter?: number;
       readonly reason?: ClientReason;
+      readonly rule?: DocumentRule;
       readonly cause?: unknown;
       readonly ended?: EndedConsent | undefined;
     } = {},
@@ -98,8 +100,9 @@ export class OAuthError extends Error {
 
   /** RFC 6749 permits in `error_description` only printable ASCII without double quotes and backslashes. */
   get description(): string {
-    const { about, expected, form } = this.details;
+    const { about, expected, form, rule } = this.details;
     const text = about === undefined ? this.message : `${about}: ${this.message}`;
+    if (rule !== undefined) return `${text} ${DOCUMENT_RULES[rule]}`;
     if (form !== undefined) return `${text} Send ${form}.`;
     return expected === undefined ? text : `${text} Send one of: ${expected.join(', ')}.`;
   }

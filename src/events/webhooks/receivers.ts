@@ -13,9 +13,13 @@ export type Receiver =
     }
   | {
       readonly refused: string;
+      readonly rule: AddressRule;
       /** The origin that GATEWAY_WEBHOOK_ALLOW would have to list. Absent when the setting would not help. */
       readonly origin?: string;
     };
+
+/** What is wrong with an address: its form or length, a part that it may not have, or where it leads. */
+export type AddressRule = 'form' | 'fragment' | 'user' | 'https' | 'port' | 'public';
 
 const URL_MAX = 2048;
 const PORTS: readonly string[] = ['', '443', '8443'];
@@ -28,27 +32,33 @@ const PRIVATE_NAME = /(^|\.)(localhost|localdomain|local|internal|home\.arpa)$/;
  */
 export function receiverOf(text: string, allowed: ReadonlySet<string>): Receiver {
   if (!/^[\x21-\x5b\x5d-\x7e]+$/.test(text) || !URL.canParse(text))
-    return { refused: 'The address of a receiver must be an https URL in ASCII.' };
+    return { refused: 'The address of a receiver must be an https URL in ASCII.', rule: 'form' };
   const url = new URL(text);
   // Check the normalized URL, because the store saves this form. The normalized URL can be longer, because
   // percent-encoding can turn one character into three.
   if (url.href.length > URL_MAX)
-    return { refused: `The address of a receiver must have at most ${URL_MAX} characters.` };
+    return { refused: `The address of a receiver must have at most ${URL_MAX} characters.`, rule: 'form' };
   if (url.username + url.password !== '' || /^[^/?#]*\/\/[^/?#]*@/.test(text)) {
-    return { refused: 'The address of a receiver must not hold a user or password.' };
+    return { refused: 'The address of a receiver must not hold a user or password.', rule: 'user' };
   }
-  if (url.hash !== '' || text.includes('#')) return { refused: 'The address of a receiver must not have a fragment.' };
+  if (url.hash !== '' || text.includes('#'))
+    return { refused: 'The address of a receiver must not have a fragment.', rule: 'fragment' };
   if (allowed.has(url.origin)) return { url, exempt: true };
   const { origin } = url;
-  if (url.protocol === 'http:') return { refused: 'The address of a receiver must be an https URL.', origin };
-  if (url.protocol !== 'https:') return { refused: 'The address of a receiver must be an https URL.' };
-  if (!PORTS.includes(url.port)) return { refused: 'A receiver must listen on port 443 or 8443.', origin };
+  if (url.protocol !== 'https:') {
+    const refused = 'The address of a receiver must be an https URL.';
+    return { refused, rule: 'https', ...(url.protocol === 'http:' && { origin }) };
+  }
+  if (!PORTS.includes(url.port))
+    return { refused: 'A receiver must listen on port 443 or 8443.', rule: 'port', origin };
   const host = hostOf(url);
   if (isIP(host) !== 0) {
-    return isPublic(host) ? { url, exempt: false } : { refused: 'A receiver must have a public address.', origin };
+    return isPublic(host)
+      ? { url, exempt: false }
+      : { refused: 'A receiver must have a public address.', rule: 'public', origin };
   }
   if (!host.includes('.') || host.endsWith('.') || PRIVATE_NAME.test(host)) {
-    return { refused: 'A receiver must have a public host name.', origin };
+    return { refused: 'A receiver must have a public host name.', rule: 'public', origin };
   }
   return { url, exempt: false };
 }

@@ -1,8 +1,8 @@
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { EventReceipt } from '../../core/events.ts';
+import { requestTo, weightOf } from '../outbound.ts';
 import { type Receiver, receiverOf } from './receivers.ts';
-import { AddressRefused, before, checkedAddresses, pinned, type Resolve, resolveName } from './resolve.ts';
+import { AddressRefused, before, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
 import { retryAfterOf } from './schedule.ts';
 import { signatures } from './signature.ts';
 
@@ -54,7 +54,7 @@ export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): Se
 });
 
 const DEADLINE = 10_000;
-/** The gateway reads at most this many bytes of a response, and discards them. */
+/** The gateway reads at most this weight of a response, and discards it. */
 const RESPONSE_MAX = 65_536;
 
 /** Returns the body of a delivery: the receipt as compact JSON, less than 1 KB. */
@@ -104,7 +104,7 @@ async function post(
   const body = bodyOf(attempt.receipt);
   const timestamp = Math.floor(attempt.at / 1000);
   const { event_id: id } = attempt.receipt;
-  const request = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
+  const request = requestTo(url, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -117,10 +117,7 @@ async function post(
       ...(attempt.test && { 'x-gateway-test': '1' }),
       ...(attempt.gapSince !== null && { 'x-gateway-gap-since': new Date(attempt.gapSince).toISOString() }),
     },
-    // Open a new connection, without the process-wide settings for certificates and proxies.
-    agent: false,
-    rejectUnauthorized: true,
-    lookup: pinned(addresses),
+    addresses,
     signal,
   });
   return exchange(request, body, attempt.at, ended);
@@ -152,7 +149,7 @@ function exchange(
         finish({ status: statusOf(given), retryAfter: retryAfterOf(headers['retry-after'], at) });
       let read = 0;
       given.on('data', (part: Buffer) => {
-        read += part.length;
+        read += weightOf(part);
         if (read > RESPONSE_MAX) whole();
       });
       given.on('end', whole);

@@ -1,9 +1,9 @@
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
-import { request as secureRequest } from 'node:https';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { readUpTo, requestTo } from '../../events/outbound.ts';
 import { isPublic } from '../../events/webhooks/addresses.ts';
 import { hostOf } from '../../events/webhooks/receivers.ts';
-import { before, pinned, resolveName } from '../../events/webhooks/resolve.ts';
+import { before, resolveName } from '../../events/webhooks/resolve.ts';
 import { NotPerformed, refused } from '../helpdesk.ts';
 
 export interface ApiSettings {
@@ -37,7 +37,8 @@ export async function ask({ apiUrl, token }: ApiSettings, asked: Asked, signal: 
     throw error instanceof NotPerformed ? error : refused('the address of the API was not found', undefined, error);
   });
   const text = body === undefined ? undefined : JSON.stringify(body);
-  const request = (url.protocol === 'https:' ? secureRequest : plainRequest)(url, {
+  // A new connection shows whether the request was sent. A kept connection can end unseen.
+  const request = requestTo(url, {
     method,
     headers: {
       api_access_token: token,
@@ -46,10 +47,7 @@ export async function ask({ apiUrl, token }: ApiSettings, asked: Asked, signal: 
       'user-agent': 'installation-gateway/1',
       ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
     },
-    // A new connection shows whether the request was sent. A kept connection can end unseen.
-    agent: false,
-    rejectUnauthorized: true,
-    lookup: pinned(addresses),
+    addresses,
     signal,
   });
   try {
@@ -98,15 +96,7 @@ const isSecure = (socket: Socket): boolean => 'encrypted' in socket && socket.en
 /** The text of an answer. Undefined if the answer is too long or is compressed. */
 async function bodyOf(response: IncomingMessage, limit: number): Promise<string | undefined> {
   if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') return undefined;
-  const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of response) {
-    const bytes = Buffer.from(part as Buffer); // a response without an encoding gives Buffers
-    length += bytes.length;
-    if (length > limit) return undefined;
-    parts.push(bytes);
-  }
-  return Buffer.concat(parts).toString('utf8');
+  return (await readUpTo(response, limit))?.toString('utf8');
 }
 
 function judged(status: number, text: string | undefined): unknown {

@@ -1,6 +1,7 @@
 import { OAuthContext, type OAuthRequest } from '../../auth/oauth/context.ts';
 import type { ClientReason, OAuthError } from '../../auth/oauth/errors.ts';
 import { approve } from '../../auth/oauth/grants.ts';
+import { DOCUMENT_RULES } from '../../auth/oauth/hosted/document-rules.ts';
 import { DURATIONS } from '../../auth/oauth/hosted/durations.ts';
 import { approveHosted } from '../../auth/oauth/hosted/grants.ts';
 import { check } from '../../auth/oauth/order.ts';
@@ -140,8 +141,9 @@ async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<v
     // for a page.
     if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
       visit.record.does ??= 'authorization';
-    const { reason } = refusal.details;
-    if (reason !== undefined) visit.record.audit = { ...visit.record.audit, reason };
+    const { reason, rule } = refusal.details;
+    if (reason !== undefined)
+      visit.record.audit = { ...visit.record.audit, reason, ...(rule !== undefined && { rule }) };
     audit(visit, context);
     // Three kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is
     // a 5xx during sign-in, because the redirect to the client would interrupt the sign-in. The third kind is an error of
@@ -163,15 +165,15 @@ const REASONS: Readonly<Record<ClientReason, string>> = {
   document_unreachable:
     'The gateway could not fetch the document in which the app describes itself. Wait a moment, then try again.',
   document_refused:
-    'The document in which the app describes itself breaks a rule of this gateway. Tell the developer of the app.',
+    'The document in which the app describes itself breaks a rule of this gateway. Tell the developer of the app this rule:',
 };
 
 export function showError(visit: Visit, refusal: OAuthError, form = false): void {
-  const { retryAfter, reason } = refusal.details;
+  const { retryAfter, reason, rule } = refusal.details;
   const sentence = form
     ? 'The form did not come from the consent page, or the page is out of date. Go back to the app and start again.'
     : reason !== undefined
-      ? REASONS[reason]
+      ? [REASONS[reason], rule && DOCUMENT_RULES[rule]].filter(Boolean).join(' ')
       : refusal.status < 500
         ? 'The app that sent you here made an invalid request. Tell the developer of the app.'
         : refusal.message;

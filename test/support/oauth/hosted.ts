@@ -5,6 +5,7 @@ import { expect } from 'vitest';
 import type { HostedOptions } from '../../../src/auth/oauth/hosted/clients.ts';
 import { digestOf } from '../../../src/auth/tokens.ts';
 import { documentFetcher } from '../../../src/events/documents.ts';
+import { type Resolve, resolveName } from '../../../src/events/webhooks/resolve.ts';
 import type { Answer } from '../answer.ts';
 import type { TestDatabase } from '../database.ts';
 import type { TestGateway } from '../gateway.ts';
@@ -69,10 +70,14 @@ export async function openDocuments(tls?: ServerOptions): Promise<DocumentServer
   };
 }
 
-export const hostedOptions = (documents: DocumentServer, hosts: readonly string[] = ['127.0.0.1']): HostedOptions => ({
+export const hostedOptions = (
+  documents: DocumentServer,
+  hosts: readonly string[] = ['127.0.0.1'],
+  resolve: Resolve = resolveName,
+): HostedOptions => ({
   hosts,
   longest: 2_592_000,
-  fetch: documentFetcher({ allowed: new Set([documents.origin]), userAgent: 'test' }),
+  fetch: documentFetcher({ allowed: new Set([documents.origin]), userAgent: 'test', resolve }),
 });
 
 export const hostedRequest = (client: string, proof: Pkce, changes: Fields = {}): Fields => ({

@@ -1,15 +1,18 @@
 import { Bucket, Throttle } from '../../throttle.ts';
 import { OAuthError } from '../errors.ts';
 import { type HostedClient, hostedClientOf } from './document.ts';
+import type { DocumentRule } from './document-rules.ts';
 import { WELL_KNOWN } from './well-known.ts';
 
 /**
- * Fetches a small JSON document under the rules for requests to other servers (src/events/documents.ts). `gone` means
- * that the server says there is no document. `undefined` means that the fetch failed.
+ * Fetches a small JSON document under the rules for requests to other servers (src/events/documents.ts). `broken` is
+ * the rule that the address or the answer breaks. `undefined` means that no document came.
  */
 export type FetchDocument = (
   url: string,
-) => Promise<{ readonly json: unknown; readonly maxAge: number | undefined } | 'gone' | undefined>;
+) => Promise<
+  { readonly json: unknown; readonly maxAge: number | undefined } | { readonly broken: DocumentRule } | undefined
+>;
 
 export interface HostedOptions {
   /** The hosts whose documents are believed, without ports. `*` stands for every host. */
@@ -26,10 +29,10 @@ export interface HostedClients {
   /** True when the URL is in its normal form and its host is believed. Sends no request. */
   believed(url: string): boolean;
   /**
-   * The client that the document at this URL describes. `undefined` if the document breaks a rule. `from` is the IP
-   * address of the person. Throws an OAuthError if no document came, or if too many unknown URLs were asked for.
+   * The client that the document at this URL describes, or the rule that the document breaks. `from` is the IP address
+   * of the person. Throws an OAuthError if no document came, or if too many unknown URLs were asked for.
    */
-  find(url: string, from: string): Promise<HostedClient | undefined>;
+  find(url: string, from: string): Promise<HostedClient | DocumentRule>;
 }
 
 /** The longest time in milliseconds for which a document is used. */
@@ -67,8 +70,8 @@ interface Held {
 export function openHosted({ hosts, longest, fetch }: HostedOptions): HostedClients {
   // Failures have a map of their own. Otherwise a stranger could push out valid documents with URLs that do not exist.
   const valid = new Map<string, Held>();
-  const failed = new Map<string, { readonly until: number; readonly refused: boolean }>();
-  const underway = new Map<string, Promise<HostedClient | undefined>>();
+  const failed = new Map<string, { readonly until: number; readonly broken: DocumentRule | undefined }>();
+  const underway = new Map<string, Promise<HostedClient | DocumentRule>>();
   const fetches = new Throttle(FETCHES);
   const all = new Bucket(ALL_FETCHES);
   const renewals = new Throttle(RENEWALS);
@@ -78,27 +81,28 @@ export function openHosted({ hosts, longest, fetch }: HostedOptions): HostedClie
     return held && performance.now() - held.fetchedAt < DAY ? held.client : undefined;
   };
 
-  const load = async (url: string): Promise<HostedClient | undefined> => {
+  const load = async (url: string): Promise<HostedClient | DocumentRule> => {
     const fetched = await fetch(url);
     const now = performance.now();
-    const document = fetched === 'gone' ? undefined : fetched;
-    const client = document && hostedClientOf(url, document.json);
-    if (client) {
+    const read = fetched && 'json' in fetched ? hostedClientOf(url, fetched.json) : fetched?.broken;
+    if (fetched && 'json' in fetched && typeof read === 'object') {
       failed.delete(url);
-      const lasts = document.maxAge === undefined ? UNTOLD : document.maxAge * 1_000;
-      keep(valid, url, { client, fetchedAt: now, freshUntil: now + Math.min(lasts, DAY) });
-      return client;
+      const lasts = fetched.maxAge === undefined ? UNTOLD : fetched.maxAge * 1_000;
+      keep(valid, url, { client: read, fetchedAt: now, freshUntil: now + Math.min(lasts, DAY) });
+      return read;
     }
-    keep(failed, url, { until: now + (fetched ? REFUSED : AWAY), refused: fetched !== undefined });
-    // A server that answers decides. Its earlier document must not outlive a document of another client, or a 404.
-    if (fetched !== undefined) valid.delete(url);
-    return failing(url);
+    const broken = typeof read === 'string' ? read : undefined;
+    keep(failed, url, { until: now + (broken === undefined ? AWAY : REFUSED), broken });
+    // A server that decides ends its earlier document: by another document, or by 404 or 410. An error page decides
+    // nothing, so a redirect, HTML and the like leave the earlier document.
+    if (broken === 'gone' || (fetched && 'json' in fetched)) valid.delete(url);
+    return failing(url, broken);
   };
 
-  /** The last valid document. Throws if there is none and the last request failed. */
-  const failing = (url: string): HostedClient | undefined => {
-    const last = lastValid(url);
-    if (last || failed.get(url)?.refused !== false) return last;
+  /** The last valid document, or the rule that the last answer has broken. Throws if no document came. */
+  const failing = (url: string, broken: DocumentRule | undefined): HostedClient | DocumentRule => {
+    const last = lastValid(url) ?? broken;
+    if (last !== undefined) return last;
     throw new OAuthError('temporarily_unavailable', { reason: 'document_unreachable', retryAfter: AWAY / 1_000 });
   };
 
@@ -131,7 +135,8 @@ export function openHosted({ hosts, longest, fetch }: HostedOptions): HostedClie
       if (held) keep(valid, url, held);
       const now = performance.now();
       if (held && held.freshUntil > now) return held.client;
-      if ((failed.get(url)?.until ?? 0) > now) return failing(url);
+      const failure = failed.get(url);
+      if (failure && failure.until > now) return failing(url, failure.broken);
       // All requests for the URL wait for the same document.
       const asked = underway.get(url);
       if (asked) return asked;

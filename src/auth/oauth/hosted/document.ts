@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DocumentRule } from './document-rules.ts';
 
 /** A client that nobody registered, as its metadata document describes it. */
 export interface HostedClient {
@@ -32,23 +33,30 @@ const Document = z.looseObject({
 });
 
 /**
- * Reads the metadata document of a client. Returns `undefined` if the document is malformed, names another client id,
- * or describes a client that authenticates with a secret. A client that prefers to sign its requests is accepted if it
- * can also do without.
+ * Reads the metadata document of a client. Returns a rule if the document is malformed, names another client id, or
+ * describes a client that authenticates with a secret. A client that prefers to sign its requests is accepted if it can
+ * also do without.
  */
-export function hostedClientOf(url: string, json: unknown): HostedClient | undefined {
+export function hostedClientOf(url: string, json: unknown): HostedClient | DocumentRule {
   const parsed = Document.safeParse(json);
-  if (!parsed.success || parsed.data.client_id !== url) return undefined;
+  if (!parsed.success) return ruleAt(parsed.error.issues[0]?.path[0]);
   const { data } = parsed;
+  if (data.client_id !== url) return 'client_id';
   const method = data.token_endpoint_auth_method ?? 'none';
   const signs = method === 'private_key_jwt' && data.token_endpoint_auth_methods_supported?.includes('none') === true;
-  if (method !== 'none' && !signs) return undefined;
+  if (method !== 'none' && !signs) return 'secret';
   return {
     url,
     host: new URL(url).hostname,
     name: data.client_name,
     redirects: data.redirect_uris.filter(isUsable),
   };
+}
+
+/** The rule for a member of the document. The other members concern secrets. Without a member, it is no object. */
+function ruleAt(member: PropertyKey | undefined): DocumentRule {
+  if (member === undefined) return 'object';
+  return member === 'client_id' || member === 'client_name' || member === 'redirect_uris' ? member : 'secret';
 }
 
 const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];

@@ -1,5 +1,6 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
+import { brokenBy } from '../hosted/document-rules.ts';
 import { single } from '../parameters.ts';
 
 /**
@@ -17,8 +18,9 @@ export const hostedClient: Rule = async (context) => {
     const listed = services.hosted.believed(href);
     throw new OAuthError('invalid_request', { about: ABOUT, ...(!listed && { reason: 'host_not_believed' }) });
   }
-  const client = await services.hosted.find(id, request.source);
-  if (!client) throw new OAuthError('invalid_request', { about: ABOUT, reason: 'document_refused' });
+  const client = brokenBy(id) ?? (await services.hosted.find(id, request.source));
+  if (typeof client === 'string')
+    throw new OAuthError('invalid_request', { about: ABOUT, reason: 'document_refused', rule: client });
   context.learn('hosted', client);
 };
 

@@ -1,5 +1,6 @@
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
+import { brokenBy } from '../hosted/document-rules.ts';
 import { single } from '../parameters.ts';
 
 /**
@@ -11,5 +12,8 @@ export const publicClient: Rule = (context) => {
   const { request, services } = context;
   const id = request.parameters && single(request.parameters, 'client_id');
   if (id === undefined || !services.hosted.believed(id)) throw new OAuthError('invalid_client', { secret: false });
+  const rule = brokenBy(id);
+  if (rule !== undefined)
+    throw new OAuthError('invalid_client', { about: 'client_id', secret: false, reason: 'document_refused', rule });
   context.learn('publicClient', id);
 };

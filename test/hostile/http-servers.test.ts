@@ -1,0 +1,443 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NotVouchedFor, openIdentityProvider } from '../../src/auth/identity-provider.ts';
+import { hostedClientOf } from '../../src/auth/oauth/hosted/document.ts';
+import { Failure } from '../../src/core/failures.ts';
+import { documentFetcher } from '../../src/events/documents.ts';
+import { send, senderOptions } from '../../src/events/webhooks/sender.ts';
+import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
+import { startTracing } from '../../src/observe/tracing.ts';
+import { ask } from '../../src/sources/chatwoot/api.ts';
+import { NotPerformed } from '../../src/sources/helpdesk.ts';
+import { times } from '../support/form.ts';
+import { type HostileServer, openHostileServer, type Watched, watchProcess } from '../support/hostile/http-servers.ts';
+
+/**
+ * Every HTTP server that the gateway calls can be hostile: receivers of webhooks, hosts of client documents, identity
+ * providers, the helpdesk's API and the collector of traces. A real server answers each of these clients in each
+ * hostile way. FC_SEED repeats a run. `TEST_FORM=long` repeats all of it with other random bytes.
+ */
+const SEED = Number(process.env['FC_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+process.stderr.write(`hostile servers: FC_SEED=${SEED}\n`);
+const ROUNDS = times(1, 10);
+/** Calls that run at the same time. */
+const LANES = 12;
+/** Bounds: milliseconds that a neighbour waits, bytes of memory, bytes that a server can send to one call. */
+const HELD = 250;
+const GROWN = 192 * 1_048_576;
+const SENT = 16 * 1_048_576;
+/** Milliseconds after the deadline of a call within which it has ended. */
+const GRACE = 1_500;
+
+let server: HostileServer;
+const rejections: unknown[] = [];
+const noted = (error: unknown): void => void rejections.push(error);
+
+beforeAll(async () => {
+  server = await openHostileServer(SEED);
+  process.on('unhandledRejection', noted);
+  process.on('uncaughtExceptionMonitor', noted);
+});
+afterAll(() => {
+  process.off('unhandledRejection', noted);
+  process.off('uncaughtExceptionMonitor', noted);
+  server.close();
+});
+
+interface Client {
+  /** Milliseconds of one call. */
+  readonly deadline: number;
+  /** Calls the server. Returns what the call says. Rejects only if the client may reject. */
+  readonly call: (origin: string, path: string) => Promise<string>;
+  /** Matches what the call may say for an answer of this name. */
+  readonly right: (name: string) => RegExp;
+}
+
+interface Ended {
+  readonly name: string;
+  readonly key: string;
+  readonly said: string;
+  readonly took: number;
+}
+
+/** These answers last as long as the deadline. They begin first. */
+const SLOW = /nothing|drip|stops|tls-records|2-pow-63/;
+
+interface Findings extends Watched {
+  readonly wrong: readonly Ended[];
+  readonly late: readonly Ended[];
+  /** Answers of which a client has read more than SENT. */
+  readonly much: readonly (readonly [string, number])[];
+  /** Redirects that a client has followed. */
+  readonly followed: number;
+}
+
+/** Runs all answers against one client, in lanes, and judges what the client says. */
+async function findings(title: string, client: Client, names: readonly string[]): Promise<Findings> {
+  const order = [...names.filter((name) => SLOW.test(name)), ...names.filter((name) => !SLOW.test(name))];
+  const waiting = order.map((name, at) => ({ name, key: `${title}-${at}-${name}` }));
+  const ended: Ended[] = [];
+  const before = await server.counts();
+  const watched = watchProcess();
+  const lane = async (): Promise<void> => {
+    for (let one = waiting.shift(); one; one = waiting.shift()) {
+      const began = performance.now();
+      const said = await client.call(server.tls[one.name] ?? server.origin, `/${one.name}/${one.key}`);
+      ended.push({ ...one, said, took: performance.now() - began });
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  const { held, grown } = watched();
+  expect(ended.length).toBe(names.length);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const counts = await server.counts();
+  const bytes = ended.map(({ name, key }) => [name, counts[key]?.bytes ?? 0] as const);
+  const most = Math.max(...bytes.map(([, sent]) => sent));
+  process.stderr.write(
+    `${title}: ${ended.length} answers, held ${held} ms, grown ${Math.round(grown / 1_048_576)} MiB, at most ${(most / 1_048_576).toFixed(1)} MiB sent\n`,
+  );
+  return {
+    wrong: ended.filter(({ name, said }) => !client.right(name).test(said)),
+    late: ended.filter(({ took }) => took > client.deadline + GRACE),
+    much: bytes.filter(([, sent]) => sent > SENT),
+    followed: (counts['inside']?.requests ?? 0) - (before['inside']?.requests ?? 0),
+    held,
+    grown,
+  };
+}
+
+async function judge(title: string, client: Client, names: readonly string[]): Promise<void> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const { held, grown, ...found } = await findings(`${title}${round}`, client, names);
+    expect(found).toEqual({ wrong: [], late: [], much: [], followed: 0 });
+    expect(held).toBeLessThan(HELD);
+    expect(grown).toBeLessThan(GROWN);
+    expect(rejections).toEqual([]);
+  }
+}
+
+/** Answers whose status line and body are whole, although the body can be strange. */
+const wholeJson = /^(json-(?!cut|bom|utf16|not-utf8)|two-answers|more-than-length)/;
+const statusOf = (name: string): number | undefined => {
+  const [, status] = /^(?:status|redirect)-(\d+)$/.exec(name) ?? [];
+  if (status !== undefined) return Number(status);
+  return name === 'retry-for-ever' ? 503 : name === 'upgrade' ? 101 : undefined;
+};
+
+const webhook: Client = {
+  deadline: 1_500,
+  call: async (origin, path) => {
+    const receipt = {
+      event_id: `evt_${'0'.repeat(64)}`,
+      event_type: 'visitor.changed' as const,
+      website_id: 'web_1_1',
+      cursor: 1,
+      occurred_at: 1,
+      recorded_at: 1,
+    };
+    const outcome = await send(
+      {
+        at: Date.now(),
+        url: `${origin}${path}`,
+        secrets: [newWebhookSecret()],
+        number: 1,
+        test: false,
+        gapSince: null,
+        receipt,
+      },
+      { ...senderOptions(new Set([origin]), 'http://127.0.0.1:8420'), deadline: 1_500 },
+    );
+    return 'error' in outcome ? outcome.error : `status ${outcome.status}`;
+  },
+  right: (name) => {
+    const status = statusOf(name);
+    if (status !== undefined) return new RegExp(`^status ${status}$`);
+    if (name === 'tls-nothing') return /^timeout$/;
+    if (name.startsWith('tls-')) return /^(tls_failed|connection_failed|timeout)$/;
+    // The status counts when the answer is whole, or when 64 KiB of it have come. The body means nothing.
+    if (/^(gzip|deflate|brotli|json|html|empty|coding)|^(body|length|chunks)-for-ever$/.test(name))
+      return /^status 200$/;
+    if (name === 'more-than-length') return /^(status 200|response_broken)$/;
+    if (wholeJson.test(name)) return /^status 200$/;
+    if (/^(nothing|body-stops|header-drip|hints-drip|body-drip|chunk-drip)$/.test(name)) return /^timeout$/;
+    return /^(connection_failed|response_broken|timeout)$/;
+  },
+};
+
+const document: Client = {
+  deadline: 2_000,
+  call: async (origin, path) => {
+    const fetched = await documentFetcher({ allowed: new Set([origin]), userAgent: 'test' })(`${origin}${path}`);
+    if (fetched === undefined) return 'away';
+    if ('broken' in fetched) return fetched.broken;
+    const client = hostedClientOf(`${origin}${path}`, fetched.json);
+    return typeof client === 'string' ? client : 'accepted';
+  },
+  right: (name) => {
+    const status = statusOf(name);
+    if (status === 101) return /^status$/;
+    if (status !== undefined) {
+      if (status === 404) return /^gone$/;
+      if (status >= 500 || status === 429) return /^away$/;
+      return status >= 300 && status < 400 ? /^redirect$/ : /^status$/;
+    }
+    if (/^(gzip|deflate|brotli|coding)/.test(name)) return /^encoding$/;
+    if (/^json-(deep|8-mb|keys)|^(body|length|chunks)-for-ever$/.test(name)) return /^size$/;
+    if (name === 'html') return /^type$/;
+    if (/^(html-as-json|empty|json-cut|json-utf16|json-not-utf8)$/.test(name)) return /^json$/;
+    if (/^json-(null|list)$/.test(name)) return /^object$/;
+    if (/^json-|^(two-answers|more-than-length)$/.test(name)) return /^client_(id|name)$/;
+    return /^away$/;
+  },
+};
+
+const TOKEN = 'token-of-the-test';
+const chatwoot = (method: 'GET' | 'POST'): Client => ({
+  deadline: 1_500,
+  call: async (origin, path) => {
+    const cut = new AbortController();
+    const timer = setTimeout(() => cut.abort(new Error('the time is over')), 1_500);
+    const body = method === 'POST' ? { content: 'note' } : undefined;
+    try {
+      const asked = { method, path, ...(body && { body }) };
+      await ask({ apiUrl: origin, token: TOKEN }, asked, cut.signal);
+      return 'done';
+    } catch (error) {
+      expect(String(error)).not.toContain(TOKEN);
+      return error instanceof NotPerformed ? `not performed ${JSON.stringify(error.ending)}` : 'unknown';
+    } finally {
+      clearTimeout(timer);
+    }
+  },
+  right: (name) => {
+    if (name.startsWith('tls-')) return /^not performed/;
+    const status = statusOf(name);
+    if (status !== undefined) {
+      const begun = [101, 204, 206, 302, 303, 304, 500, 502, 503, 999].includes(status);
+      return status === 206 ? /^done$/ : begun ? /^unknown$/ : /^not performed/;
+    }
+    // The shapes of an answer are judged by its reader (chatwoot/write-back.ts).
+    if (name === 'json-not-utf8' || (wholeJson.test(name) && !/^json-(8-mb|keys)$/.test(name)))
+      return /^(done|unknown)$/;
+    return /^unknown$/;
+  },
+});
+
+const collector: Client = {
+  deadline: 1_000,
+  call: async (origin, path) => {
+    let lost = 0;
+    const tracing = startTracing({
+      url: `${origin}${path}`,
+      service: 'test',
+      version: '0',
+      timeout: 1_000,
+      onError: (spans) => {
+        lost += spans;
+      },
+      onComplaint: () => undefined,
+    });
+    tracing
+      .trace(undefined)
+      .end({ surface: 'rest', operation: 'site', outcome: 'ok', status: 200, requestId: 'r' } as never); // the cast is sound, because only these members are read
+    const stopped = await tracing.stop();
+    return `${stopped ? 'stopped' : 'late'} ${lost}`;
+  },
+  // An answer decides nothing but whether spans are lost.
+  right: () => /^(stopped|late) [01]$/,
+};
+
+describe('a hostile server cannot stop, fill or mislead', () => {
+  const all = (): string[] => [...server.names, ...Object.keys(server.tls)];
+  it('the sender of webhooks', { timeout: 120_000 * ROUNDS }, () => judge('webhook', webhook, all()));
+  it('the reader of client documents', { timeout: 120_000 * ROUNDS }, () => judge('document', document, all()));
+  it('the reads of the helpdesk', { timeout: 120_000 * ROUNDS }, () => judge('read', chatwoot('GET'), all()));
+  it('the writes to the helpdesk', { timeout: 120_000 * ROUNDS }, () => judge('write', chatwoot('POST'), all()));
+  it('the exporter of traces', { timeout: 120_000 * ROUNDS }, () => judge('traces', collector, server.names));
+});
+
+const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+const JWK = { ...publicKey.export({ format: 'jwk' }), kid: 'k', alg: 'RS256', use: 'sig' };
+const b64 = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const KEPT = { state: 'state-of-the-test', nonce: 'nonce-of-the-test', verifier: 'v'.repeat(43) };
+
+/** An ID token with changes of its header and its claims. */
+function idToken(issuer: string, claims: object = {}, header: object = {}): string {
+  const now = Math.floor(Date.now() / 1_000);
+  const body = `${b64({ alg: 'RS256', kid: 'k', ...header })}.${b64({
+    iss: issuer,
+    sub: 'ada',
+    aud: 'gateway',
+    iat: now,
+    exp: now + 300,
+    nonce: KEPT.nonce,
+    ...claims,
+  })}`;
+  return `${body}.${sign('RSA-SHA256', Buffer.from(body), privateKey).toString('base64url')}`;
+}
+
+const STEPS = ['discovery', 'token', 'jwks', 'userinfo'] as const;
+const PATHS = {
+  discovery: '.well-known/openid-configuration',
+  token: 'token',
+  jwks: 'jwks',
+  userinfo: 'userinfo',
+} as const;
+
+/** The honest answers of a provider at this issuer. */
+const provider = (
+  issuer: string,
+  token = idToken(issuer),
+  keys: readonly object[] = [JWK],
+): Record<string, string> => ({
+  discovery: JSON.stringify({
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks`,
+    userinfo_endpoint: `${issuer}/userinfo`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+  }),
+  token: JSON.stringify({ access_token: 'a', token_type: 'Bearer', expires_in: 60, id_token: token }),
+  jwks: JSON.stringify({ keys }),
+  userinfo: JSON.stringify({ sub: 'ada', email: 'ada@example.org', email_verified: true }),
+});
+
+async function signIn(issuer: string, key: string, answers: Record<string, string>): Promise<string> {
+  const honest = STEPS.flatMap((step) => {
+    const answer = answers[step];
+    return answer === undefined ? [] : [[`${key}/${PATHS[step]}`, answer] as const];
+  });
+  await server.honest(Object.fromEntries(honest));
+  const identity = openIdentityProvider({ issuer, clientId: 'gateway', clientSecret: 'secret' });
+  try {
+    await identity.begin('http://127.0.0.1:8420/oauth/identity/callback');
+    const callback = new URL(`http://127.0.0.1:8420/oauth/identity/callback?code=c&state=${KEPT.state}`);
+    return JSON.stringify(await identity.finish(callback, KEPT));
+  } catch (error) {
+    if (error instanceof NotVouchedFor) return `refused ${error.code}`;
+    return error instanceof Failure ? error.code : `strange ${error}`;
+  }
+}
+
+const REFUSED = /^(refused \w|service_unavailable$)/;
+/** With these answers the provider is away. Nothing is wrong with the person. */
+const AWAY = /^(nothing|garbage|end|cut-|reset-|tls-|other-protocol)|-(drip|storm|bomb|for-ever)$/;
+const ADA = (issuer: string): string => JSON.stringify({ subject: `${issuer} ada`, email: 'ada@example.org' });
+
+describe('a hostile identity provider signs nobody in', () => {
+  it.each(STEPS)('by its answer to the request for %s', { timeout: 240_000 * ROUNDS }, async (step) => {
+    const client: Client = {
+      // Up to three honest answers come before the hostile one, and the lanes share the processor.
+      deadline: 8_000,
+      call: (origin, path) => {
+        const [, , key = ''] = path.split('/');
+        const { [step]: _hostile, ...honest } = provider(`${origin}${path}`);
+        return signIn(`${origin}${path}`, key, honest);
+      },
+      right: (name) => (AWAY.test(name) ? /^service_unavailable$/ : REFUSED),
+    };
+    await judge(step, client, [...server.names, ...(step === 'discovery' ? Object.keys(server.tls) : [])]);
+  });
+
+  const now = Math.floor(Date.now() / 1_000);
+  const other = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey.export({ format: 'jwk' });
+  const many = (n: number): object[] => Array.from({ length: n }, (_, at) => ({ ...other, kid: `k${at}` }));
+  const unsigned = (alg: string, body: object): string => `${b64({ alg, kid: 'k' })}.${b64(body)}.`;
+  const rows: readonly (readonly [string, (issuer: string) => Record<string, string>])[] = [
+    [
+      'no signature (alg none)',
+      (at) => provider(at, unsigned('none', { iss: at, sub: 'ada', aud: 'gateway', nonce: KEPT.nonce })),
+    ],
+    ['a signature by the secret (HS256)', (at) => provider(at, idToken(at, {}, { alg: 'HS256' }))],
+    ['another algorithm than it names', (at) => provider(at, idToken(at, {}, { alg: 'PS256' }))],
+    ['a token that has expired', (at) => provider(at, idToken(at, { exp: now - 3_600 }))],
+    ['a token of the future', (at) => provider(at, idToken(at, { nbf: now + 3_600 }))],
+    ['a time beyond numbers', (at) => provider(at, idToken(at, { exp: '1e999' }))],
+    ['another issuer in the token', (at) => provider(at, idToken(at, { iss: 'https://other.example' }))],
+    [
+      'another issuer in its metadata',
+      (at) => ({ ...provider(at), discovery: provider('https://other.example')['discovery'] ?? '' }),
+    ],
+    ['another audience', (at) => provider(at, idToken(at, { aud: 'other' }))],
+    ['another nonce', (at) => provider(at, idToken(at, { nonce: 'other' }))],
+    ['no subject', (at) => provider(at, idToken(at, { sub: undefined }))],
+    [
+      'another subject at the userinfo endpoint',
+      (at) => ({ ...provider(at), userinfo: '{"sub":"eve","email":"eve@example.org","email_verified":true}' }),
+    ],
+    ['no key', (at) => provider(at, idToken(at), [])],
+    ['the key of another', (at) => provider(at, idToken(at), [{ ...other, kid: 'k' }])],
+    ['10,000 keys without the right one', (at) => provider(at, idToken(at), many(10_000))],
+    ['500 keys without the right one', (at) => provider(at, idToken(at), many(500))],
+    [
+      'a key of 16,384 bits',
+      (at) => provider(at, idToken(at), [{ ...JWK, n: Buffer.alloc(2_048, 0xff).toString('base64url') }]),
+    ],
+    [
+      'a key of 16,384 bits with an exponent as long',
+      (at) =>
+        provider(at, idToken(at), [
+          {
+            ...JWK,
+            n: Buffer.alloc(2_048, 0xff).toString('base64url'),
+            e: Buffer.alloc(2_048, 0xfd).toString('base64url'),
+          },
+        ]),
+    ],
+    [
+      'a key of 800,000 bits',
+      (at) => provider(at, idToken(at), [{ ...JWK, n: Buffer.alloc(100_000, 0xff).toString('base64url') }]),
+    ],
+    ['a key that is no key', (at) => provider(at, idToken(at), [{ ...JWK, n: {}, e: [] }])],
+    ['a token of 100,000 parts', (at) => provider(at, '.'.repeat(100_000))],
+  ];
+  it.each(rows)('by %s', async (name, make) => {
+    const key = `forged-${name.replace(/\W+/g, '-')}`;
+    const issuer = `${server.origin}/inside/${key}`;
+    const watched = watchProcess();
+    const began = performance.now();
+    const said = await signIn(issuer, key, make(issuer));
+    expect(said).toMatch(/metadata|10,000/.test(name) ? /^service_unavailable$/ : /^refused OAUTH_\w+$/);
+    expect(performance.now() - began).toBeLessThan(5_000 + GRACE);
+    expect(watched().held).toBeLessThan(HELD);
+    expect(rejections).toEqual([]);
+  });
+
+  it('but an honest one does, also with 500 keys', async () => {
+    for (const [key, keys] of [
+      ['honest', [JWK]],
+      ['honest-500', [...many(500), JWK]],
+    ] as const) {
+      const issuer = `${server.origin}/inside/${key}`;
+      expect(await signIn(issuer, key, provider(issuer, idToken(issuer), keys))).toBe(ADA(issuer));
+    }
+  });
+});
+
+describe('planted defects', () => {
+  const planted = (follow: 'follow' | 'manual', ms: number): Client => ({
+    deadline: 500,
+    call: async (origin, path) => {
+      const options = { redirect: follow, signal: AbortSignal.timeout(ms) };
+      const read = fetch(`${origin}${path}`, options).then(async (response) => {
+        for await (const _part of response.body ?? []);
+        return 'status 200';
+      });
+      return read.catch(() => 'timeout');
+    },
+    right: () => /^timeout$/,
+  });
+  it('a client without a bound, one without a deadline, one that follows redirects and one that lies are found', {
+    meta: { shown: { planted: 4 } },
+  }, async () => {
+    const names = ['body-for-ever', 'body-drip', 'redirect-307', 'json-null'];
+    const { much, late, followed, wrong } = await findings('planted', planted('follow', 3_000), names);
+    expect(much.map(([name]) => name)).toEqual(['body-for-ever']);
+    expect(late.map(({ name }) => name)).toContain('body-drip');
+    expect(followed).toBe(1);
+    expect(wrong.map(({ name }) => name)).toContain('json-null');
+  });
+});

@@ -1,0 +1,96 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+export interface Count {
+  readonly connections: number;
+  readonly requests: number;
+  /** Bytes that the kernel took. A few megabytes of them can lie in its buffers, unread by the client. */
+  readonly bytes: number;
+}
+
+/** The server of http-server.mjs. */
+export interface HostileServer {
+  readonly origin: string;
+  /** The answers that a request can name. */
+  readonly names: readonly string[];
+  /** The origins that should speak TLS, by their answer. */
+  readonly tls: Readonly<Record<string, string>>;
+  /** Lets `<key>/<rest of the path>` answer with this JSON, whatever answer the path names. */
+  honest(paths: Readonly<Record<string, string>>): Promise<void>;
+  counts(): Promise<Readonly<Record<string, Count>>>;
+  close(): void;
+}
+
+interface Message {
+  readonly ports?: Readonly<Record<string, number>>;
+  readonly names?: readonly string[];
+  readonly counts?: Readonly<Record<string, Count>>;
+}
+
+export async function openHostileServer(seed: number): Promise<HostileServer> {
+  const program = fileURLToPath(new URL('http-server.mjs', import.meta.url));
+  const child = fork(program, [String(seed)], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const { ports = {}, names = [] } = await next(child);
+  const { plain, ...tls } = ports;
+  // One message waits for its answer at a time.
+  let turn: Promise<Message> = Promise.resolve({});
+  const tell = (message: object | string): Promise<Message> => {
+    turn = turn.then(() => {
+      const answer = next(child);
+      child.send(message);
+      return answer;
+    });
+    return turn;
+  };
+  return {
+    origin: `http://127.0.0.1:${plain}`,
+    names,
+    tls: Object.fromEntries(Object.entries(tls).map(([name, port]) => [name, `https://127.0.0.1:${port}`])),
+    honest: async (paths) => void (await tell({ honest: paths })),
+    counts: async () => (await tell('counts')).counts ?? {},
+    close: () => child.disconnect(),
+  };
+}
+
+function next(child: ChildProcess): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null): void => reject(new Error(`the hostile server ended with ${code}`));
+    child.once('exit', ended);
+    child.once('message', (message) => {
+      child.off('exit', ended);
+      resolve(message as Message); // the cast is sound, because the program of the tests sends these messages only
+    });
+  });
+}
+
+export interface Watched {
+  /** The longest time in milliseconds in which the event loop of this process did nothing else. */
+  readonly held: number;
+  /** Bytes by which the memory of this process grew at most. */
+  readonly grown: number;
+}
+
+const PERIOD = 10;
+const used = (): number => {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+};
+
+/**
+ * Watches the event loop and the memory. A delay counts up to the processor time that this process used in it. So
+ * other programs on a busy machine add nothing.
+ */
+export function watchProcess(): () => Watched {
+  const before = used();
+  let [held, most, last, cpu] = [0, before, performance.now(), process.cpuUsage()];
+  const timer = setInterval(() => {
+    const spent = process.cpuUsage(cpu);
+    held = Math.max(held, Math.min(performance.now() - last - PERIOD, (spent.user + spent.system) / 1_000));
+    most = Math.max(most, used());
+    [last, cpu] = [performance.now(), process.cpuUsage()];
+  }, PERIOD);
+  return () => {
+    clearInterval(timer);
+    return { held: Math.round(held), grown: most - before };
+  };
+}
