@@ -3,6 +3,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { ForeignServerRefused } from './errors.ts';
+import { isLocal, type Mode, modeOf } from './tls.ts';
 import { ServerMessages } from './wire.ts';
 
 /** What the driver hands over. These are its parsed options. */
@@ -12,31 +13,6 @@ interface Place {
   /** The path of a Unix socket. */
   readonly path: string | false;
 }
-
-/** How the address asks for TLS. `verified` also checks the certificate. `unsaid`: the address has no sslmode. */
-type Mode = 'unsaid' | 'none' | 'either' | 'encrypted' | 'verified';
-
-const MODES: Readonly<Record<string, Mode>> = {
-  ...{ disable: 'none', false: 'none', allow: 'either', prefer: 'either', require: 'encrypted' },
-};
-
-/** As in the driver, a word that is not known asks for a checked certificate. */
-function modeOf(address: string): Mode {
-  const { searchParams } = new URL(address);
-  const word = searchParams.get('sslmode') ?? searchParams.get('ssl');
-  if (word === null) return searchParams.get('sslrootcert') === 'system' ? 'verified' : 'unsaid';
-  return MODES[word] ?? 'verified';
-}
-
-/** True for a host on this machine: a folder of a Unix socket, or a name or an address of loopback. */
-export const isLocal = (host: string): boolean =>
-  host.startsWith('/') || /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
-
-/** True if the data can travel to the server of the address without encryption. */
-export const mayBePlain = (address: string): boolean => ['unsaid', 'none', 'either'].includes(modeOf(address));
-
-/** True if the address itself says so, as after `source add --insecure`. */
-export const allowsPlain = (address: string): boolean => ['none', 'either'].includes(modeOf(address));
 
 const NO_TLS =
   'The database server of the helpdesk offers no TLS. Turn TLS on there, or add the source again with --insecure.';

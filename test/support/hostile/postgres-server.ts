@@ -1,5 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { generator, pickFrom } from '../random.ts';
 
 /**
@@ -113,7 +114,11 @@ const described = (): Message[] => [message('1'), message('t', int16(1), int32(2
 const executed = (): Message[] => [message('2'), ...ROWS, complete('SELECT 3'), READY];
 const simple = (): Message[] => [columns('a', 'b'), ...ROWS, complete('SELECT 3'), READY];
 
-export async function hostileServer(caseOf: (name: string) => Case): Promise<HostileServer> {
+/** With `tls`, the server answers S to the request for TLS, and all its cases go through TLS. */
+export async function hostileServer(
+  caseOf: (name: string) => Case,
+  tls?: { readonly key: string; readonly cert: string },
+): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   const seen = new Map<string, number>();
 
@@ -133,9 +138,14 @@ export async function hostileServer(caseOf: (name: string) => Case): Promise<Hos
     };
     for await (const part of clientMessages(socket)) {
       if (part.type === 'ssl') {
-        // A case that begins with TLS has its name only later, so its name comes from the port.
+        // A case has its name only after the answer. So all cases of a server have one answer.
         one = caseOf('ssl');
-        await send('ssl', [Buffer.from('N')]);
+        await send('ssl', [Buffer.from(tls ? 'S' : 'N')]);
+        if (tls && !done) {
+          const secure = new TLSSocket(socket, { isServer: true, ...tls });
+          secure.on('error', () => undefined);
+          return serve(secure);
+        }
       } else if (part.type === 'startup') {
         name = /\0database\0([^\0]+)/.exec(part.bytes.toString('latin1'))?.[1] ?? '';
         seen.set(name, (seen.get(name) ?? 0) + 1);
