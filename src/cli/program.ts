@@ -107,7 +107,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
  * Describes an unexpected error by its name and stack, which help to find the defect. The message is left out, because
  * it can contain data.
  */
-function unexpected(error: unknown): string {
+export function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)
     return 'The connection to the store was lost. Committed changes are kept. Try again.';
   const name = error instanceof Error ? error.name : 'error';
