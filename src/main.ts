@@ -1,7 +1,17 @@
 #!/usr/bin/env node
 import { Refused } from './cli/output.ts';
-import { run } from './cli/program.ts';
+import { run, unexpected } from './cli/program.ts';
+import { handleUncaught } from './process/uncaught.ts';
 
+const tell = (error: unknown): void => void process.stderr.write(`gateway: ${unexpected(error)}\n`);
+// Each change of a command is one statement, so an end leaves nothing half done.
+handleUncaught({
+  rejection: tell,
+  exception: (error) => {
+    tell(error);
+    process.exit(1);
+  },
+});
 // `npx installation-gateway` without a command serves.
 const given = process.argv.slice(2);
 // Load the surfaces only for commands that need them, because loading them takes 0.6 s.

@@ -10,6 +10,7 @@ import { addExamples } from './examples.ts';
 import { helpStyle } from './help.ts';
 import { workers } from './options.ts';
 import { type Output, openOutput, Refused } from './output.ts';
+import { withoutSecrets, withoutValues } from './secrets.ts';
 
 /** These commands need the surfaces, which cli/ must not import. So main.ts supplies the commands. */
 export interface Wired {
@@ -52,6 +53,7 @@ export async function buildProgram(register: Run, wired: Wired, first?: string):
     .description('Installation Gateway: REST, MCP and A2A access to stored customer-support data.')
     .version(packageVersion)
     .configureHelp(helpStyle)
+    .configureOutput({ outputError: (complaint, write) => write(withoutValues(complaint)) })
     .exitOverride();
   register(
     program
@@ -93,7 +95,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   } catch (error) {
     if (error instanceof CommanderError || error instanceof InvalidArgumentError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof Refused || error instanceof ConfigError || error instanceof StoreUnavailable) {
-      process.stderr.write(`gateway: ${error.message}\n`);
+      process.stderr.write(`gateway: ${withoutSecrets(error.message, argv)}\n`);
       return 1;
     }
     process.stderr.write(`gateway: ${unexpected(error)}\n`);
@@ -105,7 +107,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
  * Describes an unexpected error by its name and stack, which help to find the defect. The message is left out, because
  * it can contain data.
  */
-function unexpected(error: unknown): string {
+export function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)
     return 'The connection to the store was lost. Committed changes are kept. Try again.';
   const name = error instanceof Error ? error.name : 'error';

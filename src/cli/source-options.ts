@@ -1,18 +1,36 @@
 import { readFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import { isDatabase } from '../config/values.ts';
 import { isTimeZone } from '../sources/engine/fields.ts';
+import { allowsPlain, isLocal, mayBePlain } from '../store/driver/tls.ts';
 
 export function zone(value: string): string {
   if (!isTimeZone(value)) throw new InvalidArgumentError('Expected an IANA time zone, such as Europe/Berlin.');
   return value;
 }
 
+const ADDRESS =
+  'Expected the address of a PostgreSQL database: postgres://user:password@host:port/database. Percent-encode special characters of the password.';
+
 export function databaseUrl(value: string): string {
-  if (value !== '-' && (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value)))
-    throw new InvalidArgumentError(
-      'Expected the address of a PostgreSQL database: postgres://user:password@host:port/database.',
-    );
+  if (value !== '-' && (!isDatabase(value) || /[\s,]/.test(value))) throw new InvalidArgumentError(ADDRESS);
   return value;
+}
+
+/**
+ * Returns the address that is stored. Without TLS, the address itself must say so, so that a gateway that follows the
+ * source applies the same rule.
+ */
+export function safeUrl(command: Command, { url, insecure }: Pick<Added, 'url' | 'insecure'>): string {
+  const { hostname, search } = new URL(url);
+  if (isLocal(decodeURIComponent(hostname)) || !mayBePlain(url)) return url;
+  // Without a host in the address, only the driver knows the server. The connection applies the rule (driver/foreign.ts).
+  if (hostname === '' && insecure !== true) return url;
+  if (insecure !== true)
+    return command.error(
+      "error: option '--url': the data and the password would travel without encryption. Add ?sslmode=verify-full to the address (or sslmode=require, which does not check the certificate), or give --insecure.",
+    );
+  return allowsPlain(url) ? url : `${url}${search === '' ? '?' : '&'}sslmode=disable`;
 }
 
 export function webUrl(value: string): string {
@@ -58,6 +76,7 @@ export interface Added {
   readonly period: number;
   readonly timeZone: string;
   readonly storage?: string;
+  readonly insecure?: true;
   readonly apiUrl?: string;
   readonly apiToken?: string;
 }

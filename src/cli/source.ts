@@ -17,7 +17,7 @@ import type { CommandContext, Run } from './context.ts';
 import { displayName, whole } from './options.ts';
 import { Refused } from './output.ts';
 import { checkCommand } from './source-check.ts';
-import { type Added, databaseUrl, token, webUrl, withInput, zone } from './source-options.ts';
+import { type Added, databaseUrl, safeUrl, token, webUrl, withInput, zone } from './source-options.ts';
 import { detailsOf, source } from './source-record.ts';
 import { findingText, sourceDocument, sourceTable, sourceText } from './source-view.ts';
 import { plain } from './text.ts';
@@ -59,6 +59,7 @@ function addCommand(group: Command, register: Run): void {
       'address of the database of the helpdesk, kept encrypted; - reads the address from standard input',
       databaseUrl,
     )
+    .option('--insecure', 'let the data of a helpdesk on another machine travel without encryption')
     .requiredOption('--account <N>', 'number of the account in the helpdesk', whole)
     .option(
       '--organization <NAME>',
@@ -83,7 +84,8 @@ function addCommand(group: Command, register: Run): void {
     const options = command.opts<Added>();
     if ((options.apiUrl === undefined) !== (options.apiToken === undefined))
       command.error("error: options '--api-url' and '--api-token' need each other");
-    const given = withInput(command, options);
+    const read = withInput(command, options);
+    const given = { ...read, url: safeUrl(command, read) };
     const { out, store } = context;
     // The store is opened with these keys, so a missing key is told before anything is written.
     await openGivenKeys(context.config);

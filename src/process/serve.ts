@@ -46,6 +46,7 @@ import { address, checkAddress, refusedPort } from './address.ts';
 import { startBackground } from './background.ts';
 import { buildInBackground } from './builds.ts';
 import { openLog } from './log.ts';
+import { handleUncaught, serving } from './uncaught.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
@@ -75,6 +76,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const tracing = supervises ? undefined : await openTracing(config, log);
   const stop = stopSignal(config.npm);
   surviveTerminal();
+  handleUncaught(serving(log, flush, stop));
   let opened = false;
   stop.addEventListener('abort', () => setTimeout(() => opened || process.exit(1), OPENING).unref(), { once: true });
   const store = await openStore({
@@ -97,9 +99,9 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
       out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
       stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
     };
-    const serving = { config, keys, store, log, tracing, stop, ready };
+    const services = { config, keys, store, log, tracing, stop, ready };
     const builds = worker ? undefined : buildInBackground(store, log, stop);
-    await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
+    await (supervises ? serveByWorkers(services, options.workers) : serveHere(services));
     building = (await builds?.stop()) ?? false;
   } finally {
     flush();

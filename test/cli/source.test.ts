@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { Command } from 'commander';
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { safeUrl } from '../../src/cli/source-options.ts';
 import { createChatwoot, populate } from '../support/chatwoot/populate.ts';
 import { type ChatwootWorld, chatwootWorld } from '../support/chatwoot/source-world.ts';
 import { cliDatabase, type Document, document, gateway, text } from '../support/cli.ts';
@@ -207,4 +209,41 @@ test('a failing check says why', async () => {
   await until(async () => (await gateway('source', 'check', source)).code === 1);
   const ran = await gateway('source', 'check', source);
   expect(ran.stderr).toContain('conversations.status');
+});
+
+test('without TLS, a helpdesk on another machine needs --insecure, and its stored address says so', async () => {
+  await desk.grant('poll');
+  vi.stubEnv('PGHOST', desk.host);
+  // 0.0.0.0 leads to this machine, but the gateway takes it for another one.
+  const away = `postgres://reader:canary-1@0.0.0.0:1/desk`;
+  const tried = (url: string, ...more: string[]) =>
+    gateway('source', 'add', 'chatwoot', '--url', url, '--account', '1', ...more);
+  for (const url of [away, `${away}?sslmode=disable`, `${away}?sslmode=prefer`, `${away}?application_name=x`]) {
+    const ran = await tried(url);
+    expect([ran.code, ran.stderr]).toEqual([
+      2,
+      expect.stringMatching(/sslmode=verify-full.*sslmode=require.*--insecure/),
+    ]);
+    expect(ran.stdout + ran.stderr).not.toContain('canary');
+  }
+  // These are let through, and then nobody answers.
+  for (const [url, ...more] of [
+    [`${away}?sslmode=require`],
+    [`${away}?sslmode=verify-full`],
+    [away, '--insecure'],
+    ['postgres://reader@127.0.0.1:1/desk'],
+    ['postgres://reader@localhost:1/desk'],
+  ] as const)
+    expect((await tried(url, ...more)).stderr).toContain('cannot be reached');
+  expect(await add()).toMatchObject({ kind: 'chatwoot' });
+}, 60_000);
+
+test('the stored address of an insecure source allows what was chosen', () => {
+  const command = new Command();
+  const url = 'postgres://reader@db.example/desk';
+  expect(safeUrl(command, { url, insecure: true })).toBe(`${url}?sslmode=disable`);
+  expect(safeUrl(command, { url: `${url}?a=b`, insecure: true })).toBe(`${url}?a=b&sslmode=disable`);
+  expect(safeUrl(command, { url: `${url}?sslmode=prefer`, insecure: true })).toBe(`${url}?sslmode=prefer`);
+  expect(safeUrl(command, { url: `${url}?sslmode=require` })).toBe(`${url}?sslmode=require`);
+  expect(safeUrl(command, { url: 'postgres://reader@%2Ftmp%2Fpg/desk' })).toBe('postgres://reader@%2Ftmp%2Fpg/desk');
 });

@@ -77,7 +77,7 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     storage: settings.storage !== undefined,
   };
   const connect = (target: string): Database =>
-    openDatabase({ target, connections: 2, statementTimeout: STATEMENT, name: 'gateway-source' });
+    openDatabase({ target, connections: 2, statementTimeout: STATEMENT, name: 'gateway-source', foreign: true });
   const db = connect(address);
   let unconverted: Database | undefined;
   let known: Promise<Desk> | undefined;

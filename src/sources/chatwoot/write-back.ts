@@ -27,7 +27,13 @@ type Members = Readonly<Record<string, unknown>>;
 /** Opens Chatwoot for writes. Nothing is sent before the first call. */
 export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
   const { address, account } = settings;
-  const db = openDatabase({ target: address, connections: 1, statementTimeout: STATEMENT, name: 'gateway-write-back' });
+  const db = openDatabase({
+    target: address,
+    connections: 1,
+    statementTimeout: STATEMENT,
+    name: 'gateway-write-back',
+    foreign: true,
+  });
   const numbers = new Map<string, number>();
   // True if Chatwoot can change single attributes. Undefined while the gateway has not asked Chatwoot.
   let merges: boolean | undefined;

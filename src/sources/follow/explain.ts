@@ -1,4 +1,4 @@
-import { StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
+import { ForeignServerRefused, StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
 
 /** The source cannot be read. The message is for the operator and holds no secret. */
 export class SourceRefused extends Error {
@@ -10,7 +10,7 @@ export class SourceRefused extends Error {
  * its code is told.
  */
 export function explainSource(error: unknown): string {
-  if (error instanceof SourceRefused) return error.message;
+  if (error instanceof SourceRefused || error instanceof ForeignServerRefused) return error.message;
   const cause = error instanceof StoreUnreachable ? error.cause : error;
   const code = sqlState(cause) || systemCode(cause);
   const away = error instanceof StoreUnreachable ? AWAY : undefined;

@@ -1,4 +1,4 @@
-import { StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
+import { ForeignServerRefused, StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
 import { SourceRefused } from '../follow/explain.ts';
 import type { SourceKind, SourceSettings } from '../kinds.ts';
 import { PositionLost } from '../lost.ts';
@@ -30,20 +30,19 @@ export type Reply =
 
 /** An error as it crosses the port. An error that is copied by the port loses its class and its code. */
 export interface SentError {
-  readonly class: 'PositionLost' | 'SourceRefused' | 'StoreUnreachable' | 'Error';
+  readonly class: keyof typeof CLASSES;
   readonly message: string;
   readonly code: string;
   readonly cause?: SentError;
 }
 
-const CLASSES = { PositionLost, SourceRefused, StoreUnreachable, Error };
+const CLASSES = { PositionLost, SourceRefused, StoreUnreachable, ForeignServerRefused, Error };
+const NAMES = ['PositionLost', 'SourceRefused', 'StoreUnreachable', 'ForeignServerRefused'] as const;
 
 /** Makes an error ready to cross. `secret` must not cross. */
 export function sent(error: unknown, secret: string): SentError {
   const known = error instanceof Error ? error : new Error(String(error));
-  const name = (['PositionLost', 'SourceRefused', 'StoreUnreachable'] as const).find(
-    (one) => known instanceof CLASSES[one],
-  );
+  const name = NAMES.find((one) => known instanceof CLASSES[one]);
   const message = secret === '' ? known.message : known.message.replaceAll(secret, '***');
   return {
     class: name ?? 'Error',

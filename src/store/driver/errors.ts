@@ -3,6 +3,15 @@ export class StoreUnreachable extends Error {
   override readonly name = 'StoreUnreachable';
 }
 
+/**
+ * The gateway does not go on with the server of somebody else: it breaks the protocol, or the connection is not safe. The
+ * message is for the operator and holds no secret.
+ */
+export class ForeignServerRefused extends Error {
+  override readonly name = 'ForeignServerRefused';
+  readonly code = 'FOREIGN_SERVER';
+}
+
 // Codes that mean: the server cannot be reached now. Class 08 is a lost connection, 57P0x is a shutdown, and 53300
 // means too many connections.
 export const UNREACHABLE =

@@ -3,6 +3,7 @@ import { parse } from 'postgres-array';
 import type { Fragment } from '../../core/sql.ts';
 import { Connections, OWN } from './connections.ts';
 import { DOWN, late, mayRepeat, QUEUED, REFUSED, SILENT, StoreUnreachable, sqlState, UNREACHABLE } from './errors.ts';
+import { foreign } from './foreign.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
 import { type ConnectOptions, sessionSettings } from './settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
@@ -55,6 +56,16 @@ function socketOf(address: string): { host?: string } {
  * The PostgreSQL type ids of int4[], text[] and int8[]. The members of these arrays arrive as text, like a single int8.
  */
 const ARRAYS = [1007, 1009, 1016];
+const PARSED = {
+  arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
+};
+/**
+ * A server of somebody else chooses the type of each value. `postgres-array` never ends at an array without its last
+ * quotation mark, and 16 MiB of JSON take half a second. So JSON and arrays of such a server stay text.
+ */
+const AS_TEXT = {
+  json: { to: 114, from: [114, 3802], serialize: (value: string) => value, parse: (text: string) => text },
+};
 
 export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
@@ -72,10 +83,9 @@ export function openDatabase(options: ConnectOptions): Database {
     // The driver's own look-up of array types is off, because nobody catches its failure. If a backend ends during the
     // look-up, the failure ends the process. The gateway knows its array types.
     fetch_types: false,
-    types: {
-      arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
-    },
+    types: options.foreign === true ? AS_TEXT : PARSED,
     connection: sessionSettings(options),
+    ...(options.foreign === true && typeof target === 'string' && foreign(target)),
   };
   const prepare = direct === undefined || (typeof target === 'string' && /[?&]prepare=true\b/.test(target));
   const connect = (): postgres.Sql =>

@@ -11,6 +11,11 @@ export interface ConnectOptions {
   readonly statementTimeout: number;
   readonly name: string;
   /**
+   * True for the server of somebody else, such as the database of a helpdesk. `target` is then an address. What the server
+   * sends is checked before the driver reads it, and JSON and arrays arrive as text.
+   */
+  readonly foreign?: boolean;
+  /**
    * True for a pool that only looks up rows by key. Its statements always use the indexes, even if the tables were
    * small when PostgreSQL planned the statements.
    */

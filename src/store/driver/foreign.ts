@@ -1,0 +1,162 @@
+import { once } from 'node:events';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { ForeignServerRefused } from './errors.ts';
+import { isLocal, type Mode, modeOf } from './tls.ts';
+import { ServerMessages } from './wire.ts';
+
+/** What the driver hands over. These are its parsed options. */
+interface Place {
+  readonly host: readonly string[];
+  readonly port: readonly number[];
+  /** The path of a Unix socket. */
+  readonly path: string | false;
+}
+
+const NO_TLS =
+  'The database server of the helpdesk offers no TLS. Turn TLS on there, or add the source again with --insecure.';
+const UNSAID =
+  'The address of the helpdesk’s database has no sslmode, and its server is not on this machine. Add the source again with sslmode=verify-full in the address, or with --insecure.';
+
+/** Milliseconds that a server has to close the connection after the driver has said goodbye. */
+const GOODBYE = 2_000;
+/** Milliseconds of work on messages until other work of this process gets a turn. */
+const TURN = 10;
+
+const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
+
+/**
+ * The driver connects again without end if a server closes the connection during start-up without an error. So each end
+ * of a connection is an error.
+ */
+const closed = (): Error => Object.assign(new Error('the server closed the connection'), { code: 'CONNECTION_CLOSED' });
+
+/** Asks a server for TLS, and returns the encrypted connection. */
+async function encrypted(socket: Socket, host: string, mode: Mode): Promise<Socket> {
+  socket.write(SSL_REQUEST);
+  const [answer]: Buffer[] = await once(socket, 'data');
+  socket.pause();
+  // Bytes behind the answer would come from somebody on the path, who wants them to count as encrypted.
+  if (answer?.length !== 1) throw new ForeignServerRefused(NO_TLS);
+  if (answer[0] !== 'S'.charCodeAt(0)) {
+    if (mode === 'either' && answer[0] === 'N'.charCodeAt(0)) return socket;
+    throw new ForeignServerRefused(NO_TLS);
+  }
+  const secure = connectTls({
+    socket,
+    host,
+    ...(isIP(host) === 0 && { servername: host }),
+    rejectUnauthorized: mode === 'verified',
+  });
+  await once(secure, 'secureConnect');
+  return secure;
+}
+
+/**
+ * A connection to a server of somebody else, for the driver's option `socket`. The driver reads only messages that are
+ * checked (wire.ts). TLS is made here, because the driver would put its own socket behind the check.
+ */
+class ForeignConnection extends Duplex {
+  #raw: Socket | undefined;
+  #messages: ServerMessages | undefined;
+  #waiting: (() => void) | undefined;
+  #worked = 0;
+
+  constructor(place: Place, address: string) {
+    super({ allowHalfOpen: false });
+    this.#open(place, modeOf(address)).catch((error: unknown) => this.#fail(error));
+  }
+
+  /** The driver says goodbye only to a connection that is open. */
+  get readyState(): string {
+    return this.destroyed ? 'closed' : 'open';
+  }
+
+  async #open({ host: [host = ''], port: [port = 5432], path }: Place, mode: Mode): Promise<void> {
+    const local = path !== false || isLocal(host);
+    if (mode === 'unsaid' && !local) throw new ForeignServerRefused(UNSAID);
+    const socket = path === false ? connectTcp({ host, port, noDelay: true }) : connectTcp(path);
+    this.#raw = socket;
+    this.#watch(socket);
+    await once(socket, 'connect');
+    const plain = path !== false || mode === 'unsaid' || mode === 'none';
+    this.#use(plain ? socket : await encrypted(socket, host, mode), local || mode === 'verified');
+  }
+
+  #use(socket: Socket, cleartext: boolean): void {
+    const plain = this.#raw;
+    this.#raw = socket;
+    if (this.destroyed) {
+      socket.destroy();
+      return;
+    }
+    const messages = new ServerMessages({ cleartext });
+    this.#messages = messages;
+    socket.setKeepAlive(true, 60_000);
+    if (socket !== plain) this.#watch(socket);
+    socket.on('data', (chunk) => {
+      const began = performance.now();
+      try {
+        const checked = messages.take(chunk);
+        if (checked.length > 0) this.push(checked);
+      } catch (error) {
+        this.#fail(error);
+      }
+      this.#worked += performance.now() - began;
+      if (this.#worked > TURN) this.#rest(socket);
+    });
+    socket.resume();
+    this.#waiting?.();
+  }
+
+  #watch(socket: Socket): void {
+    for (const event of ['end', 'close', 'error'] as const)
+      socket.on(event, (error?: unknown) => this.#fail(error instanceof Error ? error : closed()));
+  }
+
+  #rest(socket: Socket): void {
+    this.#worked = 0;
+    socket.pause();
+    setImmediate(() => socket.resume());
+  }
+
+  #fail(error: unknown): void {
+    this.destroy(error instanceof Error ? error : closed());
+  }
+
+  override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
+    const write = (): void => {
+      this.#messages?.sent(chunk);
+      this.#raw?.write(chunk, done);
+    };
+    if (this.#messages) write();
+    else this.#waiting = write;
+  }
+
+  override _read(): void {
+    // The driver reads all the time. `#rest` gives way to other work.
+  }
+
+  /** A server that does not close the connection must not keep it open. */
+  override end(last?: unknown): this {
+    if (!this.#messages) return this.destroy();
+    setTimeout(() => this.destroy(), GOODBYE).unref();
+    return super.end(last);
+  }
+
+  override _final(done: (error?: Error | null) => void): void {
+    this.#raw?.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    this.#raw?.destroy();
+    done(error);
+  }
+}
+
+/** The driver's options for a server of somebody else. */
+export const foreign = (address: string): { readonly ssl: false; readonly socket: (place: Place) => Duplex } => ({
+  ssl: false,
+  socket: (place) => new ForeignConnection(place, address),
+});
