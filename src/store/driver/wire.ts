@@ -22,8 +22,8 @@ const LONGEST: ReadonlyMap<number, number> = new Map(
     C: 1_024,
     t: 262_148,
     T: 262_144,
-    // A page of a source has at most 8 MiB, if it has more than one row.
-    D: 16 * 1024 * 1024,
+    // One message of Chatwoot has at most 8,000,001 characters of attributes and 1,000,001 of text, of up to 4 bytes each.
+    D: 48 * 1024 * 1024,
     '1': 4,
     '2': 4,
     n: 4,
