@@ -82,7 +82,7 @@ beforeAll(async () => {
   standby = await primary.replica();
   proxy = await openSwitch(primary.port);
   gateway = await startReplica({ databaseUrl: `postgres://postgres@127.0.0.1:${proxy.port}/gateway` });
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   await gateway?.kill9();
   await proxy?.close();
