@@ -10,6 +10,8 @@ export interface Sources {
   /** Returns true while reports are read from the replica. Absent when there is no replica. */
   readonly replica?: (() => boolean) | undefined;
   readonly quotaRefusals: () => number;
+  /** Seconds by which the event loop was late, in long delays (observe/loop.ts). */
+  readonly loopHeld: () => number;
 }
 
 export type Snapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
@@ -29,7 +31,7 @@ export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 /** Upper bounds of the buckets in seconds. A read takes about 1 ms. A call that waits for a task takes up to 30 s. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function openMetrics({ version, pools, sockets, held, replica, quotaRefusals }: Sources): Metrics {
+export function openMetrics({ version, pools, sockets, held, replica, quotaRefusals, loopHeld }: Sources): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -54,6 +56,15 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
     collect() {
       this.reset();
       this.inc(quotaRefusals());
+    },
+  });
+  new Counter({
+    name: 'gateway_event_loop_held_seconds_total',
+    help: 'Seconds by which the event loop was late, in delays longer than 250 ms. All callers of the process wait meanwhile.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(loopHeld());
     },
   });
   new Gauge({

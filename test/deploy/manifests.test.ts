@@ -37,7 +37,15 @@ beforeAll(async () => {
   await fetch(`${gateway.url}/livez`);
   const held = { connections: 0, requests: 0, waiting: 0, unread: 0 };
   const alone = openMetrics({
-    ...{ version: '1', pools: [], sockets: () => 0, held: () => held, quotaRefusals: () => 0, replica: () => true },
+    ...{
+      version: '1',
+      pools: [],
+      sockets: () => 0,
+      held: () => held,
+      quotaRefusals: () => 0,
+      loopHeld: () => 0,
+      replica: () => true,
+    },
   });
   const scraped = await (await fetch(`${gateway.url}/metrics`)).text();
   for (const { name, labels } of [...readScrape(scraped), ...readScrape(await alone.text())]) {

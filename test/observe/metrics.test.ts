@@ -265,7 +265,14 @@ it('those who scrape at once share one answer, and one that failed is not kept',
 
 it('tells whether reports are read from the replica, where there is one', async () => {
   const held = { connections: 0, requests: 0, waiting: 0, unread: 0 };
-  const sources = { version: '1', pools: [], sockets: () => 0, held: () => held, quotaRefusals: () => 0 };
+  const sources = {
+    version: '1',
+    pools: [],
+    sockets: () => 0,
+    held: () => held,
+    quotaRefusals: () => 0,
+    loopHeld: () => 0,
+  };
   expect(await openMetrics(sources).text()).not.toContain('gateway_replica_current');
   let current = true;
   const metrics = openMetrics({ ...sources, replica: () => current });

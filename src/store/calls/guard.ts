@@ -65,6 +65,13 @@ export class StaleAuthority extends Error {
   override readonly name = 'StaleAuthority';
 }
 
+/**
+ * SQL of a digest that only a primary can give. On a standby, the function fails before PostgreSQL looks for the digest.
+ * So an authority is proved by a primary only, also behind a pooler, which can change the server at any statement.
+ */
+const atPrimary = (digest: Uint8Array): Fragment =>
+  sql`(SELECT ${digest}::bytea WHERE pg_current_wal_flush_lsn() IS NOT NULL)`;
+
 /** SQL that is true when the token and the revision are valid at the snapshot of the statement, and null otherwise. */
 const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Fragment => sql`(
   SELECT true FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
@@ -74,7 +81,7 @@ const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Frag
 /** SQL that is true when the session is valid and its person may see data of the organization, and null otherwise. */
 const signedIn = ({ digest, personId, tenant }: PersonAuthority): Fragment => sql`(
   SELECT true FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
-   WHERE s.digest = ${digest} AND s.expires_at > now() AND p.id = ${personId} AND p.tenant = ${tenant} AND ${mayConsent})`;
+   WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND p.id = ${personId} AND p.tenant = ${tenant} AND ${mayConsent})`;
 
 /** The SQLSTATE with which an SQL function fails when the authority has ended while the function waited. */
 const STALE = 'GW401';
@@ -103,7 +110,7 @@ export async function guarded<R extends object>(
   const [turn, valid] =
     'personId' in authority
       ? [authority.personId, signedIn(authority)]
-      : [authority.appId, holds(authority.digest, authority.revision)];
+      : [authority.appId, holds(atPrimary(authority.digest), authority.revision)];
   const statement = runFor(
     how === 'read' ? turn : changesOf(turn),
     sql`SELECT guard.ok, ${columns}
@@ -160,7 +167,7 @@ export async function lookUp<R extends object>(
            c.revision, ${columns}
       FROM gateway.token t
       JOIN gateway.credential c ON c.id = t.credential_id ${joins}
-     WHERE t.digest = ${digest}`;
+     WHERE t.digest = ${atPrimary(digest)}`;
   const [row] = await db.read<R & Found>(turn === undefined ? statement : runFor(turn, statement));
   return row && { row, proof: row.state === 'valid' ? new Proof({ digest, revision: row.revision }) : undefined };
 }

@@ -69,12 +69,15 @@ export class Connections {
    */
   readonly #living = new Map<postgres.Sql, Connection>();
   readonly #waiting = new Line<Waiting>();
+  /** Milliseconds until a new connection may be made (driver/attempts.ts). */
+  readonly #mustWait: () => number;
   #restingUntil = 0;
   #closed = false;
 
-  constructor(size: number, connect: () => postgres.Sql) {
+  constructor(size: number, connect: () => postgres.Sql, mustWait: () => number) {
     this.#size = size;
     this.#connect = connect;
+    this.#mustWait = mustWait;
   }
 
   /**
@@ -150,8 +153,7 @@ export class Connections {
    */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
     if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
-    this.#restingUntil = performance.now() + milliseconds;
-    setTimeout(() => this.#next(), milliseconds + 1).unref();
+    this.#restUntil(performance.now() + milliseconds);
     return this.#living.size > 0;
   }
 
@@ -170,7 +172,17 @@ export class Connections {
 
   get #room(): boolean {
     if (this.#idle.length > 0) return true;
-    return this.#living.size < this.#size && performance.now() >= this.#restingUntil;
+    const now = performance.now();
+    if (this.#living.size >= this.#size || now < this.#restingUntil) return false;
+    const wait = this.#mustWait();
+    if (wait > 0) this.#restUntil(now + wait);
+    return wait === 0;
+  }
+
+  /** The pool opens no connections until this moment of `performance.now()`. Then those who wait have their turn. */
+  #restUntil(moment: number): void {
+    this.#restingUntil = moment;
+    setTimeout(() => this.#next(), Math.ceil(moment - performance.now()) + 1).unref();
   }
 
   #given(app: string): postgres.Sql {

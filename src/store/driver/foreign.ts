@@ -2,17 +2,10 @@ import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
+import type { Leads } from './attempts.ts';
 import { ForeignServerRefused } from './errors.ts';
 import { isLocal, type Mode, modeOf } from './tls.ts';
 import { ServerMessages } from './wire.ts';
-
-/** What the driver hands over. These are its parsed options. */
-interface Place {
-  readonly host: readonly string[];
-  readonly port: readonly number[];
-  /** The path of a Unix socket. */
-  readonly path: string | false;
-}
 
 const NO_TLS =
   'The database server of the helpdesk offers no TLS. Turn TLS on there, or add the source again with --insecure.';
@@ -63,9 +56,9 @@ class ForeignConnection extends Duplex {
   #waiting: (() => void) | undefined;
   #worked = 0;
 
-  constructor(place: Place, address: string) {
+  constructor(leads: Leads, address: string) {
     super({ allowHalfOpen: false });
-    this.#open(place, modeOf(address)).catch((error: unknown) => this.#fail(error));
+    this.#open(leads, modeOf(address)).catch((error: unknown) => this.#fail(error));
   }
 
   /** The driver says goodbye only to a connection that is open. */
@@ -73,7 +66,7 @@ class ForeignConnection extends Duplex {
     return this.destroyed ? 'closed' : 'open';
   }
 
-  async #open({ host: [host = ''], port: [port = 5432], path }: Place, mode: Mode): Promise<void> {
+  async #open({ host: [host = ''], port: [port = 5432], path }: Leads, mode: Mode): Promise<void> {
     const local = path !== false || isLocal(host);
     if (mode === 'unsaid' && !local) throw new ForeignServerRefused(UNSAID);
     const socket = path === false ? connectTcp({ host, port, noDelay: true }) : connectTcp(path);
@@ -156,7 +149,7 @@ class ForeignConnection extends Duplex {
 }
 
 /** The driver's options for a server of somebody else. */
-export const foreign = (address: string): { readonly ssl: false; readonly socket: (place: Place) => Duplex } => ({
+export const foreign = (address: string): { readonly ssl: false; readonly socket: (leads: Leads) => Duplex } => ({
   ssl: false,
-  socket: (place) => new ForeignConnection(place, address),
+  socket: (leads) => new ForeignConnection(leads, address),
 });

@@ -1,8 +1,21 @@
 import postgres from 'postgres';
 import { parse } from 'postgres-array';
 import type { Fragment } from '../../core/sql.ts';
+import { Attempts, type Dial, OF_THE_STORE } from './attempts.ts';
 import { Connections, OWN } from './connections.ts';
-import { DOWN, late, mayRepeat, QUEUED, REFUSED, SILENT, StoreUnreachable, sqlState, UNREACHABLE } from './errors.ts';
+import {
+  atStandby,
+  DOWN,
+  late,
+  mayRepeat,
+  QUEUED,
+  READ_ONLY,
+  REFUSED,
+  SILENT,
+  StoreUnreachable,
+  sqlState,
+  UNREACHABLE,
+} from './errors.ts';
 import { foreign } from './foreign.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
 import { type ConnectOptions, sessionSettings } from './settings.ts';
@@ -69,6 +82,7 @@ const AS_TEXT = {
 
 export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
+  const theirs = options.foreign === true && typeof target === 'string' ? foreign(target) : undefined;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: 1,
     // By default, the driver waits up to 20 s between attempts to connect. A wait of 20 s is too long, because a caller
@@ -85,16 +99,22 @@ export function openDatabase(options: ConnectOptions): Database {
     fetch_types: false,
     types: options.foreign === true ? AS_TEXT : PARSED,
     connection: sessionSettings(options),
-    ...(options.foreign === true && typeof target === 'string' && foreign(target)),
+    ...(theirs && { ssl: theirs.ssl }),
   };
   const prepare = direct === undefined || (typeof target === 'string' && /[?&]prepare=true\b/.test(target));
-  const connect = (): postgres.Sql =>
-    typeof target === 'string'
-      ? postgres(target, { ...shared, prepare, ...socketOf(target) })
-      : postgres({ ...shared, prepare, ...target });
+  const attempts = options.primary === true ? OF_THE_STORE : new Attempts();
+  const dials = new WeakMap<postgres.Sql, Dial>();
+  const connect = (): postgres.Sql => {
+    const dial = attempts.dial(theirs?.socket);
+    const own = { ...shared, prepare, socket: dial.socket };
+    const driver =
+      typeof target === 'string' ? postgres(target, { ...own, ...socketOf(target) }) : postgres({ ...own, ...target });
+    dials.set(driver, dial);
+    return driver;
+  };
   const connectListener = (events: Heard): postgres.Sql => {
     const connection = sessionSettings({ ...options, direct: undefined });
-    const own = { ...shared, connection, ...events };
+    const own = { ...shared, connection, socket: attempts.dial(theirs?.socket).socket, ...events };
     const server = direct ?? target;
     return typeof server === 'string'
       ? postgres(server, { ...own, ...socketOf(server) })
@@ -102,10 +122,11 @@ export function openDatabase(options: ConnectOptions): Database {
   };
   const listeners = new Set<Listening>();
   const statementOf = openStatements();
-  const connections = new Connections(options.connections, connect);
+  const connections = new Connections(options.connections, connect, () => attempts.wait());
   // After a refusal, all statements fail at once until this time. A server that is starting gets no more attempts to
   // connect.
   let downUntil = 0;
+  let downBy: unknown;
   const limit = options.statementTimeout + GRACE;
 
   const unreachable = (cause: unknown): StoreUnreachable =>
@@ -118,6 +139,7 @@ export function openDatabase(options: ConnectOptions): Database {
    */
   const down = (error: unknown): void => {
     downUntil = performance.now() + BACKOFF;
+    downBy = error;
     connections.refuse(unreachable(error));
   };
 
@@ -131,7 +153,23 @@ export function openDatabase(options: ConnectOptions): Database {
     if (REFUSED.test(state)) {
       if (!connections.rest(used, BACKOFF)) down(error);
     } else if (UNREACHABLE.test(state) || !(error instanceof postgres.PostgresError)) connections.lose(used);
-    else connections.give(used);
+    else {
+      dials.get(used)?.answered();
+      // A new connection shows whether the server still takes no writes. The idle connections stay.
+      if (READ_ONLY.test(state)) connections.lose(used, Number.NEGATIVE_INFINITY);
+      else connections.give(used);
+    }
+  };
+
+  /**
+   * Fails the answer of a standby. A standby can lag for any time, so a revoked token is still valid there. PostgreSQL
+   * tells with each connection, and before the answer when it changes, whether the server is a standby. A pooler can
+   * keep an old value, so there the guard of the statement asks (store/calls/guard.ts).
+   */
+  const requireAnswer = (used: postgres.Sql): void => {
+    if (options.primary === true && direct === undefined && used.parameters['in_hot_standby'] === 'on')
+      throw atStandby();
+    dials.get(used)?.answered();
   };
 
   /**
@@ -182,7 +220,8 @@ export function openDatabase(options: ConnectOptions): Database {
       // The caller declares the type of the rows, as with any SQL. A golden schema and the output checks verify the
       // type.
       const statement = used.unsafe<Row[]>(text, parameters, { prepare });
-      statement.forEach(rows.add).then(
+      const answer = statement.forEach(rows.add).then(() => requireAnswer(used));
+      answer.then(
         () => {
           ended();
           resolve(rows.taken());
@@ -200,7 +239,7 @@ export function openDatabase(options: ConnectOptions): Database {
   const query = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
     const sent = statementOf(statement);
     const { app = OWN } = statement;
-    if (performance.now() < downUntil) throw new StoreUnreachable('the store could not be reached a moment ago');
+    if (performance.now() < downUntil) throw unreachable(downBy);
     try {
       const free = connections.take(app);
       const [used, left] = free ? [free, limit] : await turn(app);
@@ -226,6 +265,7 @@ export function openDatabase(options: ConnectOptions): Database {
         await used
           .unsafe(text)
           .simple()
+          .then(() => requireAnswer(used))
           .then(
             () => connections.give(used),
             (error: unknown) => {

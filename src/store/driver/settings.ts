@@ -20,6 +20,8 @@ export interface ConnectOptions {
    * small when PostgreSQL planned the statements.
    */
   readonly keyed?: boolean;
+  /** True for the gateway's own store. An answer of a standby then fails, and all such pools share one bound of attempts. */
+  readonly primary?: boolean;
 }
 
 /**

@@ -109,6 +109,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const connect = (connections: number, statementTimeout: number, part: string, keyed = false): Database => {
     const opened = openDatabase({
       target,
+      primary: true,
       direct: directUrl,
       connections,
       statementTimeout,
@@ -161,6 +162,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const build = async (stop: AbortSignal): Promise<boolean> => {
       const builder = openDatabase({
         target: directUrl ?? target,
+        primary: true,
         connections: 1,
         statementTimeout: BUILD_TIMEOUT,
         name: `${name}-build`,
@@ -196,4 +198,4 @@ const addressOf = ({ host, port, database, username, password }: EmbeddedStore):
 });
 
 const single = (target: string, name: string): Database =>
-  openDatabase({ target, connections: 1, statementTimeout: SLOW_TIMEOUT, name: `${name}-direct` });
+  openDatabase({ target, primary: true, connections: 1, statementTimeout: SLOW_TIMEOUT, name: `${name}-direct` });

@@ -1,6 +1,6 @@
 import postgres from 'postgres';
 import { sql } from '../../core/sql.ts';
-import { StoreUnreachable, sqlState } from '../driver/errors.ts';
+import { isStandby, StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
@@ -63,9 +63,11 @@ export function requirePrimary({ version, replica }: Server, setting: Setting): 
   if (Number.parseInt(version, 10) < 15) {
     throw new StoreUnavailable(`${setting} leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
   }
-  if (replica)
-    throw new StoreUnavailable(`${setting} leads to a replica, which takes no writes: name the primary server.`);
+  if (replica) throw new StoreUnavailable(leadsToReplica(setting));
 }
+
+const leadsToReplica = (setting: Setting): string =>
+  `${setting} leads to a replica, which takes no writes: name the primary server.`;
 
 const serverBehind = (setting: Setting): string =>
   setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';
@@ -169,6 +171,7 @@ export function leadsTo(address: string): string {
 
 function unreachable(setting: Setting, address: string | undefined, error: unknown): string {
   if (address === undefined) return 'The embedded store does not answer.';
+  if (error instanceof Error && isStandby(error.cause)) return leadsToReplica(setting);
   const place = `(${leadsTo(address)})`;
   if (error instanceof Error && refusesSettings(error))
     return `${setting} leads to a pooler ${place}: ${serverBehind(setting)}.`;
