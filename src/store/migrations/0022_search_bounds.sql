@@ -189,6 +189,9 @@ DECLARE
   exact constant tsquery := platform.search_query(p_groups, false);
   looked constant platform.index_query := platform.index_query(p_groups);
   candidates constant integer := CASE WHEN looked.whole THEN p_window ELSE 500 END;
+  -- The kind and the website of each stream, because PostgreSQL finds an element of p_streams by reading all before it.
+  kinds constant integer[] := ARRAY(SELECT array_position(p_kinds, s.kind) - 1 FROM unnest(p_streams) WITH ORDINALITY AS s ORDER BY s.ordinality);
+  sites constant bigint[] := ARRAY(SELECT s.site FROM unnest(p_streams) WITH ORDINALITY AS s ORDER BY s.ordinality);
   stream platform.searched;
   fresh platform.hit[];
   hits platform.hit[] := '{}';
@@ -221,14 +224,12 @@ BEGIN
     CONTINUE WHEN fresh = '{}';
     SELECT array_agg((c.at, c.id, c.conversation_id)::platform.hit ORDER BY c.nr), array_agg(c.stream ORDER BY c.nr)
       INTO hits, streams
-      FROM (SELECT row_number() OVER (ORDER BY n.at DESC, o.kind, o.site, n.id DESC) AS nr, n.*
+      FROM (SELECT row_number() OVER (ORDER BY n.at DESC, kinds[n.stream], sites[n.stream], n.id DESC) AS nr, n.*
               FROM unnest(hits || fresh, streams || array_fill(i, ARRAY[cardinality(fresh)])) AS n (at, id, conversation_id, stream)
-             CROSS JOIN LATERAL (
-               SELECT array_position(p_kinds, (p_streams[n.stream]).kind) AS kind, (p_streams[n.stream]).site AS site) o
              ORDER BY 1 LIMIT candidates) c;
   END LOOP;
   positions := ARRAY(
-    SELECT (extract(epoch FROM n.at) * 1000000)::bigint || '.' || array_position(p_kinds, (p_streams[n.stream]).kind) - 1 || '.' || (p_streams[n.stream]).site || '.' || n.id
+    SELECT (extract(epoch FROM n.at) * 1000000)::bigint || '.' || kinds[n.stream] || '.' || sites[n.stream] || '.' || n.id
       FROM unnest(hits, streams) WITH ORDINALITY AS n (at, id, conversation_id, stream, nr) ORDER BY n.nr);
   done := cardinality(hits);
   IF looked.whole THEN
@@ -284,8 +285,7 @@ BEGIN
     SELECT c.*, t.text, t.visitor_id,
            CASE WHEN p_best THEN ts_rank_cd(to_tsvector('simple'::regconfig, platform.plain(left(t.text, 2000))), exact, 1)
              * CASE WHEN c.kind = 0 THEN 1 ELSE 2 END ELSE 0 END AS rank
-      FROM (SELECT p_streams[streams[nr]] AS p, (p_streams[streams[nr]]).site AS site,
-                   array_position(p_kinds, (p_streams[streams[nr]]).kind) - 1 AS kind,
+      FROM (SELECT p_streams[streams[nr]] AS p, sites[streams[nr]] AS site, kinds[streams[nr]] AS kind,
                    (hits[nr]).at, (hits[nr]).id, (hits[nr]).conversation_id, positions[nr] AS place
               FROM unnest(matching) AS nr) c
      CROSS JOIN LATERAL (
