@@ -39,6 +39,11 @@ export function readQuery(query: string): readonly (readonly Term[])[] {
     else if (/^-[^-]/.test(word)) groups.at(-1)?.push({ text: word.slice(1), not: true });
     else groups.at(-1)?.push({ text: word, not: false });
   }
-  const filled = groups.filter((group) => group.length > 0);
+  const filled = groups.filter((group) => group.length > 0).map(onlyOnce);
   return filled.every((group) => group.some(({ not }) => !not)) ? filled : [];
 }
+
+/** A repeated term finds nothing more. */
+const onlyOnce = (terms: readonly Term[]): readonly Term[] => [
+  ...new Map(terms.map((term) => [`${term.not} ${term.text}`, term])).values(),
+];

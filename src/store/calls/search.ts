@@ -16,6 +16,9 @@ import type { WebsiteAccess } from './read.ts';
  */
 const WINDOW = 200;
 
+/** A snippet is around the first of this many terms. Each term is looked for in each text of a page. */
+const TERMS = 16;
+
 /** A position in the order of time. The page begins with the hits before this position, without the first `skip` hits. */
 interface Place extends Position {
   readonly skip: number;
@@ -23,11 +26,18 @@ interface Place extends Position {
   readonly top: string;
 }
 
+/** A message. The page begins with the hit at the place itself, and goes on to read its conversation at this message. */
+interface Unread {
+  readonly micros: string;
+  readonly id: string;
+}
+
 interface Position {
   readonly micros: string;
   readonly kind: number;
   readonly site: string;
   readonly id: string;
+  readonly unread: Unread | undefined;
 }
 
 interface Row {
@@ -59,14 +69,15 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
   const start = cursor === undefined ? undefined : placeOf(cursor, search);
   const best = order === 'best';
   const window = best ? WINDOW : limit * 3;
-  const terms = groups.flatMap((group) => group.flatMap(({ text, not }) => (not ? [] : [text])));
+  const unread = start?.unread;
+  const terms = groups.flatMap((group) => group.flatMap(({ text, not }) => (not ? [] : [text]))).slice(0, TERMS);
   const { proof, rows } = await guarded<Row>(
     access,
     sql`r.*`,
     sql`LEFT JOIN LATERAL (
       SELECT * FROM platform.search(${KINDS}::text[], ${streams(access, request, start)}, ${JSON.stringify(groups)}::text::jsonb,
         ${terms}::text[], ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer,
-        ${start ? timeOf(start.top) : raw('NULL')})
+        ${start ? timeOf(start.top) : raw('NULL')}, ${unread ? timeOf(unread.micros) : raw('NULL')}, ${unread?.id ?? null}::bigint)
        WHERE guard.ok) r ON true`,
   ).catch(untilBuilt);
   const [first] = rows;
@@ -109,31 +120,45 @@ const KINDS = SAID.map((name) => name.slice(0, -1));
 const MAX_BIGINT = '9223372036854775807';
 
 const positionOf = (text: string): Position | undefined => {
-  const [, micros = '', kind = '', site = '', id = ''] =
-    /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})$/.exec(text) ?? [];
+  const [, micros = '', kind = '', site = '', id = '', at, message = ''] =
+    /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})(?:\.(-?\d{1,17})\.(\d{1,19}))?$/.exec(text) ?? [];
   if (!fitsBigint(site || '9'.repeat(20)) || !fitsBigint(id)) return undefined;
-  return { micros, kind: Number(kind), site, id };
+  if (at !== undefined && !fitsBigint(message)) return undefined;
+  const unread = at === undefined ? undefined : { micros: at, id: message };
+  return { micros, kind: Number(kind), site, id, unread };
 };
 
 /** The position directly above all hits of a time. */
-const above = (micros: string): Position => ({ micros: String(BigInt(micros) + 1n), kind: 0, site: '0', id: '0' });
+const above = (micros: string): Position => ({
+  ...{ micros: String(BigInt(micros) + 1n), kind: 0, site: '0', id: '0' },
+  unread: undefined,
+});
 
 const timeOf = (micros: string): Fragment => sql`'epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond'`;
 
-/** Ties a cursor to its search, so that the cursor of another search is refused. */
-export const digest = (search: string): string => createHash('sha256').update(search).digest('base64url').slice(0, 10);
+/** Ties the text of a cursor to its search. So the cursor of another search and a cursor that was cut are refused. */
+export const sealed = (text: string, search: string): string => {
+  const digest = createHash('sha256').update(`${text}\n${search}`).digest('base64url').slice(0, 10);
+  return Buffer.from(`${digest}:${text}`).toString('base64url');
+};
+
+/** The text of a cursor. Throws `invalid_cursor` for a cursor of another search, and for any other text. */
+export function unsealed(cursor: string, search: string): string {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1').slice(11);
+  if (sealed(text, search) !== cursor) throw invalidCursor();
+  return text;
+}
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
-const cursorOf = ({ micros, kind, site, id, skip, top }: Place, search: string): string =>
-  Buffer.from(`${digest(search)}:${micros}.${kind}.${site}.${id}:${skip}:${top}`).toString('base64url');
+const cursorOf = ({ micros, kind, site, id, unread, skip, top }: Place, search: string): string =>
+  sealed(`${micros}.${kind}.${site}.${id}${unread ? `.${unread.micros}.${unread.id}` : ''}:${skip}:${top}`, search);
 
 /** Throws `invalid_cursor` for a cursor of another search. */
 function placeOf(cursor: string, search: string): Place {
-  const [made, text = '', skip = '', top = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split(':');
-  const position = made === digest(search) && /^\d{1,3}$/.test(skip) && /^-?\d{1,17}$/.test(top) && positionOf(text);
-  const place = position ? { ...position, skip: Number(skip), top } : undefined;
-  if (!place || cursorOf(place, search) !== cursor) throw invalidCursor();
-  return place;
+  const [text = '', skip = '', top = ''] = unsealed(cursor, search).split(':');
+  const position = /^\d{1,3}$/.test(skip) && /^-?\d{1,17}$/.test(top) && positionOf(text);
+  if (!position) throw invalidCursor();
+  return { ...position, skip: Number(skip), top };
 }
 
 /** What the search reads: each kind of each website, with the restrictions of the caller. */
@@ -159,9 +184,10 @@ function streams({ authority }: WebsiteAccess, request: SearchRequest, start: Pl
 }
 
 /** Hits of the same time are in the order of kind and website, and the newest id first. */
-function beforeId({ kind, site, id }: Place, ofKind: number, ofSite: string): string {
+function beforeId({ kind, site, id, unread }: Place, ofKind: number, ofSite: string): string {
   const later = ofKind - kind || Number(BigInt(ofSite) - BigInt(site));
-  return later === 0 ? id : later > 0 ? MAX_BIGINT : '0';
+  if (later === 0) return unread ? String(BigInt(id) + 1n) : id;
+  return later > 0 ? MAX_BIGINT : '0';
 }
 
 function hitOf(row: Row, { websites }: SearchRequest): SearchHit {

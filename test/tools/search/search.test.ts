@@ -11,6 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
+let answers = 0;
 type Query = Readonly<Record<string, string>>;
 interface Result {
   readonly id: string;
@@ -176,6 +177,24 @@ describe('search', () => {
       expect((await search('the', { cursor })).body.code).toBe('invalid_cursor');
     expect((await search('the', { cursor: body.next_cursor, limit: '50' })).status).toBe(200);
   });
+
+  it('refuses every cut cursor and every cursor with another character', async () => {
+    const cursors: string[] = [];
+    for (const more of [{}, { order: 'newest' }]) {
+      const { body } = await search('the', { limit: '1', ...more });
+      for (let cut = 0; cut < body.next_cursor.length; cut++) cursors.push(body.next_cursor.slice(0, cut));
+      for (let at = 0; at < body.next_cursor.length; at++)
+        for (const other of ['A', 'z', '-'])
+          if (body.next_cursor[at] !== other)
+            cursors.push(body.next_cursor.slice(0, at) + other + body.next_cursor.slice(at + 1));
+      for (const cursor of cursors.splice(0)) {
+        const answer = await search('the', { limit: '1', ...more, cursor });
+        expect([answer.status, answer.body.code], cursor).toEqual([400, 'invalid_cursor']);
+        answers++;
+      }
+    }
+    expect(answers).toBeGreaterThan(600);
+  }, 120_000);
 
   it('never shows what was changed or removed', async () => {
     const { sql } = gateway.database;
