@@ -103,6 +103,8 @@ async function passes(some: readonly Poison[]): Promise<boolean> {
 
 async function outcomesOf({ sql }: TestDatabase, file: PoisonFile, { rejects }: Imported): Promise<Outcomes> {
   const outcomes = new Map<Poison, string>();
+  const [owner] = await sql<{ tenant: number }[]>`
+    SELECT tenant::integer AS tenant FROM platform.organization WHERE external_id = 'poison'`;
   const digests = new Map<string, ReadonlyMap<string, string | null>>();
   for (const item of ITEMS) {
     const refused = rejects.get(file.lineOf.get(item) ?? 0);
@@ -111,7 +113,7 @@ async function outcomesOf({ sql }: TestDatabase, file: PoisonFile, { rejects }: 
     else if (place === undefined) outcomes.set(item, 'taken');
     else {
       const [table, column, id] = place;
-      const found = digests.get(`${table} ${column}`) ?? (await digestsOf(sql, table, column));
+      const found = digests.get(`${table} ${column}`) ?? (await digestsOf(sql, table, column, owner?.tenant ?? 0));
       digests.set(`${table} ${column}`, found);
       const own = createHash('md5').update(item.value).digest('hex');
       outcomes.set(item, !found.has(id) ? 'lost' : found.get(id) === own ? 'stored' : 'converted');
