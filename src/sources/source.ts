@@ -1,3 +1,4 @@
+import type { Prepared } from './engine/prepare.ts';
 import type { RecordType } from './engine/records.ts';
 
 /** A place in a source. The gateway stores it as JSON and understands nothing of it. */
@@ -14,6 +15,8 @@ export interface Finding {
 /** What the source says about one of its rows. `from` names the row, for example `messages/17`. */
 export type Change = { readonly from: string } & (
   | { readonly record: Readonly<Record<string, unknown>> }
+  /** A record that is checked and converted already, or a row that cannot be read. */
+  | { readonly prepared: Prepared }
   | { readonly gone: { readonly of: RecordType; readonly external_id: string } }
   /** The stored records of this type whose external ids begin with the prefix, of this owner if given, are exactly `keep`. */
   | {

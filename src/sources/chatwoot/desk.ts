@@ -1,6 +1,6 @@
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { parseRecord } from '../engine/parse-record.ts';
+import { parseRecord, UNREADABLE } from '../engine/parse-record.ts';
 import type { Change } from '../source.ts';
 import { PRESENT, type Present, relations, type TableName } from './columns.ts';
 import { KINDS, type Kind, MESSAGE_MAX, type Query, queries, RECORDS } from './kinds.ts';
@@ -98,8 +98,9 @@ const SURELY_SHORT = MESSAGE_MAX / 5;
 
 /** Finds the conversations of the answered messages that the gateway can store. */
 async function repliesOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, string>> {
-  const asked = new Set(rows.flatMap((row) => answered(row) ?? []));
-  const isStored = (row: Row): boolean => parseRecord(messageOf(row, desk.names, () => undefined)).ok;
+  const asked = new Set(rows.flatMap((row) => attempt(() => answered(row)) ?? []));
+  const isStored = (row: Row): boolean =>
+    attempt(() => parseRecord(messageOf(row, desk.names, () => undefined)).ok) === true;
   const here = rows.filter(({ id }) => asked.has(id));
   const known = new Map(here.filter(isStored).map((row) => [row.id, row['conversation'] ?? '']));
   for (const { id } of here) asked.delete(id);
@@ -118,12 +119,32 @@ async function repliesOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, 
   return known;
 }
 
-/** Makes the records of rows. The row of an account gives two records, and a note one record for each visitor. */
-export async function recordsOf(desk: Desk, kind: Kind, rows: readonly Row[]): Promise<Map<string, readonly Made[]>> {
-  if (kind !== 'messages') return new Map(rows.map((row) => [row.id, MAKERS[kind](row, desk.names)]));
-  const replies = await repliesOf(desk, rows);
-  return new Map(rows.map((row) => [row.id, [messageOf(row, desk.names, (id) => replies.get(id))]]));
+/**
+ * Makes the records of rows. The row of an account gives two records, and a note one record for each visitor. A row that
+ * cannot be read gives undefined.
+ */
+export async function recordsOf(
+  desk: Desk,
+  kind: Kind,
+  rows: readonly Row[],
+): Promise<Map<string, readonly Made[] | undefined>> {
+  const replies = kind === 'messages' ? await repliesOf(desk, rows) : undefined;
+  const make = (row: Row): readonly Made[] =>
+    kind === 'messages' ? [messageOf(row, desk.names, (id) => replies?.get(id))] : MAKERS[kind](row, desk.names);
+  return new Map(rows.map((row) => [row.id, attempt(() => make(row))]));
 }
+
+function attempt<Answer>(read: () => Answer): Answer | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the source says about a row that has these records. */
+export const changesOf = (from: string, kind: Kind, records: readonly Made[] | undefined): Change[] =>
+  records?.map((record) => ({ from, record })) ?? [{ from, prepared: { refused: UNREADABLE, type: RECORDS[kind].of } }];
 
 /** What the source says about rows as they are now. `former` names users who left and who must come along. */
 export interface Told {
@@ -145,18 +166,18 @@ export async function tell(desk: Desk, kind: Kind, ids: readonly string[], optio
   for (const id of ids) {
     const from = nameOf(kind, id);
     const records = made.get(id);
-    for (const record of records ?? []) changes.push({ from, record });
+    if (made.has(id)) changes.push(...changesOf(from, kind, records));
     if (visitors) continue;
-    if (kind === 'notes') {
+    if (kind === 'notes' && (records !== undefined || !made.has(id))) {
       const prefix = noteIdOf(names, id, '');
       changes.push({ from, only: { of: 'note', prefix }, keep: (records ?? []).map(({ external_id }) => external_id) });
-    } else if (records === undefined && kind !== 'accounts' && !(await staysAs(desk, kind, id, options))) {
+    } else if (!made.has(id) && kind !== 'accounts' && !(await staysAs(desk, kind, id, options))) {
       // The website of an account stays until somebody removes the source.
       changes.push({ from, gone: { of: RECORDS[kind].of, external_id: idOf(names, kind, id) } });
     }
   }
   const former = rows.flatMap((row) => (row['former'] === 'true' ? (row['sender'] ?? row['operator'] ?? []) : []));
-  return { changes, records: [...made.values()].flat(), former: [...new Set(former)] };
+  return { changes, records: [...made.values()].flatMap((records) => records ?? []), former: [...new Set(former)] };
 }
 
 /** A user of another account is no operator here. But the row is not gone, because a former operator stays. */

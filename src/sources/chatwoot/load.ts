@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { raw, sql } from '../../core/sql.ts';
 import { PositionLost } from '../lost.ts';
 import type { Page, Position } from '../source.ts';
-import { type Desk, nameOf, PAGE_BYTES, PAGE_ROWS, recordsOf, rowsOf, weightOf } from './desk.ts';
+import { changesOf, type Desk, nameOf, PAGE_BYTES, PAGE_ROWS, recordsOf, rowsOf, weightOf } from './desk.ts';
 import { ID_MAX, KINDS, type Kind } from './kinds.ts';
 
 /** The largest number of ids that one statement walks. The limit bounds its time if most rows are of other accounts. */
@@ -56,7 +56,7 @@ export async function load(desk: Desk, after: Position | null): Promise<Page> {
   const { ids, next } = await list(desk, kind, id);
   const rows = await rowsOf(desk, kind, ids);
   const made = await recordsOf(desk, kind, rows);
-  const changes = [...made].flatMap(([row, records]) => records.map((record) => ({ from: nameOf(kind, row), record })));
+  const changes = [...made].flatMap(([row, records]) => changesOf(nameOf(kind, row), kind, records));
   const following = KINDS[KINDS.indexOf(kind) + 1];
   if (next !== undefined) return { changes, after: { load: kind, id: next }, more: true };
   if (following === undefined) return { changes, after: null, more: false };

@@ -3,9 +3,9 @@ import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Change, Position } from '../source.ts';
 import { AGAIN, isAboutData, pageSteps } from './apply.ts';
-import { parseSourceRecord } from './parse-record.ts';
+import { prepareChange } from './prepare.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
-import { type Row, rowOf } from './row.ts';
+import type { Row } from './row.ts';
 import { SourceLost } from './run.ts';
 import { TABLES } from './tables.ts';
 
@@ -135,13 +135,13 @@ async function write(
   const types = new Set<RecordType>();
   const removed = new Set<RecordType>();
   for (const change of changes) {
-    const record = 'gone' in change ? { type: 'delete', ...change.gone } : change.record;
-    const parsed = parseSourceRecord(record);
-    if (!parsed.ok) {
-      for (const { pointer, code } of parsed.problems) refused.push({ origin: change.from, pointer, code });
+    const prepared = prepareChange(change);
+    if ('refused' in prepared) {
+      for (const { pointer, code } of prepared.refused) refused.push({ origin: change.from, pointer, code });
       continue;
     }
-    const row = rowOf(parsed.record);
+    if ('file' in prepared) throw new Error('a file with content is staged, and not written by a page');
+    const { row } = prepared;
     types.add(row.type);
     if ('gone' in change) removed.add(change.gone.of);
     const key = 'gone' in change ? change.gone.of : row.type;

@@ -25,6 +25,7 @@ const problemCode = z.enum([
   'too_short',
   'unknown_member',
   'unknown_type',
+  'unreadable',
 ]);
 /** One of a fixed set of codes for problems. A code never contains a value of the record. */
 export type ProblemCode = z.infer<typeof problemCode>;
@@ -38,6 +39,9 @@ export interface Problem {
 export type ParsedRecord<R = ImportRecord> =
   | { readonly ok: true; readonly record: R }
   | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** The reject of a row whose reading failed. Such a failure must not stop the rows after it. */
+export const UNREADABLE: readonly Problem[] = [{ pointer: '', code: 'unreadable' }];
 
 const PROBLEMS_MAX = 20;
 /**

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { canonicalLanguage } from '../../views/catalogue.ts';
+import { htmlToText } from './html.ts';
 import type { ImportRecord, RecordType, SourceFile } from './records.ts';
-import { fileName, htmlToText, phoneToE164 } from './text.ts';
+import { fileName, phoneToE164 } from './text.ts';
 
 type Cell = string | number | boolean | null | undefined | readonly (string | number)[];
 

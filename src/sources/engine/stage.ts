@@ -2,9 +2,9 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Position } from '../source.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
-import { parseRecord, parseSourceRecord } from './parse-record.ts';
-import { type ImportRecord, RECORD_TYPES, type RecordType, type SourceFile } from './records.ts';
-import { type Row, rowOf, type StoredContent } from './row.ts';
+import { type FileRecord, type Prepared, prepareFile, prepareRecord } from './prepare.ts';
+import type { RecordType } from './records.ts';
+import type { Row, StoredContent } from './row.ts';
 import { explainFence, type Run } from './run.ts';
 
 /** The place after the last staged record: in a file, or in a source. */
@@ -23,8 +23,6 @@ interface Problem {
   readonly pointer: string;
   readonly code: string;
 }
-
-type FileRecord = Extract<ImportRecord, { type: 'file' }> | SourceFile;
 
 const ROWS = 1000;
 const BYTES = 4 * 1024 * 1024;
@@ -56,12 +54,12 @@ export class Stage {
    * line would take a sixth of the checking time (measured).
    */
   record(at: At, json: unknown, folder: string | null): Promise<void> | undefined {
-    const parsed = this.run.place.live ? parseSourceRecord(json) : parseRecord(json);
-    if (!parsed.ok) return this.refuse(at, typeOf(json), parsed.problems);
-    const { record } = parsed;
-    return record.type === 'file' && (!('size' in record) || record.path !== undefined)
-      ? this.file(at, record, folder)
-      : this.keep(at, rowOf(record));
+    return this.prepared(at, prepareRecord(json, this.run.place.live), folder);
+  }
+
+  prepared(at: At, prepared: Prepared, folder: string | null): Promise<void> | undefined {
+    if ('refused' in prepared) return this.refuse(at, prepared.type, prepared.refused);
+    return 'file' in prepared ? this.file(at, prepared.file, folder) : this.keep(at, prepared.row);
   }
 
   private async file(at: At, record: FileRecord, folder: string | null): Promise<void> {
@@ -77,9 +75,11 @@ export class Stage {
       !('content_base64' in record) || record.content_base64 === undefined
         ? await contentAt(folder, record.path ?? '', take)
         : await inlineContent(record.content_base64, take);
-    if (typeof content === 'string' && 'size' in record) this.keep(at, rowOf(record));
-    else if (typeof content === 'string') this.refuse(at, 'file', [{ pointer: '/path', code: content }]);
-    else this.keep(at, rowOf(record, content));
+    if (typeof content === 'string' && !('size' in record))
+      return this.refuse(at, 'file', [{ pointer: '/path', code: content }]);
+    const prepared = prepareFile(record, typeof content === 'string' ? undefined : content);
+    if ('row' in prepared) this.keep(at, prepared.row);
+    else if ('refused' in prepared) this.refuse(at, 'file', prepared.refused);
   }
 
   /** True if the staged rows are too long for one statement with more rows. */
@@ -191,11 +191,6 @@ export class Stage {
     this.counts.set(type, count);
     return count;
   }
-}
-
-function typeOf(json: unknown): RecordType | '' {
-  const named = typeof json === 'object' && json !== null && 'type' in json ? json.type : undefined;
-  return RECORD_TYPES.find((type) => type === named) ?? '';
 }
 
 function columns() {

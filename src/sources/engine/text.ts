@@ -1,20 +1,6 @@
-import { compile } from 'html-to-text';
 import { type MetadataJson, parsePhoneNumberFromString as parseWith } from 'libphonenumber-js/core';
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import all from 'libphonenumber-js/min/metadata';
-
-const convert = compile({
-  wordwrap: false,
-  selectors: [
-    { selector: 'a', options: { hideLinkHrefIfSameAsText: true } },
-    { selector: 'img', format: 'skip' },
-    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
-  ],
-});
-
-export function htmlToText(html: string): string {
-  return convert(html);
-}
 
 // 25 countries have the country code +1 and the same rules for numbers. None of their trunk prefixes starts with a
 // digit from 2 to 9. The gateway does not need the country, and the search for it took half of the time (measured). So

@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type Held, writePage } from '../engine/page.ts';
+import { prepareChange } from '../engine/prepare.ts';
 import { isSourceKind, SOURCE_KINDS } from '../kinds.ts';
 import { PositionLost } from '../lost.ts';
 import type { Change, Finding, Position, Source } from '../source.ts';
 import { SourceRefused } from './explain.ts';
-import { load, type RecordChange, writeFiles } from './load.ts';
+import { type FileChange, load, writeFiles } from './load.ts';
 import {
   beganComparison,
   compareLater,
@@ -186,17 +187,21 @@ async function writeChanges(
   position: Position | null,
   signal: AbortSignal,
 ): Promise<number> {
-  const files = changes.filter(hasContent);
-  const others = files.length === 0 ? changes : changes.filter((change) => !hasContent(change));
+  const files: FileChange[] = [];
+  const others: Change[] = [];
+  for (const change of changes) {
+    const { from } = change;
+    const prepared = 'only' in change || 'gone' in change ? undefined : prepareChange(change);
+    if (prepared === undefined) others.push(change);
+    else if ('file' in prepared) files.push({ from, file: prepared.file });
+    else others.push({ from, prepared });
+  }
   const { written } = await writePage(stores.writer, held, others, files.length === 0 ? position : null);
   if (files.length === 0) return written;
   const content = await writeFiles(stores, held, row, files, signal);
   if (position !== null) await keepPosition(stores.db, held, position);
   return written + content.written;
 }
-
-const hasContent = (change: Change): change is RecordChange =>
-  'record' in change && change.record['type'] === 'file' && change.record['path'] !== undefined;
 
 /** Loads or compares the whole source. Pages of changes wait meanwhile. */
 async function compare(

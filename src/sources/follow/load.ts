@@ -3,16 +3,20 @@ import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply } from '../engine/apply.ts';
 import type { Held } from '../engine/page.ts';
+import { type FileRecord, prepareChange } from '../engine/prepare.ts';
 import { RECORD_TYPES, type RecordType } from '../engine/records.ts';
 import { storedRejects } from '../engine/rejects.ts';
 import { type Run, takeRun } from '../engine/run.ts';
 import { Stage } from '../engine/stage.ts';
-import type { Change, Source } from '../source.ts';
+import type { Source } from '../source.ts';
 import type { Stores } from './follow.ts';
 import { keepProgress, type Progress, type SourceRow } from './state.ts';
 
-/** A change that has a record. */
-export type RecordChange = Extract<Change, { record: unknown }>;
+/** A file whose content must be read. */
+export interface FileChange {
+  readonly from: string;
+  readonly file: FileRecord;
+}
 
 /** The number of stored records that a comparison asks for in one question. */
 const ASKED = 5_000;
@@ -78,7 +82,7 @@ export async function writeFiles(
   { writer: db }: Stores,
   held: Held,
   row: Pick<SourceRow, 'organization' | 'storage'>,
-  files: readonly RecordChange[],
+  files: readonly FileChange[],
   signal: AbortSignal,
 ): Promise<Loaded> {
   const name = `${held.id} files`;
@@ -87,8 +91,8 @@ export async function writeFiles(
     await run.begin([identity(name)], row.organization);
     const stage = new Stage(db, run, 0);
     const folder = await folderOf(row.storage);
-    for (const [n, { from, record }] of files.entries()) {
-      await stage.record({ file: 0, line: n + 1, origin: from }, record, folder);
+    for (const [n, { from, file }] of files.entries()) {
+      await stage.prepared({ file: 0, line: n + 1, origin: from }, { file }, folder);
       if (stage.full) await stage.flush({ position: null });
     }
     await stage.flush({ position: null });
@@ -130,8 +134,8 @@ async function stageAll(
     signal.throwIfAborted();
     const page = await source.load(after);
     for (const change of page.changes) {
-      if (!('record' in change)) continue;
-      const waits = stage.record({ file: 0, line: ++done, origin: change.from }, change.record, storage);
+      if (!('record' in change || 'prepared' in change)) continue;
+      const waits = stage.prepared({ file: 0, line: ++done, origin: change.from }, prepareChange(change), storage);
       if (waits !== undefined) await waits;
       // One row can have many records, for example a note on many visitors. A resumed load stages such a row again.
       if (stage.heavy) await stage.flush({ position: after });

@@ -1,4 +1,5 @@
-import { fileName, htmlToText } from '../../../src/sources/engine/text.ts';
+import { htmlToText } from '../../../src/sources/engine/html.ts';
+import { fileName } from '../../../src/sources/engine/text.ts';
 import type { Member, World } from './difference.ts';
 import type { Chat, ChatMessage, Times } from './read.ts';
 import { totalsOf } from './totals.ts';

@@ -1,0 +1,168 @@
+import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+
+/** The line breaks before and after each element that the converter puts on lines of its own. It ignores other elements. */
+const BREAKS = new Map<string, number>([
+  ...of(1, 'article aside body br div footer form header li main nav section'),
+  ...of(2, 'blockquote h4 h5 h6 hr ol p pre table ul'),
+  ...of(3, 'h1 h2 h3'),
+]);
+/** The characters that an element adds to each of its lines. A list indents its items. */
+const INDENTS = new Map([...of(2, 'blockquote'), ...of(4, 'ol ul')]);
+/** The characters of a rule. */
+const RULE = 40;
+/** The characters of marks that every HTML may grow by. Longer HTML may grow by its length as well. */
+const ALLOWANCE = 65_536;
+
+/** How many characters of marks the text of some HTML needs, at most. Closing tags add as much again. */
+export class Growth {
+  private left: number;
+  private indent = 0;
+  private pre = 0;
+
+  constructor(length: number) {
+    this.left = length + ALLOWANCE;
+  }
+
+  get spent(): boolean {
+    return this.left < 0;
+  }
+
+  open(name: string): void {
+    const breaks = BREAKS.get(name);
+    if (breaks === undefined) return;
+    this.left -= breaks * this.indent + (name === 'hr' ? RULE : 0);
+    this.indent += INDENTS.get(name) ?? 0;
+    if (name === 'pre') this.pre++;
+  }
+
+  close(name: string): void {
+    this.indent -= INDENTS.get(name) ?? 0;
+    if (name === 'pre') this.pre--;
+  }
+
+  text(text: string): void {
+    if (this.pre === 0 || this.indent === 0) return;
+    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.left -= this.indent;
+  }
+}
+
+/** Each element takes the converter up to 4 µs. So HTML with more elements loses the line breaks after so many. */
+export const ELEMENTS = 50_000;
+/** The elements that shallow HTML nests, and the quotes and lists among them, at most. */
+const NESTED = 100;
+const INDENTED = 16;
+/** Elements whose text is no text of the page. */
+const HIDDEN = new Set(['script', 'style']);
+const ignore = (): void => undefined;
+const IGNORED = {
+  onattribdata: ignore,
+  onattribentity: ignore,
+  onattribend: ignore,
+  onattribname: ignore,
+  oncdata: ignore,
+  oncomment: ignore,
+  ondeclaration: ignore,
+  onend: ignore,
+  onprocessinginstruction: ignore,
+  ontextentity: ignore,
+};
+
+/**
+ * Writes HTML again with a bounded nesting, in linear time. Only elements that the converter knows stay, closed in their
+ * order. Elements that lie too deep are left out, but not their text. When the marks of quotes and lists add too many
+ * characters, the rest of the text gets none.
+ */
+export function shallow(html: string): string {
+  const out: string[] = [];
+  const stack: string[] = [];
+  const growth = new Growth(html.length);
+  /** The open elements that are left out, by name. Their closing tags are left out too. */
+  const beyond = new Map<string, number>();
+  let [indented, elements, tag, hidden, start] = [0, 0, '', '', 0];
+
+  const leaveOut = (name: string): void => {
+    beyond.set(name, (beyond.get(name) ?? 0) + 1);
+  };
+  const pop = (): string => {
+    const name = stack.pop() ?? '';
+    if (INDENTS.has(name)) indented--;
+    growth.close(name);
+    out.push(`</${name}>`);
+    return name;
+  };
+  const endIndents = (): void => {
+    if (growth.spent) while (indented > 0) leaveOut(pop());
+  };
+  const breakLine = (name: string): void => {
+    if (++elements > ELEMENTS) {
+      out.push(' ');
+      return;
+    }
+    growth.open(name);
+    out.push(name === 'hr' && !growth.spent ? '<hr>' : '<br>');
+    endIndents();
+  };
+  const open = (name: string, end: number): void => {
+    const breaks = BREAKS.get(name);
+    if (breaks === undefined && name !== 'a') return;
+    if (name === 'br' || name === 'hr') {
+      breakLine(name);
+      return;
+    }
+    const top = stack.at(-1);
+    if ((top === 'p' && name !== 'a') || (top === 'li' && name === 'li')) pop();
+    const tooDeep = stack.length >= NESTED || (INDENTS.has(name) && (indented >= INDENTED || growth.spent));
+    const alone = name === 'li' && indented === 0;
+    if (tooDeep || alone || elements >= ELEMENTS || (name === 'a' && stack.includes('a'))) {
+      leaveOut(name);
+      if (breaks !== undefined) breakLine('br');
+      return;
+    }
+    elements++;
+    stack.push(name);
+    if (INDENTS.has(name)) indented++;
+    growth.open(name);
+    // Only a link needs its attributes.
+    out.push(name === 'a' ? html.slice(start, end + 1) : `<${name}>`);
+    endIndents();
+  };
+  const close = (name: string): void => {
+    const left = beyond.get(name) ?? 0;
+    if (left > 0) beyond.set(name, left - 1);
+    else if (name === 'br') breakLine(name);
+    else if (stack.includes(name)) while (pop() !== name);
+  };
+  const nameAt = (from: number, end: number): string => html.slice(from, end).toLowerCase();
+  const callbacks: TokenizerCallbacks = {
+    ...IGNORED,
+    onopentagname: (from, end) => {
+      [tag, start] = [nameAt(from, end), from - 1];
+    },
+    onopentagend: (end) => {
+      if (HIDDEN.has(tag)) hidden = tag;
+      open(tag, end);
+    },
+    onselfclosingtag: (end) => open(tag, end),
+    onclosetag: (from, end) => {
+      const name = nameAt(from, end);
+      if (name === hidden) hidden = '';
+      close(name);
+    },
+    ontext: (from, end) => {
+      if (hidden !== '') return;
+      const text = html.slice(from, end);
+      growth.text(text);
+      endIndents();
+      // Two texts that come together must not make a tag.
+      out.push(text.replaceAll('<', '&lt;'));
+    },
+  };
+  const tokenizer = new Tokenizer({ decodeEntities: false }, callbacks);
+  tokenizer.write(html);
+  tokenizer.end();
+  return out.join('');
+}
+
+function of(value: number, names: string): [string, number][] {
+  return names.split(' ').map((name) => [name, value]);
+}
