@@ -71,8 +71,13 @@ const response =
 const file =
   (column: string): Insert =>
   async (sql, n, value) => {
+    const id = idOf(n);
+    const blob = { filename: 'f', content_type: 'text/plain', byte_size: 1, service_name: 'local', created_at: 'now' };
+    const link = { name: 'file', record_type: 'Attachment', record_id: id, blob_id: id, created_at: 'now' };
     await talk(sql, n);
-    await rows.attachment(sql, idOf(n), messageId(n), { [column]: value });
+    await put(sql, 'attachments', { id, account_id: 1, message_id: messageId(n) });
+    await rows.put(sql, 'active_storage_blobs', { id, key: `key${n}`, ...blob, [column]: value });
+    await rows.put(sql, 'active_storage_attachments', { id, ...link });
   };
 
 /** How Chatwoot's tables hold each place. */

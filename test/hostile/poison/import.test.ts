@@ -23,7 +23,7 @@ import {
 import type { Poison } from './poison.ts';
 
 /** The memory of the process that imports the whole corpus, and of the gateway that serves meanwhile, in MB. */
-const IMPORT_MB = 700;
+const IMPORT_MB = 400;
 const SERVING_MB = 250;
 
 const ITEMS = CORPUS.filter(({ at }) => at !== 'query');
