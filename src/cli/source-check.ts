@@ -35,10 +35,10 @@ export function checkCommand(group: Command, register: Run): void {
 
 /** No gateway runs the source, so this command does. It ends with the comparison. */
 async function compareHere({ config, store }: CommandContext, id: string): Promise<void> {
-  const [{ takeSource, comparisonDue }, { runSource }, { openStored }, { explainSource }] = await Promise.all([
+  const [{ takeSource, comparisonDue }, { runSource }, { openStoredReader }, { explainSource }] = await Promise.all([
     import('../sources/follow/state.ts'),
     import('../sources/follow/runner.ts'),
-    import('../sources/follow/open.ts'),
+    import('../sources/reader/reader.ts'),
     import('../sources/follow/explain.ts'),
   ]);
   const { db, slow } = await store();
@@ -55,7 +55,7 @@ async function compareHere({ config, store }: CommandContext, id: string): Promi
   const stores = { db, writer: slow };
   // The state of the source tells an error.
   const told = { explain: explainSource, onError: () => undefined };
-  await runSource({ ...stores, ...told, open: (one) => openStored(keys, one) }, row, done.signal);
+  await runSource({ ...stores, ...told, open: (one) => openStoredReader(keys, one) }, row, done.signal);
   clearInterval(look);
 }
 

@@ -97,9 +97,9 @@ function addCommand(group: Command, register: Run): void {
 }
 
 async function add({ out, config }: CommandContext, db: Database, of: SourceKind, given: Added): Promise<string> {
-  const [{ SOURCE_KINDS }, { parseSourceRecord }, { writePage }, { explainSource }] = await Promise.all([
+  const [{ SOURCE_KINDS }, { openReader }, { writePage }, { explainSource }] = await Promise.all([
     import('../sources/kinds.ts'),
-    import('../sources/engine/parse-record.ts'),
+    import('../sources/reader/reader.ts'),
     import('../sources/engine/page.ts'),
     import('../sources/follow/explain.ts'),
   ]);
@@ -115,7 +115,7 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
     storage: given.storage ?? null,
     reader: id,
   };
-  const helpdesk = SOURCE_KINDS[of].open(settings);
+  const helpdesk = openReader(of, settings);
   const changes: Change[] = [];
   try {
     tell(out, await helpdesk.check(), `gateway source grants ${of} --mode ${given.mode}`);
@@ -125,13 +125,15 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
   } finally {
     await helpdesk.close();
   }
-  const records = changes.flatMap((change) => ('record' in change ? [change.record] : []));
-  if (records.some((record) => !parseSourceRecord(record).ok))
+  const rows = changes.flatMap((change) =>
+    'prepared' in change && 'row' in change.prepared ? [change.prepared.row] : [],
+  );
+  if (rows.length < changes.length)
     throw new Refused('The gateway cannot take the account of the helpdesk: its name is empty or not valid.');
-  const named = records.find(({ type }) => type === 'organization');
+  const named = rows.find(({ type }) => type === 'organization');
   const organization = await takeOrganization(db, {
-    external_id: given.organization ?? String(named?.['external_id']),
-    name: given.organization ?? String(named?.['name']),
+    external_id: given.organization ?? String(named?.external_id),
+    name: given.organization ?? String(named?.data['name']),
   });
   const keys = await openGivenKeys(config);
   const added = await insertSource(
@@ -151,9 +153,9 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
     throw new Refused(
       `The organization ${plain(organization.external_id)} has a source of this account already. See: gateway source list. For another installation with the same account number, give --organization.`,
     );
-  const own = records
+  const own = rows
     .filter(({ type }) => type === 'website')
-    .map((record) => ({ from: row, record: { ...record, organization: organization.external_id } }));
+    .map((one) => ({ from: row, prepared: { row: { ...one, owner: organization.external_id } } }));
   await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
   await startSource(db, id, website);
   return id;
@@ -226,10 +228,10 @@ function removeCommand(group: Command, register: Run): void {
       : 'Its records stay.';
     await confirm(command, `Remove ${record.id}? ${lost}`);
     await pauseSource(db, record.id, true);
-    const { openStored } = await import('../sources/follow/open.ts');
+    const { openStoredReader } = await import('../sources/reader/reader.ts');
     let forgotten = true;
     try {
-      const helpdesk = openStored(await openGivenKeys(config), record);
+      const helpdesk = openStoredReader(await openGivenKeys(config), record);
       await helpdesk.forget().finally(() => helpdesk.close());
     } catch {
       // The source can be removed while its helpdesk is away.

@@ -7,8 +7,8 @@ import { startWebhooks } from '../events/webhooks/dispatcher.ts';
 import { senderOptions } from '../events/webhooks/sender.ts';
 import { startUpkeep } from '../gateway/upkeep.ts';
 import { explainSource } from '../sources/follow/explain.ts';
-import { openStored } from '../sources/follow/open.ts';
 import { startSources } from '../sources/follow/runner.ts';
+import { openStoredReader } from '../sources/reader/reader.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
 import type { Store } from '../store/open/open.ts';
 
@@ -51,7 +51,7 @@ export function startBackground(options: BackgroundOptions): {
   const sources = startSources({
     db: store.db,
     writer: store.sources,
-    open: (row) => openStored(keys, row),
+    open: (row) => openStoredReader(keys, row),
     explain: explainSource,
     onError: (error, source) => log.warn({ err: error, source }, 'a source could not be read; it is tried again'),
   });

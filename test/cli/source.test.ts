@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createChatwoot, populate } from '../support/chatwoot/populate.ts';
 import { type ChatwootWorld, chatwootWorld } from '../support/chatwoot/source-world.ts';
 import { cliDatabase, type Document, document, gateway, text } from '../support/cli.ts';
@@ -10,6 +10,8 @@ import { built } from '../support/replica.ts';
 
 let store: TestDatabase;
 let desk: ChatwootWorld;
+// The thread that reads a source runs from the build.
+beforeAll(built, 120_000);
 beforeEach(async () => {
   vi.stubEnv('GATEWAY_KEYS', `1:${randomBytes(32).toString('base64')}`);
   store = await cliDatabase('empty');

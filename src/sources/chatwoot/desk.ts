@@ -1,6 +1,7 @@
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { parseRecord, UNREADABLE } from '../engine/parse-record.ts';
+import { mayRead } from '../engine/underway.ts';
 import type { Change } from '../source.ts';
 import { PRESENT, type Present, relations, type TableName } from './columns.ts';
 import { KINDS, type Kind, MESSAGE_MAX, type Query, queries, RECORDS } from './kinds.ts';
@@ -100,6 +101,7 @@ const SURELY_SHORT = MESSAGE_MAX / 5;
 async function repliesOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, string>> {
   const asked = new Set(rows.flatMap((row) => attempt(() => answered(row)) ?? []));
   const isStored = (row: Row): boolean =>
+    mayRead(nameOf('messages', row.id)) &&
     attempt(() => parseRecord(messageOf(row, desk.names, () => undefined)).ok) === true;
   const here = rows.filter(({ id }) => asked.has(id));
   const known = new Map(here.filter(isStored).map((row) => [row.id, row['conversation'] ?? '']));
@@ -131,7 +133,7 @@ export async function recordsOf(
   const replies = kind === 'messages' ? await repliesOf(desk, rows) : undefined;
   const make = (row: Row): readonly Made[] =>
     kind === 'messages' ? [messageOf(row, desk.names, (id) => replies?.get(id))] : MAKERS[kind](row, desk.names);
-  return new Map(rows.map((row) => [row.id, attempt(() => make(row))]));
+  return new Map(rows.map((row) => [row.id, mayRead(nameOf(kind, row.id)) ? attempt(() => make(row)) : undefined]));
 }
 
 function attempt<Answer>(read: () => Answer): Answer | undefined {

@@ -1,5 +1,5 @@
 import type { Keyring } from '../../auth/keys.ts';
-import { isSourceKind, SOURCE_KINDS } from '../kinds.ts';
+import { isSourceKind, SOURCE_KINDS, type SourceKind, type SourceSettings } from '../kinds.ts';
 import type { Source } from '../source.ts';
 import { SourceRefused } from './explain.ts';
 
@@ -16,8 +16,17 @@ export interface StoredSource {
   readonly organization?: string;
 }
 
-/** Opens the helpdesk of a stored source. Nothing is read before the first call. */
+/** Opens the helpdesk of a stored source in this thread. Nothing is read before the first call. */
 export function openStored(keys: Pick<Keyring, 'open'>, stored: StoredSource): Source {
+  const { kind, settings } = settingsOf(keys, stored);
+  return SOURCE_KINDS[kind].open(settings);
+}
+
+/** Says how a stored source is opened. */
+export function settingsOf(
+  keys: Pick<Keyring, 'open'>,
+  stored: StoredSource,
+): { readonly kind: SourceKind; readonly settings: SourceSettings } {
   const { id, kind, account, mode, period, time_zone: timeZone, storage, organization } = stored;
   if (!isSourceKind(kind)) throw new SourceRefused(`This version of the gateway does not know the helpdesk ${kind}.`);
   const address = keys.open('source', stored.address);
@@ -25,14 +34,6 @@ export function openStored(keys: Pick<Keyring, 'open'>, stored: StoredSource): S
     throw new SourceRefused(
       'The address of the source cannot be decrypted. GATEWAY_KEYS must hold the key with which the source was added.',
     );
-  return SOURCE_KINDS[kind].open({
-    address,
-    account,
-    mode,
-    period,
-    timeZone,
-    storage,
-    reader: id,
-    ...(organization !== undefined && { organization }),
-  });
+  const more = organization === undefined ? {} : { organization };
+  return { kind, settings: { address, account, mode, period, timeZone, storage, reader: id, ...more } };
 }

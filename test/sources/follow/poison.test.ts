@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDesk, recordsOf } from '../../../src/sources/chatwoot/desk.ts';
 import { importFiles, importRecords, type Reject } from '../../../src/sources/files/import.ts';
@@ -80,6 +81,26 @@ test('an imported line with 3,000 nested elements is written, and the next line 
     await store.sql`SELECT text FROM platform.message WHERE external_id IN ('deep', 'next') ORDER BY external_id`;
   expect(rows.map(({ text }) => text)).toEqual(['first', 'next']);
 });
+
+/** Milliseconds between two renewals of the lease of an import. A lease lasts ten seconds. */
+const RENEWAL = 3_000;
+
+test('an import of the slowest lines is never away for as long as its lease', async () => {
+  const path = join(folder, 'slow.ndjson');
+  const slow = [...Array(8).keys()].map((n) => ({
+    ...{ type: 'message', external_id: `slow${n}`, conversation: 'cnv0', author_type: 'visitor', visibility: 'public' },
+    ...{ kind: 'html', text: '<p>l'.repeat(250_000), created_at: '2026-11-01T10:00:00Z' },
+  }));
+  writeFileSync(path, `${ndjson(lines(1))}${ndjson(slow)}`);
+  const delay = monitorEventLoopDelay({ resolution: 10 });
+  delay.enable();
+  const result = await importFiles(store.db, { files: [path] });
+  delay.disable();
+  console.info(`the longest time without a renewal: ${Math.round(delay.max / 1e6)} ms`);
+  expect(result).toMatchObject({ rejected: 0 });
+  // A renewal comes at most one such time late.
+  expect(delay.max / 1e6).toBeLessThan(10_000 - RENEWAL);
+}, 60_000);
 
 /** A record that cannot be read at all. */
 const broken = <Record extends object>(record: Record, member: string): Record =>

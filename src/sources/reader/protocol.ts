@@ -1,0 +1,92 @@
+import { StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
+import { SourceRefused } from '../follow/explain.ts';
+import type { SourceKind, SourceSettings } from '../kinds.ts';
+import { PositionLost } from '../lost.ts';
+import type { Source } from '../source.ts';
+
+/** What a thread needs to read a source. The address can hold a password, so it stays in this process. */
+export interface Opening {
+  readonly kind: SourceKind;
+  readonly settings: SourceSettings;
+  readonly memory: SharedArrayBuffer;
+  /** The rows that have stopped earlier readers. */
+  readonly skipped: readonly string[];
+}
+
+/** The methods of a source that answer once. */
+export type Method = Exclude<keyof Source, 'listen' | 'reread'>;
+
+export interface Call {
+  readonly id: number;
+  /** `reread` begins a walk, `next` gives its next page, and `end` ends it. The first argument names the walk. */
+  readonly method: Method | 'listen' | 'unlisten' | 'reread' | 'next' | 'end';
+  readonly args: readonly unknown[];
+}
+
+export type Reply =
+  | { readonly id: number; readonly answer: unknown }
+  | { readonly id: number; readonly error: SentError }
+  | { readonly changed: true };
+
+/** An error as it crosses the port. An error that is copied by the port loses its class and its code. */
+export interface SentError {
+  readonly class: 'PositionLost' | 'SourceRefused' | 'StoreUnreachable' | 'Error';
+  readonly message: string;
+  readonly code: string;
+  readonly cause?: SentError;
+}
+
+const CLASSES = { PositionLost, SourceRefused, StoreUnreachable, Error };
+
+/** Makes an error ready to cross. `secret` must not cross. */
+export function sent(error: unknown, secret: string): SentError {
+  const known = error instanceof Error ? error : new Error(String(error));
+  const name = (['PositionLost', 'SourceRefused', 'StoreUnreachable'] as const).find(
+    (one) => known instanceof CLASSES[one],
+  );
+  const message = secret === '' ? known.message : known.message.replaceAll(secret, '***');
+  return {
+    class: name ?? 'Error',
+    message: message.slice(0, 2_000),
+    code: sqlState(known),
+    ...(known.cause instanceof Error && { cause: sent(known.cause, secret) }),
+  };
+}
+
+export function received({ class: name, message, code, cause }: SentError): Error {
+  const error = new CLASSES[name](message, cause && { cause: received(cause) });
+  return code === '' ? error : Object.assign(error, { code });
+}
+
+/** The memory that both threads see: a count that grows while the reader lives, and the row that it works on. */
+const ROW = 8;
+const LONGEST = 256;
+
+export const newMemory = (): SharedArrayBuffer => new SharedArrayBuffer(ROW + LONGEST);
+
+export class Pulse {
+  private readonly numbers: Int32Array;
+  private readonly name: Buffer;
+
+  constructor(memory: SharedArrayBuffer) {
+    this.numbers = new Int32Array(memory, 0, 2);
+    this.name = Buffer.from(memory, ROW, LONGEST);
+  }
+
+  get count(): number {
+    return Atomics.load(this.numbers, 0);
+  }
+
+  get row(): string {
+    return this.name.toString('utf8', 0, Atomics.load(this.numbers, 1));
+  }
+
+  beat(): void {
+    Atomics.add(this.numbers, 0, 1);
+  }
+
+  begin(row: string): void {
+    Atomics.store(this.numbers, 1, this.name.write(row));
+    this.beat();
+  }
+}

@@ -1,0 +1,173 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { packageRoot } from '../../../src/config/package.ts';
+import { explainSource, SourceRefused } from '../../../src/sources/follow/explain.ts';
+import { startSources } from '../../../src/sources/follow/runner.ts';
+import type { SourceSettings } from '../../../src/sources/kinds.ts';
+import { PositionLost } from '../../../src/sources/lost.ts';
+import { openReader, openStoredReader } from '../../../src/sources/reader/reader.ts';
+import type { Source } from '../../../src/sources/source.ts';
+import { message, seed } from '../../support/chatwoot/source-rows.ts';
+import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { built } from '../../support/replica.ts';
+import { addSource, keys } from '../../support/sources.ts';
+
+let store: TestDatabase;
+let desk: ChatwootWorld;
+const opened: { close(): Promise<unknown> | unknown }[] = [];
+beforeAll(built, 120_000);
+beforeEach(async () => {
+  store = await freshDatabase();
+  desk = await chatwootWorld();
+});
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+  await store.close();
+  await desk.close();
+});
+const servers: Server[] = [];
+afterAll(() => servers.forEach((server) => void server.close()));
+
+const PASSWORD = 'canary-Xq7';
+const planted = new URL('dist/test/support/reader/planted.js', packageRoot);
+const settings = (more: Partial<SourceSettings> = {}): SourceSettings => ({
+  ...{ address: `postgres://u:${PASSWORD}@127.0.0.1:1/x`, account: '1', mode: 'poll', period: 1 },
+  ...{ timeZone: 'UTC', storage: null, reader: 'src_planted' },
+  ...more,
+});
+function open(more: Partial<SourceSettings> = {}, options: Parameters<typeof openReader>[2] = {}): Source {
+  const source = openReader('chatwoot', settings(more), options);
+  opened.push(source);
+  return source;
+}
+/** The longest time for which this thread did not answer, in milliseconds. */
+async function delay(work: () => Promise<unknown>): Promise<number> {
+  const histogram = monitorEventLoopDelay({ resolution: 10 });
+  histogram.enable();
+  await work();
+  histogram.disable();
+  return histogram.max / 1e6;
+}
+const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+const soon = { timeout: 25_000, interval: 200 };
+
+test.each(['poll', 'live'] as const)(
+  'a source in mode %s is loaded, followed and compared by a thread of its own',
+  async (mode) => {
+    await desk.grant(mode);
+    await seed(desk.sql);
+    await message(desk.sql, 1, { content: '<p>one</p>', content_type: 8 });
+    await addSource(store, { address: desk.address(), mode });
+    const errors: unknown[] = [];
+    const running = startSources({
+      ...{ db: store.db, writer: store.db, explain: explainSource },
+      open: (row) => openStoredReader(keys, row),
+      onError: (error) => errors.push(error),
+    });
+    opened.push({ close: () => running.stop() });
+    const texts = async () => (await store.sql`SELECT text FROM platform.message ORDER BY id`).map(({ text }) => text);
+    await expect.poll(texts, soon).toEqual(['one']);
+    await message(desk.sql, 2, { content: 'two', updated_at: new Date().toISOString() });
+    await expect.poll(texts, soon).toEqual(['one', 'two']);
+    expect(errors).toEqual([]);
+  },
+  60_000,
+);
+
+test('errors keep their class and code, and a password does not cross', async () => {
+  const source = open({ address: desk.address() });
+  await desk.grant('poll');
+  expect(await failure(source.changes({ no: 'place' }))).toBeInstanceOf(PositionLost);
+  const away = open({}, {});
+  expect(explainSource(await failure(away.begin()))).toBe(
+    'The database of the helpdesk cannot be reached. The gateway tries again.',
+  );
+  const error = await failure(open({}, { entry: planted }).behind({}));
+  expect(error).toMatchObject({ code: '28P01', message: expect.not.stringContaining(PASSWORD) });
+});
+
+test('a row on which a reader hangs is named and left out by the next reader, and the other rows are written', async () => {
+  const hung = await failure(open({ reader: 'src_hang' }, { entry: planted, silent: 3 }).load(null));
+  expect(hung).toBeInstanceOf(SourceRefused);
+  const { changes } = await open({ reader: 'src_hang' }, { entry: planted, silent: 3 }).load(null);
+  expect(changes).toMatchObject([
+    { from: 'contacts/1', prepared: { row: { external_id: 'a' } } },
+    { from: 'contacts/2', prepared: { refused: [{ pointer: '', code: 'unreadable' }] } },
+    { from: 'contacts/3', prepared: { row: { external_id: 'c' } } },
+  ]);
+  // Another source has rows of the same names.
+  expect(await failure(open({ reader: 'src_other' }, { entry: planted, silent: 2 }).load(null))).toBeInstanceOf(
+    SourceRefused,
+  );
+}, 60_000);
+
+test('an uncaught error and a full memory end the reader only, and this thread answers meanwhile', async () => {
+  const thrown = open({}, { entry: planted });
+  expect(await failure(thrown.changes({}))).toMatchObject({
+    name: 'SourceRefused',
+    message: expect.stringContaining('ended unexpectedly'),
+  });
+  expect(await failure(thrown.begin())).toBeInstanceOf(SourceRefused);
+  const full = open({}, { entry: planted });
+  let error: unknown;
+  const longest = await delay(async () => {
+    error = await failure(full.missing('contact', []));
+  });
+  console.info(`the longest delay while a reader filled its memory: ${longest.toFixed(0)} ms`);
+  expect(error).toMatchObject({ message: expect.stringContaining('ended unexpectedly') });
+}, 60_000);
+
+/** A server that answers the first message of each connection with these bytes. */
+async function hostile(answer: Buffer): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', () => socket.write(answer));
+  });
+  servers.push(server);
+  opened.push({ close: () => sockets.forEach((socket) => void socket.destroy()) });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return `postgres://u:${PASSWORD}@127.0.0.1:${typeof address === 'object' ? address?.port : 0}/x`;
+}
+
+function packet(type: string, body: Buffer): Buffer {
+  const head = Buffer.alloc(5);
+  head.write(type);
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
+}
+const OK = packet('R', Buffer.alloc(4));
+const READY = packet('Z', Buffer.from('I'));
+/** A column whose name has no end. */
+const COLUMN = packet('T', Buffer.concat([Buffer.from([0, 1]), Buffer.alloc(40, 0x61)]));
+const SASL = packet('R', Buffer.concat([Buffer.from([0, 0, 0, 10]), Buffer.from('SCRAM-SHA-256\0\0')]));
+const CONTINUE = packet('R', Buffer.concat([Buffer.from([0, 0, 0, 11]), Buffer.from('r=x,s=AAAA,i=0')]));
+
+test.each([
+  ['a column name without an end', Buffer.concat([OK, READY, COLUMN])],
+  ['SCRAM with no iterations', Buffer.concat([SASL, CONTINUE])],
+])(
+  'a server that sends %s ends its own reader only',
+  async (_, answer) => {
+    const source = open({ address: await hostile(answer) }, { silent: 3 });
+    let error: unknown;
+    const longest = await delay(async () => {
+      error = await Promise.race([
+        failure(source.begin()),
+        new Promise((resolve) => setTimeout(resolve, 20_000, 'waits')),
+      ]);
+    });
+    console.info(`${String(error)}; the longest delay of this thread: ${longest.toFixed(0)} ms`);
+    expect(error).toSatisfy((one) => one === 'waits' || one instanceof Error);
+    expect(longest).toBeLessThan(1_000);
+  },
+  60_000,
+);

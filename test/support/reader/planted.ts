@@ -1,0 +1,54 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { host } from '../../../src/sources/reader/host.ts';
+import type { Opening } from '../../../src/sources/reader/protocol.ts';
+import type { Change, Page, Source } from '../../../src/sources/source.ts';
+
+/** A thread whose source hangs, dies or fills its memory. `settings.account` says which. */
+const opening = workerData as Opening;
+
+const contact = (id: string): Readonly<Record<string, unknown>> => ({
+  ...{ type: 'contact', external_id: id, website: 'w', name: id, created_at: '2026-11-01T10:00:00Z' },
+});
+const hanging = Object.defineProperty({ ...contact('b') }, 'name', {
+  enumerable: true,
+  get: () => {
+    for (;;);
+  },
+});
+const page = (changes: readonly Change[]): Page => ({ changes, after: null, more: false });
+const never = (): never => {
+  throw new Error('not planted');
+};
+
+const source: Source = {
+  check: async () => [],
+  begin: async () => ({ n: 1 }),
+  load: async () =>
+    page([
+      { from: 'contacts/1', record: contact('a') },
+      { from: 'contacts/2', record: hanging },
+      { from: 'contacts/3', record: contact('c') },
+    ]),
+  changes: () => {
+    setImmediate(() => {
+      throw new Error(`a message with ${opening.settings.address}`);
+    });
+    return new Promise(() => undefined);
+  },
+  reread: never,
+  missing: async () => {
+    const kept: number[][] = [];
+    for (;;) kept.push(new Array(100_000).fill(Math.random()));
+  },
+  behind: async () => {
+    throw Object.assign(new Error(`refused for ${opening.settings.address}`), { code: '28P01' });
+  },
+  unmapped: async () => ({}),
+  listen: (changed) => {
+    changed();
+    return async () => undefined;
+  },
+  forget: async () => undefined,
+  close: async () => undefined,
+};
+if (parentPort) host(source, parentPort, opening);
