@@ -32,7 +32,7 @@ let folder: string;
 beforeAll(async () => {
   neighbour = await openNeighbour();
   folder = mkdtempSync(join(tmpdir(), 'poison-'));
-});
+}, 200_000);
 afterAll(async () => {
   await neighbour.close();
   rmSync(folder, { recursive: true, force: true });
