@@ -1,9 +1,12 @@
+import { printable, printableJson } from './text.ts';
+
 /**
  * The conventions of all commands. With --json, standard output is exactly one JSON document, and all other text goes
  * to standard error. The exit code is 0 for done, 1 for refused or failed, and 2 for wrong usage.
  */
 export interface Output {
   readonly json: boolean;
+  /** Writes the result to standard output. Control characters of names from outside never reach the terminal. */
   result(document: object, text: string): void;
   /** Writes a line to standard error. */
   note(line: string): void;
@@ -13,10 +16,10 @@ export function openOutput(json: boolean): Output {
   return {
     json,
     result: (document, text) => {
-      process.stdout.write(json ? `${JSON.stringify(document)}\n` : text === '' ? '' : `${text}\n`);
+      process.stdout.write(json ? `${printableJson(document)}\n` : text === '' ? '' : `${printable(text)}\n`);
     },
     note: (line) => {
-      process.stderr.write(`${line}\n`);
+      process.stderr.write(`${printable(line)}\n`);
     },
   };
 }

@@ -11,6 +11,7 @@ import { helpStyle } from './help.ts';
 import { workers } from './options.ts';
 import { type Output, openOutput, Refused } from './output.ts';
 import { withoutSecrets, withoutValues } from './secrets.ts';
+import { printable } from './text.ts';
 
 /** These commands need the surfaces, which cli/ must not import. So main.ts supplies the commands. */
 export interface Wired {
@@ -53,7 +54,11 @@ export async function buildProgram(register: Run, wired: Wired, first?: string):
     .description('Installation Gateway: REST, MCP and A2A access to stored customer-support data.')
     .version(packageVersion)
     .configureHelp(helpStyle)
-    .configureOutput({ outputError: (complaint, write) => write(withoutValues(complaint)) })
+    // A message about wrong usage repeats words that somebody may have pasted.
+    .configureOutput({
+      outputError: (complaint, write) => write(withoutValues(complaint)),
+      writeErr: (text) => void process.stderr.write(printable(text)),
+    })
     .exitOverride();
   register(
     program
@@ -95,7 +100,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   } catch (error) {
     if (error instanceof CommanderError || error instanceof InvalidArgumentError) return error.exitCode === 0 ? 0 : 2;
     if (error instanceof Refused || error instanceof ConfigError || error instanceof StoreUnavailable) {
-      process.stderr.write(`gateway: ${withoutSecrets(error.message, argv)}\n`);
+      process.stderr.write(`${printable(`gateway: ${withoutSecrets(error.message, argv)}`)}\n`);
       return 1;
     }
     process.stderr.write(`gateway: ${unexpected(error)}\n`);

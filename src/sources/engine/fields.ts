@@ -27,9 +27,9 @@ export function isTimeZone(name: string): boolean {
 }
 
 // Years go from 1900 to 2999. With any UTC offset, such a time stays within the years that PostgreSQL and RFC 3339
-// support. Leap seconds are refused.
+// support. PostgreSQL refuses an offset from 16:00 on, and then the whole batch. Leap seconds are refused.
 const RFC3339 =
-  /^((?:19|2\d)\d\d)-(0[1-9]|1[0-2])-([0-2]\d|3[01])[Tt](?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{1,9})?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+  /^((?:19|2\d)\d\d)-(0[1-9]|1[0-2])-([0-2]\d|3[01])[Tt](?:[01]\d|2[0-3])(?::[0-5]\d){2}(?:\.\d{1,9})?(?:[Zz]|[+-](?:0\d|1[0-5]):[0-5]\d)$/;
 function isTime(value: string): boolean {
   const [, year = '', month = '', day = '00'] = RFC3339.exec(value) ?? [];
   if (day === '00' || day <= '28') return day !== '00';
@@ -70,9 +70,9 @@ export const flag = (absent: boolean, description: string) => z.boolean().defaul
 export const int = (min: number) => z.int().min(min).max(INT_MAX);
 
 const instant = z.string().max(64).refine(isTime, 'invalid_time').meta({ format: 'date-time' });
-export const time = (description: string) => instant.describe(`${description} (RFC 3339, any offset)`);
+export const time = (description: string) => instant.describe(`${description} (RFC 3339, offset at most 15:59)`);
 export const optionalTime = (description: string) =>
-  instant.optional().describe(`${description} (RFC 3339, any offset)`);
+  instant.optional().describe(`${description} (RFC 3339, offset at most 15:59)`);
 export const languageTag = z.string().regex(/^[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8}){0,3}$/);
 export const language = (description: string) => languageTag.optional().describe(`${description} (BCP 47 tag)`);
 export const zone = z.string().max(64).refine(isTimeZone, 'invalid_time_zone');

@@ -1,0 +1,196 @@
+import type postgres from 'postgres';
+import * as rows from '../../support/chatwoot/source-rows.ts';
+import { sentinelOf } from './as-lines.ts';
+import type { Place, Poison } from './poison.ts';
+
+/** The item `n` is in rows with this id. */
+const idOf = (n: number): number => 1_000 + n;
+/** The message of an item, and the sentinel after it. */
+const messageId = (n: number): number => 100_000 + 2 * n;
+
+/** Rows that changed now, because a poll reads by the time of the last change. */
+const changed = (): object => ({ updated_at: new Date().toISOString() });
+const put = (sql: postgres.Sql, table: string, row: object): Promise<void> =>
+  rows.put(sql, table, { ...changed(), ...row });
+const message = (sql: postgres.Sql, id: number, row: object): Promise<void> =>
+  rows.message(sql, id, { ...changed(), ...row });
+const conversation = (sql: postgres.Sql, id: number, row: object = {}): Promise<void> =>
+  rows.conversation(sql, id, { ...changed(), ...row });
+
+type Insert = (sql: postgres.Sql, n: number, value: string) => Promise<void>;
+
+/** A contact with its visitor, conversation and message. */
+async function talk(
+  sql: postgres.Sql,
+  n: number,
+  row: { contact?: object; conversation?: object; message?: object } = {},
+): Promise<void> {
+  const id = idOf(n);
+  await put(sql, 'contacts', { id, account_id: 1, name: `Contact ${n}`, ...row.contact });
+  await put(sql, 'contact_inboxes', { id, contact_id: id, inbox_id: 1, source_id: `p${n}` });
+  await conversation(sql, id, { contact_id: id, contact_inbox_id: id, ...row.conversation });
+  await message(sql, messageId(n), { conversation_id: id, content: `message ${n}`, ...row.message });
+}
+
+const contact =
+  (column: string): Insert =>
+  (sql, n, value) =>
+    talk(sql, n, { contact: { [column]: value } });
+const talked =
+  (column: string, more: object = {}): Insert =>
+  (sql, n, value) =>
+    talk(sql, n, { message: { [column]: value, ...more } });
+const about =
+  (column: string): Insert =>
+  (sql, n, value) =>
+    talk(sql, n, { conversation: { [column]: value } });
+const attribute =
+  (column: string): Insert =>
+  (sql, n, value) =>
+    talk(sql, n, { conversation: { additional_attributes: { [column]: value } } });
+const rated =
+  (row: (value: string) => object): Insert =>
+  async (sql, n, value) => {
+    await talk(sql, n);
+    const own = { account_id: 1, conversation_id: idOf(n), message_id: messageId(n), contact_id: idOf(n) };
+    await put(sql, 'csat_survey_responses', { ...own, rating: 5, ...row(value) });
+  };
+const inbox =
+  (column: string): Insert =>
+  async (sql, n, value) => {
+    const own = { id: idOf(n), account_id: 1, channel_id: 1, name: `Inbox ${n}`, channel_type: 'Channel::Api' };
+    await put(sql, 'inboxes', { ...own, [column]: value });
+    await talk(sql, n, { conversation: { inbox_id: idOf(n) } });
+  };
+const response =
+  (column: string): Insert =>
+  async (sql, n, value) => {
+    const own = { id: idOf(n), account_id: 1, short_code: `r${n}`, content: 'c' };
+    await put(sql, 'canned_responses', { ...own, [column]: value });
+  };
+const file =
+  (column: string): Insert =>
+  async (sql, n, value) => {
+    const id = idOf(n);
+    const blob = { filename: 'f', content_type: 'text/plain', byte_size: 1, service_name: 'local', created_at: 'now' };
+    const link = { name: 'file', record_type: 'Attachment', record_id: id, blob_id: id, created_at: 'now' };
+    await talk(sql, n);
+    await put(sql, 'attachments', { id, account_id: 1, message_id: messageId(n) });
+    await rows.put(sql, 'active_storage_blobs', { id, key: `key${n}`, ...blob, [column]: value });
+    await rows.put(sql, 'active_storage_attachments', { id, ...link });
+  };
+
+/** How Chatwoot's tables hold each place. */
+const INSERTS: Readonly<Record<Exclude<Place, 'saved_link.url' | 'line' | 'query'>, Insert>> = {
+  'message.text': talked('content'),
+  'message.html': talked('content', { content_type: 8 }),
+  'message.attributes': talked('content_attributes'),
+  'message.time': talked('created_at'),
+  'message.type': talked('message_type'),
+  'message.format': talked('content_type'),
+  'note.text': async (sql, n, value) => {
+    await talk(sql, n);
+    await put(sql, 'notes', { id: idOf(n), account_id: 1, contact_id: idOf(n), user_id: 1, content: value });
+  },
+  'contact.name': contact('name'),
+  'contact.last_name': contact('last_name'),
+  'contact.email': contact('email'),
+  'contact.phone': contact('phone_number'),
+  'contact.company': (sql, n, value) => talk(sql, n, { contact: { additional_attributes: { company_name: value } } }),
+  'contact.country': contact('country_code'),
+  'contact.time': contact('created_at'),
+  'conversation.subject': attribute('mail_subject'),
+  'conversation.language': attribute('conversation_language'),
+  'conversation.rating': rated((feedback_message) => ({ feedback_message })),
+  'conversation.score': rated((rating) => ({ rating })),
+  'conversation.status': about('status'),
+  'conversation.time': about('created_at'),
+  'channel.name': inbox('name'),
+  'channel.type': inbox('channel_type'),
+  'team.name': async (sql, n, name) => {
+    await put(sql, 'teams', { id: idOf(n), account_id: 1, name });
+    await talk(sql, n, { conversation: { team_id: idOf(n) } });
+  },
+  'operator.name': async (sql, n, name) => {
+    await put(sql, 'users', { id: idOf(n), name, email: `${n}@example.org`, uid: `u${n}` });
+    await put(sql, 'account_users', { account_id: 1, user_id: idOf(n), role: 0 });
+    await talk(sql, n, { conversation: { assignee_id: idOf(n) } });
+  },
+  'saved_response.content': response('content'),
+  'saved_response.label': response('short_code'),
+  'file.name': file('filename'),
+  'file.media_type': file('content_type'),
+  'file.size': file('byte_size'),
+};
+
+/** The record of an item, as Chatwoot's source names it: the external id, the table and the column, and the row. */
+export function recordAt(
+  n: number,
+  { at }: Poison,
+): { readonly id: string; readonly table: string; readonly column: string; readonly origin: string } | undefined {
+  if (at === 'saved_link.url' || at === 'line' || at === 'query') return undefined;
+  const [table = '', member = ''] = at.split('.');
+  const [source, id] = ROWS[table] ?? ['', idOf];
+  const column = COLUMNS[at] ?? member;
+  const external = `cw:1:${table}:${id(n)}`;
+  return { id: table === 'note' ? `${external}:${idOf(n)}` : external, table, column, origin: `${source}/${id(n)}` };
+}
+
+const ROWS: Readonly<Record<string, readonly [source: string, id: (n: number) => number]>> = {
+  message: ['messages', messageId],
+  note: ['notes', idOf],
+  contact: ['contacts', idOf],
+  conversation: ['conversations', idOf],
+  channel: ['inboxes', idOf],
+  team: ['teams', idOf],
+  operator: ['users', idOf],
+  saved_response: ['canned_responses', idOf],
+  file: ['attachments', idOf],
+};
+const COLUMNS: Readonly<Partial<Record<Place, string>>> = {
+  'message.html': 'text',
+  'message.attributes': 'text',
+  'message.time': 'created_at',
+  'message.type': 'author_type',
+  'message.format': 'kind',
+  'contact.phone': 'mobile',
+  'contact.time': 'created_at',
+  'conversation.rating': 'rating_label',
+  'conversation.score': 'rating_score',
+  'conversation.time': 'created_at',
+  'channel.type': 'platform',
+};
+
+/** Data that PostgreSQL refuses (class 22, for example a NUL), and values that are longer than a key of an index. */
+const IMPOSSIBLE = /^(22|54)/;
+
+/**
+ * Writes the items in one transaction, and a sentinel after each. Returns the items that no Chatwoot can hold, because
+ * its database refuses them.
+ */
+export async function insertAll(
+  sql: postgres.Sql,
+  items: readonly Poison[],
+  all: readonly Poison[],
+): Promise<ReadonlySet<Poison>> {
+  const impossible = new Set<Poison>();
+  await sql`BEGIN`;
+  await conversation(sql, 2);
+  for (const item of items) {
+    const n = all.indexOf(item);
+    await sql`SAVEPOINT item`;
+    try {
+      // The driver would write U+FFFD in place of half a surrogate pair.
+      if (/\p{Surrogate}/u.test(item.value) || !(item.at in INSERTS)) impossible.add(item);
+      // `in` has told that the place has an insert.
+      else await INSERTS[item.at as keyof typeof INSERTS](sql, n, item.value);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && IMPOSSIBLE.test(String(error.code)))) throw error;
+      await sql`ROLLBACK TO item`;
+      impossible.add(item);
+    }
+    await message(sql, messageId(n) + 1, { conversation_id: 2, content: sentinelOf(n) });
+  }
+  await sql`COMMIT`;
+  return impossible;
+}

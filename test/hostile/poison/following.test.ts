@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createChatwoot } from '../../support/chatwoot/populate.ts';
+import { seed } from '../../support/chatwoot/source-rows.ts';
+import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { type AddedSource, addSource, runSources } from '../../support/sources.ts';
+import { sentinelOf } from './as-lines.ts';
+import { insertAll, recordAt } from './as-rows.ts';
+import { CORPUS } from './corpus.ts';
+import {
+  culprits,
+  digestsOf,
+  NEIGHBOUR_MS,
+  type Neighbour,
+  type Outcomes,
+  openNeighbour,
+  peakOf,
+  tableOf,
+  told,
+} from './door.ts';
+import type { Poison } from './poison.ts';
+
+/** The memory of a gateway that follows two sources full of poison and serves meanwhile, in MB. */
+const FOLLOWING_MB = 600;
+/** The whole corpus is followed in so many milliseconds. It took 46 s on two cores with a load of 8. */
+const PATIENCE = 240_000;
+
+const ITEMS = CORPUS.filter((item) => recordAt(0, item) !== undefined);
+const KEYS = { GATEWAY_KEYS: `1:${Buffer.alloc(32, 7).toString('base64')}` };
+
+let neighbour: Neighbour;
+let desk: ChatwootWorld;
+beforeAll(async () => {
+  neighbour = await openNeighbour(KEYS);
+  desk = await openDesk();
+}, 200_000);
+afterAll(async () => {
+  await neighbour.close();
+  await desk.close();
+});
+
+async function openDesk(): Promise<ChatwootWorld> {
+  const world = await chatwootWorld({ schema: false });
+  await createChatwoot(world.sql);
+  await seed(world.sql);
+  await world.grant('live');
+  return world;
+}
+
+const sourceOf = (database: Pick<TestDatabase, 'db'>, world: ChatwootWorld, mode: 'live' | 'poll') =>
+  addSource(database, { address: world.address(), mode, organization: `poison ${mode}`, period: 1 });
+
+async function followsBy(source: AddedSource, patience = 30_000): Promise<void> {
+  await expect.poll(async () => (await source.state()).state, { timeout: patience }).toBe('following');
+}
+
+/** The items whose sentinel is not in the organization. */
+async function unfollowed({ sql }: TestDatabase, tenant: number, items: readonly Poison[]): Promise<readonly Poison[]> {
+  const rows = await sql<{ text: string }[]>`
+    SELECT text FROM platform.message WHERE tenant = ${tenant} AND text LIKE 'sentinel %' AND length(text) < 20`;
+  const written = new Set(rows.map(({ text }) => text));
+  return items.filter((item) => !written.has(sentinelOf(CORPUS.indexOf(item))));
+}
+
+/** Waits until every sentinel is in the organization. Returns the items whose sentinel stays away. */
+async function settled(database: TestDatabase, tenant: number, items: readonly Poison[], patience: number) {
+  for (const end = performance.now() + patience; ; await pause(200)) {
+    const missing = await unfollowed(database, tenant, items);
+    if (missing.length === 0 || performance.now() > end) return missing;
+  }
+}
+
+/** Follows some items with a store and a Chatwoot of their own. */
+const passes =
+  (mode: 'live' | 'poll') =>
+  async (some: readonly Poison[]): Promise<boolean> => {
+    const [database, world] = await Promise.all([freshDatabase(), openDesk()]);
+    const source = await sourceOf(database, world, mode);
+    const running = runSources(database);
+    try {
+      await followsBy(source);
+      await insertAll(world.sql, some, CORPUS);
+      return (await settled(database, source.tenant, some, 15_000)).length === 0;
+    } finally {
+      await running.stop();
+      await database.close();
+      await world.close();
+    }
+  };
+
+async function outcomesOf(source: AddedSource, impossible: ReadonlySet<Poison>): Promise<Outcomes> {
+  const { sql } = neighbour.database;
+  const outcomes = new Map<Poison, string>();
+  const rejects = await sql<{ origin: string; code: string }[]>`
+    SELECT origin, code FROM gateway.source_reject WHERE source = ${source.id}`;
+  const codes = new Map(rejects.map(({ origin, code }) => [origin, code]));
+  const digests = new Map<string, ReadonlyMap<string, string | null>>();
+  for (const item of ITEMS) {
+    const place = recordAt(CORPUS.indexOf(item), item);
+    if (place === undefined) continue;
+    const key = `${place.table} ${place.column}`;
+    const found = digests.get(key) ?? (await digestsOf(sql, place.table, place.column, source.tenant));
+    digests.set(key, found);
+    const code = codes.get(place.origin);
+    const own = createHash('md5').update(item.value).digest('hex');
+    if (impossible.has(item)) outcomes.set(item, 'impossible');
+    else if (code !== undefined) outcomes.set(item, `rejected ${code}`);
+    else outcomes.set(item, !found.has(place.id) ? 'lost' : found.get(place.id) === own ? 'stored' : 'converted');
+  }
+  return outcomes;
+}
+
+test('a Chatwoot of poison, live and polled: every next row arrives, no row is lost, and the neighbour is served', async () => {
+  const { database, gateway } = neighbour;
+  const sources = {
+    live: await sourceOf(database, desk, 'live'),
+    poll: await sourceOf(database, desk, 'poll'),
+  };
+  await Promise.all([followsBy(sources.live), followsBy(sources.poll)]);
+  const impossible = await insertAll(desk.sql, ITEMS, CORPUS);
+  const began = performance.now();
+  const lost: string[] = [];
+  for (const mode of ['live', 'poll'] as const) {
+    const source = sources[mode];
+    const missing = await settled(database, source.tenant, ITEMS, PATIENCE - (performance.now() - began));
+    const seconds = ((performance.now() - began) / 1000).toFixed(1);
+    const possible = ITEMS.filter((item) => !impossible.has(item));
+    if (missing.length > 0)
+      expect.fail(
+        `${mode}: ${missing.length} sentinels are missing. At fault: ${await culprits(possible, passes(mode))}. The gateway says: ${(await source.state()).last_error}`,
+      );
+    const outcomes = await outcomesOf(source, impossible);
+    console.info(tableOf(`following, ${mode}`, outcomes, { seconds }));
+    for (const [{ name }, outcome] of outcomes) if (outcome === 'lost') lost.push(`${mode}: ${name}`);
+  }
+  const seen = neighbour.seen();
+  const peak = peakOf(gateway.pid);
+  console.info(`following: ${JSON.stringify({ 'peak MB of the gateway': Math.round(peak), ...told(seen) })}`);
+  expect(lost).toEqual([]);
+  for (const source of Object.values(sources))
+    expect(await source.state()).toMatchObject({ state: 'following', last_error: null });
+  expect(seen.failed).toBe(0);
+  expect(seen.excess).toBeLessThan(NEIGHBOUR_MS);
+  expect(peak).toBeLessThan(FOLLOWING_MB);
+}, 600_000);
