@@ -51,6 +51,8 @@ export interface Stores {
   readonly writer: Database;
   /** Milliseconds between two checks of a source that is followed. Default: one minute. */
   readonly checkEvery?: number | undefined;
+  /** Milliseconds after which a load yields to others that wait. Default: ten seconds. */
+  readonly turn?: number | undefined;
 }
 
 /** Loads a source if it is new, then follows it until the signal. Throws when the source cannot be read. */
