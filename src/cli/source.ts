@@ -2,10 +2,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { openGivenKeys } from '../config/keys.ts';
 import type { SourceKind } from '../sources/kinds.ts';
-import type { Change, Finding } from '../sources/source.ts';
+import type { Change, Finding, Installation } from '../sources/source.ts';
 import {
   deleteSource,
   insertSource,
+  keepInstallation,
   pauseSource,
   readSources,
   startSource,
@@ -99,7 +100,7 @@ function addCommand(group: Command, register: Run): void {
 }
 
 async function add({ out, config }: CommandContext, db: Database, of: SourceKind, given: Added): Promise<string> {
-  const [{ SOURCE_KINDS }, { openReader }, { writePage }, { explainSource }] = await Promise.all([
+  const [{ SOURCE_KINDS }, { openReader }, { writePage }, { explainSource, OTHER_INSTALLATION }] = await Promise.all([
     import('../sources/kinds.ts'),
     import('../sources/reader/reader.ts'),
     import('../sources/engine/page.ts'),
@@ -119,8 +120,10 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
   };
   const helpdesk = openReader(of, settings);
   const changes: Change[] = [];
+  let installation: Installation;
   try {
     tell(out, await helpdesk.check(), `gateway source grants ${of} --mode ${given.mode}`);
+    installation = await helpdesk.installation();
     for await (const page of helpdesk.reread([row])) changes.push(...page);
   } catch (error) {
     throw error instanceof Refused ? error : new Refused(explainSource(error), { cause: error });
@@ -137,6 +140,8 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
     external_id: given.organization ?? String(named?.external_id),
     name: given.organization ?? String(named?.data['name']),
   });
+  if (!(await keepInstallation(db, { tenant: organization.tenant, website }, installation)))
+    throw new Refused(OTHER_INSTALLATION);
   const keys = await openGivenKeys(config);
   const added = await insertSource(
     db,
@@ -159,6 +164,7 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
     .filter(({ type }) => type === 'website')
     .map((one) => ({ from: row, prepared: { row: { ...one, owner: organization.external_id } } }));
   await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
+  await keepInstallation(db, { tenant: organization.tenant, website }, installation);
   await startSource(db, id, website);
   return id;
 }

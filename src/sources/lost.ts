@@ -2,3 +2,8 @@
 export class PositionLost extends Error {
   override readonly name = 'PositionLost';
 }
+
+/** The address leads to another installation of the helpdesk than before. Nothing of it may be written. */
+export class OtherInstallation extends Error {
+  override readonly name = 'OtherInstallation';
+}

@@ -33,10 +33,22 @@ export interface Page {
   readonly more: boolean;
 }
 
+/** Digests of values by which a helpdesk differs from every other one. They never change, also not by a restore. */
+export interface Installation {
+  readonly account: string;
+  /** Undefined if the role may not read the helpdesk's own identifier. */
+  readonly installation?: string | undefined;
+}
+
 /** What a helpdesk provides to be a source. All times come from the clock of the source. */
 export interface Source {
   /** Looks at the schema, the rights and the address. */
   check(): Promise<readonly Finding[]>;
+  /**
+   * Tells which helpdesk this is. From then on, every page that comes from another helpdesk throws OtherInstallation, for
+   * example when the address leads elsewhere.
+   */
+  installation(): Promise<Installation>;
   /** The place to follow from. It is taken before the load, so that no change during the load is lost. */
   begin(): Promise<Position>;
   /** One page of all records: each type after the types to which it refers, messages in their order. */

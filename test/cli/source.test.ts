@@ -193,6 +193,22 @@ test('a server that is away and an address of the gateway itself are refused', a
   expect(itself.stderr).toContain('gateway');
 });
 
+test('another Chatwoot with the same account does not take over the website of a removed source', async () => {
+  await desk.grant('poll');
+  const added = await add();
+  await document('source', 'remove', id(added), '--yes');
+  // The account was made at another time there.
+  await desk.sql`UPDATE accounts SET created_at = created_at + interval '1 second', name = 'Taker'`;
+  const given = ['source', 'add', 'chatwoot', '--url', desk.address(), '--account', '1'];
+  const refused = await gateway(...given);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('another installation of the helpdesk')]);
+  expect(await document('source', 'list')).toEqual({ sources: [] });
+  expect(await store.sql`SELECT name FROM platform.website`).toEqual([{ name: 'Account 1' }]);
+  // In an organization of its own, the other Chatwoot gets a website of its own.
+  expect(await add('--organization', 'Elsewhere')).toMatchObject({ state: 'loading' });
+  expect(await store.sql`SELECT name FROM platform.website ORDER BY tenant`).toHaveLength(2);
+});
+
 test('doctor tells of a source that fails', async () => {
   await desk.grant('poll');
   await add();

@@ -58,16 +58,17 @@ export function rowId(value: unknown): string | undefined {
 
 /** From this number on, a number of seconds would lie after the year 5138. So the number counts milliseconds. */
 const MILLISECONDS = 100_000_000_000;
-/** The last moment that the import accepts, in milliseconds. */
-const LATEST = Date.UTC(3000, 0, 1);
+/** Milliseconds. Anybody who writes through a channel's API can give a time. A later one would stay the newest for ever. */
+const AHEAD = 86_400_000;
 
-/** Reads a time in seconds or milliseconds, as a number or a text of digits. Returns undefined for anything else. */
+/** Reads a time in seconds or milliseconds, as a number or a text of digits. Returns undefined for anything else,
+ * and for a time that lies more than a day ahead. */
 export function externalTime(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !/^\d{1,15}(\.\d{1,9})?$/.test(text)) return undefined;
   const number = Number(text);
   const moment = Math.floor(number >= MILLISECONDS ? number : number * 1000);
-  return moment > 0 && moment < LATEST ? new Date(moment).toISOString() : undefined;
+  return moment > 0 && moment <= Date.now() + AHEAD ? new Date(moment).toISOString() : undefined;
 }
 
 const regions = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });

@@ -1,10 +1,12 @@
 import { sqlState } from '../../store/driver/errors.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
-import type { Source } from '../source.ts';
+import { OtherInstallation } from '../lost.ts';
+import type { Installation, Source } from '../source.ts';
 import { check } from './check.ts';
 import { missing, unmapped } from './counts.ts';
 import { type Desk, openDesk, rowOf, sizesOf, tell } from './desk.ts';
 import { CHANNEL } from './grants.ts';
+import { accountOf, installationOf } from './installation.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { beginLive, behindLive, changesLive, forgetLive } from './live.ts';
 import { fitting, load } from './load.ts';
@@ -76,11 +78,13 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     makesOrganization: organization === undefined,
     storage: settings.storage !== undefined,
   };
+  // One connection: a page and the look at the installation after it come from the same server.
   const connect = (target: string): Database =>
-    openDatabase({ target, connections: 2, statementTimeout: STATEMENT, name: 'gateway-source', foreign: true });
+    openDatabase({ target, connections: 1, statementTimeout: STATEMENT, name: 'gateway-source', foreign: true });
   const db = connect(address);
   let unconverted: Database | undefined;
   let known: Promise<Desk> | undefined;
+  let told: Installation | undefined;
   // A new version of Chatwoot can have other columns. So each start and each call after an error look at the columns.
   const look = (): Promise<Desk> => {
     known = openDesk(unconverted ?? db, names);
@@ -88,7 +92,11 @@ export function openChatwoot(settings: ChatwootSettings): Source {
   };
   const using = async <Answer>(work: (desk: Desk) => Promise<Answer>, again = false): Promise<Answer> => {
     try {
-      return await work(await (again ? look() : (known ?? look())));
+      const desk = await (again ? look() : (known ?? look()));
+      const answer = await work(desk);
+      if (told !== undefined && (await accountOf(desk.db, account)) !== told.account)
+        throw new OtherInstallation('the address leads to another Chatwoot');
+      return answer;
     } catch (error) {
       known = undefined;
       if (unconverted !== undefined || sqlState(error) !== BROKEN) throw error;
@@ -99,6 +107,12 @@ export function openChatwoot(settings: ChatwootSettings): Source {
   const live = mode === 'live';
   return {
     check: () => check(db, account, mode),
+    installation: async () => {
+      const found = await installationOf(db, account);
+      if (found === undefined) throw new Error('Chatwoot does not have the account');
+      told ??= found;
+      return found;
+    },
     begin: () => (live ? beginLive(db, reader) : using(beginPoll, true)),
     load: (after) => using((desk) => load(desk, after), after === null),
     changes: (after) => using((desk) => (live ? changesLive(desk, reader, after) : changesPoll(desk, period, after))),

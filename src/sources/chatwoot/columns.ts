@@ -7,9 +7,9 @@ export interface Column {
   readonly type: ColumnType;
   /**
    * `map`: a record shows the column. `poll`: the column finds changes. `count`: the column is only counted. `write`: the
-   * gateway needs the column to write to Chatwoot.
+   * gateway needs the column to write to Chatwoot. `identify`: the column tells this Chatwoot from others.
    */
-  readonly use: 'map' | 'poll' | 'count' | 'write';
+  readonly use: 'map' | 'poll' | 'count' | 'write' | 'identify';
   /** What the gateway loses when Chatwoot does not have the column. Undefined for a column that must be there. */
   readonly lost?: string;
 }
@@ -36,7 +36,14 @@ const time = map('timestamp');
  * triggers come from this declaration. Names and types are those of Chatwoot's db/schema.rb of August 2025.
  */
 export const TABLES = {
-  accounts: { columns: { id, name: text, locale: map('integer', 'the language of saved responses') } },
+  accounts: {
+    columns: {
+      id,
+      name: text,
+      created_at: { type: 'timestamp', use: 'identify' },
+      locale: map('integer', 'the language of saved responses'),
+    },
+  },
   account_users: { columns: { id, account_id: id, user_id: id, role: map('integer') } },
   users: { columns: { id, name: text, display_name: map('text', 'the display names of operators') } },
   teams: { columns: { id, account_id: id, name: text } },

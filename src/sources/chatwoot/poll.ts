@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { raw, sql } from '../../core/sql.ts';
-import type { Database } from '../../store/driver/postgres.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { PositionLost } from '../lost.ts';
 import type { Change, Page, Position, Source } from '../source.ts';
 import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
 import { ID_MAX, type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf } from './map.ts';
+import { before, type Ids, ids, isCut, least, limits, newest } from './poll-ids.ts';
 import { allOf, tellAll } from './together.ts';
 
 const KINDS_BY_TIME = ['contacts', 'contact_inboxes', 'conversations', 'messages', 'attachments', 'notes'] as const;
@@ -31,14 +31,23 @@ const RECENT = 1_000_000;
 /** With more users than this, only the nightly comparison finds the users who were deleted. */
 const USERS = 5_000;
 
-const mark = z.strictObject({ at: z.string(), next: z.string() });
-const round = z.strictObject({ low: z.string(), marks: z.array(mark), members: z.array(z.string()) });
+const mark = z.strictObject({ at: z.string(), next: z.string(), ids });
+const round = z.strictObject({
+  low: z.string(),
+  from: ids,
+  settled: ids,
+  reached: ids,
+  marks: z.array(mark),
+  members: z.array(z.string()),
+});
 /**
- * A place of polling. The window of a round starts at `low`. A mark is an earlier time and the number of a transaction
- * that began at that time. `members` are the operators of the last round. `next` is the place after the running round.
+ * A place of polling. The window of a round starts at `low`. The round also tells the rows whose ids are larger than
+ * `from`, up to `to`. A mark is an earlier time, the newest ids and the number of a transaction that began at that time.
+ * The round after the next one starts at the ids `settled`. Earlier rounds told rows up to `reached`. `members` are the operators of the last round. `next` is the
+ * place after the running round.
  */
 const place = round.extend({
-  running: z.strictObject({ kind: z.enum(ROUND), id: z.number(), next: round }).nullable(),
+  running: z.strictObject({ kind: z.enum(ROUND), id: z.number(), to: ids, next: round }).nullable(),
 });
 type Place = z.infer<typeof place>;
 
@@ -48,21 +57,24 @@ interface Clock {
   readonly xmin: string;
   /** The number of a transaction that is newer than all running transactions. */
   readonly next: string;
+  /** The newest ids. */
+  readonly ids: Ids;
 }
 
 /**
  * Reads the clock and the running transactions. A snapshot does not name the newest running transaction, so the
  * statement takes a new transaction number. A standby server gives no number.
  */
-async function clock(db: Database): Promise<Clock> {
-  const [row] = await db.query<Clock>(
+async function clock(desk: Desk): Promise<Clock> {
+  const [row] = await desk.db.query<Clock>(
     sql`SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
                pg_snapshot_xmin(s)::text AS xmin,
-               (CASE WHEN pg_is_in_recovery() THEN pg_snapshot_xmax(s) ELSE pg_current_xact_id() END)::text AS next
+               (CASE WHEN pg_is_in_recovery() THEN pg_snapshot_xmax(s) ELSE pg_current_xact_id() END)::text AS next,
+               ${raw(newest(desk))} AS ids
           FROM pg_current_snapshot() s`,
   );
   if (row === undefined) throw new Error('Chatwoot did not send its time');
-  return row;
+  return { ...row, ids: ids.parse(row.ids) };
 }
 
 const earlier = (at: string, milliseconds: number): string => new Date(Date.parse(at) - milliseconds).toISOString();
@@ -76,27 +88,39 @@ async function membersOf(desk: Desk): Promise<string[]> {
 }
 
 export async function beginPoll(desk: Desk): Promise<Position> {
-  const { at, next } = await clock(desk.db);
+  const { at, next, ids } = await clock(desk);
   const members = await membersOf(desk);
-  return { low: earlier(at, BEFORE * 1000), marks: [{ at, next }], members, running: null } satisfies Place;
+  const from = before(ids);
+  const marks = [{ at, next, ids }];
+  return {
+    low: earlier(at, BEFORE * 1000),
+    from,
+    settled: from,
+    reached: ids,
+    marks,
+    members,
+    running: null,
+  } satisfies Place;
 }
 
 /**
  * Decides where the next round starts. All transactions that ran at a mark have ended when the oldest
  * running transaction began after the mark. This round reads the rows of these transactions. So the next round can start at the mark.
+ * Its ids start one round later, because a transaction can take an id a moment before it gets its number.
  */
 export function nextRound(last: z.infer<typeof round>, now: Clock) {
-  const marks = [...last.marks, { at: now.at, next: now.next }];
+  const marks = [...last.marks, { at: now.at, next: now.next, ids: now.ids }];
   const ended = marks.filter(({ next }) => BigInt(next) <= BigInt(now.xmin)).at(-1);
   const floor = earlier(now.at, OLDEST);
   const low = [last.low, ended?.at ?? last.low, floor].reduce((a, b) => (Date.parse(a) < Date.parse(b) ? b : a));
   const open = marks.filter(({ at }) => Date.parse(at) >= Date.parse(low));
+  const settled = marks.filter(({ at }) => Date.parse(at) <= Date.parse(low)).at(-1)?.ids ?? last.settled;
   // Without a long transaction there are few marks. With a long transaction, each second mark is enough.
-  return { low, marks: open.length <= MARKS ? open : open.filter((_, i) => i % 2 === 0) };
+  return { low, from: last.settled, settled, marks: open.length <= MARKS ? open : open.filter((_, i) => i % 2 === 0) };
 }
 
-/** The condition for rows of a kind that changed since the start of the window. */
-function changed(desk: Desk, kind: Timed, low: string) {
+/** The condition for rows of a kind that changed since the start of the window, or on which a new row hangs. */
+function changed(desk: Desk, kind: Timed, low: string, from: Ids) {
   const { account } = desk.names;
   const t = (name: Parameters<Desk['table']>[0]) => raw(desk.table(name));
   const since = sql`${low}::timestamp`;
@@ -106,12 +130,16 @@ function changed(desk: Desk, kind: Timed, low: string) {
     case 'contact_inboxes':
       // The last visit of a visitor is a column of the conversations.
       return sql`(v.updated_at >= ${since} OR v.id IN (SELECT c.contact_inbox_id FROM ${t('conversations')} c
-        WHERE c.account_id = ${account}::bigint AND c.updated_at >= ${since}))`;
+        WHERE c.account_id = ${account}::bigint AND c.updated_at >= ${since}
+        UNION SELECT c.contact_inbox_id FROM ${t('conversations')} c WHERE c.id > ${from.conversations}::bigint))`;
     case 'conversations':
       return sql`(c.updated_at >= ${since} OR c.last_activity_at >= ${since}
-        OR c.id IN (SELECT r.conversation_id FROM ${t('csat_survey_responses')} r WHERE r.updated_at >= ${since})
-        OR c.id IN (SELECT e.conversation_id FROM ${t('reporting_events')} e
-             WHERE e.name = 'conversation_resolved' AND e.created_at >= ${since}))`;
+        OR c.id IN (SELECT r.conversation_id FROM ${t('csat_survey_responses')} r WHERE r.updated_at >= ${since}
+          UNION SELECT r.conversation_id FROM ${t('csat_survey_responses')} r WHERE r.id > ${from.csat_survey_responses}::bigint
+          UNION SELECT e.conversation_id FROM ${t('reporting_events')} e
+             WHERE e.name = 'conversation_resolved' AND e.created_at >= ${since}
+          UNION SELECT e.conversation_id FROM ${t('reporting_events')} e
+             WHERE e.name = 'conversation_resolved' AND e.id > ${from.reporting_events}::bigint))`;
     case 'messages':
       return sql`m.id IN (
         SELECT x.id FROM ${t('messages')} x
@@ -129,17 +157,32 @@ function changed(desk: Desk, kind: Timed, low: string) {
   }
 }
 
-/** The next rows of a table with few rows, or the next changed rows of another table. */
+/** What a round looks for: rows that changed since `low`, and rows with ids after `from`, up to `to`. */
+interface Window {
+  readonly low: string;
+  readonly from: Ids;
+  readonly to: Ids;
+}
+
+/** The next rows of a table with few rows, or the next changed and new rows of another table. */
 async function nextIds(
   desk: Desk,
   kind: Timed | (typeof SMALL)[number],
-  low: string,
+  { low, from, to }: Window,
   after: number,
 ): Promise<string[]> {
-  const { key, from, own } = desk.queries[kind];
+  const query = desk.queries[kind];
+  const key = raw(query.key);
+  const those = (condition: Fragment) =>
+    sql`(SELECT ${key} AS id ${raw(`FROM ${query.from} WHERE ${query.own} AND ${query.key}`)} > ${after}::bigint
+      AND ${key} <= ${ID_MAX}::bigint AND ${condition} ORDER BY ${key} LIMIT ${PAGE_ROWS}::integer)`;
+  // In one condition with OR, PostgreSQL would read the whole table for the new rows.
+  const wanted = isTimed(kind)
+    ? sql`${those(changed(desk, kind, low, from))}
+      UNION ${those(sql`${key} > ${from[kind]}::bigint AND ${key} <= ${to[kind]}::bigint`)}`
+    : those(raw('true'));
   const rows = await desk.db.read<{ id: string }>(
-    sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${own} AND ${key}`)} > ${after}::bigint AND ${raw(key)} <= ${ID_MAX}::bigint
-           AND ${isTimed(kind) ? changed(desk, kind, low) : raw('true')} ORDER BY ${raw(key)} LIMIT ${PAGE_ROWS}::integer`,
+    sql`SELECT w.id::text AS id FROM (${wanted}) w ORDER BY w.id LIMIT ${PAGE_ROWS}::integer`,
   );
   return rows.map(({ id }) => id);
 }
@@ -205,15 +248,19 @@ export async function changesPoll(desk: Desk, period: number, after: Position): 
   const changes: Change[] = [];
   let { running } = at;
   if (running === null) {
-    const now = await clock(desk.db);
-    running = { kind: ROUND[0], id: 0, next: { ...nextRound(at, now), members: await membersOf(desk) } };
+    const to = await limits(desk, at.reached);
+    const now = await clock(desk);
+    const next = nextRound(at, now);
+    const reached = least(to, now.ids);
+    const from = least(next.from, reached);
+    running = { kind: ROUND[0], id: 0, to, next: { ...next, from, reached, members: await membersOf(desk) } };
   }
-  const low = earlier(at.low, (OVERLAP + period) * 1000);
+  const window = { low: earlier(at.low, (OVERLAP + period) * 1000), from: at.from, to: running.to };
   let { kind, id } = running;
   let left = PAGE_BYTES;
   for (;;) {
     const found =
-      kind === 'users' ? nextMembers(running.next.members, at.members, id) : await nextIds(desk, kind, low, id);
+      kind === 'users' ? nextMembers(running.next.members, at.members, id) : await nextIds(desk, kind, window, id);
     const sizes = await sizesOf(desk, kind, found, { along: !isSmall(kind) });
     const sizeOf = (one: string): number => sizes.get(one) ?? 0;
     const [first] = found;
@@ -227,13 +274,13 @@ export async function changesPoll(desk: Desk, period: number, after: Position): 
     }
     changes.push(...(await rowsThere(desk, kind)));
     const following = ROUND[ROUND.indexOf(kind) + 1];
-    if (following === undefined) return { changes, after: { ...running.next, running: null }, more: false };
+    if (following === undefined) return { changes, after: { ...running.next, running: null }, more: isCut(running.to) };
     [kind, id] = [following, 0];
   }
 }
 
 export async function behindPoll(desk: Desk, after: Position): ReturnType<Source['behind']> {
   const { marks, low } = placeOf(after);
-  const { at } = await clock(desk.db);
+  const { at } = await clock(desk);
   return { seconds: Math.max(0, (Date.parse(at) - Date.parse(marks.at(-1)?.at ?? low)) / 1000), changes: null };
 }

@@ -6,7 +6,8 @@ import { type ApiSettings, type Asked, ask } from './api.ts';
 import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATIONS, unmarked, withMark } from './mark.ts';
 
 export interface WriteBackSettings extends ApiSettings {
-  /** The address of Chatwoot's database. Only the database knows which number the API gives to a conversation. */
+  /** The address of Chatwoot's database. Only the database knows which number the API gives to a conversation, and tells its
+   * attributes without its messages. */
   readonly address: string;
   readonly account: number;
 }
@@ -15,14 +16,21 @@ const Note = z.object({ id: z.int().min(1), content: z.string(), created_at: z.n
 const Notes = z.array(Note.partial().loose());
 const Attributes = z.object({ custom_attributes: z.record(z.string(), z.unknown()).nullish() });
 
-/** Bytes. Chatwoot lists all notes of a contact in one answer. */
-const LIST_BYTES = 8 * 1024 * 1024;
+/** Bytes. Chatwoot lists all notes of a contact, and all attributes of a conversation, in one answer. */
+const BYTES = 8 * 1024 * 1024;
 /** Milliseconds of a statement in Chatwoot's database. */
 const STATEMENT = 1_500;
-/** The largest number of conversations whose numbers are kept in memory. A number never changes. */
-const NUMBERS = 10_000;
 
 type Members = Readonly<Record<string, unknown>>;
+interface Row {
+  readonly display_id: number;
+  readonly standby: boolean;
+  readonly custom_attributes: unknown;
+}
+interface Conversation {
+  readonly path: string;
+  readonly attributes: Members;
+}
 
 /** Opens Chatwoot for writes. Nothing is sent before the first call. */
 export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
@@ -34,7 +42,6 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     name: 'gateway-write-back',
     foreign: true,
   });
-  const numbers = new Map<string, number>();
   // True if Chatwoot can change single attributes. Undefined while the gateway has not asked Chatwoot.
   let merges: boolean | undefined;
   const root = `/api/v1/accounts/${account}`;
@@ -42,27 +49,28 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     ask(settings, { ...asked, path: `${root}${asked.path}` }, signal);
   const notesOf = (target: string): string => `/contacts/${idIn(target, account, 'contact')}/notes`;
 
-  async function conversationOf(target: string): Promise<string> {
+  /**
+   * The path of a conversation in the API, and its attributes. They come from the database, because the API answers a
+   * question about a conversation with two whole messages, whose emails can have any length.
+   */
+  async function conversationOf(target: string, signal: AbortSignal): Promise<Conversation> {
     const id = idIn(target, account, 'conversation');
-    let number = numbers.get(id);
-    if (number === undefined) {
-      const rows = await db
-        .read<{ display_id: number }>(
-          sql`SELECT display_id FROM public.conversations WHERE id = ${id}::bigint AND account_id = ${account}::bigint`,
-        )
-        .catch((error: unknown) => {
-          throw refused('the number of the conversation could not be read', undefined, error);
-        });
-      number = rows[0]?.display_id;
-      if (number === undefined) throw refused('the conversation is not in Chatwoot', 'not_found');
-      if (numbers.size >= NUMBERS) numbers.clear();
-      numbers.set(id, number);
-    }
-    return `/conversations/${number}`;
+    const rows = await db
+      .read<Row>(
+        sql`SELECT display_id, pg_is_in_recovery() AS standby,
+                   CASE WHEN octet_length(custom_attributes::text) <= ${BYTES}::integer THEN custom_attributes END AS custom_attributes
+              FROM public.conversations WHERE id = ${id}::bigint AND account_id = ${account}::bigint`,
+      )
+      .catch((error: unknown) => {
+        throw refused('the conversation could not be read', undefined, error);
+      });
+    if (rows[0] === undefined) throw refused('the conversation is not in Chatwoot', 'not_found');
+    const { display_id, standby } = rows[0];
+    const path = `/conversations/${display_id}`;
+    // A standby server can be behind, and an older Chatwoot would get old attributes back.
+    const answer = standby ? await call({ method: 'GET', path, bytes: BYTES }, signal) : rows[0];
+    return { path, attributes: Attributes.parse(answer).custom_attributes ?? {} };
   }
-
-  const attributesOf = async (conversation: string, signal: AbortSignal): Promise<Members> =>
-    Attributes.parse(await call({ method: 'GET', path: conversation }, signal)).custom_attributes ?? {};
 
   /**
    * True if Chatwoot can change single attributes. The endpoint that removes attributes came in the same version, so the
@@ -70,8 +78,6 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
    */
   async function canMerge(conversation: string, signal: AbortSignal): Promise<boolean> {
     if (merges !== undefined) return merges;
-    // A conversation that is gone says nothing about the version.
-    await attributesOf(conversation, signal);
     const body = { custom_attributes: ['gateway_none'] };
     const found = await call({ method: 'POST', path: `${conversation}/destroy_custom_attributes`, body }, signal).then(
       () => true,
@@ -88,11 +94,24 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
         {
           method: 'POST',
           path: `${conversation}/custom_attributes`,
+          bytes: BYTES,
           body: { custom_attributes: attributes, ...(merge && { merge: true }) },
         },
         signal,
       ),
     ).custom_attributes ?? {};
+
+  /**
+   * All attributes of others are gone after a write. Either somebody deleted them meanwhile, or this server replaced the
+   * attributes, for example an older server beside a newer one. A second write tells: if it removes an attribute of the
+   * gateway, the server replaces. Only then the attributes of others go back.
+   */
+  async function unreplaced(path: string, own: Members, found: Members, signal: AbortSignal): Promise<Members> {
+    const after = await send(path, { [OPERATIONS]: own[OPERATIONS] }, true, signal);
+    if (Object.hasOwn(after, DISPOSITION)) return after;
+    merges = false;
+    return send(path, { ...found, ...own }, false, signal);
+  }
 
   return {
     addNote: async ({ operationId, target }, { text, author }, signal) => {
@@ -101,35 +120,36 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
       return sent(account, { ...note, content: body.content });
     },
     setDisposition: async ({ operationId, target }, value, signal) => {
-      const conversation = await conversationOf(target);
-      const [found, merge] = await beforehand(async () => {
-        const merges = await canMerge(conversation, signal);
+      const mark = markOf(operationId);
+      const [{ path, attributes: found }, merge] = await beforehand(async () => {
+        const there = await conversationOf(target, signal);
+        if (merges === true) return [there, true];
+        const merge = await canMerge(there.path, signal);
         // The read comes last, so that the time until the write is short.
-        return [await attributesOf(conversation, signal), merges];
+        return [await conversationOf(target, signal), merge];
       });
-      const own = { [DISPOSITION]: value, [OPERATIONS]: withMark(found[OPERATIONS], markOf(operationId)) };
+      const own = { [DISPOSITION]: value, [OPERATIONS]: withMark(found[OPERATIONS], mark) };
+      const isOwn = (name: string): boolean => Object.hasOwn(own, name);
       // An older Chatwoot replaces all attributes. So all attributes go back, as they were a moment ago.
-      let after = await send(conversation, merge ? own : { ...found, ...own }, merge, signal);
-      if (merge && Object.keys(found).some((name) => !Object.hasOwn(after, name))) {
-        // This server replaced the attributes, for example an older server beside a newer one. The same values go back.
-        merges = false;
-        after = await send(conversation, { ...found, ...own }, false, signal).catch((error: unknown) => {
+      let after = await send(path, merge ? own : { ...found, ...own }, merge, signal);
+      const bare = Object.keys(after).every(isOwn) && !Object.keys(found).every(isOwn);
+      if (merge && bare)
+        after = await unreplaced(path, own, found, signal).catch((error: unknown) => {
           // The first request had an effect, so no error may say that there is none.
           throw new Error('attributes that the API removed could not go back', { cause: error });
         });
-      }
-      if (!marksOf(after[OPERATIONS]).includes(markOf(operationId))) throw new Error('the API lost the attributes');
+      if (!marksOf(after[OPERATIONS]).includes(mark)) throw new Error('the API lost the attributes');
       return String(after[DISPOSITION]);
     },
     findNote: async ({ operationId, target }, signal) => {
-      const listed = Notes.parse(await call({ method: 'GET', path: notesOf(target), bytes: LIST_BYTES }, signal));
+      const listed = Notes.parse(await call({ method: 'GET', path: notesOf(target), bytes: BYTES }, signal));
       const [first] = listed
         .flatMap((one) => (markIn(one.content ?? '') === markOf(operationId) ? [Note.parse(one)] : []))
         .sort((a, b) => a.id - b.id);
       return first && sent(account, first);
     },
     findDisposition: async ({ operationId, target }, signal) => {
-      const attributes = await attributesOf(await conversationOf(target), signal);
+      const { attributes } = await conversationOf(target, signal);
       const value = attributes[DISPOSITION];
       const there = marksOf(attributes[OPERATIONS]).includes(markOf(operationId));
       return there && typeof value === 'string' ? value : undefined;

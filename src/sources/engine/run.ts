@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { raw, sql } from '../../core/sql.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Position } from '../source.ts';
@@ -59,6 +59,10 @@ export interface Run {
   begin(sources: readonly FileIdentity[], organization: string | undefined): Promise<void>;
   finish(): Promise<void>;
   release(): Promise<void>;
+  /** True if somebody waits for a slot. */
+  wanted(): Promise<boolean>;
+  /** Gives the slot back for a while. For two minutes, nobody else empties it. */
+  park(): Promise<void>;
 }
 
 export interface Subject {
@@ -68,6 +72,8 @@ export interface Subject {
   readonly source?: { readonly id: string; readonly epoch: number };
   /** True for a load or a comparison of a whole source. */
   readonly loads?: boolean;
+  /** True to wait as long as it takes. */
+  readonly patient?: boolean;
 }
 
 export async function takeRun(db: Database, subject: Subject, signal: AbortSignal | undefined): Promise<Run> {
@@ -78,6 +84,17 @@ export async function takeRun(db: Database, subject: Subject, signal: AbortSigna
   const beat = setInterval(() => {
     db.query(sql`SELECT gateway.import_beat(${slot}, ${epoch})`).catch(() => undefined);
   }, BEAT).unref();
+  const giveBack = async (kept: Fragment): Promise<void> => {
+    clearInterval(beat);
+    // If the store cannot be reached, the lease expires by itself. This error is dropped, so that it does not hide an
+    // earlier error.
+    await db
+      .query(
+        sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL, kept_until = ${kept}
+             WHERE slot = ${slot} AND epoch = ${epoch}`,
+      )
+      .catch(() => undefined);
+  };
   return {
     slot,
     epoch,
@@ -93,22 +110,18 @@ export async function takeRun(db: Database, subject: Subject, signal: AbortSigna
     finish: async () => {
       await db.query(sql`SELECT gateway.import_finish(${slot}, ${epoch})`).catch(explainFence);
     },
-    release: async () => {
-      clearInterval(beat);
-      // If the store cannot be reached, the lease expires by itself. This error is dropped, so that it does not hide an
-      // earlier error.
-      await db
-        .query(
-          sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL WHERE slot = ${slot} AND epoch = ${epoch}`,
-        )
-        .catch(() => undefined);
+    release: () => giveBack(sql`'-infinity'`),
+    wanted: async () => {
+      const [row] = await db.query<{ wanted: boolean }>(sql`SELECT gateway.import_wanted(${slot}) AS wanted`);
+      return row?.wanted === true;
     },
+    park: () => giveBack(sql`clock_timestamp() + interval '2 minutes'`),
   };
 }
 
 async function take(
   db: Database,
-  { name, source, loads = false }: Subject,
+  { name, source, loads = false, patient = false }: Subject,
   signal: AbortSignal | undefined,
 ): Promise<{ slot: number; epoch: number }> {
   const limit = performance.now() + PATIENCE;
@@ -117,7 +130,7 @@ async function take(
       sql`SELECT slot, epoch::float8 AS epoch FROM gateway.import_take(${name}, ${source?.id ?? null}::text, ${source?.epoch ?? null}::bigint, ${loads})`,
     );
     if (row !== undefined) return row;
-    if (performance.now() > limit)
+    if (!patient && performance.now() > limit)
       throw new ImportBusy('The same import is running, or three other imports are. Wait until one has finished.');
     await sleep(POLL, undefined, signal === undefined ? {} : { signal });
   }

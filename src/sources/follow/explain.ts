@@ -1,4 +1,5 @@
 import { ForeignServerRefused, StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
+import { OtherInstallation } from '../lost.ts';
 
 /** The source cannot be read. The message is for the operator and holds no secret. */
 export class SourceRefused extends Error {
@@ -11,12 +12,17 @@ export class SourceRefused extends Error {
  */
 export function explainSource(error: unknown): string {
   if (error instanceof SourceRefused || error instanceof ForeignServerRefused) return error.message;
+  if (error instanceof OtherInstallation) return OTHER_INSTALLATION;
   const cause = error instanceof StoreUnreachable ? error.cause : error;
   const code = sqlState(cause) || systemCode(cause);
   const away = error instanceof StoreUnreachable ? AWAY : undefined;
   const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? away;
   return reason ?? `Reading the source failed${code === '' ? '' : ` (${code})`}. The gateway tries again.`;
 }
+
+/** Also says what to do. */
+export const OTHER_INSTALLATION =
+  'The address leads to another installation of the helpdesk than the one whose records the website holds. Nothing of it is written. If the address is wrong, let it lead to the first installation again. To follow the other one beside the first, add a source of its own with --organization. To replace the first, remove the source with --with-data and add it again.';
 
 const AWAY = 'The database of the helpdesk cannot be reached. The gateway tries again.';
 const REASONS: readonly (readonly [RegExp, string])[] = [

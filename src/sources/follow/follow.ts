@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { keepInstallation } from '../../store/administration/sources.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type Held, writePage } from '../engine/page.ts';
 import { prepareChange } from '../engine/prepare.ts';
 import { isSourceKind, SOURCE_KINDS } from '../kinds.ts';
 import { PositionLost } from '../lost.ts';
 import type { Change, Finding, Position, Source } from '../source.ts';
-import { SourceRefused } from './explain.ts';
+import { OTHER_INSTALLATION, SourceRefused } from './explain.ts';
 import { type FileChange, load, writeFiles } from './load.ts';
 import {
   beganComparison,
@@ -51,13 +52,15 @@ export interface Stores {
   readonly writer: Database;
   /** Milliseconds between two checks of a source that is followed. Default: one minute. */
   readonly checkEvery?: number | undefined;
+  /** Milliseconds after which a load yields to others that wait. Default: ten seconds. */
+  readonly turn?: number | undefined;
 }
 
 /** Loads a source if it is new, then follows it until the signal. Throws when the source cannot be read. */
 export async function follow(stores: Stores, row: SourceRow, source: Source, signal: AbortSignal): Promise<void> {
   const held: Held = row;
   const { db, checkEvery = CHECKED } = stores;
-  await examine(db, held, source);
+  await examine(db, held, row, source);
   let { position } = row;
   if (position === null) {
     position = await source.begin();
@@ -72,7 +75,7 @@ export async function follow(stores: Stores, row: SourceRow, source: Source, sig
     const due = { measure: 0, again: 0, look: 0, check: performance.now() + checkEvery };
     while (!signal.aborted) {
       const began = performance.now();
-      if (passed(due, 'check', checkEvery)) await examine(db, held, source);
+      if (passed(due, 'check', checkEvery)) await examine(db, held, row, source);
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
@@ -82,7 +85,7 @@ export async function follow(stores: Stores, row: SourceRow, source: Source, sig
         if (!(error instanceof PositionLost)) throw error;
         // Changes are lost, so everything is compared. The check finds out why, and the pause keeps a Chatwoot whose
         // triggers fail from being compared without an end.
-        await examine(db, held, source);
+        await examine(db, held, row, source);
         await pause(waitAfterLoss(losses), undefined, { signal });
         // `begin` writes in the helpdesk, so a removed source must not get there.
         await requireLease(db, held);
@@ -106,8 +109,13 @@ export async function follow(stores: Stores, row: SourceRow, source: Source, sig
 }
 
 /** Checks the source. Throws if the source cannot be read. */
-async function examine(db: Database, held: Held, source: Source): Promise<void> {
-  const findings = await source.check();
+async function examine(db: Database, held: Held, row: SourceRow, source: Source): Promise<void> {
+  const findings = [...(await source.check())];
+  if (!findings.some(({ level }) => level === 'refused')) {
+    const website = websiteOf(row);
+    if (!(await keepInstallation(db, { tenant: held.tenant, website }, await source.installation())))
+      findings.push({ level: 'refused', about: 'installation', text: OTHER_INSTALLATION });
+  }
   await keepFindings(db, held, findings);
   const refused = findings.filter(({ level }) => level === 'refused');
   if (refused.length === 0) return;
@@ -215,10 +223,13 @@ async function compare(
   const { db } = stores;
   await beganComparison(db, held);
   const counts = await load(stores, held, row, source, { resumes, signal });
-  await loaded(db, held, counts, isSourceKind(row.kind) ? SOURCE_KINDS[row.kind].website(row.account).external_id : '');
+  await loaded(db, held, counts, websiteOf(row));
   // A count that fails must not repeat the load. The next comparison counts again.
   const unmapped = await source.unmapped().catch(() => undefined);
   if (unmapped !== undefined) await keepUnmapped(db, held, unmapped);
 }
+
+const websiteOf = ({ kind, account }: SourceRow): string =>
+  isSourceKind(kind) ? SOURCE_KINDS[kind].website(account).external_id : '';
 
 const sentence = ({ text }: Finding): string => (text.endsWith('.') ? text : `${text}.`);

@@ -11,6 +11,7 @@ import { Stage } from '../engine/stage.ts';
 import type { Source } from '../source.ts';
 import type { Stores } from './follow.ts';
 import { keepProgress, type Progress, type SourceRow } from './state.ts';
+import { openTurn, Reading, TURN } from './turn.ts';
 
 /** A file whose content must be read. */
 export interface FileChange {
@@ -34,44 +35,76 @@ export interface Loaded {
  * `resumes`, an interrupted load continues where it was.
  */
 export async function load(
-  { db: state, writer: db }: Stores,
+  { db: state, writer: db, turn: milliseconds = TURN }: Stores,
   held: Held,
   row: Pick<SourceRow, 'organization' | 'storage'>,
   source: Source,
   { resumes, signal }: { readonly resumes: boolean; readonly signal: AbortSignal },
 ): Promise<Loaded> {
   const tell = teller(state, held);
-  // A load waits here for other loads and for imports, because they share the slots.
-  tell({ phase: 'wait for other loads', done: 0, total: null });
-  const run = await takeRun(db, { name: held.id, source: held, loads: true }, signal);
-  try {
-    let at = await run.state();
-    // A comparison does not continue an old one, because pages with newer rows may have been written since.
-    if (!resumes || !at.unfinished || !at.intact) {
-      await run.begin([identity(held.id)], row.organization);
-      at = await run.state();
+  const reading = new Reading(source);
+  for (let again = false; ; again = true) {
+    // A load waits here for other loads and for imports, because they share the slots.
+    tell({ phase: 'wait for other loads', done: 0, total: null });
+    const run = await takeRun(db, { name: held.id, source: held, loads: true, patient: again }, signal);
+    const turn = openTurn(run, milliseconds, signal);
+    let parked = false;
+    try {
+      // Between two turns, this source writes no page. So a comparison continues too.
+      return await loadFor(db, held, row, run, reading, { resumes: resumes || again, signal: turn.signal, tell });
+    } catch (error) {
+      if (!turn.ended(error)) throw error;
+      parked = true;
+    } finally {
+      turn.end();
+      await (parked ? run.park() : run.release());
     }
-    if (!at.staged) {
-      const stage = new Stage(db, run, at.seq);
-      await stageAll(stage, source, await folderOf(row.storage), at.position, signal, tell);
-      await stageMissing(db, held, stage, source, signal);
-      await stage.settled();
-      await db.query(
-        sql`UPDATE gateway.import_run SET staged = true WHERE slot = ${run.slot} AND epoch = ${run.epoch}`,
-      );
-      await db.query(sql`ANALYZE ${raw(run.place.stage)} (type, seq, external_id, owner)`);
-    }
-    await apply(db, run, signal, tell);
-    await db.query(
-      sql`WITH fence AS MATERIALIZED (SELECT ${run.place.fence})
-          DELETE FROM gateway.source_reject r USING fence WHERE r.source = ${held.id}`,
-    );
-    await keepRejects(db, held, run, []);
-    await run.finish();
-    return await counts(db, run);
-  } finally {
-    await run.release();
+    // While the helpdesk is slow, the load needs no slot.
+    await reading.settled(signal);
   }
+}
+
+interface Loading {
+  readonly resumes: boolean;
+  readonly signal: AbortSignal;
+  readonly tell: (progress: Progress) => void;
+}
+
+/** Loads until the end, or until the signal. */
+async function loadFor(
+  db: Database,
+  held: Held,
+  row: Pick<SourceRow, 'organization' | 'storage'>,
+  run: Run,
+  reading: Reading,
+  { resumes, signal, tell }: Loading,
+): Promise<Loaded> {
+  let at = await run.state();
+  // A comparison does not continue an old one, because pages with newer rows may have been written since.
+  if (!resumes || !at.unfinished || !at.intact) {
+    await run.begin([identity(held.id)], row.organization);
+    reading.gone = { type: 0, after: '' };
+    at = await run.state();
+  }
+  if (!at.staged) {
+    const stage = new Stage(db, run, at.seq);
+    try {
+      await stageAll(stage, reading, await folderOf(row.storage), at.position, signal, tell);
+      await stageMissing(db, held, stage, reading, signal);
+    } finally {
+      await stage.settled();
+    }
+    await db.query(sql`UPDATE gateway.import_run SET staged = true WHERE slot = ${run.slot} AND epoch = ${run.epoch}`);
+    await db.query(sql`ANALYZE ${raw(run.place.stage)} (type, seq, external_id, owner)`);
+  }
+  await apply(db, run, signal, tell);
+  await db.query(
+    sql`WITH fence AS MATERIALIZED (SELECT ${run.place.fence})
+          DELETE FROM gateway.source_reject r USING fence WHERE r.source = ${held.id}`,
+  );
+  await keepRejects(db, held, run, []);
+  await run.finish();
+  return counts(db, run);
 }
 
 /**
@@ -122,7 +155,7 @@ const END = { end: true };
 
 async function stageAll(
   stage: Stage,
-  source: Source,
+  reading: Reading,
   storage: string | null,
   from: Readonly<Record<string, unknown>> | null,
   signal: AbortSignal,
@@ -132,7 +165,7 @@ async function stageAll(
   let done = 0;
   for (let after = from; ; ) {
     signal.throwIfAborted();
-    const page = await source.load(after);
+    const page = await reading.load(after, signal);
     for (const change of page.changes) {
       if (!('record' in change || 'prepared' in change)) continue;
       const waits = stage.prepared({ file: 0, line: ++done, origin: change.from }, prepareChange(change), storage);
@@ -152,20 +185,22 @@ async function stageMissing(
   db: Database,
   held: Held,
   stage: Stage,
-  source: Source,
+  reading: Reading,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const of of RECORD_TYPES) {
-    if (of === 'delete' || of === 'organization' || of === 'website') continue;
-    for (let after = ''; ; ) {
+  const { gone } = reading;
+  for (; gone.type < RECORD_TYPES.length; gone.type += 1, gone.after = '') {
+    const of = RECORD_TYPES[gone.type];
+    if (of === undefined || of === 'delete' || of === 'organization' || of === 'website') continue;
+    for (;;) {
       signal.throwIfAborted();
-      const ids = await storedIds(db, held, of, after);
+      const ids = await storedIds(db, held, of, gone.after);
       if (ids.length === 0) break;
-      after = ids.at(-1) ?? '';
-      for (const external_id of await source.missing(of, ids)) {
+      for (const external_id of await reading.missing(of, ids, signal)) {
         stage.record({ file: 0, line: 0, origin: external_id }, { type: 'delete', of, external_id }, null);
       }
       await stage.flush({ position: END });
+      gone.after = ids.at(-1) ?? '';
     }
   }
 }

@@ -17,6 +17,8 @@ export interface SourcesOptions {
   readonly onError: (error: unknown, source: string | undefined) => void;
   /** Milliseconds between two checks of a source that is followed. Default: one minute. */
   readonly checkEvery?: number | undefined;
+  /** Milliseconds after which a load yields to others that wait. Default: ten seconds. */
+  readonly turn?: number | undefined;
 }
 
 /** Milliseconds between two searches for sources that nobody runs. */
@@ -59,7 +61,7 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
 
 /** Runs a source whose lease this process has taken, until the signal or until it fails. */
 export async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
-  const { db, writer, checkEvery, open, explain, onError } = options;
+  const { db, writer, checkEvery, turn, open, explain, onError } = options;
   const lost = new AbortController();
   const signal = AbortSignal.any([stop, lost.signal]);
   // If a renewal fails, the lease may still be good. The next statement of the source finds out.
@@ -72,7 +74,7 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
   let source: Source | undefined;
   try {
     source = open(row);
-    await follow({ db, writer, checkEvery }, row, source, signal);
+    await follow({ db, writer, checkEvery, turn }, row, source, signal);
     await release(db, row);
   } catch (error) {
     const ended = signal.aborted || isLost(error);

@@ -1,7 +1,7 @@
 import { ForeignServerRefused, StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
 import { SourceRefused } from '../follow/explain.ts';
 import type { SourceKind, SourceSettings } from '../kinds.ts';
-import { PositionLost } from '../lost.ts';
+import { OtherInstallation, PositionLost } from '../lost.ts';
 import type { Source } from '../source.ts';
 
 /** What a thread needs to read a source. The address can hold a password, so it stays in this process. */
@@ -36,8 +36,14 @@ export interface SentError {
   readonly cause?: SentError;
 }
 
-const CLASSES = { PositionLost, SourceRefused, StoreUnreachable, ForeignServerRefused, Error };
-const NAMES = ['PositionLost', 'SourceRefused', 'StoreUnreachable', 'ForeignServerRefused'] as const;
+const CLASSES = { PositionLost, OtherInstallation, SourceRefused, StoreUnreachable, ForeignServerRefused, Error };
+const NAMES = [
+  'PositionLost',
+  'OtherInstallation',
+  'SourceRefused',
+  'StoreUnreachable',
+  'ForeignServerRefused',
+] as const;
 
 /** Makes an error ready to cross. `secret` must not cross. */
 export function sent(error: unknown, secret: string): SentError {

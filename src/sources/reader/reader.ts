@@ -101,6 +101,7 @@ export function openReader(kind: SourceKind, settings: SourceSettings, options: 
     });
   return {
     check: () => call('check'),
+    installation: () => call('installation'),
     begin: () => call('begin'),
     load: (after) => call('load', after),
     changes: (after) => call('changes', after),

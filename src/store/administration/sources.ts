@@ -78,6 +78,24 @@ export async function insertSource(db: Database, source: NewSource, seconds: num
   return rows.length > 0;
 }
 
+/**
+ * Notes which helpdesk's records a website holds, if it holds any. Returns false if they are those of another helpdesk.
+ * A helpdesk whose identifier became readable is still the same.
+ */
+export async function keepInstallation(
+  db: Database,
+  { tenant, website }: { readonly tenant: string | number; readonly website: string },
+  { account, installation }: { readonly account: string; readonly installation?: string | undefined },
+): Promise<boolean> {
+  const [row] = await db.query<{ same: boolean }>(sql`
+    INSERT INTO gateway.source_installation AS i (tenant, site, account, installation)
+    SELECT w.tenant, w.site, ${account}::text, ${installation ?? null}::text FROM platform.website w
+     WHERE w.tenant = ${tenant}::bigint AND w.external_id = ${website}
+    ON CONFLICT (tenant, site) DO UPDATE SET installation = coalesce(i.installation, CASE WHEN i.account = excluded.account THEN excluded.installation END)
+    RETURNING i.account = ${account}::text AND coalesce(i.installation = ${installation ?? null}::text, true) AS same`);
+  return row?.same ?? true;
+}
+
 /** Names the website of a source and lets the gateways run the source. */
 export async function startSource(db: Database, id: string, website: string): Promise<void> {
   await db.query(sql`

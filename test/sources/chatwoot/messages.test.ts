@@ -121,6 +121,18 @@ test('attributes are a JSON text, an object or nonsense', async () => {
   }
 });
 
+test('a time of outside that lies more than a day ahead does not count, and a nearer one does', async () => {
+  const { sql } = world;
+  await conversation(sql, 2);
+  const hours = (n: number): number => Math.floor(Date.now() / 1000) + n * 3_600;
+  const year2999 = Date.UTC(2999, 0, 1) / 1000;
+  for (const [id, at] of [year2999, year2999 * 1000, hours(25), hours(23)].entries())
+    await message(sql, id + 1, { conversation_id: 2, content_attributes: JSON.stringify({ external_created_at: at }) });
+  const at = await messages();
+  for (const id of [1, 2, 3]) expect(at(id)).toMatchObject({ created_at: '2026-11-01T10:00:00.000000Z' });
+  expect(Date.parse(String(at(4)?.['created_at']))).toBeGreaterThan(Date.now() + 22 * 3_600_000);
+});
+
 test('an email keeps its plain text, and takes the HTML when the text is empty', async () => {
   const { sql } = world;
   const email = JSON.stringify(JSON.stringify({ email: { html_content: { full: '<p>Hello <b>you</b></p>' } } }));

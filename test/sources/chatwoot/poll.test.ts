@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nextRound } from '../../../src/sources/chatwoot/poll.ts';
+import { type Ids, ids, NUMBERED } from '../../../src/sources/chatwoot/poll-ids.ts';
 import { PositionLost } from '../../../src/sources/lost.ts';
 import type { Change, Position, Source } from '../../../src/sources/source.ts';
 import { attachment, conversation, message, put, seed } from '../../support/chatwoot/source-rows.ts';
@@ -16,10 +17,12 @@ beforeEach(async () => {
   await message(world.sql, 1);
   source = world.open({ mode: 'poll' });
   place = await source.begin();
+  // The first rounds tell the newest rows once more.
+  await expect.poll(async () => told(await round()).slice(5), { timeout: 10_000 }).toEqual([]);
 });
 afterEach(() => world.close());
 
-const ids = (changes: readonly Change[]): string[] => recordsIn(changes).map(({ external_id }) => external_id);
+const told = (changes: readonly Change[]): string[] => recordsIn(changes).map(({ external_id }) => external_id);
 const round = async (): Promise<Change[]> => {
   const { changes, after } = await followed(source, place);
   place = after;
@@ -30,7 +33,7 @@ const NOW = { created_at: 'now', updated_at: 'now' };
 
 test('tables with few rows are told whole in each round, and their deleted rows are gone', async () => {
   const { sql } = world;
-  expect(ids(await round())).toEqual([
+  expect(told(await round())).toEqual([
     'cw:1:organization:1',
     'cw:1:website:1',
     'cw:1:channel:1',
@@ -42,7 +45,7 @@ test('tables with few rows are told whole in each round, and their deleted rows 
   await put(sql, 'canned_responses', { id: 1, account_id: 1, short_code: 'hi', content: 'x' });
   const changes = await round();
   expect(recordsIn(changes).find(({ type }) => type === 'channel')).toMatchObject({ name: 'New name' });
-  expect(ids(changes)).toContain('cw:1:saved_response:1');
+  expect(told(changes)).toContain('cw:1:saved_response:1');
   expect(changes).toContainEqual({ from: 'teams/0', only: { of: 'team', prefix: 'cw:1:team:' }, keep: [] });
   expect(changes).toContainEqual({
     from: 'users/0',
@@ -55,7 +58,7 @@ test('an operator who leaves is told once as disabled, although nothing names th
   await round();
   await world.sql`DELETE FROM account_users`;
   expect(recordsIn(await round()).filter(({ type }) => type === 'operator')).toMatchObject([{ enabled: false }]);
-  expect(ids(await round())).not.toContain('cw:1:operator:1');
+  expect(told(await round())).not.toContain('cw:1:operator:1');
 });
 
 test('new and changed rows of the large tables are told, and unchanged rows are not', async () => {
@@ -67,8 +70,8 @@ test('new and changed rows of the large tables are told, and unchanged rows are 
   await attachment(sql, 2, 2, {});
   await sql`UPDATE active_storage_attachments SET created_at = now() AT TIME ZONE 'UTC'`;
   await put(sql, 'notes', { id: 2, account_id: 1, contact_id: 2, content: 'x', ...NOW });
-  const told = ids(await round());
-  expect(told.slice(5)).toEqual([
+  const after = told(await round());
+  expect(after.slice(5)).toEqual([
     'cw:1:contact:2',
     'cw:1:visitor:2',
     'cw:1:note:2:2',
@@ -93,11 +96,11 @@ test('activity, a rating and a closing tell the conversation, and a visit tells 
   });
   await put(sql, 'reporting_events', { account_id: 1, conversation_id: 4, name: 'conversation_resolved', ...NOW });
   await sql`UPDATE conversations SET contact_last_seen_at = now() AT TIME ZONE 'UTC', updated_at = now() AT TIME ZONE 'UTC' WHERE id = 5`;
-  const told = ids(await round());
-  expect(told.filter((id) => id.includes(':conversation:'))).toEqual(
+  const after = told(await round());
+  expect(after.filter((id) => id.includes(':conversation:'))).toEqual(
     [2, 3, 4, 5].map((id) => `cw:1:conversation:${id}`),
   );
-  expect(told).toContain('cw:1:visitor:1');
+  expect(after).toContain('cw:1:visitor:1');
 });
 
 test('a deleted message tells that its files are gone', async () => {
@@ -118,7 +121,7 @@ test('a clock of the application that is half a minute slow loses nothing', asyn
   await round();
   await round();
   await message(world.sql, 2, { created_at: 'now', updated_at: new Date(Date.now() - 30_000).toISOString() });
-  expect(ids(await round())).toContain('cw:1:message:2');
+  expect(told(await round())).toContain('cw:1:message:2');
 });
 
 test('a transaction that commits long after its times is told', async () => {
@@ -130,36 +133,48 @@ test('a transaction that commits long after its times is told', async () => {
   await round();
   await round();
   await late.unsafe('COMMIT');
-  expect(ids(await round())).toContain('cw:1:message:10');
+  expect(told(await round())).toContain('cw:1:message:10');
   // The window moves on. Transactions of other tests on the same server can hold the window for some rounds.
-  await expect.poll(async () => ids(await round()), { timeout: 10_000 }).not.toContain('cw:1:message:10');
+  await expect.poll(async () => told(await round()), { timeout: 10_000 }).not.toContain('cw:1:message:10');
 });
 
 test('a window begins at the newest mark whose transactions have all ended', () => {
   const at = (minute: number): string => new Date(Date.UTC(2026, 10, 1, 10, minute)).toISOString();
-  const first = { low: at(0), marks: [{ at: at(1), next: '100' }], members: [] };
+  const all = (n: number): Ids => ids.parse(Object.fromEntries(NUMBERED.map((name) => [name, n])));
+  const first = {
+    low: at(0),
+    from: all(0),
+    settled: all(0),
+    reached: all(0),
+    marks: [{ at: at(1), next: '100', ids: all(1) }],
+    members: [] as string[],
+  };
   // Transaction 90 is open at 10:02, so the window does not move.
-  const second = nextRound(first, { at: at(2), xmin: '90', next: '120' });
+  const second = nextRound(first, { at: at(2), xmin: '90', next: '120', ids: all(2) });
   expect(second.low).toBe(at(0));
   // It has ended at 10:03. Transaction 110 is open, so the window moves to the mark before 110.
-  const third = nextRound({ ...second, members: [] }, { at: at(3), xmin: '110', next: '130' });
+  const third = nextRound({ ...first, ...second }, { at: at(3), xmin: '110', next: '130', ids: all(3) });
   expect(third.low).toBe(at(1));
-  const fourth = nextRound({ ...third, members: [] }, { at: at(4), xmin: '130', next: '140' });
+  // The ids follow one round later.
+  expect([third.from, third.settled]).toEqual([all(0), all(1)]);
+  const fourth = nextRound({ ...first, ...third }, { at: at(4), xmin: '130', next: '140', ids: all(4) });
   expect(fourth.low).toBe(at(3));
+  expect([fourth.from, fourth.settled]).toEqual([all(1), all(3)]);
   expect(fourth.marks.map((mark) => mark.at)).toEqual([at(3), at(4)]);
   // A transaction that is open for more than an hour does not hold the window.
-  const hour = nextRound({ ...fourth, members: [] }, { at: at(90), xmin: '110', next: '150' });
+  const hour = nextRound({ ...first, ...fourth }, { at: at(90), xmin: '110', next: '150', ids: all(90) });
   expect(hour.low).toBe(at(30));
   // The marks do not grow without end.
-  let long = { low: at(0), marks: first.marks, members: [] as string[] };
+  let long = first;
   for (let i = 0; i < 500; i += 1) {
     long = {
+      ...first,
       ...nextRound(long, {
         at: new Date(Date.UTC(2026, 10, 1, 10, 1, i)).toISOString(),
         xmin: '90',
         next: `${200 + i}`,
+        ids: all(i),
       }),
-      members: [],
     };
   }
   expect(long.marks.length).toBeLessThanOrEqual(101);
@@ -170,17 +185,89 @@ test('a large round has several pages and loses nothing', async () => {
   await world.sql`INSERT INTO messages (id, account_id, inbox_id, conversation_id, message_type, content, created_at, updated_at)
     SELECT n, 1, 1, 1, 0, 'x', '2026-11-01', now() AT TIME ZONE 'UTC' FROM generate_series(100, 5099) n`;
   let pages = 0;
-  const told = new Set<string>();
+  const seen = new Set<string>();
   for (let more = true; more; pages += 1) {
     const page = await source.changes(place);
-    for (const id of ids(page.changes)) told.add(id);
+    for (const id of told(page.changes)) seen.add(id);
     place = page.after ?? place;
     ({ more } = page);
   }
   expect(pages).toBe(3);
-  expect([...told].filter((id) => id.includes(':message:'))).toHaveLength(5000);
+  expect([...seen].filter((id) => id.includes(':message:'))).toHaveLength(5000);
   expect(place['running']).toBeNull();
   expect(await source.behind(place)).toMatchObject({ changes: null });
+});
+
+/** What an import into Chatwoot writes: times of the past. */
+const PAST = { created_at: '2019-03-01', updated_at: '2019-03-01' };
+
+test('new rows with times of the past are told, and no longer in later rounds', async () => {
+  const { sql } = world;
+  await round();
+  await put(sql, 'contacts', { id: 20, account_id: 1, name: 'Imported', ...PAST });
+  await put(sql, 'contact_inboxes', { id: 20, contact_id: 20, inbox_id: 1, source_id: 's20', ...PAST });
+  await conversation(sql, 20, { contact_id: 20, contact_inbox_id: 20, last_activity_at: '2019-03-01', ...PAST });
+  await message(sql, 20, { conversation_id: 20, ...PAST });
+  await attachment(sql, 20, 20, {});
+  await sql`UPDATE attachments SET created_at = '2019-03-01', updated_at = '2019-03-01' WHERE id = 20`;
+  await put(sql, 'notes', { id: 20, account_id: 1, contact_id: 20, content: 'x', ...PAST });
+  // A rating and a closing of an old conversation, and a conversation of a known visitor.
+  await put(sql, 'csat_survey_responses', {
+    account_id: 1,
+    conversation_id: 1,
+    message_id: 1,
+    rating: 5,
+    contact_id: 1,
+    ...PAST,
+  });
+  await conversation(sql, 21, { last_activity_at: '2019-03-01', contact_last_seen_at: '2019-03-01', ...PAST });
+  const first = told(await round()).slice(5);
+  expect([...new Set(first)].sort()).toEqual(
+    [
+      'contact:20',
+      'conversation:1',
+      'conversation:20',
+      'conversation:21',
+      'file:20',
+      'message:20',
+      'note:20:20',
+      'visitor:1',
+      'visitor:20',
+    ].map((id) => `cw:1:${id}`),
+  );
+  await put(sql, 'reporting_events', { account_id: 1, conversation_id: 1, name: 'conversation_resolved', ...PAST });
+  expect(told(await round())).toContain('cw:1:conversation:1');
+  // Transactions of other tests on the same server can hold the ids for some rounds.
+  await expect.poll(async () => told(await round()).slice(5), { timeout: 10_000 }).toEqual([]);
+});
+
+test('a row with times of the past is told, although its transaction commits after rows with larger ids were told', async () => {
+  const late = world.connect();
+  await round();
+  await late.unsafe('BEGIN');
+  await message(late, 30, PAST);
+  await message(world.sql, 31, PAST);
+  for (let i = 0; i < 3; i++) expect(told(await round())).not.toContain('cw:1:message:30');
+  await late.unsafe('COMMIT');
+  expect(told(await round())).toContain('cw:1:message:30');
+});
+
+test('a round tells a bounded number of new rows, and rows of other accounts between them cost no page', async () => {
+  const { sql } = world;
+  await round();
+  await sql`INSERT INTO contacts (id, account_id, name, created_at, updated_at)
+    SELECT n, CASE WHEN n % 20000 = 0 THEN 1 ELSE 2 END, 'x', '2019-03-01', '2019-03-01' FROM generate_series(100000, 220000) n`;
+  let pages = 0;
+  const seen: string[] = [];
+  for (let more = true; more; pages += 1) {
+    const page = await source.changes(place);
+    seen.push(...told(page.changes).filter((id) => id.startsWith('cw:1:contact:')));
+    place = page.after ?? place;
+    ({ more } = page);
+  }
+  expect([...new Set(seen)]).toHaveLength(7);
+  // Each round walks 50,000 ids.
+  expect(pages).toBe(3);
 });
 
 test('a place of live mode is lost', async () => {

@@ -111,13 +111,32 @@ describe('a disposition', () => {
     world.api.merges(merges);
     await agentSets({ plan: 'silver', region: 'EU' });
     // A Chatwoot that merges keeps also what an agent changes between the read and the write.
-    if (merges === true) world.api.afterRead(() => agentSets({ plan: 'bronze' }));
+    if (merges === true) world.api.beforeWrite(() => agentSets({ plan: 'bronze' }));
     expect((await other('refund')).status).toBe(200);
     expect(await attributes()).toMatchObject({
       plan: merges === true ? 'bronze' : 'silver',
       region: 'EU',
       gateway_disposition: 'refund',
     });
+  });
+
+  it.each(['region', 'region plan'])('does not bring back what an agent deletes meanwhile (%s)', async (deleted) => {
+    const other = await writeBackAgain();
+    await agentSets({ plan: 'silver', region: 'EU' });
+    world.api.beforeWrite(async () => {
+      await world.desk
+        .sql`UPDATE conversations SET custom_attributes = custom_attributes - ${deleted.split(' ')}::text[] WHERE id = 1`;
+    });
+    expect((await other('spam')).status).toBe(200);
+    const now = await attributes();
+    expect(now).toMatchObject({ gateway_disposition: 'spam' });
+    for (const name of deleted.split(' ')) expect(now).not.toHaveProperty(name);
+  });
+
+  it('goes to a conversation about which Chatwoot answers with a long email', async () => {
+    world.api.fail('GET', '/conversations/41', { kind: 'huge' }, 10);
+    expect((await set('solved')).status).toBe(200);
+    expect(await attributes()).toMatchObject({ gateway_disposition: 'solved' });
   });
 
   it('two writers at two replicas end alike in Chatwoot and here', async () => {

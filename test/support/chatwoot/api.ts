@@ -22,8 +22,8 @@ export interface ChatwootApi {
   readonly asked: string[];
   /** The next request of this method whose path has this end gets the fault. */
   fail(on: 'GET' | 'POST', path: string, fault: Fault, times?: number): void;
-  /** Runs once, after the next GET of a conversation is answered and before any later request. */
-  afterRead(work: () => Promise<void>): void;
+  /** Runs once, before the next attributes of a conversation are written. The gateway has read the old ones by then. */
+  beforeWrite(work: () => Promise<void>): void;
   /** True for a Chatwoot that can merge attributes. `mixed` says so but replaces them, as an older server does. */
   merges(how: boolean | 'mixed'): void;
   /** The number of requests that are under way now, and the largest such number. */
@@ -118,17 +118,16 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     }
     if (fault?.kind === 'slow' || fault?.kind === 'late') await wait(fault.ms);
     const before = between;
-    const reads = method === 'GET' && url.includes('/conversations/');
+    if (before && method === 'POST' && url.endsWith('/custom_attributes')) {
+      between = undefined;
+      await before();
+    }
     const done = await perform(method, url, text);
     if (fault?.kind === 'late') return;
     if (fault?.kind === 'lost') return void response.destroy();
     if (fault?.kind === 'text') return void response.end('<html>fine</html>');
     if (fault?.kind === 'wrong') return answer(response, 200, { payload: 'of another shape' });
     if (fault?.kind === 'huge') return void response.end(`"${'x'.repeat(20_000_000)}"`);
-    if (reads && before) {
-      between = undefined;
-      await before();
-    }
     answer(response, 200, done);
   };
   const server = createServer((request, response) => {
@@ -159,7 +158,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     fail: (on, path, fault, times = 1) => {
       faults.push({ on, path, fault, left: times });
     },
-    afterRead: (work) => {
+    beforeWrite: (work) => {
       between = work;
     },
     merges: (how) => {

@@ -22,6 +22,7 @@ const never = (): never => {
 
 const source: Source = {
   check: async () => [],
+  installation: async () => ({ account: 'planted' }),
   begin: async () => ({ n: 1 }),
   load: async () =>
     page([

@@ -1,0 +1,79 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Run } from '../engine/run.ts';
+import type { Source } from '../source.ts';
+
+/** Milliseconds after which a load yields its slot if somebody waits for one. */
+export const TURN = 10_000;
+/** Milliseconds between two looks whether somebody waits. */
+const LOOK = 250;
+
+/** The turn of a load has ended. The load continues in its next turn. */
+class TurnOver extends Error {
+  override readonly name = 'TurnOver';
+}
+
+export interface Turn {
+  /** Aborts at the end of the turn, or together with the outer signal. */
+  readonly signal: AbortSignal;
+  /** True if this error says that the turn has ended. */
+  ended(error: unknown): boolean;
+  end(): void;
+}
+
+export function openTurn(run: Pick<Run, 'wanted'>, milliseconds: number, outer: AbortSignal): Turn {
+  const over = new AbortController();
+  const reason = new TurnOver('the turn of this load has ended');
+  const began = performance.now();
+  const look = setInterval(() => {
+    if (performance.now() - began < milliseconds) return;
+    // A look that fails changes nothing. The next statement of the load tells the error.
+    run.wanted().then(
+      (wanted) => wanted && over.abort(reason),
+      () => undefined,
+    );
+  }, LOOK).unref();
+  return {
+    signal: AbortSignal.any([outer, over.signal]),
+    ended: (error) => error === reason,
+    end: () => clearInterval(look),
+  };
+}
+
+/** Reads a helpdesk for a load. A slow answer outlasts a turn, so the next turn finds the answer. */
+export class Reading {
+  private last: { readonly what: unknown; readonly answer: Promise<unknown> } | undefined;
+  /** How far the search for deleted records has come. */
+  gone = { type: 0, after: '' };
+
+  constructor(private readonly source: Pick<Source, 'load' | 'missing'>) {}
+
+  load(after: Parameters<Source['load']>[0], signal: AbortSignal): ReturnType<Source['load']> {
+    return this.ask(after, () => this.source.load(after), signal);
+  }
+
+  missing(...[of, ids, signal]: [...Parameters<Source['missing']>, AbortSignal]): ReturnType<Source['missing']> {
+    return this.ask([of, ids], () => this.source.missing(of, ids), signal);
+  }
+
+  /** Waits until no answer is open. */
+  async settled(signal: AbortSignal): Promise<void> {
+    await until(this.last?.answer ?? Promise.resolve(), signal).catch(() => undefined);
+  }
+
+  private ask<Answer>(what: unknown, question: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    // A stored position has its members in another order.
+    if (this.last === undefined || !isDeepStrictEqual(this.last.what, what)) this.last = { what, answer: question() };
+    // The same question has an answer of the same type.
+    return until(this.last.answer as Promise<Answer>, signal);
+  }
+}
+
+/** Waits for an answer until the signal. The answer can still come later. */
+function until<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const cut = (): void => reject(signal.reason);
+    if (signal.aborted) cut();
+    signal.addEventListener('abort', cut, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', cut));
+  });
+}
