@@ -9,6 +9,9 @@ import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
 import { startTracing } from '../../src/observe/tracing.ts';
 import { ask } from '../../src/sources/chatwoot/api.ts';
 import { NotPerformed } from '../../src/sources/helpdesk.ts';
+import { issue } from '../support/credentials.ts';
+import { freshDatabase } from '../support/database.ts';
+import { addEndpoint, log, openReceiver, run as runWebhooks, tell, until } from '../support/events/webhooks.ts';
 import { times } from '../support/form.ts';
 import { type HostileServer, openHostileServer, type Watched, watchProcess } from '../support/hostile/http-servers.ts';
 
@@ -254,6 +257,37 @@ describe('a hostile server cannot stop, fill or mislead', () => {
   it('the reads of the helpdesk', { timeout: 120_000 * ROUNDS }, () => judge('read', chatwoot('GET'), all()));
   it('the writes to the helpdesk', { timeout: 120_000 * ROUNDS }, () => judge('write', chatwoot('POST'), all()));
   it('the exporter of traces', { timeout: 120_000 * ROUNDS }, () => judge('traces', collector, server.names));
+});
+
+it('a delivery to a hostile receiver fails and is repeated, and its neighbour gets each receipt', {
+  timeout: 60_000,
+}, async () => {
+  const database = await freshDatabase('demo');
+  const honest = await openReceiver();
+  const { credential } = await issue(database.sql, 1);
+  const neighbour = await addEndpoint(database, credential, honest.url);
+  const hostile: { name: string; id: string }[] = [];
+  for (const name of ['hints-storm', 'body-drip', 'garbage-for-ever', 'reset-in-body', 'redirect-307', 'status-500']) {
+    const { credential: other } = await issue(database.sql, 1);
+    hostile.push({ name, ...(await addEndpoint(database, other, `${server.origin}/${name}/delivery-${name}`)) });
+  }
+  const running = runWebhooks(database, [honest, server], { sending: { deadline: 700 } });
+  await tell(database, 3);
+  await until(async () => (await log(database, neighbour.id)).filter((one) => one.status === 'delivered').length === 3);
+  for (const { name, id } of hostile) {
+    const repeated = async (): Promise<boolean> => (await log(database, id)).some(({ attempts }) => attempts >= 2);
+    await until(repeated, 20_000);
+    const rows = await log(database, id);
+    expect(
+      rows.filter(({ status }) => status === 'delivered'),
+      name,
+    ).toEqual([]);
+  }
+  await running.stop();
+  expect(running.errors).toEqual([]);
+  expect((await server.counts())['inside'], 'no redirect is followed').toBeUndefined();
+  await honest.close();
+  await database.close();
 });
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -103,7 +103,12 @@ describe('WH-08 responses', () => {
       'timeout',
       (socket) => drip(socket, `${HEAD}transfer-encoding: chunked\r\n\r\n`, () => '1\r\nx\r\n'),
     ],
-    ['100 Continue for ever', 'timeout', (socket) => drip(socket, '', () => 'HTTP/1.1 100 Continue\r\n\r\n')],
+    ['100 Continue, and nothing more', 'timeout', (socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\n')],
+    [
+      '100 Continue for ever',
+      'connection_failed',
+      (socket) => socket.write('HTTP/1.1 100 Continue\r\n\r\n'.repeat(20)),
+    ],
     ['a reset', 'connection_failed', (socket) => socket.resetAndDestroy()],
     ['an end', 'connection_failed', (socket) => socket.end()],
     ['no HTTP', 'connection_failed', (socket) => socket.end('SSH-2.0-x\r\n')],
