@@ -56,7 +56,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'webhook delete': ['webhook delete whk_0123456789abcdef0123456789abcdef'],
   'source add': [
     'source add chatwoot --url postgres://gateway_reader:secret@127.0.0.1:5433/chatwoot --account 1',
-    'source add chatwoot --url postgres://gateway_reader:secret@db/chatwoot --account 1 --mode live --time-zone Europe/Berlin',
+    'source add chatwoot --url postgres://gateway_reader:secret@db.example/chatwoot?sslmode=verify-full --account 1 --mode live --time-zone Europe/Berlin',
   ],
   'source list': ['source list'],
   'source show': ['source show src_0123456789abcdef0123456789abcdef'],

@@ -88,7 +88,9 @@ const NAMED: Readonly<Record<string, Named>> = {
 interface Told {
   readonly found: readonly { name: string; said: string; rows: number; took: number }[];
   readonly uncaught: readonly string[];
+  /** Milliseconds of the longest turn of the event loop, in processor time and by the clock. */
   readonly longest: number;
+  readonly wall: number;
   readonly peak: number;
 }
 interface Asked {
@@ -137,7 +139,7 @@ afterAll(() => server.close());
 /** Runs the client. Resolves to undefined when it does not end in time, or ends by itself. */
 function client(
   cases: readonly Asked[],
-  { planted = false, patience = PATIENCE, limit = 120_000 } = {},
+  { planted = false, patience = PATIENCE, limit = 25_000 } = {},
 ): Promise<Told | undefined> {
   const script = join(checkout, 'test/support/hostile/postgres-client.mjs');
   const args = [script, join(checkout, 'dist'), String(server.port), JSON.stringify(cases), String(patience)];
@@ -204,7 +206,8 @@ describe('the database server of a helpdesk', () => {
 
   test('an endless answer ends at a bound of its bytes, long before the time of the statement', async () => {
     const told =
-      (await client([{ name: 'endless_rows', way: 'query' }], { patience: 60_000 })) ?? expect.fail('no end');
+      (await client([{ name: 'endless_rows', way: 'query' }], { patience: 60_000, limit: 50_000 })) ??
+      expect.fail('no end');
     expect(told.found[0]?.said).toContain('an answer is longer than');
     expect(told.longest).toBeLessThan(250);
     expect(told.peak).toBeLessThan(700);
@@ -219,7 +222,7 @@ describe('the database server of a helpdesk', () => {
     expect(refused).toBeGreaterThan(CASES / 5);
     expect(answered).toBeGreaterThan(CASES / 20);
     console.info(
-      `PostgreSQL of others: ${CASES} servers, ${refused} refused, ${answered} answered, event loop ${told.longest.toFixed(0)} ms, memory ${told.peak.toFixed(0)} MiB`,
+      `PostgreSQL of others: ${CASES} servers, ${refused} refused, ${answered} answered, event loop ${told.longest.toFixed(0)} ms of work (${told.wall.toFixed(0)} ms by the clock), memory ${told.peak.toFixed(0)} MiB`,
     );
   }, 620_000);
 
