@@ -82,7 +82,7 @@ const passes =
     try {
       await followsBy(source);
       await insertAll(world.sql, some, CORPUS);
-      return (await settled(database, source.tenant, some, 15_000)).length === 0;
+      return (await settled(database, source.tenant, some, 15_000 + 100 * some.length)).length === 0;
     } finally {
       await running.stop();
       await database.close();
