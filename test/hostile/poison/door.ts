@@ -29,8 +29,17 @@ function read(path: string): string {
 export interface Neighbour {
   readonly gateway: Replica;
   readonly database: TestDatabase;
-  /** What the neighbour has seen since the start: the slowest answer, and the slowest in excess of the other gateway. */
-  seen(): { readonly asked: number; readonly slowest: number; readonly excess: number; readonly failed: number };
+  /**
+   * What the neighbour has seen since the start: the slowest answer, and the slowest in excess of the other
+   * gateway. `held` is the same for an answer that needs no database, so it tells how long the process was held.
+   */
+  seen(): {
+    readonly asked: number;
+    readonly slowest: number;
+    readonly excess: number;
+    readonly held: number;
+    readonly failed: number;
+  };
   close(): Promise<void>;
 }
 
@@ -65,20 +74,14 @@ export async function openNeighbour(env: Readonly<Record<string, string>> = {}):
     databases.map((database) => startReplica({ databaseUrl: urlOf(database), env: { LOG_LEVEL: 'warn', ...env } })),
   );
   const tokens = await Promise.all(databases.map(async ({ sql }) => (await issue(sql, 1)).token));
-  const agents = gateways.map(() => new Agent({ keepAlive: true, maxSockets: 1 }));
+  const agents = gateways.map(() => new Agent({ keepAlive: true, maxSockets: 2 }));
   const all: readonly [Timed[], Timed[]] = [[], []];
+  const alive: readonly [Timed[], Timed[]] = [[], []];
   let failed = 0;
   let stopped = false;
-  const asking = async (i: 0 | 1): Promise<void> => {
-    const [options, answers] = [
-      {
-        port: Number(new URL(gateways[i]?.url ?? '').port),
-        path: '/api/v1/conversations?website_id=web_1_1&limit=5',
-        headers: { authorization: `Bearer ${tokens[i]}` },
-        agent: agents[i],
-      },
-      all[i],
-    ];
+  const asking = async (i: 0 | 1, path: string, answers: Timed[]): Promise<void> => {
+    const port = Number(new URL(gateways[i]?.url ?? '').port);
+    const options = { port, path, headers: { authorization: `Bearer ${tokens[i]}` }, agent: agents[i] };
     // The first answers of a process load and compile its code.
     for (let n = 0; n < 10; n++) await exchange(options);
     while (!stopped) {
@@ -89,7 +92,10 @@ export async function openNeighbour(env: Readonly<Record<string, string>> = {}):
       await pause(15);
     }
   };
-  const loops = Promise.all([asking(0), asking(1)]);
+  const request = '/api/v1/conversations?website_id=web_1_1&limit=5';
+  const loops = Promise.all(
+    ([0, 1] as const).flatMap((i) => [asking(i, request, all[i]), asking(i, '/livez', alive[i])]),
+  );
   const [gateway] = gateways;
   const [database] = databases;
   if (gateway === undefined || database === undefined) throw new Error('no gateway has started');
@@ -100,6 +106,7 @@ export async function openNeighbour(env: Readonly<Record<string, string>> = {}):
       asked: all[0].length,
       slowest: Math.max(0, ...all[0].map(({ began, ended }) => ended - began)),
       excess: excessOf(...all),
+      held: excessOf(...alive),
       failed,
     }),
     close: async () => {
@@ -126,10 +133,16 @@ export async function digestsOf(
 }
 
 /** What the neighbour has seen, for the table. */
-export const told = ({ asked, slowest, excess }: ReturnType<Neighbour['seen']>): Readonly<Record<string, number>> => ({
+export const told = ({
+  asked,
+  slowest,
+  excess,
+  held,
+}: ReturnType<Neighbour['seen']>): Readonly<Record<string, number>> => ({
   'requests of the neighbour': asked,
   'slowest ms': Math.round(slowest),
   'slowest ms in excess of a gateway without poison': Math.round(excess),
+  'ms for which the process was held': Math.round(held),
 });
 
 /** What became of an item at a door: `stored`, `converted`, `impossible`, or `rejected` with the code. */

@@ -1,7 +1,7 @@
 import { lines, MILLION, of, type Place, type Poison } from './poison.ts';
 
 /** Every place that holds a text. */
-export const TEXTS: readonly Place[] = [
+const TEXTS: readonly Place[] = [
   'message.text',
   'message.html',
   'message.attributes',
