@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { Answer } from '../support/answer.ts';
 import { freshDatabase } from '../support/database.ts';
+import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /** Messages, queries and websites that try to make one page of a search read without a bound. */
@@ -93,20 +94,23 @@ async function walk(query: string, more: Readonly<Record<string, string>>, token
 /** 60,000 characters of writing without spaces, as one customer can send. */
 const HAN = Array.from({ length: 60_000 }, (_, n) => String.fromCharCode(0x4e00 + ((n * 7_919) % 5_000))).join('');
 
-describe('a conversation with 40 messages of 60,000 characters', () => {
+/** Long messages in one conversation. */
+const LONG = times(12, 40);
+describe(`a conversation with ${LONG} messages of 60,000 characters`, () => {
   const due = new Set<string>();
   let everything: string;
   let restricted: string;
   beforeAll(async () => {
     const old = await conversations(10, 'the zzdeep lamp', '2026-01-01', { team: 7 });
     const big = await conversations(1, 'a zzdeep lamp', '2026-02-01', { team: 7 });
+    const young = await conversations(30, 'one more zzdeep lamp', '2026-04-01', { team: 7 });
+    // The long texts are among the young hits in time. An earlier page has passed them when the short message is found.
     // Texts with all words of the phrase, but never side by side.
     await say(
       big,
-      Array.from({ length: 40 }, () => `lamp ${HAN} zzdeep`),
-      '2026-03-01',
+      Array.from({ length: LONG }, (_, n) => (n % 2 === 0 ? `lamp ${HAN} zzdeep` : HAN)),
+      new Date(Date.UTC(2026, 3, 1, 0, young + 25)).toISOString(),
     );
-    const young = await conversations(30, 'one more zzdeep lamp', '2026-04-01', { team: 7 });
     for (const [first, count] of [
       [old, 10],
       [big, 1],
@@ -133,7 +137,7 @@ describe('a conversation with 40 messages of 60,000 characters', () => {
         const { ids, pages, slowest } = await walk(query, { order, limit: '10' }, token);
         console.info(`${query}, ${order}: ${pages} pages, the slowest took ${Math.round(slowest)} ms`);
         expect([...ids].sort()).toEqual([...expected].sort());
-        expect(pages).toBeLessThan(70);
+        expect(pages).toBeLessThan(120);
       }
     },
     120_000,
