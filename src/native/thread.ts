@@ -43,7 +43,6 @@ export async function detectInThread(text: string): Promise<string | null | unde
 
 function start(): NonNullable<typeof thread> {
   const worker = new Worker(new URL('./detector.js', import.meta.url), { execArgv: [] });
-  worker.unref();
   const started = { worker, waiting: new Map<number, Detection>() };
   const end = (): void => {
     if (thread === started) thread = undefined;
@@ -53,6 +52,8 @@ function start(): NonNullable<typeof thread> {
   worker.on('message', ({ id, language }: Reply) => started.waiting.get(id)?.resolve(language));
   worker.on('error', end);
   worker.on('exit', end);
+  // A listener holds the process again, so this comes last.
+  worker.unref();
   thread = started;
   return started;
 }
