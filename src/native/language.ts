@@ -39,8 +39,8 @@ const FOREIGN_LETTER =
  * - Support messages of at most 20 characters: 88.7 / 2.8 / 8.5.
  *
  * In one second, one processor detects the language of about 14,000 sentences, or of 4,000 texts of 4,000 characters.
- * Importing the model takes 0.3 to 0.5 s of processor time and 44 MB of heap. So import this file only when it is first
- * needed.
+ * Importing the model takes 0.3 to 0.5 s of processor time and 44 MB of heap. So only a thread
+ * of its own imports this file (thread.ts).
  */
 export function detectLanguage(text: string): string | null {
   const words = readable(text);

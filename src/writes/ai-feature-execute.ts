@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { Failure } from '../core/failures.ts';
 import { AiFeatureId } from '../core/ids.ts';
 import { defineWrite } from '../core/writes.ts';
+import { detectInThread } from '../native/thread.ts';
 import { AiFeatureView, ExpectedVersion, LanguageCode } from '../views/ai-feature.ts';
 
 /** Records a run of a language detection. The record does not contain the text. */
@@ -18,8 +20,7 @@ export const RunDetection = defineWrite({
 
 /** Returns the language of a text as an ISO 639-1 code. `null` means that the language is unknown. */
 export async function languageOf(text: string): Promise<string | null> {
-  // Load the language model only when a text arrives. Loading takes 0.4 s (measured), and most processes never need the
-  // model.
-  const { detectLanguage } = await import('../native/language.ts');
-  return detectLanguage(text);
+  const language = await detectInThread(text);
+  if (language === undefined) throw new Failure('service_unavailable', { retryAfter: 1 });
+  return language;
 }
