@@ -6,7 +6,7 @@ import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
 import { ID_MAX, type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf } from './map.ts';
-import { before, type Ids, ids, isCut, least, limits, newest } from './poll-ids.ts';
+import { before, type Ids, ids, idsOf, isCut, least, limits, newest } from './poll-ids.ts';
 import { allOf, tellAll } from './together.ts';
 
 const KINDS_BY_TIME = ['contacts', 'contact_inboxes', 'conversations', 'messages', 'attachments', 'notes'] as const;
@@ -66,7 +66,7 @@ interface Clock {
  * statement takes a new transaction number. A standby server gives no number.
  */
 async function clock(desk: Desk): Promise<Clock> {
-  const [row] = await desk.db.query<Clock>(
+  const [row] = await desk.db.query<Omit<Clock, 'ids'> & { readonly ids: string }>(
     sql`SELECT to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at,
                pg_snapshot_xmin(s)::text AS xmin,
                (CASE WHEN pg_is_in_recovery() THEN pg_snapshot_xmax(s) ELSE pg_current_xact_id() END)::text AS next,
@@ -74,7 +74,7 @@ async function clock(desk: Desk): Promise<Clock> {
           FROM pg_current_snapshot() s`,
   );
   if (row === undefined) throw new Error('Chatwoot did not send its time');
-  return { ...row, ids: ids.parse(row.ids) };
+  return { ...row, ids: idsOf(row.ids) };
 }
 
 const earlier = (at: string, milliseconds: number): string => new Date(Date.parse(at) - milliseconds).toISOString();

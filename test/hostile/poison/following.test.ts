@@ -53,7 +53,9 @@ const sourceOf = (database: Pick<TestDatabase, 'db'>, world: ChatwootWorld, mode
   addSource(database, { address: world.address(), mode, organization: `poison ${mode}`, period: 1 });
 
 async function followsBy(source: AddedSource, patience = 30_000): Promise<void> {
-  await expect.poll(async () => (await source.state()).state, { timeout: patience }).toBe('following');
+  await expect
+    .poll(() => source.state(), { timeout: patience })
+    .toMatchObject({ state: 'following', last_error: null });
 }
 
 /** The items whose sentinel is not in the organization. */
