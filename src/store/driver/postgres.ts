@@ -1,5 +1,4 @@
 import postgres from 'postgres';
-import { parse } from 'postgres-array';
 import type { Fragment } from '../../core/sql.ts';
 import { Attempts, type Dial, OF_THE_STORE } from './attempts.ts';
 import { Connections, OWN } from './connections.ts';
@@ -20,6 +19,7 @@ import { foreign } from './foreign.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
 import { type ConnectOptions, sessionSettings } from './settings.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
+import { AS_TEXT, PARSED } from './types.ts';
 
 /**
  * The only access to PostgreSQL. Every call is ONE statement, which PostgreSQL runs atomically. The gateway uses no
@@ -64,21 +64,6 @@ function socketOf(address: string): { host?: string } {
   const host = decodeURIComponent(new URL(address).hostname);
   return host.startsWith('/') ? { host } : {};
 }
-
-/**
- * The PostgreSQL type ids of int4[], text[] and int8[]. The members of these arrays arrive as text, like a single int8.
- */
-const ARRAYS = [1007, 1009, 1016];
-const PARSED = {
-  arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
-};
-/**
- * A server of somebody else chooses the type of each value. `postgres-array` never ends at an array without its last
- * quotation mark, and 16 MiB of JSON take half a second. So JSON and arrays of such a server stay text.
- */
-const AS_TEXT = {
-  json: { to: 114, from: [114, 3802], serialize: (value: string) => value, parse: (text: string) => text },
-};
 
 export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;

@@ -1,0 +1,17 @@
+import { parse } from 'postgres-array';
+
+/** The PostgreSQL type ids of int4[], text[] and int8[]. The members of these arrays arrive as text, like a single int8. */
+const ARRAYS = [1007, 1009, 1016];
+
+/** How arrays of the gateway's own store arrive. The driver parses JSON itself. */
+export const PARSED = {
+  arrays: { to: 1009, from: ARRAYS, serialize: (value: string) => value, parse: (text: string) => parse(text) },
+};
+
+/**
+ * A server of somebody else chooses the type of each value. `postgres-array` never ends at an array without its last
+ * quotation mark, and 16 MiB of JSON take half a second. So JSON and arrays of such a server stay text.
+ */
+export const AS_TEXT = {
+  json: { to: 114, from: [114, 3802], serialize: (value: string) => value, parse: (text: string) => text },
+};
