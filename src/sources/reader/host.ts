@@ -4,6 +4,7 @@ import { prepareChange } from '../engine/prepare.ts';
 import { mayRead, watchRows } from '../engine/underway.ts';
 import type { Change, Source } from '../source.ts';
 import { type Call, type Opening, Pulse, type Reply, sent } from './protocol.ts';
+import { Repeats } from './repeats.ts';
 
 /** Milliseconds between two signs of life. */
 const BEAT = 500;
@@ -13,6 +14,7 @@ export function host(source: Source, port: MessagePort, opening: Omit<Opening, '
   const pulse = new Pulse(opening.memory);
   const skipped = new Set(opening.skipped);
   const secret = secretOf(opening.settings.address);
+  const repeats = new Repeats();
   const walks = new Map<unknown, AsyncIterator<readonly Change[]>>();
   let unlisten: (() => Promise<void>) | undefined;
   setInterval(() => pulse.beat(), BEAT);
@@ -31,6 +33,7 @@ export function host(source: Source, port: MessagePort, opening: Omit<Opening, '
       case 'unlisten':
         return unlisten?.();
       case 'reread':
+        repeats.forget(args[1] as readonly string[]); // as below
         // The other thread sends what the interface of Source says.
         walks.set(first, source.reread(args[1] as readonly string[])[Symbol.asyncIterator]());
         return undefined;
@@ -47,7 +50,11 @@ export function host(source: Source, port: MessagePort, opening: Omit<Opening, '
       case 'changes': {
         // As above.
         const page = await source[method](first as never);
-        return { ...page, changes: prepared(page.changes) };
+        if (method === 'load') repeats.forget();
+        const polled = method === 'changes' && opening.settings.mode === 'poll';
+        const changes = polled ? repeats.without(page.changes) : page.changes;
+        if (polled && !page.more) repeats.endRound();
+        return { ...page, changes: prepared(changes) };
       }
       default:
         // As above.
