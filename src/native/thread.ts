@@ -21,7 +21,7 @@ let texts = 0;
  * Detects the language of a text in a thread of its own, which starts with the first text. In the serving thread, the
  * load of the model held all callers: 0.4 s, and 3 s on a loaded machine (24 November 2026).
  *
- * Returns `undefined` when the thread gives no answer in time.
+ * Returns `undefined` when the thread gives no answer in time. Such a thread is ended, and the next text starts another.
  *
  * Node 20 cannot load a thread from TypeScript, so code that is not built detects in its own thread.
  */
@@ -30,13 +30,15 @@ export async function detectInThread(text: string): Promise<string | null | unde
   const { worker, waiting } = thread ?? start();
   if (waiting.size >= WAITING) return undefined;
   const id = ++texts;
+  // The end of the thread answers all its callers.
+  const late = setTimeout(() => void worker.terminate(), DEADLINE).unref();
   try {
     return await new Promise<string | null | undefined>((resolve) => {
       waiting.set(id, { resolve });
-      setTimeout(() => resolve(undefined), DEADLINE).unref();
       worker.postMessage({ id, text });
     });
   } finally {
+    clearTimeout(late);
     waiting.delete(id);
   }
 }

@@ -6,8 +6,10 @@ import { type ApiSettings, type Asked, ask } from './api.ts';
 import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATIONS, unmarked, withMark } from './mark.ts';
 
 export interface WriteBackSettings extends ApiSettings {
-  /** The address of Chatwoot's database. Only the database knows which number the API gives to a conversation, and tells its
-   * attributes without its messages. */
+  /**
+   * The address of Chatwoot's database. Only the database knows which number the API gives to a conversation, and tells
+   * its attributes without its messages.
+   */
   readonly address: string;
   readonly account: number;
 }
@@ -25,7 +27,8 @@ type Members = Readonly<Record<string, unknown>>;
 interface Row {
   readonly display_id: number;
   readonly standby: boolean;
-  readonly custom_attributes: unknown;
+  /** A JSON object as text. Null if it is longer than BYTES. */
+  readonly attributes: string | null;
 }
 interface Conversation {
   readonly path: string;
@@ -58,18 +61,20 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     const rows = await db
       .read<Row>(
         sql`SELECT display_id, pg_is_in_recovery() AS standby,
-                   CASE WHEN octet_length(custom_attributes::text) <= ${BYTES}::integer THEN custom_attributes END AS custom_attributes
+                   CASE WHEN octet_length(coalesce(custom_attributes, '{}')::text) <= ${BYTES}::integer
+                     THEN coalesce(custom_attributes, '{}')::text END AS attributes
               FROM public.conversations WHERE id = ${id}::bigint AND account_id = ${account}::bigint`,
       )
       .catch((error: unknown) => {
         throw refused('the conversation could not be read', undefined, error);
       });
     if (rows[0] === undefined) throw refused('the conversation is not in Chatwoot', 'not_found');
-    const { display_id, standby } = rows[0];
+    const { display_id, standby, attributes } = rows[0];
     const path = `/conversations/${display_id}`;
     // A standby server can be behind, and an older Chatwoot would get old attributes back.
-    const answer = standby ? await call({ method: 'GET', path, bytes: BYTES }, signal) : rows[0];
-    return { path, attributes: Attributes.parse(answer).custom_attributes ?? {} };
+    if (standby) return { path, attributes: attributesIn(await call({ method: 'GET', path, bytes: BYTES }, signal)) };
+    if (attributes === null) throw refused(`the attributes of the conversation are longer than ${BYTES} bytes`);
+    return { path, attributes: attributesIn({ custom_attributes: JSON.parse(attributes) }) };
   }
 
   /**
@@ -89,7 +94,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
 
   /** Sends attributes once. The answer holds all attributes of the conversation. */
   const send = async (conversation: string, attributes: Members, merge: boolean, signal: AbortSignal) =>
-    Attributes.parse(
+    attributesIn(
       await call(
         {
           method: 'POST',
@@ -99,7 +104,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
         },
         signal,
       ),
-    ).custom_attributes ?? {};
+    );
 
   /**
    * All attributes of others are gone after a write. Either somebody deleted them meanwhile, or this server replaced the
@@ -157,6 +162,8 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     close: () => db.close(),
   };
 }
+
+const attributesIn = (answer: unknown): Members => Attributes.parse(answer).custom_attributes ?? {};
 
 /** Runs the steps before a write. An error in these steps says that the write had no effect. */
 const beforehand = <T>(work: () => Promise<T>): Promise<T> =>

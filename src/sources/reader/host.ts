@@ -13,7 +13,7 @@ const BEAT = 500;
 export function host(source: Source, port: MessagePort, opening: Omit<Opening, 'kind'>): void {
   const pulse = new Pulse(opening.memory);
   const skipped = new Set(opening.skipped);
-  const secret = secretOf(opening.settings.address);
+  const secrets = secretsOf(opening.settings.address);
   const repeats = new Repeats();
   const walks = new Map<unknown, AsyncIterator<readonly Change[]>>();
   let unlisten: (() => Promise<void>) | undefined;
@@ -64,7 +64,7 @@ export function host(source: Source, port: MessagePort, opening: Omit<Opening, '
   port.on('message', (call: Call) => {
     answer(call).then(
       (value) => post({ id: call.id, answer: value }),
-      (error: unknown) => post({ id: call.id, error: sent(error, secret) }),
+      (error: unknown) => post({ id: call.id, error: sent(error, secrets) }),
     );
   });
 }
@@ -76,5 +76,9 @@ const prepared = (changes: readonly Change[]): Change[] =>
     return { from, prepared: mayRead(from) ? prepareChange(change) : { refused: UNREADABLE, type: '' } };
   });
 
-const secretOf = (address: string): string =>
-  URL.canParse(address) ? decodeURIComponent(new URL(address).password) : address;
+/** The password as it stands in the address, and as the server gets it. */
+function secretsOf(address: string): string[] {
+  if (!URL.canParse(address)) return [address];
+  const { password } = new URL(address);
+  return password === '' ? [] : [password, decodeURIComponent(password)];
+}

@@ -45,16 +45,16 @@ const NAMES = [
   'ForeignServerRefused',
 ] as const;
 
-/** Makes an error ready to cross. `secret` must not cross. */
-export function sent(error: unknown, secret: string): SentError {
+/** Makes an error ready to cross. `secrets` must not cross. */
+export function sent(error: unknown, secrets: readonly string[]): SentError {
   const known = error instanceof Error ? error : new Error(String(error));
   const name = NAMES.find((one) => known instanceof CLASSES[one]);
-  const message = secret === '' ? known.message : known.message.replaceAll(secret, '***');
+  const message = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), known.message);
   return {
     class: name ?? 'Error',
     message: message.slice(0, 2_000),
     code: sqlState(known),
-    ...(known.cause instanceof Error && { cause: sent(known.cause, secret) }),
+    ...(known.cause instanceof Error && { cause: sent(known.cause, secrets) }),
   };
 }
 
