@@ -81,8 +81,8 @@ const short = (expression: string, limit: number): string => `left(${expression}
 export const ID_MAX = Number.MAX_SAFE_INTEGER;
 
 export const MESSAGE_MAX = 1_000_000;
-/** `content_attributes` can hold a whole email several times. Longer attributes are not read. */
-export const ATTRIBUTES_MAX = 8_000_000;
+/** `content_attributes` can hold a whole email several times. Longer attributes are not read (store/driver/wire.ts). */
+export const ATTRIBUTES_MAX = 2_000_000;
 const RESPONSE_MAX = 200_000;
 /** Bytes that a text of that many characters can have at most. */
 const capped = (expression: string, limit: number): string =>

@@ -1,21 +1,35 @@
 import type { MessagePort } from 'node:worker_threads';
+import { ForeignServerRefused } from '../../store/driver/errors.ts';
 import { UNREADABLE } from '../engine/parse-record.ts';
 import { prepareChange } from '../engine/prepare.ts';
 import { mayRead, watchRows } from '../engine/underway.ts';
-import type { Change, Source } from '../source.ts';
-import { type Call, type Opening, Pulse, type Reply, sent } from './protocol.ts';
+import type { Change, Finding, Page, Source } from '../source.ts';
+import { type Call, type Opening, type Parted, Pulse, type Reply, sent } from './protocol.ts';
 import { Repeats } from './repeats.ts';
 
-/** Milliseconds between two signs of life. */
+/** Milliseconds between two heartbeats, and between two notices of a change. */
 const BEAT = 500;
+const NOTICE = 100;
+/** The changes and the characters of a part of a page. The other thread takes a part in some milliseconds. */
+const PART = { changes: 500, characters: 1024 * 1024 };
+/** The most changes and characters of a page. A note of 20,000 characters on 10,000 visitors has 200 million. */
+const PAGE = { changes: 200_000, characters: 256 * 1024 * 1024 };
+/** The most characters of a place in a source, and of the texts of a finding. A server of somebody else writes both. */
+const PLACE = 1024 * 1024;
+const FINDING = { findings: 100, characters: 2_000 };
 
 /** Answers the calls of the other thread with this source. Records are checked and converted here. */
-export function host(source: Source, port: MessagePort, opening: Omit<Opening, 'kind'>): void {
-  const pulse = new Pulse(opening.memory);
-  const skipped = new Set(opening.skipped);
-  const secrets = secretsOf(opening.settings.address);
+export function host(
+  source: Source,
+  port: MessagePort,
+  { settings, memory, skipped: rows }: Omit<Opening, 'kind'>,
+): void {
+  const pulse = new Pulse(memory);
+  const skipped = new Set(rows);
+  const secrets = secretsOf(settings.address);
   const repeats = new Repeats();
   const walks = new Map<unknown, AsyncIterator<readonly Change[]>>();
+  const parts = new Map<unknown, Change[][]>();
   let unlisten: (() => Promise<void>) | undefined;
   setInterval(() => pulse.beat(), BEAT);
   watchRows((row) => {
@@ -23,51 +37,92 @@ export function host(source: Source, port: MessagePort, opening: Omit<Opening, '
     return !skipped.has(row);
   });
   const post = (reply: Reply): void => port.postMessage(reply);
+  const notice = atMostEvery(NOTICE, () => post({ changed: true }));
+  const paged = <Of extends { readonly changes: readonly Change[] }>(id: number, page: Of): Parted<Of> => {
+    const [first = [], ...others] = partsOf(prepared(page.changes));
+    // A hang that comes later is of no row.
+    pulse.begin('');
+    if (others.length > 0) parts.set(id, others);
+    return { page: { ...page, changes: first }, of: id, left: others.length };
+  };
 
-  const answer = async ({ method, args }: Call): Promise<unknown> => {
+  const answer = async ({ id, method, args }: Call): Promise<unknown> => {
     const [first] = args;
     switch (method) {
       case 'listen':
-        unlisten = source.listen(() => post({ changed: true }));
+        unlisten = source.listen(notice);
         return undefined;
       case 'unlisten':
         return unlisten?.();
       case 'reread':
-        repeats.forget(args[1] as readonly string[]); // as below
         // The other thread sends what the interface of Source says.
+        repeats.forget(args[1] as readonly string[]);
         walks.set(first, source.reread(args[1] as readonly string[])[Symbol.asyncIterator]());
         return undefined;
       case 'next': {
         const page = await walks.get(first)?.next();
-        return page === undefined || page.done === true ? undefined : prepared(page.value);
+        return page === undefined || page.done === true ? undefined : paged(id, { changes: page.value });
       }
       case 'end': {
         const walk = walks.get(first);
         walks.delete(first);
         return walk?.return?.().then(() => undefined);
       }
+      case 'part': {
+        const left = parts.get(first);
+        const part = left?.shift();
+        if (left?.length === 0) parts.delete(first);
+        return part;
+      }
       case 'load':
       case 'changes': {
         // As above.
-        const page = await source[method](first as never);
+        const page: Page = await source[method](first as never);
         if (method === 'load') repeats.forget();
-        const polled = method === 'changes' && opening.settings.mode === 'poll';
+        const polled = method === 'changes' && settings.mode === 'poll';
         const changes = polled ? repeats.without(page.changes) : page.changes;
         if (polled && !page.more) repeats.endRound();
-        return { ...page, changes: prepared(changes) };
+        if (JSON.stringify(page.after).length > PLACE) throw tooMuch('a place that is too long');
+        return paged(id, { ...page, changes });
       }
+      case 'check':
+        return (await source.check()).slice(0, FINDING.findings).map(cut);
       default:
         // As above.
-        return (source[method] as (...given: readonly unknown[]) => Promise<unknown>)(...args);
+        return (source[method as 'begin'] as (...given: readonly unknown[]) => Promise<unknown>)(...args);
     }
   };
   port.on('message', (call: Call) => {
-    answer(call).then(
-      (value) => post({ id: call.id, answer: value }),
-      (error: unknown) => post({ id: call.id, error: sent(error, secrets) }),
-    );
+    answer(call)
+      .then((value) => post({ id: call.id, answer: value }))
+      .catch((error: unknown) => post({ id: call.id, error: sent(error, secrets) }));
   });
 }
+
+/** Calls back at once, and then at most once in so many milliseconds. A call in between is not lost. */
+function atMostEvery(milliseconds: number, work: () => void): () => void {
+  let [resting, again] = [false, false];
+  return function hear(): void {
+    if (resting) {
+      again = true;
+      return;
+    }
+    resting = true;
+    work();
+    setTimeout(() => {
+      resting = false;
+      if (again) {
+        again = false;
+        hear();
+      }
+    }, milliseconds);
+  };
+}
+
+const cut = ({ level, about, text }: Finding): Finding => ({
+  ...{ level, about: about.slice(0, FINDING.characters) },
+  text: text.slice(0, FINDING.characters),
+});
 
 const prepared = (changes: readonly Change[]): Change[] =>
   changes.map((change) => {
@@ -75,6 +130,37 @@ const prepared = (changes: readonly Change[]): Change[] =>
     const { from } = change;
     return { from, prepared: mayRead(from) ? prepareChange(change) : { refused: UNREADABLE, type: '' } };
   });
+
+function partsOf(changes: readonly Change[]): Change[][] {
+  if (changes.length > PAGE.changes) throw tooMuch('more rows than the gateway asked for');
+  const parts: Change[][] = [];
+  let [part, characters, all]: [Change[], number, number] = [[], 0, 0];
+  for (const change of changes) {
+    const length = lengthOf(change);
+    if (part.length > 0 && (part.length === PART.changes || characters + length > PART.characters)) {
+      parts.push(part);
+      [part, characters] = [[], 0];
+    }
+    part.push(change);
+    characters += length;
+    all += length;
+    if (all > PAGE.characters) throw tooMuch('more text than the gateway asked for');
+  }
+  parts.push(part);
+  return parts;
+}
+
+/** The characters of the long texts of a change. */
+function lengthOf(change: Change): number {
+  if ('keep' in change) return change.keep.reduce((sum, one) => sum + one.length, 0);
+  if (!('prepared' in change && 'row' in change.prepared)) return 0;
+  const { data, links = [] } = change.prepared.row;
+  const texts = [...Object.values(data), ...links];
+  return texts.reduce<number>((sum, one) => sum + (typeof one === 'string' ? one.length : 0), 0);
+}
+
+const tooMuch = (what: string): ForeignServerRefused =>
+  new ForeignServerRefused(`The server at this address does not speak PostgreSQL as expected: it sends ${what}.`);
 
 /** The password as it stands in the address, and as the server gets it. */
 function secretsOf(address: string): string[] {

@@ -18,9 +18,19 @@ export type Method = Exclude<keyof Source, 'listen' | 'reread'>;
 
 export interface Call {
   readonly id: number;
-  /** `reread` begins a walk, `next` gives its next page, and `end` ends it. The first argument names the walk. */
-  readonly method: Method | 'listen' | 'unlisten' | 'reread' | 'next' | 'end';
+  /**
+   * `reread` begins a walk, `next` gives its next page, and `end` ends it. The first argument names the walk. `part` gives
+   * the next part of a page.
+   */
+  readonly method: Method | 'listen' | 'unlisten' | 'reread' | 'next' | 'end' | 'part';
   readonly args: readonly unknown[];
+}
+
+/** The first part of a page. `left` parts follow, which the call with the id `of` has. */
+export interface Parted<Of> {
+  readonly page: Of;
+  readonly of: number;
+  readonly left: number;
 }
 
 export type Reply =

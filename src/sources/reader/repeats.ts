@@ -18,7 +18,10 @@ export class Repeats {
     const rows = new Map<string, Change[]>();
     for (const change of changes) rows.set(change.from, [...(rows.get(change.from) ?? []), change]);
     return [...rows].flatMap(([from, told]) => {
-      const digest = createHash('sha256').update(JSON.stringify(told)).digest('base64url');
+      // One text of all records could be longer than a text may be.
+      const hash = createHash('sha256');
+      for (const change of told) hash.update(JSON.stringify(change));
+      const digest = hash.digest('base64url');
       const known = this.#now.get(from) ?? this.#last.get(from);
       if (this.#now.size < MOST) this.#now.set(from, digest);
       else this.#now.delete(from);

@@ -55,6 +55,7 @@ class ForeignConnection extends Duplex {
   #messages: ServerMessages | undefined;
   #waiting: (() => void) | undefined;
   #worked = 0;
+  #failed = false;
 
   constructor(leads: Leads, address: string) {
     super({ allowHalfOpen: false });
@@ -89,6 +90,7 @@ class ForeignConnection extends Duplex {
     socket.setKeepAlive(true, 60_000);
     if (socket !== plain) this.#watch(socket);
     socket.on('data', (chunk) => {
+      if (this.#failed) return;
       const began = performance.now();
       try {
         const checked = messages.take(chunk);
@@ -114,8 +116,14 @@ class ForeignConnection extends Duplex {
     setImmediate(() => socket.resume());
   }
 
+  /**
+   * Reads nothing more, and ends the connection a moment later. Several messages can come in one turn. The driver works on
+   * an earlier one in a microtask, and would then write to a socket that is gone. Nobody could catch that error.
+   */
   #fail(error: unknown): void {
-    this.destroy(error instanceof Error ? error : closed());
+    if (this.#failed) return;
+    this.#failed = true;
+    setImmediate(() => this.destroy(error instanceof Error ? error : closed()));
   }
 
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {

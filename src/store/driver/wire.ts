@@ -22,8 +22,8 @@ const LONGEST: ReadonlyMap<number, number> = new Map(
     C: 1_024,
     t: 262_148,
     T: 262_144,
-    // One message of Chatwoot has at most 8,000,001 characters of attributes and 1,000,001 of text, of up to 4 bytes each.
-    D: 48 * 1024 * 1024,
+    // One message of Chatwoot has at most 2,000,001 characters of attributes and 1,000,001 of text, of up to 4 bytes each.
+    D: 12 * 1024 * 1024,
     '1': 4,
     '2': 4,
     n: 4,
@@ -38,9 +38,15 @@ const ITERATIONS = [4_096, 600_000] as const;
  * The most bytes of an answer. A row and a value also count what the driver makes of them, because a row of 7 bytes takes
  * about 64 bytes of memory.
  */
-const ANSWER = 128 * 1024 * 1024;
+const ANSWER = 48 * 1024 * 1024;
 const ROW = 64;
 const VALUE = 16;
+
+/**
+ * V8 ends the process, and not only a thread, if a thread has no room for one value of more than 16 MiB. A value takes up
+ * to twice its bytes.
+ */
+const LONGEST_VALUE = 8 * 1024 * 1024;
 
 const MECHANISM = 'SCRAM-SHA-256';
 /** The server's first message of SCRAM, exactly as PostgreSQL writes it (RFC 5802, section 5). */
@@ -157,6 +163,7 @@ export class ServerMessages {
     for (let i = 0; i < count && at <= end; i++) {
       const length = at + 4 > end ? Number.POSITIVE_INFINITY : bytes.readInt32BE(at);
       if (length < -1) throw refused('a value has a negative length');
+      if (length > LONGEST_VALUE && length < end) throw refused(`a value is longer than ${LONGEST_VALUE} bytes`);
       at += 4 + Math.max(0, length);
     }
     if (at !== end || count > COLUMNS) throw refused('a row is broken');
