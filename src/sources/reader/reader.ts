@@ -150,6 +150,6 @@ function skip(source: string, rows: Set<string>, row: string): void {
   skipped.set(source, rows);
 }
 
-const HANGS = 'The reader of the source gave no sign of life, so the gateway ended it. The gateway tries again.';
+const HANGS = 'The reader of the source stopped responding, so the gateway ended it and tries again.';
 const LATE = 'The source did not answer in time, so the gateway ended its reader. The gateway tries again.';
 const ENDED = 'The reader of the source ended unexpectedly. The gateway tries again.';
