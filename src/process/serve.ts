@@ -47,7 +47,7 @@ import { address, checkAddress, refusedPort } from './address.ts';
 import { startBackground } from './background.ts';
 import { buildInBackground } from './builds.ts';
 import { openLog } from './log.ts';
-import { handleUncaught, serving } from './uncaught.ts';
+import { endInOrder, handleUncaught } from './uncaught.ts';
 import { addresses, type DemoAccess, welcome } from './welcome.ts';
 import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
@@ -77,7 +77,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const tracing = supervises ? undefined : await openTracing(config, log);
   const stop = stopSignal(config.npm);
   surviveTerminal();
-  handleUncaught(serving(log, flush, stop));
+  handleUncaught(endInOrder(log, flush, stop));
   let opened = false;
   stop.addEventListener('abort', () => setTimeout(() => opened || process.exit(1), OPENING).unref(), { once: true });
   const store = await openStore({

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 
-/** What to do with an error that nobody has caught. */
+/** What to do with an unhandled rejection and with an uncaught exception. */
 export interface Uncaught {
   /** A rejected promise. The work of the promise has ended, and all other work is whole. */
   rejection(error: unknown): void;
@@ -23,10 +23,10 @@ export function handleUncaught(next: Uncaught): void {
 const ENDING = 4_000;
 
 /** A serving process logs the place of the error. After an exception it ends as after SIGTERM, with exit code 1. */
-export const serving = (log: Logger, flush: () => void, stop: AbortSignal): Uncaught => ({
-  rejection: (error) => log.error({ err: asError(error) }, 'nobody has caught a rejection; the process goes on'),
+export const endInOrder = (log: Logger, flush: () => void, stop: AbortSignal): Uncaught => ({
+  rejection: (error) => log.error({ err: asError(error) }, 'unhandled rejection; the process continues'),
   exception: (error) => {
-    log.fatal({ err: asError(error) }, 'nobody has caught an error; the process ends');
+    log.fatal({ err: asError(error) }, 'uncaught exception; the process ends');
     flush();
     process.exitCode = 1;
     setTimeout(() => process.exit(1), ENDING).unref();

@@ -3,7 +3,7 @@ export class PositionLost extends Error {
   override readonly name = 'PositionLost';
 }
 
-/** The address leads to another installation of the helpdesk than before. Nothing of it may be written. */
+/** The address leads to another helpdesk than before. None of its records may be written. */
 export class OtherInstallation extends Error {
   override readonly name = 'OtherInstallation';
 }

@@ -37,7 +37,7 @@ export interface Page {
 export interface Installation {
   readonly account: string;
   /** Undefined if the role may not read the helpdesk's own identifier. */
-  readonly installation?: string | undefined;
+  readonly identifier?: string | undefined;
 }
 
 /** What a helpdesk provides to be a source. All times come from the clock of the source. */

@@ -70,8 +70,8 @@ export type ClientReason = 'host_not_believed' | 'document_unreachable' | 'docum
 /**
  * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
  * that the gateway accepts. `form` says in words which form the parameter must have. `secret` is false for a client
- * without a secret. `reason` is for the log and the error page. `rule` is the rule that a client's document breaks. `ended` is a consent that this refusal has ended. Only
- * the log shows `ended`.
+ * without a secret. `reason` is for the log and the error page. `rule` is the rule that a client's document breaks.
+ * `ended` is a consent that this refusal has ended. Only the log shows `ended`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';

@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { EventReceipt } from '../../core/events.ts';
-import { requestTo, weightOf } from '../outbound.ts';
+import { partWeight, requestTo } from '../outbound.ts';
 import { type Receiver, receiverOf } from './receivers.ts';
 import { AddressRefused, before, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
 import { retryAfterOf } from './schedule.ts';
@@ -149,7 +149,7 @@ function exchange(
         finish({ status: statusOf(given), retryAfter: retryAfterOf(headers['retry-after'], at) });
       let read = 0;
       given.on('data', (part: Buffer) => {
-        read += weightOf(part);
+        read += partWeight(part);
         if (read > RESPONSE_MAX) whole();
       });
       given.on('end', whole);

@@ -61,8 +61,10 @@ const MILLISECONDS = 100_000_000_000;
 /** Milliseconds. Anybody who writes through a channel's API can give a time. A later one would stay the newest for ever. */
 const AHEAD = 86_400_000;
 
-/** Reads a time in seconds or milliseconds, as a number or a text of digits. Returns undefined for anything else,
- * and for a time that lies more than a day ahead. */
+/**
+ * Reads a time in seconds or milliseconds, as a number or a text of digits. Returns undefined for anything else, and for
+ * a time that lies more than a day ahead.
+ */
 export function externalTime(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !/^\d{1,15}(\.\d{1,9})?$/.test(text)) return undefined;

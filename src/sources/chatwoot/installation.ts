@@ -34,5 +34,5 @@ async function identifierOf(db: Database): Promise<string | undefined> {
 /** Undefined if Chatwoot does not have the account. */
 export async function installationOf(db: Database, account: number): Promise<Installation | undefined> {
   const of = await accountOf(db, account);
-  return of === undefined ? undefined : { account: of, installation: await identifierOf(db) };
+  return of === undefined ? undefined : { account: of, identifier: await identifierOf(db) };
 }

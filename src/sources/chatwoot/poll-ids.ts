@@ -19,8 +19,8 @@ export const NUMBERED = [
 ] as const;
 
 /** An id of each table. */
-export const ids = z.record(z.enum(NUMBERED), z.number());
-export type Ids = z.infer<typeof ids>;
+export const idsShape = z.record(z.enum(NUMBERED), z.number());
+export type Ids = z.infer<typeof idsShape>;
 
 /** The number of new rows of a table that one round tells. The next round goes on, and looks at changed rows first. */
 const SPAN = 50_000;
@@ -28,7 +28,7 @@ const SPAN = 50_000;
 const SLACK = 10_000;
 
 /** Reads the JSON object that a statement of this file gives. A helpdesk's database sends JSON as text. */
-export const idsOf = (text = 'null'): Ids => ids.parse(JSON.parse(text));
+export const idsOf = (text = 'null'): Ids => idsShape.parse(JSON.parse(text));
 
 const each = (of: (name: (typeof NUMBERED)[number]) => number): Ids => ({
   contacts: of('contacts'),
@@ -47,7 +47,7 @@ export const newest = (desk: Desk): string =>
     (name) => `'${name}', coalesce((SELECT max(x.id) FROM ${desk.table(name)} x WHERE x.id <= ${ID_MAX}), 0)::float8`,
   ).join(', ')})`;
 
-export const before = (first: Ids): Ids => each((name) => Math.max(0, first[name] - SLACK));
+export const withSlack = (first: Ids): Ids => each((name) => Math.max(0, first[name] - SLACK));
 
 export const least = (one: Ids, other: Ids): Ids => each((name) => Math.min(one[name], other[name]));
 

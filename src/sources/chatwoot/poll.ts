@@ -6,7 +6,7 @@ import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
 import { ID_MAX, type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf } from './map.ts';
-import { before, type Ids, ids, idsOf, isCut, least, limits, newest } from './poll-ids.ts';
+import { type Ids, idsOf, idsShape, isCut, least, limits, newest, withSlack } from './poll-ids.ts';
 import { allOf, tellAll } from './together.ts';
 
 const KINDS_BY_TIME = ['contacts', 'contact_inboxes', 'conversations', 'messages', 'attachments', 'notes'] as const;
@@ -31,23 +31,25 @@ const RECENT = 1_000_000;
 /** With more users than this, only the nightly comparison finds the users who were deleted. */
 const USERS = 5_000;
 
-const mark = z.strictObject({ at: z.string(), next: z.string(), ids });
+/** A time, the newest ids at that time, and the number of a transaction that began then. */
+const mark = z.strictObject({ at: z.string(), next: z.string(), ids: idsShape });
 const round = z.strictObject({
+  /** The time at which the window of the round starts. */
   low: z.string(),
-  from: ids,
-  settled: ids,
-  reached: ids,
+  /** The round also tells the rows whose ids are larger than these. */
+  from: idsShape,
+  /** The round after the next one starts at these ids. */
+  settled: idsShape,
+  /** Earlier rounds told rows up to these ids. */
+  reached: idsShape,
+  /** Earlier moments, oldest first. */
   marks: z.array(mark),
+  /** The operators of the last round. */
   members: z.array(z.string()),
 });
-/**
- * A place of polling. The window of a round starts at `low`. The round also tells the rows whose ids are larger than
- * `from`, up to `to`. A mark is an earlier time, the newest ids and the number of a transaction that began at that time.
- * The round after the next one starts at the ids `settled`. Earlier rounds told rows up to `reached`. `members` are the operators of the last round. `next` is the
- * place after the running round.
- */
+/** A place of polling. The running round tells new rows up to the ids `to`, and `next` is the place after it. */
 const place = round.extend({
-  running: z.strictObject({ kind: z.enum(ROUND), id: z.number(), to: ids, next: round }).nullable(),
+  running: z.strictObject({ kind: z.enum(ROUND), id: z.number(), to: idsShape, next: round }).nullable(),
 });
 type Place = z.infer<typeof place>;
 
@@ -90,7 +92,7 @@ async function membersOf(desk: Desk): Promise<string[]> {
 export async function beginPoll(desk: Desk): Promise<Position> {
   const { at, next, ids } = await clock(desk);
   const members = await membersOf(desk);
-  const from = before(ids);
+  const from = withSlack(ids);
   const marks = [{ at, next, ids }];
   return {
     low: earlier(at, BEFORE * 1000),
@@ -104,9 +106,9 @@ export async function beginPoll(desk: Desk): Promise<Position> {
 }
 
 /**
- * Decides where the next round starts. All transactions that ran at a mark have ended when the oldest
- * running transaction began after the mark. This round reads the rows of these transactions. So the next round can start at the mark.
- * Its ids start one round later, because a transaction can take an id a moment before it gets its number.
+ * Decides where the next round starts. All transactions that ran at a mark have ended when the oldest running
+ * transaction began after the mark. This round reads the rows of these transactions. So the next round can start at the
+ * mark. Its ids start one round later, because a transaction can take an id a moment before it gets its number.
  */
 export function nextRound(last: z.infer<typeof round>, now: Clock) {
   const marks = [...last.marks, { at: now.at, next: now.next, ids: now.ids }];

@@ -26,7 +26,8 @@ const convert = compile({
 
 /**
  * Converts HTML to plain text. Time and output grow with the length of the HTML, whatever it holds. HTML that would take
- * more is first made shallow. The text has at most five times the characters of the HTML and 200,000 more.
+ * more is first made shallow. `test/sources/engine/html.test.ts` holds the text of a million characters below twice the
+ * characters of the HTML and 200,000 more.
  */
 export function htmlToText(html: string): string {
   if (!isTame(html)) return convert(shallow(html));

@@ -46,7 +46,10 @@ export class Growth {
   }
 }
 
-/** Each element takes the converter up to 4 µs. So HTML with more elements loses the line breaks after so many. */
+/**
+ * Each element takes the converter up to 4 µs (24 November 2026). So HTML with more elements loses the line breaks after
+ * so many.
+ */
 export const ELEMENTS = 50_000;
 /** The elements that shallow HTML nests, and the quotes and lists among them, at most. */
 const NESTED = 100;

@@ -22,7 +22,7 @@ export function explainSource(error: unknown): string {
 
 /** Also says what to do. */
 export const OTHER_INSTALLATION =
-  'The address leads to another installation of the helpdesk than the one whose records the website holds. Nothing of it is written. If the address is wrong, let it lead to the first installation again. To follow the other one beside the first, add a source of its own with --organization. To replace the first, remove the source with --with-data and add it again.';
+  'The address leads to another helpdesk than the one whose records this website holds. The gateway writes none of its records. Wrong address: correct it. Second helpdesk: run source add with --organization. Replacement: run source remove with --with-data, then source add.';
 
 const AWAY = 'The database of the helpdesk cannot be reached. The gateway tries again.';
 const REASONS: readonly (readonly [RegExp, string])[] = [

@@ -85,14 +85,14 @@ export async function insertSource(db: Database, source: NewSource, seconds: num
 export async function keepInstallation(
   db: Database,
   { tenant, website }: { readonly tenant: string | number; readonly website: string },
-  { account, installation }: { readonly account: string; readonly installation?: string | undefined },
+  { account, identifier }: { readonly account: string; readonly identifier?: string | undefined },
 ): Promise<boolean> {
   const [row] = await db.query<{ same: boolean }>(sql`
     INSERT INTO gateway.source_installation AS i (tenant, site, account, installation)
-    SELECT w.tenant, w.site, ${account}::text, ${installation ?? null}::text FROM platform.website w
+    SELECT w.tenant, w.site, ${account}::text, ${identifier ?? null}::text FROM platform.website w
      WHERE w.tenant = ${tenant}::bigint AND w.external_id = ${website}
     ON CONFLICT (tenant, site) DO UPDATE SET installation = coalesce(i.installation, CASE WHEN i.account = excluded.account THEN excluded.installation END)
-    RETURNING i.account = ${account}::text AND coalesce(i.installation = ${installation ?? null}::text, true) AS same`);
+    RETURNING i.account = ${account}::text AND coalesce(i.installation = ${identifier ?? null}::text, true) AS same`);
   return row?.same ?? true;
 }
 

@@ -10,7 +10,7 @@ const ATTEMPTS = 20;
 /** Longer than a second, because the server can see attempts of two windows closer together than they started. */
 const WINDOW = 1_200;
 /** Milliseconds until a silent connection sends its first keep-alive probe, as in the driver. */
-const KEEP_ALIVE = 60_000;
+export const KEEP_ALIVE = 60_000;
 
 /** Opens a connection for the driver. */
 type Open = (leads: Leads) => Duplex;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
-import type { Leads } from './attempts.ts';
+import { KEEP_ALIVE, type Leads } from './attempts.ts';
 import { ForeignServerRefused } from './errors.ts';
 import { isLocal, type Mode, modeOf } from './tls.ts';
 import { ServerMessages } from './wire.ts';
@@ -12,10 +12,10 @@ const NO_TLS =
 const UNSAID =
   'The address of the helpdesk’s database has no sslmode, and its server is not on this machine. Add the source again with sslmode=verify-full in the address, or with --insecure.';
 
-/** Milliseconds that a server has to close the connection after the driver has said goodbye. */
-const GOODBYE = 2_000;
+/** Milliseconds that a server has to close the connection after the driver has sent Terminate. */
+const CLOSING = 2_000;
 /** Milliseconds of work on messages until other work of this process gets a turn. */
-const TURN = 10;
+const SLICE = 10;
 
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
@@ -62,7 +62,7 @@ class ForeignConnection extends Duplex {
     this.#open(leads, modeOf(address)).catch((error: unknown) => this.#fail(error));
   }
 
-  /** The driver says goodbye only to a connection that is open. */
+  /** The driver sends Terminate only on a connection that is open. */
   get readyState(): string {
     return this.destroyed ? 'closed' : 'open';
   }
@@ -87,7 +87,7 @@ class ForeignConnection extends Duplex {
     }
     const messages = new ServerMessages({ cleartext });
     this.#messages = messages;
-    socket.setKeepAlive(true, 60_000);
+    socket.setKeepAlive(true, KEEP_ALIVE);
     if (socket !== plain) this.#watch(socket);
     socket.on('data', (chunk) => {
       if (this.#failed) return;
@@ -99,7 +99,7 @@ class ForeignConnection extends Duplex {
         this.#fail(error);
       }
       this.#worked += performance.now() - began;
-      if (this.#worked > TURN) this.#rest(socket);
+      if (this.#worked > SLICE) this.#rest(socket);
     });
     socket.resume();
     this.#waiting?.();
@@ -142,7 +142,7 @@ class ForeignConnection extends Duplex {
   /** A server that does not close the connection must not keep it open. */
   override end(last?: unknown): this {
     if (!this.#messages) return this.destroy();
-    setTimeout(() => this.destroy(), GOODBYE).unref();
+    setTimeout(() => this.destroy(), CLOSING).unref();
     return super.end(last);
   }
 

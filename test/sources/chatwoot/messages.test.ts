@@ -121,7 +121,7 @@ test('attributes are a JSON text, an object or nonsense', async () => {
   }
 });
 
-test('a time of outside that lies more than a day ahead does not count, and a nearer one does', async () => {
+test('an external time more than a day ahead is ignored', async () => {
   const { sql } = world;
   await conversation(sql, 2);
   const hours = (n: number): number => Math.floor(Date.now() / 1000) + n * 3_600;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { nextRound } from '../../../src/sources/chatwoot/poll.ts';
-import { type Ids, ids, NUMBERED } from '../../../src/sources/chatwoot/poll-ids.ts';
+import { type Ids, idsShape, NUMBERED } from '../../../src/sources/chatwoot/poll-ids.ts';
 import { PositionLost } from '../../../src/sources/lost.ts';
 import type { Change, Position, Source } from '../../../src/sources/source.ts';
 import { attachment, conversation, message, put, seed } from '../../support/chatwoot/source-rows.ts';
@@ -140,7 +140,7 @@ test('a transaction that commits long after its times is told', async () => {
 
 test('a window begins at the newest mark whose transactions have all ended', () => {
   const at = (minute: number): string => new Date(Date.UTC(2026, 10, 1, 10, minute)).toISOString();
-  const all = (n: number): Ids => ids.parse(Object.fromEntries(NUMBERED.map((name) => [name, n])));
+  const all = (n: number): Ids => idsShape.parse(Object.fromEntries(NUMBERED.map((name) => [name, n])));
   const first = {
     low: at(0),
     from: all(0),

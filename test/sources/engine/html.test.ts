@@ -39,7 +39,7 @@ test('a quoted mail keeps its marks, and a mail that is quoted a thousand times 
   expect(htmlToText(quoted(1_000))).toMatch(/^(> ){16}\s*text\s+after$/);
 });
 
-test('what the converter cannot number becomes a list all the same', () => {
+test('a list with an impossible start is numbered from 1, and one too long for Roman numerals with digits', () => {
   const list = (attributes: string, items: number): string => `<ol ${attributes}>${'<li>x</li>'.repeat(items)}</ol>`;
   expect(htmlToText(list('type=i start=99999', 2))).toBe(' 1. x\n 2. x');
   expect(htmlToText(list('type=a start=none', 2))).toBe(' 1. x\n 2. x');
