@@ -65,7 +65,7 @@ const NAMED: Readonly<Record<string, Named>> = {
   out_of_order: ['auth', 'scram', instead(message('R', int32(12), `v=${'A'.repeat(43)}=`)), 'out of order'],
   short_authentication: ['auth', 'trust', instead(message('R', Buffer.alloc(2))), 'kind of authentication'],
   other_signature: ['final', 'scram', instead(message('R', int32(12), `v=${'A'.repeat(43)}=`)), 'SASL_SIGNATURE'],
-  again: ['idle', 'trust', instead(message('R', int32(3))), ''],
+  again: ['idle', 'trust', instead(message('R', int32(3))), 'type R came at the wrong time'],
   no_nul: ['row', 'trust', instead(message('1'), message('t', Buffer.alloc(2)), unended), 'type T is broken'],
   no_nul_simple: ['simple', 'trust', instead(unended), 'type T is broken'],
   many_columns: ['row', 'trust', instead(message('1'), message('T', Buffer.from([255, 255]))), 'type T is broken'],

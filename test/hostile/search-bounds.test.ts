@@ -134,10 +134,14 @@ describe(`a conversation with ${LONG} messages of 60,000 characters`, () => {
     async (query, order) => {
       const expected = query.includes('-one') ? [...due].slice(0, 11) : [...due];
       for (const token of [everything, restricted]) {
+        const slower = await slowness();
         const { ids, pages, slowest } = await walk(query, { order, limit: '10' }, token);
-        console.info(`${query}, ${order}: ${pages} pages, the slowest took ${Math.round(slowest)} ms`);
+        console.info(
+          `${query}, ${order}: ${pages} pages, the slowest took ${Math.round(slowest)} ms on a machine that is ${slower.toFixed(1)} times slower`,
+        );
         expect([...ids].sort()).toEqual([...expected].sort());
         expect(pages).toBeLessThan(120);
+        expect(slowest).toBeLessThan(3_000 * slower);
       }
     },
     120_000,
@@ -226,7 +230,7 @@ describe('400 websites', () => {
       WORDS.map((word) => `${word}q`)
         .join(' ')
         .slice(0, 400),
-      0,
+      false,
     ],
     ['80 alternatives', WORDS.slice(0, 57).join(' or '), true],
     ['400 characters side by side', PAIRS, true],
@@ -234,13 +238,15 @@ describe('400 websites', () => {
     ['one letter 200 times', 'の '.repeat(200), true],
     ['a letter that is excluded', `z00 ${'-の '.repeat(120)}`, true],
   ])(
-    '%s: a page answers within 3 s',
+    '%s: a page answers within 3 s of an idle machine',
     async (_, query, due) => {
       for (const token of [everything, restricted]) {
-        const slower = await slowness();
+        const before = await slowness();
         const start = performance.now();
         const { status, body, text } = await search(query, { limit: '50' }, token);
         const took = performance.now() - start;
+        // Other programs can begin during the page.
+        const slower = Math.max(before, await slowness());
         console.info(
           `${query.slice(0, 20)}: ${Math.round(took)} ms on a machine that is ${slower.toFixed(1)} times slower`,
         );

@@ -1,10 +1,13 @@
+import { beforeAll } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import { Keyring } from '../../src/auth/keys.ts';
 import { writePage } from '../../src/sources/engine/page.ts';
 import { explainSource } from '../../src/sources/follow/explain.ts';
-import { openStored } from '../../src/sources/follow/open.ts';
+import { type StoredSource, settingsOf } from '../../src/sources/follow/open.ts';
 import { startSources } from '../../src/sources/follow/runner.ts';
 import { SOURCE_KINDS } from '../../src/sources/kinds.ts';
+import { openStoredReader } from '../../src/sources/reader/reader.ts';
+import type { Source } from '../../src/sources/source.ts';
 import {
   insertSource,
   readSources,
@@ -13,6 +16,10 @@ import {
   takeOrganization,
 } from '../../src/store/administration/sources.ts';
 import type { TestDatabase } from './database.ts';
+import { built } from './replica.ts';
+
+// The thread of a source is loaded from dist/.
+beforeAll(built, 120_000);
 
 export const keys = new Keyring([{ kid: '1', secret: new Uint8Array(32).fill(7) }]);
 
@@ -79,7 +86,13 @@ export async function addSource(
   };
 }
 
-/** Runs the sources of a store, as a gateway does. `errors` collects what the gateway would log. */
+/** Opens a stored source in this thread, for tests that stand between the gateway and the helpdesk. */
+export function openStored(stored: StoredSource): Source {
+  const { kind, settings } = settingsOf(keys, stored);
+  return SOURCE_KINDS[kind].open(settings);
+}
+
+/** Runs the sources of a store, as a gateway does, each in a thread of its own. `errors` collects what the gateway would log. */
 export function runSources(
   { db }: Pick<TestDatabase, 'db'>,
   checkEvery?: number,
@@ -89,7 +102,7 @@ export function runSources(
     db,
     writer: db,
     checkEvery,
-    open: (row) => openStored(keys, row),
+    open: (row) => openStoredReader(keys, row),
     explain: explainSource,
     onError: (error) => errors.push(error),
   });

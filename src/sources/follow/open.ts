@@ -1,6 +1,5 @@
 import type { Keyring } from '../../auth/keys.ts';
-import { isSourceKind, SOURCE_KINDS, type SourceKind, type SourceSettings } from '../kinds.ts';
-import type { Source } from '../source.ts';
+import { isSourceKind, type SourceKind, type SourceSettings } from '../kinds.ts';
 import { SourceRefused } from './explain.ts';
 
 /** What opens a stored source. The address is sealed. */
@@ -14,12 +13,6 @@ export interface StoredSource {
   readonly storage: string | null;
   readonly address: string;
   readonly organization?: string;
-}
-
-/** Opens the helpdesk of a stored source in this thread. Nothing is read before the first call. */
-export function openStored(keys: Pick<Keyring, 'open'>, stored: StoredSource): Source {
-  const { kind, settings } = settingsOf(keys, stored);
-  return SOURCE_KINDS[kind].open(settings);
 }
 
 /** Says how a stored source is opened. */

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { explainSource } from '../../../src/sources/follow/explain.ts';
-import { openStored } from '../../../src/sources/follow/open.ts';
 import { startSources } from '../../../src/sources/follow/runner.ts';
 import { PositionLost } from '../../../src/sources/lost.ts';
 import type { Source } from '../../../src/sources/source.ts';
@@ -8,7 +7,7 @@ import { deleteSource, forgetRemoved, pauseSource } from '../../../src/store/adm
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { addSource, keys } from '../../support/sources.ts';
+import { addSource, openStored } from '../../support/sources.ts';
 
 let store: TestDatabase;
 let desk: ChatwootWorld;
@@ -32,7 +31,7 @@ function run(wrap: (source: Source) => Partial<Source> = () => ({})): void {
     db: store.db,
     writer: store.db,
     open: (row) => {
-      const source = openStored(keys, row);
+      const source = openStored(row);
       return { ...source, ...wrap(source) };
     },
     explain: explainSource,

@@ -2,12 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { takeRun } from '../../../src/sources/engine/run.ts';
 import { explainSource } from '../../../src/sources/follow/explain.ts';
-import { openStored } from '../../../src/sources/follow/open.ts';
 import { startSources } from '../../../src/sources/follow/runner.ts';
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { type AddedSource, addSource, keys } from '../../support/sources.ts';
+import { type AddedSource, addSource, openStored } from '../../support/sources.ts';
 
 /** Milliseconds of a turn in these tests, of each answer of a slow helpdesk, and of the wait of somebody else. */
 const TURN = 300;
@@ -34,7 +33,7 @@ beforeEach(async () => {
     writer: store.db,
     turn: TURN,
     open: (row) => {
-      const source = openStored(keys, row);
+      const source = openStored(row);
       return {
         ...source,
         load: async (after) => {

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { inspect } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { packageRoot } from '../../../src/config/package.ts';
 import { explainSource, SourceRefused } from '../../../src/sources/follow/explain.ts';
@@ -31,6 +32,7 @@ const servers: Server[] = [];
 afterAll(() => servers.forEach((server) => void server.close()));
 
 const PASSWORD = 'canary-Xq7';
+const ENCODED = 'p%40ss-canary';
 const planted = new URL('dist/test/support/reader/planted.js', packageRoot);
 const settings = (more: Partial<SourceSettings> = {}): SourceSettings => ({
   ...{ address: `postgres://u:${PASSWORD}@127.0.0.1:1/x`, account: '1', mode: 'poll', period: 1 },
@@ -42,6 +44,8 @@ function open(more: Partial<SourceSettings> = {}, options: Parameters<typeof ope
   opened.push(source);
   return source;
 }
+/** Milliseconds within which this thread answers. Beside other tests it took 28 to 137 ms (2026-11-24). */
+const ANSWERS = 1_000;
 /** The longest time for which this thread did not answer, in milliseconds. */
 async function delay(work: () => Promise<unknown>): Promise<number> {
   const histogram = monitorEventLoopDelay({ resolution: 10 });
@@ -92,6 +96,15 @@ test('errors keep their class and code, and a password does not cross', async ()
   expect(error).toMatchObject({ code: '28P01', message: expect.not.stringContaining(PASSWORD) });
 });
 
+test('no error of a call tells a password, neither as the address writes it nor as the server gets it', async () => {
+  const address = `postgres://u:${ENCODED}@127.0.0.1:1/x`;
+  const error = await failure(open({ address }, { entry: planted }).behind({}));
+  // With its cause and the stacks.
+  const told = inspect(error, { depth: null });
+  expect(told).toMatch(/refused for postgres:[^]*the password/);
+  for (const secret of [ENCODED, decodeURIComponent(ENCODED)]) expect(told).not.toContain(secret);
+});
+
 test('a row on which a reader hangs is named and left out by the next reader, and the other rows are written', async () => {
   const hung = await failure(open({ reader: 'src_hang' }, { entry: planted, silent: 3 }).load(null));
   expect(hung).toBeInstanceOf(SourceRefused);
@@ -121,6 +134,7 @@ test('an uncaught error and a full memory end the reader only, and this thread a
   });
   console.info(`the longest delay while a reader filled its memory: ${longest.toFixed(0)} ms`);
   expect(error).toMatchObject({ message: expect.stringContaining('ended unexpectedly') });
+  expect(longest).toBeLessThan(ANSWERS);
 }, 60_000);
 
 /** A server that answers the first message of each connection with these bytes. */
@@ -157,17 +171,14 @@ test.each([
 ])(
   'a server that sends %s ends its own reader only',
   async (_, answer) => {
-    const source = open({ address: await hostile(answer) }, { silent: 3 });
+    const source = open({ address: await hostile(answer) });
     let error: unknown;
     const longest = await delay(async () => {
-      error = await Promise.race([
-        failure(source.begin()),
-        new Promise((resolve) => setTimeout(resolve, 20_000, 'waits')),
-      ]);
+      error = await failure(source.begin());
     });
     console.info(`${String(error)}; the longest delay of this thread: ${longest.toFixed(0)} ms`);
-    expect(error).toSatisfy((one) => one === 'waits' || one instanceof Error);
-    expect(longest).toBeLessThan(1_000);
+    expect(error).toMatchObject({ name: 'ForeignServerRefused' });
+    expect(longest).toBeLessThan(ANSWERS);
   },
   60_000,
 );

@@ -159,7 +159,7 @@ const TLS = {
   'tls-alert': (socket) => socket.end(Buffer.from([0x15, 3, 3, 0, 2, 2, 0x28])),
   'tls-hello-for-ever': (socket) =>
     flood(socket, Buffer.from([0x16, 3, 3, 0x40, 0, 2, 0xff, 0xff, 0xff]), Buffer.alloc(65_536)),
-  'tls-records-for-ever': (socket) => flood(socket, '', Buffer.from([0x16, 3, 3, 0, 1, 0].concat(Array(0)))),
+  'tls-records-for-ever': (socket) => flood(socket, '', Buffer.from([0x16, 3, 3, 0, 1, 0])),
   'tls-reset': (socket) => socket.resetAndDestroy(),
 };
 

@@ -6,6 +6,9 @@ import type { Change, Page, Source } from '../../../src/sources/source.ts';
 /** A thread whose source hangs, dies or fills its memory. `settings.account` says which. */
 const opening = workerData as Opening;
 
+const { address } = opening.settings;
+const password = URL.canParse(address) ? decodeURIComponent(new URL(address).password) : '';
+
 const contact = (id: string): Readonly<Record<string, unknown>> => ({
   ...{ type: 'contact', external_id: id, website: 'w', name: id, created_at: '2026-11-01T10:00:00Z' },
 });
@@ -32,7 +35,7 @@ const source: Source = {
     ]),
   changes: () => {
     setImmediate(() => {
-      throw new Error(`a message with ${opening.settings.address}`);
+      throw new Error(`a message with ${address} and ${password}`);
     });
     return new Promise(() => undefined);
   },
@@ -42,7 +45,8 @@ const source: Source = {
     for (;;) kept.push(new Array(100_000).fill(Math.random()));
   },
   behind: async () => {
-    throw Object.assign(new Error(`refused for ${opening.settings.address}`), { code: '28P01' });
+    const cause = new Error(`the password ${password}`);
+    throw Object.assign(new Error(`refused for ${address}`, { cause }), { code: '28P01' });
   },
   unmapped: async () => ({}),
   listen: (changed) => {
