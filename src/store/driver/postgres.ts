@@ -107,7 +107,7 @@ export function openDatabase(options: ConnectOptions): Database {
   };
   const listeners = new Set<Listening>();
   const statementOf = openStatements();
-  const connections = new Connections(options.connections, connect, () => attempts.wait());
+  const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed));
   // After a refusal, all statements fail at once until this time. A server that is starting gets no more attempts to
   // connect.
   let downUntil = 0;
@@ -265,6 +265,7 @@ export function openDatabase(options: ConnectOptions): Database {
     listen(channel, heard) {
       const listening = listenOn({
         connect: connectListener,
+        mustWait: () => attempts.wait(),
         channel,
         heard,
         patience: options.statementTimeout + GRACE,
