@@ -150,6 +150,17 @@ export class Connections {
   }
 
   /**
+   * Called when the server has ended a connection. An idle connection goes, because the driver would connect again with
+   * its next statement, and nothing would bound these attempts.
+   */
+  ended(driver: postgres.Sql): void {
+    const at = this.#idle.findIndex((one) => one.driver === driver);
+    if (at < 0) return;
+    this.#idle.splice(at, 1);
+    this.#end(driver);
+  }
+
+  /**
    * Called when a connection could not be opened. The pool opens no connections for the next `milliseconds`. Returns
    * true when other connections are open.
    */

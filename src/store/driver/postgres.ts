@@ -91,8 +91,9 @@ export function openDatabase(options: ConnectOptions): Database {
   const dials = new WeakMap<postgres.Sql, Dial>();
   const connect = (): postgres.Sql => {
     const dial = attempts.dial(theirs?.socket);
-    const own = { ...shared, prepare, socket: dial.socket };
-    const driver =
+    const onclose = (): void => connections.ended(driver);
+    const own = { ...shared, prepare, socket: dial.socket, onclose };
+    const driver: postgres.Sql =
       typeof target === 'string' ? postgres(target, { ...own, ...socketOf(target) }) : postgres({ ...own, ...target });
     dials.set(driver, dial);
     return driver;
