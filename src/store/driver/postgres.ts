@@ -7,6 +7,7 @@ import {
   DOWN,
   late,
   mayRepeat,
+  ON_STANDBY,
   QUEUED,
   READ_ONLY,
   REFUSED,
@@ -138,7 +139,8 @@ export function openDatabase(options: ConnectOptions): Database {
     if (DOWN.test(state)) down(error);
     if (REFUSED.test(state)) {
       if (!connections.rest(used, BACKOFF)) down(error);
-    } else if (UNREACHABLE.test(state) || !(error instanceof postgres.PostgresError)) connections.lose(used);
+    } else if (UNREACHABLE.test(state) || ON_STANDBY.test(state) || !(error instanceof postgres.PostgresError))
+      connections.lose(used);
     else {
       dials.get(used)?.answered();
       // A new connection shows whether the server still takes no writes. The idle connections stay.
