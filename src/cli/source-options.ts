@@ -30,7 +30,8 @@ export function safeUrl(command: Command, { url, insecure }: Pick<Added, 'url' |
     return command.error(
       "error: option '--url': the data and the password would travel without encryption. Add ?sslmode=verify-full to the address (or sslmode=require, which does not check the certificate), or give --insecure.",
     );
-  return allowsPlain(url) ? url : `${url}${search === '' ? '?' : '&'}sslmode=disable`;
+  if (allowsPlain(url)) return url;
+  return `${url.replace(/\?$/, '')}${search === '' ? '?' : '&'}sslmode=disable`;
 }
 
 export function webUrl(value: string): string {

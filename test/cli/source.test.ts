@@ -258,6 +258,7 @@ test('the stored address of an insecure source allows what was chosen', () => {
   const command = new Command();
   const url = 'postgres://reader@db.example/desk';
   expect(safeUrl(command, { url, insecure: true })).toBe(`${url}?sslmode=disable`);
+  expect(safeUrl(command, { url: `${url}?`, insecure: true })).toBe(`${url}?sslmode=disable`);
   expect(safeUrl(command, { url: `${url}?a=b`, insecure: true })).toBe(`${url}?a=b&sslmode=disable`);
   expect(safeUrl(command, { url: `${url}?sslmode=prefer`, insecure: true })).toBe(`${url}?sslmode=prefer`);
   expect(safeUrl(command, { url: `${url}?sslmode=require` })).toBe(`${url}?sslmode=require`);

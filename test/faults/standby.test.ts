@@ -108,6 +108,8 @@ async function ask(path: string, token: string, body?: object, headers: Record<s
 }
 
 const read = (token = caller.token): Promise<Told> => ask('/contacts/ctc_1_1_1', token);
+/** Searches and reports have a pool of their own. */
+const search = (): Promise<Told> => ask('/search?query=order', caller.token);
 let written = 0;
 const write = (): Promise<Told> => {
   const { path, body } = restOf(sample('visitor_note_add', ++written));
@@ -118,6 +120,7 @@ const write = (): Promise<Told> => {
 async function works(since: number, subscription: Created): Promise<void> {
   const calls = {
     read: () => read(),
+    search,
     write,
     pull: () =>
       ask(`/events?subscription_id=${subscription.id}&after=${encodeURIComponent(subscription.cursor)}`, caller.token),
@@ -142,7 +145,7 @@ async function calling(milliseconds: number, token: string, callers = 4): Promis
   const answers: (Told & { at: number })[] = [];
   const one = async (n: number): Promise<void> => {
     while (performance.now() < end) {
-      const told = n % 4 === 3 ? await write() : await read(token);
+      const told = await (n % 4 === 3 ? write() : n % 4 === 2 ? search() : read(token));
       answers.push({ ...told, at: performance.now() });
       await pause(20);
     }

@@ -8,6 +8,8 @@ const BREAKS = new Map<string, number>([
 ]);
 /** The characters that an element adds to each of its lines. A list indents its items. */
 const INDENTS = new Map([...of(2, 'blockquote'), ...of(4, 'ol ul')]);
+/** A line break, also as a character reference. A reference by number needs no semicolon. */
+const LINE_BREAK = /\n|&#(?:0*10(?!\d)|[Xx]0*[Aa](?![\dA-Fa-f]))|&NewLine;/g;
 /** The characters of a rule. */
 const RULE = 40;
 /** The characters of marks that every HTML may grow by. Longer HTML may grow by its length as well. */
@@ -42,7 +44,7 @@ export class Growth {
 
   text(text: string): void {
     if (this.pre === 0 || this.indent === 0) return;
-    for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) this.left -= this.indent;
+    for (const _ of text.matchAll(LINE_BREAK)) this.left -= this.indent;
   }
 }
 

@@ -123,7 +123,8 @@ const positionOf = (text: string): Position | undefined => {
   const [, micros = '', kind = '', site = '', id = '', at, message = ''] =
     /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})(?:\.(-?\d{1,17})\.(\d{1,19}))?$/.exec(text) ?? [];
   if (!fitsBigint(site || '9'.repeat(20)) || !fitsBigint(id)) return undefined;
-  if (at !== undefined && !fitsBigint(message)) return undefined;
+  // The next id (beforeId) must fit, too.
+  if (at !== undefined && (!fitsBigint(message) || id === MAX_BIGINT)) return undefined;
   const unread = at === undefined ? undefined : { micros: at, id: message };
   return { micros, kind: Number(kind), site, id, unread };
 };

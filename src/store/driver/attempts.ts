@@ -31,37 +31,55 @@ export interface Dial {
   readonly answered: () => void;
 }
 
+interface Attempt {
+  readonly at: number;
+}
+
 export class Attempts {
   /** The moments of the attempts of the last WINDOW that have no answer yet, oldest first. */
-  #moments: { readonly at: number }[] = [];
+  #moments: Attempt[] = [];
+  readonly #waiting = new Set<() => void>();
 
-  /** Milliseconds until the next attempt may start. 0: now. */
-  wait(): number {
+  /** Milliseconds until the next attempt may start. 0: now. Calls `freed` when an attempt may start earlier. */
+  wait(freed?: () => void): number {
     const now = performance.now();
     this.#moments = this.#moments.filter(({ at }) => now - at < WINDOW);
     const [oldest] = this.#moments;
-    return oldest && this.#moments.length >= ATTEMPTS ? oldest.at + WINDOW - now : 0;
+    if (!oldest || this.#moments.length < ATTEMPTS) return 0;
+    if (freed) this.#waiting.add(freed);
+    return oldest.at + WINDOW - now;
   }
 
   /**
-   * A server can close a connection before the connection is ready. A proxy without a server does so. The driver then
+   * Counts an attempt at once, because the driver connects later. Until then, others must see the attempt. A server can close a connection before the connection is ready. A proxy without a server does so. The driver then
    * connects again at once, and for ever, and never tells. So the second attempt without an answer fails as refused.
    */
   dial(open: Open = opener()): Dial {
-    let attempt: { readonly at: number } | undefined;
+    let attempt: Attempt | undefined = this.#counted();
+    let begun = false;
     return {
       socket: (leads) => {
-        if (attempt || this.wait() > 0) throw refused();
-        attempt = { at: performance.now() };
-        this.#moments.push(attempt);
+        if (begun) throw refused();
+        begun = true;
+        attempt ??= this.#counted();
         return open(leads);
       },
       answered: () => {
         if (!attempt) return;
         this.#moments = this.#moments.filter((one) => one !== attempt);
         attempt = undefined;
+        begun = false;
+        const freed = [...this.#waiting];
+        this.#waiting.clear();
+        for (const next of freed) next();
       },
     };
+  }
+
+  #counted(): Attempt {
+    const attempt = { at: performance.now() };
+    this.#moments.push(attempt);
+    return attempt;
   }
 }
 

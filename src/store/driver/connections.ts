@@ -69,12 +69,14 @@ export class Connections {
    */
   readonly #living = new Map<postgres.Sql, Connection>();
   readonly #waiting = new Line<Waiting>();
-  /** Milliseconds until a new connection may be made (driver/attempts.ts). */
-  readonly #mustWait: () => number;
+  /** Milliseconds until a new connection may be made, or until `freed` is called (driver/attempts.ts). */
+  readonly #mustWait: (freed: () => void) => number;
+  readonly #freed = (): void => this.#next();
   #restingUntil = 0;
+  #wake: NodeJS.Timeout | undefined;
   #closed = false;
 
-  constructor(size: number, connect: () => postgres.Sql, mustWait: () => number) {
+  constructor(size: number, connect: () => postgres.Sql, mustWait: (freed: () => void) => number) {
     this.#size = size;
     this.#connect = connect;
     this.#mustWait = mustWait;
@@ -148,12 +150,24 @@ export class Connections {
   }
 
   /**
+   * Called when the server has ended a connection. An idle connection goes, because the driver would connect again with
+   * its next statement, and nothing would bound these attempts.
+   */
+  ended(driver: postgres.Sql): void {
+    const at = this.#idle.findIndex((one) => one.driver === driver);
+    if (at < 0) return;
+    this.#idle.splice(at, 1);
+    this.#end(driver);
+  }
+
+  /**
    * Called when a connection could not be opened. The pool opens no connections for the next `milliseconds`. Returns
    * true when other connections are open.
    */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
     if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
-    this.#restUntil(performance.now() + milliseconds);
+    this.#restingUntil = performance.now() + milliseconds;
+    this.#wakeIn(milliseconds);
     return this.#living.size > 0;
   }
 
@@ -172,17 +186,16 @@ export class Connections {
 
   get #room(): boolean {
     if (this.#idle.length > 0) return true;
-    const now = performance.now();
-    if (this.#living.size >= this.#size || now < this.#restingUntil) return false;
-    const wait = this.#mustWait();
-    if (wait > 0) this.#restUntil(now + wait);
-    return wait === 0;
+    if (this.#living.size >= this.#size) return false;
+    const wait = Math.max(this.#restingUntil - performance.now(), this.#mustWait(this.#freed));
+    if (wait > 0) this.#wakeIn(wait);
+    return wait <= 0;
   }
 
-  /** The pool opens no connections until this moment of `performance.now()`. Then those who wait have their turn. */
-  #restUntil(moment: number): void {
-    this.#restingUntil = moment;
-    setTimeout(() => this.#next(), Math.ceil(moment - performance.now()) + 1).unref();
+  /** Those who wait have their turn after these milliseconds, if nothing gives them their turn before. */
+  #wakeIn(milliseconds: number): void {
+    clearTimeout(this.#wake);
+    this.#wake = setTimeout(this.#freed, Math.ceil(milliseconds) + 1).unref();
   }
 
   #given(app: string): postgres.Sql {

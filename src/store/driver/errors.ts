@@ -24,6 +24,8 @@ export const atStandby = (): Error => Object.assign(new Error('the server is a s
 export const isStandby = (error: unknown): boolean => sqlState(error) === 'AT_STANDBY';
 // The SQLSTATE of a write to a server that is read-only.
 export const READ_ONLY = /^25006$/;
+// The SQLSTATE of a function that only a primary runs (store/calls/guard.ts).
+export const ON_STANDBY = /^55000$/;
 
 // Two codes of the gateway itself, for statements without an answer in time. SILENT: the server does not answer.
 // QUEUED: too many statements wait for a connection.

@@ -21,6 +21,8 @@ const STILL_THERE = 10_000;
 
 interface ListenOptions {
   readonly connect: (events: Heard) => postgres.Sql;
+  /** Milliseconds until a connection may be made (driver/attempts.ts). */
+  readonly mustWait: () => number;
   readonly channel: string;
   readonly heard: (payload: string) => void;
   readonly patience: number;
@@ -31,7 +33,7 @@ interface ListenOptions {
  * First, the driver gives up when its first attempt after a lost connection is refused. Second, the driver gives the
  * state of the lost connection to the next connection. So each connection here has its own driver pool.
  */
-export function listenOn({ connect, channel, heard, patience }: ListenOptions): Listening {
+export function listenOn({ connect, mustWait, channel, heard, patience }: ListenOptions): Listening {
   const stop = new AbortController();
   const once = async (): Promise<void> => {
     const lost = new AbortController();
@@ -61,12 +63,19 @@ export function listenOn({ connect, channel, heard, patience }: ListenOptions): 
     }
   };
   const ended = (async () => {
+    // Only `close` aborts a pause. Ignore its error.
+    const rest = (milliseconds: number): Promise<void> =>
+      pause(milliseconds, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
     while (!stop.signal.aborted) {
+      const wait = mustWait();
+      if (wait > 0) {
+        await rest(Math.min(wait, BACKOFF));
+        continue;
+      }
       // The connection was refused, lost, or closed by this process. In each case the next attempt follows, so the
       // error is ignored.
       await once().catch(() => undefined);
-      // Only `close` aborts the pause. Ignore the error.
-      await pause(BACKOFF, undefined, { signal: stop.signal, ref: false }).catch(() => undefined);
+      await rest(BACKOFF);
     }
   })();
   return {

@@ -7,6 +7,7 @@ import {
   DOWN,
   late,
   mayRepeat,
+  ON_STANDBY,
   QUEUED,
   READ_ONLY,
   REFUSED,
@@ -91,8 +92,9 @@ export function openDatabase(options: ConnectOptions): Database {
   const dials = new WeakMap<postgres.Sql, Dial>();
   const connect = (): postgres.Sql => {
     const dial = attempts.dial(theirs?.socket);
-    const own = { ...shared, prepare, socket: dial.socket };
-    const driver =
+    const onclose = (): void => connections.ended(driver);
+    const own = { ...shared, prepare, socket: dial.socket, onclose };
+    const driver: postgres.Sql =
       typeof target === 'string' ? postgres(target, { ...own, ...socketOf(target) }) : postgres({ ...own, ...target });
     dials.set(driver, dial);
     return driver;
@@ -107,7 +109,7 @@ export function openDatabase(options: ConnectOptions): Database {
   };
   const listeners = new Set<Listening>();
   const statementOf = openStatements();
-  const connections = new Connections(options.connections, connect, () => attempts.wait());
+  const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed));
   // After a refusal, all statements fail at once until this time. A server that is starting gets no more attempts to
   // connect.
   let downUntil = 0;
@@ -137,7 +139,8 @@ export function openDatabase(options: ConnectOptions): Database {
     if (DOWN.test(state)) down(error);
     if (REFUSED.test(state)) {
       if (!connections.rest(used, BACKOFF)) down(error);
-    } else if (UNREACHABLE.test(state) || !(error instanceof postgres.PostgresError)) connections.lose(used);
+    } else if (UNREACHABLE.test(state) || ON_STANDBY.test(state) || !(error instanceof postgres.PostgresError))
+      connections.lose(used);
     else {
       dials.get(used)?.answered();
       // A new connection shows whether the server still takes no writes. The idle connections stay.
@@ -265,6 +268,7 @@ export function openDatabase(options: ConnectOptions): Database {
     listen(channel, heard) {
       const listening = listenOn({
         connect: connectListener,
+        mustWait: () => attempts.wait(),
         channel,
         heard,
         patience: options.statementTimeout + GRACE,

@@ -38,7 +38,9 @@ INSERT INTO gateway.import_run (slot) SELECT generate_series(5, 12);
 
 -- Takes a slot and its lease, as before (0020_source_bounds.sql). Now loads take turns: the organization whose last turn is
 -- the oldest comes first, and a waiting import of files comes before every load. A caller that gets no slot is noted, so that
--- a load whose turn has ended yields. At most eight loads keep their records while they wait. A further load waits for them.
+-- a load whose turn has ended yields. At most eight loads keep their records while they wait, and at most two loads of an
+-- organization are under way. A further load waits for them. Until then nobody waits for it, or the loads that it waits for
+-- would wait for it too.
 CREATE OR REPLACE FUNCTION gateway.import_take(p_subject text, p_source text, p_source_epoch bigint, p_loads boolean)
 RETURNS TABLE (slot integer, epoch bigint) LANGUAGE plpgsql AS $$
 DECLARE
@@ -48,9 +50,9 @@ DECLARE
   waits timestamptz := coalesce((SELECT w.since FROM gateway.import_wait w WHERE w.subject = p_subject), clock_timestamp());
   loading integer;
   working integer;
-  kept integer;
   loads_ahead integer;
   files_ahead integer;
+  room boolean;
   may boolean := true;
 BEGIN
   -- Two processes with the same subject must not take two slots.
@@ -60,14 +62,25 @@ BEGIN
   IF p_loads OR p_source IS NULL THEN
     SELECT count(*) FILTER (WHERE r.loads), count(*) INTO loading, working
       FROM gateway.import_run r WHERE (r.loads OR r.source IS NULL) AND gateway.import_alive(r);
-    SELECT count(*) INTO kept FROM gateway.import_run r
-     WHERE r.unfinished AND r.kept_until > clock_timestamp() AND NOT gateway.import_alive(r);
-    SELECT count(*) FILTER (WHERE w.loads AND (coalesce(t.at, '-infinity'), w.since, w.subject) < (turn, waits, p_subject)),
-           count(*) FILTER (WHERE NOT w.loads)
-      INTO loads_ahead, files_ahead
-      FROM gateway.import_wait w LEFT JOIN gateway.import_turn t USING (tenant)
-     WHERE w.subject <> p_subject AND w.seen_at > clock_timestamp() - interval '2 seconds';
-    may := CASE WHEN p_loads THEN loading + loads_ahead < 2 AND working + loads_ahead + files_ahead < 3 AND (mine IS NOT NULL OR kept < 8)
+    WITH run AS MATERIALIZED (
+      SELECT r.subject, r.unfinished, s.tenant, r.loads AND alive AS works,
+             r.unfinished AND r.kept_until > clock_timestamp() AND NOT alive AS kept
+        FROM gateway.import_run r LEFT JOIN gateway.source s ON s.id = r.source, gateway.import_alive(r) alive
+    ), asks AS (
+      SELECT w.subject, w.loads, w.tenant, (coalesce(t.at, '-infinity'), w.since, w.subject) < (turn, waits, p_subject) AS ahead
+        FROM gateway.import_wait w LEFT JOIN gateway.import_turn t USING (tenant)
+       WHERE w.subject <> p_subject AND w.seen_at > clock_timestamp() - interval '2 seconds'
+      UNION ALL SELECT p_subject, p_loads, owner, NULL
+    ), answers AS (
+      SELECT a.loads, a.ahead, EXISTS (SELECT FROM run WHERE run.unfinished AND run.subject = a.subject)
+             OR (SELECT count(*) FROM run WHERE run.kept) < 8
+            AND (SELECT count(*) FROM run WHERE run.tenant = a.tenant AND (run.works OR run.kept)) < 2 AS room
+        FROM asks a
+    )
+    SELECT count(*) FILTER (WHERE a.loads AND a.ahead AND a.room), count(*) FILTER (WHERE NOT a.loads AND a.ahead IS NOT NULL),
+           bool_or(a.room) FILTER (WHERE a.ahead IS NULL)
+      INTO loads_ahead, files_ahead, room FROM answers a;
+    may := CASE WHEN p_loads THEN loading + loads_ahead < 2 AND working + loads_ahead + files_ahead < 3 AND room
                 ELSE working < 3 END;
   END IF;
   IF may THEN

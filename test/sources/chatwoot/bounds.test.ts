@@ -65,7 +65,9 @@ test('notes that are short are bounded by the number of their records', async ()
 test.each(['live', 'poll'] as const)('in %s mode, a visit brings only the notes of the visitor', async (mode) => {
   await manyNotes();
   const source = world.open({ mode });
-  const start = await bounded(changesOf(source), await source.begin());
+  let start = await bounded(changesOf(source), await source.begin());
+  // The first rounds of polling tell the newest rows once more.
+  while (mode === 'poll' && count(start.changes, 'note') > 0) start = await bounded(changesOf(source), start.place);
   await world.sql`UPDATE conversations SET contact_last_seen_at = now(), updated_at = now()`;
   const { changes, place } = await bounded(changesOf(source), start.place);
   expect(count(changes, 'note')).toBe(20);

@@ -62,6 +62,12 @@ const SHAPES: Readonly<Record<string, string>> = {
   'quotes around words': `${'<blockquote>'.repeat(250)}${fill('x ')}`,
   'quotes around rules': `${'<blockquote>'.repeat(20)}${fill('<hr>')}`,
   'quotes around preformatted lines': `${'<blockquote>'.repeat(200)}<pre>${fill('x\n')}`,
+  ...Object.fromEntries(
+    ['&#10x', '&#10;', '&#0010;', '&#xA;', '&#X0az', '&NewLine;'].map((sign) => [
+      `lists around preformatted lines with ${sign}`,
+      `${'<ul><li>'.repeat(16)}<pre>${sign.repeat(200_000)}`,
+    ]),
+  ),
   'lists in lists': fill('<ul><li>x'),
   'numbered lists in lists': fill('<ol start=9999 type=i><li>x'),
   'numbered lists around lines': `${'<ol start=9999><li>'.repeat(100)}${fill('<br>y')}`,

@@ -115,3 +115,27 @@ test('an organization that has not had a turn comes before the next source of on
   await free('b1');
   expect(await taken(a, 'a2')).toHaveLength(1);
 });
+
+test('many loads of one organization leave slots to the first load of another, and none of them stops for good', async () => {
+  await gateway.stop();
+  const [many, other] = [await add('A'), await add('C')];
+  const take = async (source: AddedSource, name: string): Promise<boolean> =>
+    (await store.sql`SELECT slot FROM gateway.import_take(${name}, ${source.id}, 0, true)`).length === 1;
+  const park = (name: string): Promise<unknown> =>
+    store.sql`UPDATE gateway.import_run SET lease_until = '-infinity', unfinished = true,
+      kept_until = clock_timestamp() + interval '2 minutes' WHERE subject = ${name}`;
+  const names = Array.from({ length: 12 }, (_, n) => `load ${n}`);
+  const kept: string[] = [];
+  for (const name of names)
+    if (await take(many, name)) {
+      await park(name);
+      kept.push(name);
+    }
+  console.info(`12 loads of one organization keep ${kept.length} slots`);
+  expect(await take(other, 'first load')).toBe(true);
+  await park('first load');
+  // The loads that have no slot asked before, and wait still.
+  for (const name of names.slice(kept.length)) expect(await take(many, name)).toBe(false);
+  for (const name of kept) expect(await take(many, name)).toBe(true);
+  expect(kept).toHaveLength(2);
+});

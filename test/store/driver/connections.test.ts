@@ -137,6 +137,44 @@ it('who waits while the server has no connection to spare has one when it has, t
   await long;
 });
 
+it('twice as many callers as a cold pool has connections are all served, without a wait for the bound of attempts', async () => {
+  const db = open(24, 'postgres', 5_000);
+  const began = performance.now();
+  const all = await Promise.allSettled(Array.from({ length: 48 }, (_, n) => db.query(note(n))));
+  const took = performance.now() - began;
+  console.info(`48 callers of a cold pool of 24: ${took.toFixed(0)} ms`);
+  expect(all.filter(({ status }) => status === 'rejected')).toEqual([]);
+  expect(took).toBeLessThan(1_000);
+  expect(await noted()).toHaveLength(48);
+});
+
+it('a pool and a listener wait for the attempts of another pool, until the server has answered these', async () => {
+  const { host, port, name } = database;
+  const target = { host, port, database: name, username: 'postgres' };
+  const [busy, other] = [40, 1].map((connections) => {
+    const db = openDatabase({ target, connections, statementTimeout: 5_000, name: NAME, primary: true });
+    opened.push(db);
+    return db;
+  });
+  if (!busy || !other) throw new Error('two pools were opened');
+  const attempts = Promise.all(Array.from({ length: 20 }, () => busy.read(sleep(0.3))));
+  const began = performance.now();
+  const took = async (what: Promise<unknown>): Promise<number> => {
+    await what;
+    return performance.now() - began;
+  };
+  const heard = new Promise<void>((resolve) => {
+    other.listen('told', () => resolve());
+  });
+  const waits = await Promise.all([took(other.read(sleep(0))), took(heard)]);
+  console.info(`the other pool and its listener were served after ${waits.map(Math.round).join(' and ')} ms`);
+  for (const wait of waits) {
+    expect(wait).toBeGreaterThan(250);
+    expect(wait).toBeLessThan(1_000);
+  }
+  await attempts;
+});
+
 it('a server that was silent is used again, also by who stood in line meanwhile', async () => {
   const proxy = await openProxy(database);
   const target = proxy.url(database.name);

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readQuery } from '../../../src/core/search.ts';
+import { sealed } from '../../../src/store/calls/search.ts';
 import type { Answer } from '../../support/answer.ts';
 import { ALL_FLAGS, ALL_SCOPES } from '../../support/authority/expected.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
@@ -176,6 +178,23 @@ describe('search', () => {
     for (const cursor of ['x', `${body.next_cursor}A`, Buffer.from('x:1.0.1.1.0').toString('base64url')])
       expect((await search('the', { cursor })).body.code).toBe('invalid_cursor');
     expect((await search('the', { cursor: body.next_cursor, limit: '50' })).status).toBe(200);
+  });
+
+  it('refuses a forged cursor whose next id is no number of the store', async () => {
+    const more = { limit: '1', website_id: 'web_1_1', kinds: 'messages' };
+    const { body } = await search('the', more);
+    const asked = [readQuery('the'), ['messages'], ['web_1_1'], false, undefined, undefined, 'best'];
+    const text = Buffer.from(body.next_cursor, 'base64url').toString().slice(11);
+    const forged = (position: string): Promise<Answer> =>
+      search('the', { ...more, cursor: sealed(position, JSON.stringify(asked)) });
+    expect((await forged(text)).status, body.next_cursor).toBe(200);
+    const largest = 9223372036854775807n;
+    for (const [unread, id, status] of [
+      ['', largest, 200],
+      ['.1.1', largest - 1n, 200],
+      ['.1.1', largest, 400],
+    ] as const)
+      expect([unread, id, (await forged(`1.0.1.${id}${unread}:0:1`)).status]).toEqual([unread, id, status]);
   });
 
   it('refuses every cut cursor and every cursor with another character', async () => {
