@@ -188,7 +188,7 @@ it('while the address leads to a standby every call gets 503, also with a token 
       ]),
     );
   console.info(`at a standby: ${JSON.stringify(counted(answers))}, later than 2 s: ${JSON.stringify(counted(later))}`);
-  expect(later.length).toBeGreaterThan(20);
+  expect(later.length).toBeGreaterThan(8);
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
   expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(3_000);
   await standby.sql('gateway')`SELECT pg_wal_replay_resume()`;

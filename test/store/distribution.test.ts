@@ -79,7 +79,7 @@ function lacking(text: string, columns: (table: string) => readonly string[]): {
     .replace(/\s+/g, ' ')
     .split(/;|\bLOOP\b|\bBEGIN\b/)) {
     for (const scope of scopesOf(statement)) {
-      const read = /\b(?:FROM|JOIN|UPDATE|USING) (?:ONLY )?platform\.(\w+)(?=(?: (?:AS )?(\w+))?)/gi;
+      const read = /\b(?:FROM|JOIN|UPDATE|USING) (?:ONLY )?platform\.(\w+)\b(?!\()(?=(?: (?:AS )?(\w+))?)/gi;
       const alone =
         scope.match(/\b(FROM|JOIN|UPDATE|USING)(?! DISTINCT| SET)\b/gi)?.length === 1 &&
         !/\bFROM [^()]*?,/.test(scope.replace(/ (WHERE|GROUP|ORDER|RETURNING|LIMIT)\b.*/i, ''));

@@ -4,7 +4,7 @@ import { UNREADABLE } from '../engine/parse-record.ts';
 import { prepareChange } from '../engine/prepare.ts';
 import { mayRead, watchRows } from '../engine/underway.ts';
 import type { Change, Finding, Page, Source } from '../source.ts';
-import { type Call, type Opening, type Parted, Pulse, type Reply, sent } from './protocol.ts';
+import { type Call, type Opening, type Parted, Pulse, type Reply, secretsOf, sent } from './protocol.ts';
 import { Repeats } from './repeats.ts';
 
 /** Milliseconds between two heartbeats, and between two notices of a change. */
@@ -161,10 +161,3 @@ function lengthOf(change: Change): number {
 
 const tooMuch = (what: string): ForeignServerRefused =>
   new ForeignServerRefused(`The server at this address does not speak PostgreSQL as expected: it sends ${what}.`);
-
-/** The password as it stands in the address, and as the server gets it. */
-function secretsOf(address: string): string[] {
-  if (!URL.canParse(address)) return [address];
-  const { password } = new URL(address);
-  return password === '' ? [] : [password, decodeURIComponent(password)];
-}

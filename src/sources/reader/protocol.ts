@@ -55,6 +55,15 @@ const NAMES = [
   'ForeignServerRefused',
 ] as const;
 
+/** The password as it stands in the address, and as the server gets it. */
+export function secretsOf(address: string): string[] {
+  if (!URL.canParse(address)) return [address];
+  const { password } = new URL(address);
+  if (password === '') return [];
+  // A password that cannot be decoded has one form only.
+  return /%(?![0-9a-f]{2})/i.test(password) ? [password] : [password, decodeURIComponent(password)];
+}
+
 /** Makes an error ready to cross. `secrets` must not cross. */
 export function sent(error: unknown, secrets: readonly string[]): SentError {
   const known = error instanceof Error ? error : new Error(String(error));

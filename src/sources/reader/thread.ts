@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { packageRoot } from '../../config/package.ts';
 import { SourceRefused } from '../follow/explain.ts';
-import { type Call, newMemory, type Opening, Pulse, type Reply, received } from './protocol.ts';
+import { type Call, newMemory, type Opening, Pulse, type Reply, received, secretsOf, sent } from './protocol.ts';
 
 /** Milliseconds between two looks at the pulse, and the looks without a beat after which a thread is ended. */
 const LOOK = 1_000;
@@ -83,8 +83,10 @@ export function openThread(
     if ('error' in reply) one?.reject(received(reply.error));
     else one?.resolve(reply.answer);
   });
-  worker.on('error', (error) => end(new SourceRefused(ENDED, { cause: error })));
-  worker.on('messageerror', (error) => end(new SourceRefused(ENDED, { cause: error })));
+  const secrets = secretsOf(opening.settings.address);
+  const died = (error: unknown): void => end(new SourceRefused(ENDED, { cause: received(sent(error, secrets)) }));
+  worker.on('error', died);
+  worker.on('messageerror', died);
   worker.on('exit', () => end(new SourceRefused(ENDED)));
 
   // The answers have the types of the interface, because the thread calls the same method.

@@ -124,13 +124,13 @@ DECLARE
       FROM unnest(p_conversations) AS one CROSS JOIN unnest(CASE WHEN p.internal THEN ARRAY[p.site, -p.site] ELSE ARRAY[p.site] END) AS w (site));
 BEGIN
   RETURN ARRAY(
-    SELECT (h.created_at, h.id, h.conversation_id)::platform.hit
+    SELECT (s.created_at, s.id, s.conversation_id)::platform.hit
       FROM (SELECT s.tenant, s.site, s.id, s.conversation_id, s.created_at, s.internal FROM platform.said s
-             WHERE s.kind = p.kind AND s.words @@ (p_query && marks) OFFSET 0) h
-     WHERE h.tenant = p.tenant AND h.site = p.site AND (h.created_at, h.id) < (p.at, p.before_id) AND (p.internal OR NOT h.internal)
-       AND (p_since IS NULL OR (h.created_at, h.id) >= (p_since, p_since_id))
-       AND (p.from_at IS NULL OR h.created_at >= p.from_at) AND (p.to_at IS NULL OR h.created_at < p.to_at)
-     ORDER BY CASE WHEN p_since IS NOT NULL THEN h.created_at END, CASE WHEN p_since IS NOT NULL THEN h.id END, h.created_at DESC, h.id DESC
+             WHERE s.kind = p.kind AND s.words @@ (p_query && marks) OFFSET 0) s
+     WHERE s.tenant = p.tenant AND s.site = p.site AND (s.created_at, s.id) < (p.at, p.before_id) AND (p.internal OR NOT s.internal)
+       AND (p_since IS NULL OR (s.created_at, s.id) >= (p_since, p_since_id))
+       AND (p.from_at IS NULL OR s.created_at >= p.from_at) AND (p.to_at IS NULL OR s.created_at < p.to_at)
+     ORDER BY CASE WHEN p_since IS NOT NULL THEN s.created_at END, CASE WHEN p_since IS NOT NULL THEN s.id END, s.created_at DESC, s.id DESC
      LIMIT p_want);
 END $$;
 
