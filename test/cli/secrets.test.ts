@@ -174,8 +174,8 @@ describe('no refusal shows a secret', () => {
     let cases = 0;
     for (const [n, name] of Object.keys(EXPECTED).entries()) {
       const forms = [`${CANARY}:${CANARY}`, CANARY, ...FORMS];
-      // Each command waits for a store that is away. The short form takes each fourth form, another one for each setting.
-      for (const form of LONG ? forms : forms.filter((_, i) => i % 4 === n % 4)) {
+      // Each command waits for a store that is away. The short form takes one form, another one for each setting.
+      for (const form of LONG ? forms : forms.filter((_, i) => i === n % forms.length)) {
         // These are shown on purpose: a folder, a host and a port hold no secret.
         if (['GATEWAY_DATA_DIR', 'HOST', 'PORT'].includes(name)) continue;
         vi.stubEnv('DATABASE_URL', 'postgres://127.0.0.1:1/none');
@@ -197,16 +197,16 @@ describe('no refusal shows a secret', () => {
       { DATABASE_URL: `mysql://u:${CANARY}@127.0.0.1:1/d` },
     ];
     for (const given of secrets)
-      for (const argv of [['serve'], ['doctor']]) {
+      for (const argv of LONG ? [['serve'], ['doctor']] : [['serve']]) {
         const env = shellEnvironment({ LOG_LEVEL: 'trace', PORT: '0', ...given });
-        const options = { cwd: checkout, env, encoding: 'utf8', timeout: 8_000 } as const;
+        const options = { cwd: checkout, env, encoding: 'utf8', timeout: LONG ? 8_000 : 4_000 } as const;
         const { stdout, stderr } = spawnSync(process.execPath, [main, ...argv], options);
         if (`${stdout}${stderr}`.includes(CANARY)) seen.push(`${Object.keys(given)} ${argv} ${stdout}${stderr}`);
         expect(`${stdout}${stderr}`).not.toBe('');
         cases++;
       }
     expect(seen).toEqual([]);
-    expect(cases).toBeGreaterThan(LONG ? 700 : 170);
+    expect(cases).toBeGreaterThan(LONG ? 700 : 40);
   }, 240_000);
 
   test('a program without the filter shows the secret, so this test can fail', async () => {
