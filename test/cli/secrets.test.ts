@@ -206,7 +206,7 @@ describe('no refusal shows a secret', () => {
         cases++;
       }
     expect(seen).toEqual([]);
-    expect(cases).toBeGreaterThan(LONG ? 700 : 40);
+    expect(cases).toBeGreaterThan(LONG ? 700 : 30);
   }, 240_000);
 
   test('a program without the filter shows the secret, so this test can fail', async () => {
