@@ -668,8 +668,19 @@ const NEVER: readonly string[] = ['A2A CancelTask', 'REST realtime_socket'];
 const SELDOM = 'REST operation_get_without_id';
 const idle = (tally: Tally): Target[] => targets.filter(({ name }) => (tally.done.get(name)?.all ?? 0) === 0);
 
-/** Random requests to some targets seldom succeed. Sends more requests to such a target, until one request succeeds. */
+/**
+ * Random requests to some targets seldom succeed. Sends more requests to such a target, until one request succeeds. An
+ * earlier request can have closed the realtime session of the caller, so targets that need one get a new one.
+ */
 async function insist(target: Target, tally: Tally): Promise<void> {
+  if (target.name.startsWith('REST realtime_')) {
+    const { token } = holder('full');
+    const opened = await gateway.ask('/api/v1/realtime/sessions', {
+      ...{ method: 'POST', token, headers: { origin: ORIGIN }, body: {} },
+    });
+    expect(opened.status, opened.text).toBe(201);
+    sessions.set('full', opened.body.session_id);
+  }
   const shots = fc.sample(
     target.shots.filter((shot) => shot.who === 'full'),
     { seed, numRuns: 200 },
