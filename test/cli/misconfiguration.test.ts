@@ -63,6 +63,8 @@ const ADDRESSES = [
   'mysql://db/gateway',
   'db.example',
   'postgres:/db/gateway',
+  // With two hosts, the driver never tells that both are away.
+  'postgres://db,db/gateway',
   'postgres://db:65536/gateway',
   'postgres://db:x/gateway',
   'postgres://%zz@db/gateway',

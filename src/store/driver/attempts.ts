@@ -54,7 +54,7 @@ export class Attempts {
    * Counts an attempt at once, because the driver connects later. Until then, others must see the attempt. A server can close a connection before the connection is ready. A proxy without a server does so. The driver then
    * connects again at once, and for ever, and never tells. So the second attempt without an answer fails as refused.
    */
-  dial(open: Open = opener()): Dial {
+  dial(open: Open = toHost): Dial {
     let attempt: Attempt | undefined = this.#counted();
     let begun = false;
     return {
@@ -83,18 +83,13 @@ export class Attempts {
   }
 }
 
-/** Opens a socket to the next host of the address, as the driver does. */
-function opener(): Open {
-  let host = 0;
-  return (leads) => {
-    const at = host++ % leads.host.length;
-    const [name, port] = [leads.host[at], leads.port[at]];
-    const socket = leads.path ? connect(leads.path) : connect({ host: name, port: port ?? 5432 });
-    socket.once('connect', () => socket.setKeepAlive(true, KEEP_ALIVE));
-    // The driver reads the name for TLS and both for its messages.
-    return Object.assign(socket, { host: name, port });
-  };
-}
+/** Opens a socket to the host of the address. */
+const toHost: Open = ({ host: [host], port: [port = 5432], path }) => {
+  const socket = path ? connect(path) : connect({ host, port });
+  socket.once('connect', () => socket.setKeepAlive(true, KEEP_ALIVE));
+  // The driver reads the name for TLS and both for its messages.
+  return Object.assign(socket, { host, port });
+};
 
 /** The attempts of all pools of this process's own store. */
 export const OF_THE_STORE = new Attempts();

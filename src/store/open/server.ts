@@ -164,9 +164,8 @@ export function leadsTo(address: string): string {
     address,
     socket.startsWith('/') ? { host: socket } : {},
   ).options;
-  const servers = host.map((name, i) => `${name}:${port[i]}`).join(',');
   // A parameter of the address overrides the database in the path of the address.
-  return `${servers}/${connection['database'] ?? database}`;
+  return `${host[0]}:${port[0]}/${connection['database'] ?? database}`;
 }
 
 function unreachable(setting: Setting, address: string | undefined, error: unknown): string {
