@@ -79,9 +79,10 @@ interface Opened {
 }
 
 /**
- * Sends notes and dispositions to the helpdesks of live sources. Each source has its own thread and its own turns, so a
- * hostile helpdesk can end only its own thread, and a slow one delays only its own writes. A write is sent once. If its outcome is unknown, the gateway looks for the mark of the write in the
- * helpdesk. A mark that is not there proves nothing, because the helpdesk can still be working on the write.
+ * Sends notes and dispositions to the helpdesks of live sources. Each source has its own thread and its own turns. So a
+ * hostile helpdesk can end only its own thread, and a slow one delays only its own writes. A write is sent once. If its
+ * outcome is unknown, the gateway looks for the mark of the write in the helpdesk. A mark that is not there proves nothing,
+ * because the helpdesk can still be working on the write.
  */
 export function openWriteBack({ db, keys, onError, sending = SENDING, writer }: WriteBackOptions): WriteBack {
   const opened = new Map<string, Opened>();

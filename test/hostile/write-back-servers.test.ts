@@ -71,15 +71,17 @@ const names = (n: number): string => Array.from({ length: n }, (_, i) => `"${i.t
 const MANY = names(700_000);
 const ATTRIBUTES = row('41', null, `{${MANY}}`);
 
-/** Runs `work` beside requests of another organization. Returns its result and what it took. */
-async function beside<T>(work: () => Promise<T>): Promise<{ done: T; took: number; slowest: number; asked: number }> {
+/** Runs `work` beside requests of another organization, which must not wait. Returns its result and what it took. */
+async function beside<T>(work: () => Promise<T>): Promise<{ done: T; took: number }> {
   const { token } = await world.gateway.issue({ authors: ['opr_1_1_1'] }, 1);
   const ask = async (): Promise<number> => {
     const began = performance.now();
     expect((await world.gateway.ask('/api/v1/context', { token })).status).toBe(200);
     return performance.now() - began;
   };
-  await ask();
+  // What a request takes on this machine now, without the hostile server.
+  let alone = 0;
+  for (let i = 0; i < 10; i++) alone = Math.max(alone, await ask());
   let [ended, slowest, asked] = [false, 0, 0];
   const began = performance.now();
   const watched = watchProcess();
@@ -92,10 +94,15 @@ async function beside<T>(work: () => Promise<T>): Promise<{ done: T; took: numbe
     await pause(10);
   }
   const took = performance.now() - began;
-  const { held } = watched();
   const done = await running;
+  // A neighbour that asks in the meantime would wait as long as the event loop was held. Its next turn tells.
+  await pause(20);
+  const { held } = watched();
   console.info(`neighbour: slowest ${slowest.toFixed(0)} ms of ${asked}; held ${held} ms; took ${took.toFixed(0)} ms`);
-  return { done, took, slowest, asked };
+  expect(asked).toBeGreaterThan(0);
+  expect(slowest, 'milliseconds of the slowest request').toBeLessThan(NEIGHBOUR + alone);
+  expect(held, 'milliseconds of the event loop').toBeLessThan(NEIGHBOUR);
+  return { done, took };
 }
 
 /** The source still brings what happens in Chatwoot, and a write to the honest helpdesk succeeds. */
@@ -126,9 +133,7 @@ describe('an API of a helpdesk', () => {
       const unknown = await add('Looked for');
       expect(unknown.code).toBe('outcome_unknown');
       world.api.fail('GET', '/notes', { kind: 'body', body });
-      const { slowest, asked } = await beside(() => world.reconcile(unknown.operationId));
-      expect(asked).toBeGreaterThan(1);
-      expect(slowest).toBeLessThan(NEIGHBOUR);
+      await beside(() => world.reconcile(unknown.operationId));
       expect(await world.status(unknown.operationId)).toBe('outcome_unknown');
       world.api.heal();
       const settled = async () => {
@@ -147,10 +152,9 @@ describe('an API of a helpdesk', () => {
       const body = Buffer.from(`{"custom_attributes":{${names(95_000)}}}`);
       expect(body.length).toBeGreaterThan(800_000);
       world.api.fail('POST', what === 'note' ? '/notes' : '/custom_attributes', { kind: 'body', body });
-      const { done, took, slowest } = await beside(() => (what === 'note' ? add('Names') : set('solved')));
+      const { done, took } = await beside(() => (what === 'note' ? add('Names') : set('solved')));
       expect(done.code).toBe('outcome_unknown');
       expect(took).toBeLessThan(ANSWERED);
-      expect(slowest).toBeLessThan(NEIGHBOUR);
       await worksAfterwards();
     },
     60_000,
@@ -158,10 +162,9 @@ describe('an API of a helpdesk', () => {
 
   it('that never answers gets no more than the time of a write', async () => {
     world.api.fail('POST', '/notes', { kind: 'hang' });
-    const { done, took, slowest } = await beside(() => add('Never answered'));
+    const { done, took } = await beside(() => add('Never answered'));
     expect(done.code).toBe('outcome_unknown');
     expect(took).toBeLessThan(ANSWERED);
-    expect(slowest).toBeLessThan(NEIGHBOUR);
     await worksAfterwards();
   }, 60_000);
 });
@@ -204,11 +207,10 @@ describe('a database server of a helpdesk', () => {
       await pause(100);
       planted = DATABASES[name];
       const posts = world.api.asked.length;
-      const { done, took, slowest } = await beside(() => set('spam'));
+      const { done, took } = await beside(() => set('spam'));
       expect(done.code).toBe('native_unavailable');
       expect(world.api.asked.slice(posts).filter((one) => one.endsWith('/custom_attributes'))).toEqual([]);
       expect(took).toBeLessThan(ANSWERED);
-      expect(slowest).toBeLessThan(NEIGHBOUR);
       await worksAfterwards();
     },
     60_000,
