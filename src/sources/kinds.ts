@@ -1,7 +1,5 @@
 import { openChatwoot } from './chatwoot/chatwoot.ts';
 import { chatwootGrants } from './chatwoot/grants.ts';
-import { openChatwootApi } from './chatwoot/write-back.ts';
-import type { Helpdesk } from './helpdesk.ts';
 import type { Source } from './source.ts';
 
 export interface SourceSettings {
@@ -19,6 +17,7 @@ export interface SourceSettings {
   readonly reader: string;
 }
 
+/** The API of a helpdesk, to which the writes of the gateway go (src/sources/writer). */
 export interface ApiOfSource {
   /** The address of the helpdesk's database. */
   readonly address: string;
@@ -29,8 +28,6 @@ export interface ApiOfSource {
 
 interface Kind {
   open(settings: SourceSettings): Source;
-  /** Opens the REST API of the helpdesk, to which the writes of the gateway go. */
-  api(settings: ApiOfSource): Helpdesk;
   /** SQL that gives the gateway the rights it needs in the helpdesk's database, and no other rights. */
   grants(options: { readonly mode: 'poll' | 'live'; readonly role?: string }): string;
   /** The row of an account, as in `Change.from`, and the external_id of its website. */
@@ -42,7 +39,6 @@ export const SOURCE_KINDS: Readonly<Record<'chatwoot', Kind>> = {
   chatwoot: {
     open: ({ account, storage, ...settings }) =>
       openChatwoot({ ...settings, account: Number(account), ...(storage !== null && { storage }) }),
-    api: ({ account, ...settings }) => openChatwootApi({ ...settings, account: Number(account) }),
     grants: chatwootGrants,
     website: (account) => ({ row: `accounts/${account}`, external_id: `cw:${account}:website:${account}` }),
   },

@@ -14,7 +14,8 @@ import {
 } from '../store/calls/write-back.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { type Helpdesk, NotPerformed, refused } from './helpdesk.ts';
-import { isSourceKind, SOURCE_KINDS } from './kinds.ts';
+import { isSourceKind } from './kinds.ts';
+import { openWriter, type Writer, type WriterOptions } from './writer/writer.ts';
 
 export interface WriteBackOptions {
   readonly db: Database;
@@ -23,6 +24,8 @@ export interface WriteBackOptions {
   readonly onError: (error: unknown, source: string | undefined) => void;
   /** Milliseconds that a write may take in the helpdesk, with its wait for a turn. The default is SENDING. */
   readonly sending?: number;
+  /** Changes the thread of each helpdesk. */
+  readonly writer?: WriterOptions | undefined;
 }
 
 export interface WriteBack extends RemoteWriter {
@@ -30,6 +33,11 @@ export interface WriteBack extends RemoteWriter {
 }
 
 const SENDING = 4_000;
+/**
+ * Milliseconds that a write waits for the start of a thread, before its other time begins. With SENDING, this is shorter
+ * than the time of the ledger (gateway/writes.ts). A start took 0.2 to 0.8 s beside much other work (24 November 2026).
+ */
+const STARTING = 3_000;
 /** Milliseconds of one question about an outcome. */
 const ASKING = 2_500;
 /** The number of calls that run at the same time for one source, and the number of calls that wait for their turn. */
@@ -47,6 +55,7 @@ async function within<T>(ms: number, outer: AbortSignal | undefined, work: (sign
   const abort = (): void => cut.abort();
   const timer = setTimeout(abort, ms);
   outer?.addEventListener('abort', abort, { once: true });
+  if (outer?.aborted) abort();
   try {
     return await work(cut.signal);
   } finally {
@@ -55,19 +64,27 @@ async function within<T>(ms: number, outer: AbortSignal | undefined, work: (sign
   }
 }
 
+interface Limit {
+  readonly ms: number;
+  readonly outer?: AbortSignal;
+}
+
 interface Opened {
-  readonly helpdesk: Helpdesk;
+  readonly helpdesk: Writer;
   readonly turns: PQueue;
+  /** The number of writes that wait for the thread or for their turn. */
+  waiting: number;
   /** The address and the token with which the helpdesk was opened. They are sealed. */
   readonly with: string;
 }
 
 /**
- * Sends notes and dispositions to the helpdesks of live sources. Each source has its own turns, so a slow helpdesk delays
- * only its own writes. A write is sent once. If its outcome is unknown, the gateway looks for the mark of the write in the
- * helpdesk. A mark that is not there proves nothing, because the helpdesk can still be working on the write.
+ * Sends notes and dispositions to the helpdesks of live sources. Each source has its own thread and its own turns. So a
+ * hostile helpdesk can end only its own thread, and a slow one delays only its own writes. A write is sent once. If its
+ * outcome is unknown, the gateway looks for the mark of the write in the helpdesk. A mark that is not there proves nothing,
+ * because the helpdesk can still be working on the write.
  */
-export function openWriteBack({ db, keys, onError, sending = SENDING }: WriteBackOptions): WriteBack {
+export function openWriteBack({ db, keys, onError, sending = SENDING, writer }: WriteBackOptions): WriteBack {
   const opened = new Map<string, Opened>();
 
   function open(row: WriteBackSource): Opened {
@@ -78,8 +95,8 @@ export function openWriteBack({ db, keys, onError, sending = SENDING }: WriteBac
     const [address, token] = [row.address, row.api_token].map((sealed) => keys.open('source', sealed));
     if (address === undefined || token === undefined)
       throw refused('the address or the token of the source cannot be decrypted');
-    const helpdesk = SOURCE_KINDS[row.kind].api({ address, account: row.account, apiUrl: row.api_url, token });
-    const now = { helpdesk, turns: new PQueue({ concurrency: AT_ONCE }), with: given };
+    const helpdesk = openWriter(row.kind, { address, account: row.account, apiUrl: row.api_url, token }, writer);
+    const now = { helpdesk, turns: new PQueue({ concurrency: AT_ONCE }), waiting: 0, with: given };
     opened.set(row.source, now);
     if (before) {
       const closed = before.turns.onIdle().then(() => before.helpdesk.close());
@@ -88,60 +105,87 @@ export function openWriteBack({ db, keys, onError, sending = SENDING }: WriteBac
     return now;
   }
 
-  /** Waits for a turn and runs `work`. Before its turn, nothing was sent. */
+  /**
+   * Waits for the thread and for a turn, and runs `work`. Before its turn, nothing was sent. The time of the thread's start
+   * does not count as time of the work.
+   */
   async function inTurn<T>(
     row: WriteBackSource,
-    signal: AbortSignal,
-    work: (desk: Helpdesk) => Promise<T>,
+    { ms, outer }: Limit,
+    work: (desk: Helpdesk, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const { helpdesk, turns } = open(row);
-    if (turns.size >= WAITING) throw refused('too many writes wait for the helpdesk');
-    return new Promise<T>((resolve, reject) => {
-      let begun = false;
-      const late = (): void => {
-        if (!begun) reject(refused('the helpdesk is busy'));
-      };
-      signal.addEventListener('abort', late, { once: true });
-      if (signal.aborted) late();
-      void turns.add(async () => {
-        if (signal.aborted) return;
-        begun = true;
-        await work(helpdesk).then(resolve, reject);
-      });
-    });
+    const desk = open(row);
+    if (desk.waiting >= WAITING) throw refused('too many writes wait for the helpdesk');
+    desk.waiting++;
+    let begun = false;
+    const begin = (): void => {
+      if (!begun) desk.waiting--;
+      begun = true;
+    };
+    const turn = async (signal: AbortSignal, resolve: (done: T) => void, reject: (error: unknown) => void) => {
+      if (signal.aborted) return;
+      begin();
+      // The work of others can have ended the thread meanwhile.
+      await desk.helpdesk
+        .ready(signal)
+        .then(() => work(desk.helpdesk, signal))
+        .then(resolve, reject);
+    };
+    try {
+      await within(STARTING, outer, (signal) => desk.helpdesk.ready(signal));
+      return await within(
+        ms,
+        outer,
+        (signal) =>
+          new Promise<T>((resolve, reject) => {
+            const late = (): void => {
+              if (!begun) reject(refused('the helpdesk is busy'));
+            };
+            signal.addEventListener('abort', late, { once: true });
+            if (signal.aborted) late();
+            void desk.turns.add(() => turn(signal, resolve, reject));
+          }),
+      );
+    } finally {
+      begin();
+    }
   }
 
-  async function send(
-    write: PreparedWrite,
-    { operationId, command }: RemoteCommand,
-    signal: AbortSignal,
-  ): Promise<Ending> {
+  async function send(write: PreparedWrite, { operationId, command }: RemoteCommand, limit: Limit): Promise<Ending> {
     const place = { operationId, target: write.target };
     if (command.operation === 'visitor_note_add') {
       const note = { text: String(command['text']), author: write.author };
-      const sent = await inTurn(write, signal, (desk) => desk.addNote(place, note, signal));
+      const sent = await inTurn(write, limit, (desk, signal) => desk.addNote(place, note, signal));
       return { done: await storeSentNote(db, operationId, { ...sent, text: note.text }) };
     }
     const value = String(command['disposition']);
-    const now = await inTurn(write, signal, (desk) => desk.setDisposition(place, value, signal));
+    const now = await inTurn(write, limit, (desk, signal) => desk.setDisposition(place, value, signal));
     return { done: await storeSentDisposition(db, operationId, now) };
   }
 
-  async function perform(work: RemoteCommand, signal: AbortSignal): Promise<Ending> {
-    let write: Awaited<ReturnType<typeof prepareWriteBack>>;
+  /** Waits while another write changes the same conversation. */
+  async function prepare(
+    work: RemoteCommand,
+    signal: AbortSignal,
+  ): Promise<PreparedWrite | Exclude<Ending, { done: unknown }>> {
     for (;;) {
-      write = await prepareWriteBack(db, work).catch((error: unknown) => {
+      const write = await prepareWriteBack(db, work).catch((error: unknown) => {
         onError(error, undefined);
         return { refused: 'native_unavailable' as const };
       });
-      if (!('busy' in write)) break;
+      if (!('busy' in write)) return write;
       if (signal.aborted) return { refused: 'native_unavailable' };
       await pause(LOOK);
     }
+  }
+
+  async function perform(work: RemoteCommand, outer: AbortSignal): Promise<Ending> {
+    const began = performance.now();
+    const write = await within(sending, outer, (signal) => prepare(work, signal));
     if ('refused' in write || 'rejected' in write) return write;
     const { source } = write;
     try {
-      return await send(write, work, signal);
+      return await send(write, work, { ms: sending - (performance.now() - began), outer });
     } catch (error) {
       onError(error, source);
       if (!(error instanceof NotPerformed)) throw error;
@@ -150,14 +194,14 @@ export function openWriteBack({ db, keys, onError, sending = SENDING }: WriteBac
     }
   }
 
-  async function find(row: SentWrite, operationId: string, signal: AbortSignal): Promise<Ending | undefined> {
+  async function find(row: SentWrite, operationId: string): Promise<Ending | undefined> {
     const place = { operationId, target: row.target };
     try {
       if (row.operation === 'visitor_note_add') {
-        const note = await inTurn(row, signal, (desk) => desk.findNote(place, signal));
+        const note = await inTurn(row, { ms: ASKING }, (desk, signal) => desk.findNote(place, signal));
         return note && { done: await storeSentNote(db, operationId, note) };
       }
-      const value = await inTurn(row, signal, (desk) => desk.findDisposition(place, signal));
+      const value = await inTurn(row, { ms: ASKING }, (desk, signal) => desk.findDisposition(place, signal));
       return value === undefined ? undefined : { done: await storeSentDisposition(db, operationId, value) };
     } catch (error) {
       onError(error, row.source);
@@ -167,10 +211,10 @@ export function openWriteBack({ db, keys, onError, sending = SENDING }: WriteBac
 
   return {
     onlySources: true,
-    perform: (work, outer) => within(sending, outer, (signal) => perform(work, signal)),
+    perform,
     find: async (operationId) => {
       const row = await sentWriteBack(db, operationId);
-      return row && within(ASKING, undefined, (signal) => find(row, operationId, signal));
+      return row && find(row, operationId);
     },
     close: async () => {
       await Promise.all([...opened.values()].map(({ helpdesk }) => helpdesk.close()));

@@ -22,6 +22,11 @@ export interface Asked {
 }
 
 const BYTES = 1024 * 1024;
+/**
+ * The most marks of JSON in an answer. V8 ends the process, not the thread, if a nearly full thread needs one array or
+ * object of more than 16 MiB. With 8 MiB of `1,` or of short names, a thread of 64 MiB did so (24 November 2026).
+ */
+const MARKS = 500_000;
 
 /** Statuses by which Chatwoot, or a proxy before it, says that it did not begin. A redirect is never followed. */
 const NOT_BEGUN: readonly number[] = [301, 307, 308, 400, 401, 402, 403, 405, 406, 407, 410, 411, 415, 421, 426, 429];
@@ -93,10 +98,18 @@ async function connected(request: ClientRequest, text: string | undefined): Prom
 
 const isSecure = (socket: Socket): boolean => 'encrypted' in socket && socket.encrypted === true;
 
-/** The text of an answer. Undefined if the answer is too long or is compressed. */
+/** The text of an answer. Undefined if the answer is too long, is compressed, or has too many marks. */
 async function bodyOf(response: IncomingMessage, limit: number): Promise<string | undefined> {
   if ((response.headers['content-encoding'] ?? 'identity') !== 'identity') return undefined;
-  return (await readUpTo(response, limit))?.toString('utf8');
+  const bytes = await readUpTo(response, limit);
+  return bytes === undefined || marksIn(bytes) > MARKS ? undefined : bytes.toString('utf8');
+}
+
+/** The commas, colons and opening brackets, also those in texts. */
+function marksIn(bytes: Buffer): number {
+  let marks = 0;
+  for (const byte of bytes) if (byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) marks++;
+  return marks;
 }
 
 function judged(status: number, text: string | undefined): unknown {

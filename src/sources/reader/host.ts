@@ -4,11 +4,10 @@ import { UNREADABLE } from '../engine/parse-record.ts';
 import { prepareChange } from '../engine/prepare.ts';
 import { mayRead, watchRows } from '../engine/underway.ts';
 import type { Change, Finding, Page, Source } from '../source.ts';
-import { type Call, type Opening, type Parted, Pulse, type Reply, secretsOf, sent } from './protocol.ts';
+import { type Asked, type Call, type Opening, type Parted, Pulse, type Reply, secretsOf, sent } from './protocol.ts';
 import { Repeats } from './repeats.ts';
 
-/** Milliseconds between two heartbeats, and between two notices of a change. */
-const BEAT = 500;
+/** Milliseconds between two notices of a change. */
 const NOTICE = 100;
 /** The changes and the characters of a part of a page. The other thread takes a part in some milliseconds. */
 const PART = { changes: 500, characters: 1024 * 1024 };
@@ -31,7 +30,7 @@ export function host(
   const walks = new Map<unknown, AsyncIterator<readonly Change[]>>();
   const parts = new Map<unknown, Change[][]>();
   let unlisten: (() => Promise<void>) | undefined;
-  setInterval(() => pulse.beat(), BEAT);
+  pulse.start();
   watchRows((row) => {
     pulse.begin(row);
     return !skipped.has(row);
@@ -46,7 +45,7 @@ export function host(
     return { page: { ...page, changes: first }, of: id, left: others.length };
   };
 
-  const answer = async ({ id, method, args }: Call): Promise<unknown> => {
+  const answer = async ({ id, method, args }: Call<Asked>): Promise<unknown> => {
     const [first] = args;
     switch (method) {
       case 'listen':
@@ -92,7 +91,7 @@ export function host(
         return (source[method as 'begin'] as (...given: readonly unknown[]) => Promise<unknown>)(...args);
     }
   };
-  port.on('message', (call: Call) => {
+  port.on('message', (call: Call<Asked>) => {
     answer(call)
       .then((value) => post({ id: call.id, answer: value }))
       .catch((error: unknown) => post({ id: call.id, error: sent(error, secrets) }));

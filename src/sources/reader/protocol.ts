@@ -1,5 +1,6 @@
 import { ForeignServerRefused, StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
 import { SourceRefused } from '../follow/explain.ts';
+import { NotPerformed } from '../helpdesk.ts';
 import type { SourceKind, SourceSettings } from '../kinds.ts';
 import { OtherInstallation, PositionLost } from '../lost.ts';
 import type { Source } from '../source.ts';
@@ -16,14 +17,22 @@ export interface Opening {
 /** The methods of a source that answer once. */
 export type Method = Exclude<keyof Source, 'listen' | 'reread'>;
 
-export interface Call {
+/**
+ * What a reader is asked. `reread` begins a walk, `next` gives its next page, and `end` ends it. The first argument names
+ * the walk. `part` gives the next part of a page.
+ */
+export type Asked = Method | 'listen' | 'unlisten' | 'reread' | 'next' | 'end' | 'part';
+
+export interface Call<Method extends string> {
   readonly id: number;
-  /**
-   * `reread` begins a walk, `next` gives its next page, and `end` ends it. The first argument names the walk. `part` gives
-   * the next part of a page.
-   */
-  readonly method: Method | 'listen' | 'unlisten' | 'reread' | 'next' | 'end' | 'part';
+  readonly method: Method;
   readonly args: readonly unknown[];
+}
+
+/** Cuts the call with this id. The call still answers. */
+export interface Cut {
+  readonly id: number;
+  readonly cut: true;
 }
 
 /** The first part of a page. `left` parts follow, which the call with the id `of` has. */
@@ -44,6 +53,9 @@ export interface SentError {
   readonly message: string;
   readonly code: string;
   readonly cause?: SentError;
+  /** What only NotPerformed has. */
+  readonly ending?: NotPerformed['ending'];
+  readonly status?: number | undefined;
 }
 
 const CLASSES = { PositionLost, OtherInstallation, SourceRefused, StoreUnreachable, ForeignServerRefused, Error };
@@ -74,13 +86,18 @@ export function sent(error: unknown, secrets: readonly string[]): SentError {
     message: message.slice(0, 2_000),
     code: sqlState(known),
     ...(known.cause instanceof Error && { cause: sent(known.cause, secrets) }),
+    ...(known instanceof NotPerformed && { ending: known.ending, status: known.status }),
   };
 }
 
-export function received({ class: name, message, code, cause }: SentError): Error {
+export function received({ class: name, message, code, cause, ending, status }: SentError): Error {
+  if (ending !== undefined) return new NotPerformed(ending, message, cause && { cause: received(cause) }, status);
   const error = new CLASSES[name](message, cause && { cause: received(cause) });
   return code === '' ? error : Object.assign(error, { code });
 }
+
+/** Milliseconds between two heartbeats. */
+const BEAT = 500;
 
 /** The memory that both threads see: a count that grows while the reader lives, and the row that it works on. */
 const ROW = 8;
@@ -103,6 +120,12 @@ export class Pulse {
 
   get row(): string {
     return this.name.toString('utf8', 0, Atomics.load(this.numbers, 1));
+  }
+
+  /** Beats from now on, while the thread is not held. */
+  start(): void {
+    this.beat();
+    setInterval(() => this.beat(), BEAT);
   }
 
   beat(): void {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { packageRoot } from '../../config/package.ts';
 import { SourceRefused } from '../follow/explain.ts';
-import { type Call, newMemory, type Opening, Pulse, type Reply, received, secretsOf, sent } from './protocol.ts';
+import { type Call, type Cut, newMemory, Pulse, type Reply, received, sent } from './protocol.ts';
 
 /** Milliseconds between two looks at the pulse, and the looks without a beat after which a thread is ended. */
 const LOOK = 1_000;
@@ -16,20 +16,37 @@ const CLOSING = 5_000;
  */
 const MEMORY = 256;
 
-/** The built thread. Node 20 cannot load a thread from TypeScript, so the tests build first. */
-const BUILT = 'dist/src/sources/reader/worker.js';
-const ENTRY = import.meta.url.endsWith('.ts') ? new URL(BUILT, packageRoot) : new URL('./worker.js', import.meta.url);
+/** The built file of a thread. Node 20 cannot load a thread from TypeScript, so the tests build first. */
+export const entryIn = (folder: 'reader' | 'writer'): URL =>
+  import.meta.url.endsWith('.ts')
+    ? new URL(`dist/src/sources/${folder}/worker.js`, packageRoot)
+    : new URL(`../${folder}/worker.js`, import.meta.url);
 
 export interface ThreadOptions {
   /** The file of the thread. */
   readonly entry?: URL;
-  /** The looks without a beat after which the thread is ended. */
+  /** The looks without a beat after which the thread is ended. A thread that has not started yet has SILENT looks. */
   readonly silent?: number;
 }
 
-export interface Thread {
+/** What a thread does. `opening` goes to the thread. No error of the thread tells one of the secrets. */
+interface Work {
+  readonly opening: object;
+  readonly secrets: readonly string[];
+  /** What an error says when the thread stops responding, does not answer in time, or ends. */
+  readonly told: { readonly hangs: string; readonly late: string; readonly ended: string };
+}
+
+interface Cutting {
+  readonly signal: AbortSignal;
+  readonly deadline: number;
+}
+
+export interface Thread<Method extends string> {
   /** Rejects with the error of the thread, or with the reason of its end. */
-  call<Answer>(method: Call['method'], ...args: readonly unknown[]): Promise<Answer>;
+  call<Answer>(method: Method, ...args: readonly unknown[]): Promise<Answer>;
+  /** Like `call`. When the signal aborts, the thread cuts the call, which then answers. `deadline` is in milliseconds. */
+  cut<Answer>(method: Method, args: readonly unknown[], options: Cutting): Promise<Answer>;
   readonly ended: boolean;
   close(): Promise<void>;
 }
@@ -44,14 +61,14 @@ interface Waiting {
  * Opens a thread that speaks with a server of somebody else. An error, a lack of memory or a hang there ends this thread
  * and nothing else. Then all its calls fail. `hung` gets the row that the thread worked on, if there is one.
  */
-export function openThread(
-  opening: Omit<Opening, 'memory'>,
-  { entry = ENTRY, silent = SILENT }: ThreadOptions,
+export function openThread<Method extends string>(
+  { opening, secrets, told }: Work,
+  { entry, silent = SILENT }: ThreadOptions & { readonly entry: URL },
   heard: { readonly changed?: () => void; readonly hung?: (row: string) => void } = {},
-): Thread {
+): Thread<Method | 'close'> {
   const memory = newMemory();
   const pulse = new Pulse(memory);
-  const workerData: Opening = { ...opening, memory };
+  const workerData = { ...opening, memory };
   const worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: MEMORY } });
   worker.unref();
   const waiting = new Map<number, Waiting>();
@@ -70,10 +87,10 @@ export function openThread(
     if (waiting.size === 0) return;
     quiet = pulse.count === beats ? quiet + 1 : 0;
     beats = pulse.count;
-    if (quiet >= silent) {
+    if (quiet >= (beats === 0 ? SILENT : silent)) {
       if (pulse.row !== '') heard.hung?.(pulse.row);
-      end(new SourceRefused(HANGS));
-    } else if ([...waiting.values()].some(({ until }) => performance.now() > until)) end(new SourceRefused(LATE));
+      end(new SourceRefused(told.hangs));
+    } else if ([...waiting.values()].some(({ until }) => performance.now() > until)) end(new SourceRefused(told.late));
   }, LOOK).unref();
   worker.on('message', (reply: Reply) => {
     if ('changed' in reply) return heard.changed?.();
@@ -83,38 +100,44 @@ export function openThread(
     if ('error' in reply) one?.reject(received(reply.error));
     else one?.resolve(reply.answer);
   });
-  const secrets = secretsOf(opening.settings.address);
-  const died = (error: unknown): void => end(new SourceRefused(ENDED, { cause: received(sent(error, secrets)) }));
+  const died = (error: unknown): void => end(new SourceRefused(told.ended, { cause: received(sent(error, secrets)) }));
   worker.on('error', died);
   worker.on('messageerror', died);
-  worker.on('exit', () => end(new SourceRefused(ENDED)));
+  worker.on('exit', () => end(new SourceRefused(told.ended)));
 
   // The answers have the types of the interface, because the thread calls the same method.
-  const call = <Answer>(method: Call['method'], ...args: readonly unknown[]): Promise<Answer> =>
-    new Promise((resolve, reject) => {
+  const begin = <Answer>(method: Method | 'close', args: readonly unknown[], deadline: number) => {
+    const id = ++calls;
+    const answer = new Promise<Answer>((resolve, reject) => {
       if (ended !== undefined) return reject(ended);
-      const id = ++calls;
-      waiting.set(id, { resolve: resolve as (answer: unknown) => void, reject, until: performance.now() + DEADLINE });
+      waiting.set(id, { resolve: resolve as (answer: unknown) => void, reject, until: performance.now() + deadline });
       worker.ref();
-      worker.postMessage({ id, method, args } satisfies Call);
+      worker.postMessage({ id, method, args } satisfies Call<string>);
     });
+    return { id, answer };
+  };
+  const call = <Answer>(method: Method | 'close', ...args: readonly unknown[]): Promise<Answer> =>
+    begin<Answer>(method, args, DEADLINE).answer;
   return {
     call,
+    cut: <Answer>(method: Method | 'close', args: readonly unknown[], { signal, deadline }: Cutting) => {
+      const { id, answer } = begin<Answer>(method, args, deadline);
+      const cut = (): void => worker.postMessage({ id, cut: true } satisfies Cut);
+      signal.addEventListener('abort', cut, { once: true });
+      if (signal.aborted) cut();
+      return answer.finally(() => signal.removeEventListener('abort', cut));
+    },
     get ended() {
       return ended !== undefined;
     },
     close: async () => {
       if (ended === undefined) {
-        const late = setTimeout(() => end(new SourceRefused(LATE)), CLOSING);
+        const late = setTimeout(() => end(new SourceRefused(told.late)), CLOSING);
         await call('close').catch(() => undefined);
         clearTimeout(late);
       }
-      end(new SourceRefused(ENDED));
+      end(new SourceRefused(told.ended));
       await worker.terminate();
     },
   };
 }
-
-const HANGS = 'The reader of the source stopped responding, so the gateway ended it and tries again.';
-const LATE = 'The source did not answer in time, so the gateway ended its reader. The gateway tries again.';
-const ENDED = 'The reader of the source ended unexpectedly. The gateway tries again.';

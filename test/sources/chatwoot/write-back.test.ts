@@ -164,8 +164,10 @@ async function writeBackAgain(): Promise<(value: string) => Promise<Reply>> {
   const remote = openWriteBack({ db: world.store.db, keys, onError: (error) => world.logged.push(error) });
   const gateway = await world.replica(remote);
   replicas.push({ close: () => remote.close() });
-  return (value) =>
-    world.write('REST', disposition(value, conversation), fresh(), { token: world.writer.token, gateway });
+  const by = { token: world.writer.token, gateway };
+  // The first write starts a thread. A disposition that waits for it would hold its conversation meanwhile.
+  expect((await world.write('REST', note('Starts a thread', visitor), fresh(), by)).status).toBe(200);
+  return (value) => world.write('REST', disposition(value, conversation), fresh(), by);
 }
 
 const CASES: [string, Fault, number, string][] = [

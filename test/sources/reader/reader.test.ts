@@ -98,9 +98,8 @@ test('errors keep their class and code, and a password does not cross', async ()
 
 test('no error of a call tells a password, neither as the address writes it nor as the server gets it', async () => {
   const address = `postgres://u:${ENCODED}@127.0.0.1:1/x`;
-  const calls = [open({ address }, { entry: planted }).behind({}), open({ address }, { entry: planted }).changes({})];
-  for (const call of calls) {
-    const error = await failure(call);
+  const [one, other] = [open({ address }, { entry: planted }), open({ address }, { entry: planted })];
+  for (const error of await Promise.all([failure(one.behind({})), failure(other.changes({}))])) {
     // With its cause and the stacks.
     const told = inspect(error, { depth: null });
     expect(told).toMatch(/(refused for|a message with) postgres:/);

