@@ -1,6 +1,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { marked, markOf } from '../../src/sources/chatwoot/mark.ts';
 import { type WriteBackWorld, writeBackWorld } from '../support/chatwoot/write-back-world.ts';
 import { watchProcess } from '../support/hostile/http-servers.ts';
 import { type Case, type HostileServer, hostileServer, message, row } from '../support/hostile/postgres-server.ts';
@@ -161,6 +162,20 @@ describe('an API of a helpdesk', () => {
     },
     60_000,
   );
+
+  it('that lists the note with a text of 7 MB stores nothing of it', async () => {
+    world.api.fail('POST', '/notes', { kind: 'lost' });
+    const unknown = await add('Grown');
+    expect(unknown.code).toBe('outcome_unknown');
+    const content = marked('x'.repeat(7_000_000), 'Ada', markOf(unknown.operationId ?? ''));
+    const body = Buffer.from(JSON.stringify([{ id: 999_999, content, created_at: 1_700_000_000 }]));
+    world.api.fail('GET', '/notes', { kind: 'body', body });
+    await beside(() => world.reconcile(unknown.operationId));
+    expect(await world.status(unknown.operationId)).toBe('outcome_unknown');
+    const [stored] = await world.store.sql`SELECT max(length(text)) AS longest FROM platform.note`;
+    expect(stored?.['longest']).toBeLessThan(200_000);
+    await worksAfterwards();
+  }, 60_000);
 
   it('that never answers gets no more than the time of a write', async () => {
     world.api.fail('POST', '/notes', { kind: 'hang' });

@@ -15,8 +15,10 @@ export interface WriteBackSettings extends ApiSettings {
   readonly account: number;
 }
 
-const Note = z.object({ id: z.int().min(1), content: z.string(), created_at: z.number() });
-const Notes = z.array(Note.partial());
+const Listed = z.object({ id: z.int().min(1), content: z.string(), created_at: z.number() });
+/** A note that is stored. Its text is as long as that of an import at most (engine/records.ts). */
+const Note = Listed.extend({ content: z.string().max(200_000) });
+const Notes = z.array(Listed.partial());
 // A record of zod would look at each attribute: 2.9 s for 8 MiB of short ones (24 November 2026).
 const Attributes = z.object({ custom_attributes: z.custom<Members>(isObject).nullish() });
 
