@@ -10,6 +10,7 @@ import { phoneToE164 } from '../../src/sources/engine/text.ts';
 import { escapeHtml } from '../../src/surfaces/http/html.ts';
 import { parseJson } from '../../src/surfaces/http/json.ts';
 import { readPhone } from '../../src/views/phone.ts';
+import { urlOf } from '../support/command.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { restOf, sample } from '../support/ledger/commands.ts';
@@ -100,6 +101,34 @@ describe('the watch of the event loop', () => {
     expect(loop.seconds).toBeGreaterThan(1.1);
   });
 });
+
+/** Holds a process for a second before its server listens, and again at each SIGUSR2. */
+const HOLDS = `import { Server } from 'node:net';
+const hold = () => { for (const end = performance.now() + 1000; performance.now() < end; ); };
+const { listen } = Server.prototype;
+Server.prototype.listen = function (...given) { hold(); return listen.apply(this, given); };
+process.on('SIGUSR2', hold);`;
+
+it('what holds a process counts from the moment at which its server listens', async () => {
+  const database = await freshDatabase('empty');
+  const env = {
+    LOG_LEVEL: 'warn',
+    NODE_OPTIONS: `--import "data:text/javascript,${encodeURIComponent(HOLDS)}"`,
+  };
+  const replica = await startReplica({ databaseUrl: urlOf(database), env });
+  const counted = async (): Promise<number> => {
+    await pause(200);
+    const series = readScrape(await (await fetch(`${replica.url}/metrics`)).text());
+    return sumOf(series, 'gateway_event_loop_held_seconds_total') ?? Number.NaN;
+  };
+  const before = await counted();
+  expect(before).toBeLessThan(0.9);
+  process.kill(replica.pid, 'SIGUSR2');
+  expect(await counted()).toBeGreaterThan(before + 0.7);
+  expect(replica.log()).toContain('the event loop was held');
+  await replica.end();
+  await database.close();
+}, 60_000);
 
 describe('a neighbour of the worst calls', () => {
   let database: TestDatabase;

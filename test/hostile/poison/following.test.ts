@@ -5,7 +5,6 @@ import { createChatwoot } from '../../support/chatwoot/populate.ts';
 import { seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { LONG } from '../../support/form.ts';
 import { type AddedSource, addSource, runSources } from '../../support/sources.ts';
 import { sentinelOf } from './as-lines.ts';
 import { insertAll, recordAt } from './as-rows.ts';
@@ -153,7 +152,6 @@ test('a Chatwoot of poison, live and polled: every next row arrives, no row is l
   for (const source of Object.values(sources))
     expect(await source.state()).toMatchObject({ state: 'following', last_error: null });
   expect(seen.failed).toBe(0);
-  // Beside other tests, three workers share two cores with the gateway, so the short form allows twice the time.
-  expect(seen.excess).toBeLessThan(LONG ? NEIGHBOUR_MS : 2 * NEIGHBOUR_MS);
+  expect(seen.excess).toBeLessThan(NEIGHBOUR_MS);
   expect(peak).toBeLessThan(FOLLOWING_MB);
 }, 600_000);
