@@ -20,7 +20,7 @@ import { loadPrompts, loadResources, loadSkills } from '../gateway/load.ts';
 import { openGateway } from '../gateway/open.ts';
 import { streaming } from '../gateway/streaming.ts';
 import { joinGroup, superviseGroup } from '../observe/group.ts';
-import { watchLoop } from '../observe/loop.ts';
+import { type LoopWatch, watchLoop } from '../observe/loop.ts';
 import { METRICS_TYPE, openMetrics } from '../observe/metrics.ts';
 import { tellRunCall } from '../observe/run-calls.ts';
 import { sharing } from '../observe/sharing.ts';
@@ -198,7 +198,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     onError: (error) => log.warn({ err: error }, 'reading for a realtime stream failed; it is retried'),
   });
   let running: RunningServer | undefined;
-  const loop = watchLoop((milliseconds) => log.warn({ milliseconds }, 'the event loop was held'));
+  let loop: LoopWatch | undefined;
   const metrics = openMetrics({
     version: packageVersion,
     pools: store.pools,
@@ -206,7 +206,7 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     held: () => running?.held() ?? { connections: 0, requests: 0, waiting: 0, unread: 0 },
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
-    loopHeld: () => loop.seconds,
+    loopHeld: () => loop?.seconds ?? 0,
   });
   // The number 0 means that a worker keeps no answer of the supervisor. The supervisor keeps the metrics of all workers
   // for one second, so that every worker gives the same answer during this second.
@@ -262,6 +262,8 @@ async function serveHere({ config, keys, store, log, tracing, stop, ready }: Ser
     throw refusedPort(error, config.host, config.port) ?? error;
   });
   running = server;
+  // Building the documents and the schemas takes half a second (24 November 2026). Nobody waits before the server listens.
+  loop = watchLoop((milliseconds) => log.warn({ milliseconds }, 'the event loop was held'));
   const background = startBackground({ config, keys, store, registry, clientHosts, baseUrl, log, remote });
   ready(baseUrl);
   await aborted(stop);

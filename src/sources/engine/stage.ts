@@ -26,7 +26,8 @@ interface Problem {
 
 const ROWS = 1000;
 const BYTES = 4 * 1024 * 1024;
-const HEAVY = 8 * 1024 * 1024;
+/** For loads, which the serving thread stages. The size of a part of a page (engine/page.ts). */
+const HEAVY = 1024 * 1024;
 
 /**
  * Writes lines into the staging tables, usually about a thousand in one statement. While PostgreSQL stores these lines,

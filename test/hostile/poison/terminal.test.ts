@@ -9,11 +9,11 @@ import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source
 import { cliDatabase, gateway, type Ran } from '../../support/cli.ts';
 import { issue } from '../../support/credentials.ts';
 import type { TestDatabase } from '../../support/database.ts';
+import { fileOf } from '../../support/poison/as-lines.ts';
+import { CORPUS } from '../../support/poison/corpus.ts';
+import { tableOf } from '../../support/poison/outcomes.ts';
+import type { Poison } from '../../support/poison/poison.ts';
 import { addSource } from '../../support/sources.ts';
-import { fileOf } from './as-lines.ts';
-import { CORPUS } from './corpus.ts';
-import { tableOf } from './door.ts';
-import type { Poison } from './poison.ts';
 
 /** Characters that move the cursor, change a terminal, turn a line around, or end it. */
 const OBEYED = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u;

@@ -8,6 +8,7 @@ import { askComparison } from '../../../src/store/administration/sources.ts';
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { watchProcess } from '../../support/hostile/http-servers.ts';
 import { desk as lines, ndjson, temporary } from '../../support/import.ts';
 import { addSource, runSources } from '../../support/sources.ts';
 
@@ -60,6 +61,35 @@ describe.each(['poll', 'live'] as const)('in mode %s', (mode) => {
     expect(await source.state()).toMatchObject({ rejects: 0, last_error: null });
   }, 60_000);
 });
+
+/**
+ * Milliseconds. A part of 1 MiB holds the thread for 9 to 18 ms, a part of 8 MiB for 41 to 82 ms (24 November 2026, two
+ * busy cores).
+ */
+const HELD = 35;
+
+test('a load and a page of 8 MB of long texts hold the serving thread for less than 35 ms', async () => {
+  await desk.grant('live');
+  await seed(desk.sql);
+  // A quotation mark takes two characters of JSON.
+  const write = () => desk.sql`INSERT INTO messages
+      (id, account_id, inbox_id, conversation_id, message_type, content, created_at, updated_at)
+    SELECT coalesce((SELECT max(id) FROM messages), 0) + n, 1, 1, 1, 0, repeat('"', 100000), now(), now()
+      FROM generate_series(1, 80) n`;
+  const count = async () => Number((await store.sql`SELECT count(*) FROM platform.message`)[0]?.['count']);
+  await write();
+  await addSource(store, { address: desk.address(), mode: 'live' });
+  const held: number[] = [];
+  for (const all of [80, 160]) {
+    const watched = watchProcess();
+    gateway ??= runSources(store);
+    if (all > 80) await write();
+    await expect.poll(count, soon).toBe(all);
+    held.push(watched().held);
+  }
+  console.info(`8 MB hold the serving thread: by a load ${held.join(' ms, by a page ')} ms`);
+  expect(Math.max(...held)).toBeLessThan(HELD);
+}, 60_000);
 
 test('an imported line with 3,000 nested elements is written, and the next line too', async () => {
   const path = join(folder, 'deep.ndjson');

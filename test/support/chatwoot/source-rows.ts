@@ -10,10 +10,26 @@ export async function put(sql: postgres.Sql, table: string, row: Readonly<Record
     typeof value === 'object' && value !== null ? JSON.stringify(value) : value === null ? null : String(value),
   );
   const list = names.map((_, i) => `$${i + 1}::text`);
-  const types = await sql<{ name: string; type: string }[]>`
-    SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute WHERE attrelid = ${`public.${table}`}::regclass AND attnum > 0`;
-  const cast = names.map((name, i) => `${list[i]}::${types.find((one) => one.name === name)?.type ?? 'text'}`);
+  const types = await typesOf(sql, table);
+  const cast = names.map((name, i) => `${list[i]}::${types.get(name) ?? 'text'}`);
   await sql.unsafe(`INSERT INTO public.${table} (${names.join(', ')}) VALUES (${cast.join(', ')})`, values);
+}
+
+const known = new WeakMap<postgres.Sql, Map<string, Promise<ReadonlyMap<string, string>>>>();
+
+/** The type of each column of a table. A connection asks once for each table. */
+function typesOf(sql: postgres.Sql, table: string): Promise<ReadonlyMap<string, string>> {
+  const tables = known.get(sql) ?? new Map<string, Promise<ReadonlyMap<string, string>>>();
+  known.set(sql, tables);
+  const types =
+    tables.get(table) ??
+    sql<{ name: string; type: string }[]>`
+      SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+       WHERE attrelid = ${`public.${table}`}::regclass AND attnum > 0`.then(
+      (rows) => new Map(rows.map(({ name, type }) => [name, type])),
+    );
+  tables.set(table, types);
+  return types;
 }
 
 const STAMPED = new Set([

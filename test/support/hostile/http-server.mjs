@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
@@ -14,18 +15,9 @@ const BOMBS = {
   deflate: deflateSync(ZEROS),
   br: brotliCompressSync(ZEROS.subarray(0, 8 << 20)),
 };
-const [inside] = [() => `http://127.0.0.1:${ports.plain}/inside/inside/`];
 
-/** mulberry32, as in test/support/random.ts. */
-function generator(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+/** Random bytes. The same seed gives the same bytes. */
+const bytesOf = (seed) => createHash('shake256', { outputLength: 4_096 }).update(`${seed}`).digest();
 
 /** Writes `part` for ever, as fast as the client reads. */
 function flood(socket, head, part) {
@@ -60,13 +52,18 @@ const text = (raw) => (socket) => socket.end(raw);
 const open = (raw) => (socket) => socket.write(raw);
 const cut = (raw) => (socket) => socket.write(raw, () => setTimeout(() => socket.resetAndDestroy(), 20));
 const chunked = `${JSON_HEAD}transfer-encoding: chunked\r\n\r\n`;
-const redirect = (status) => (socket) =>
-  socket.end(`HTTP/1.1 ${status} X\r\nlocation: ${inside()}\r\ncontent-length: 0\r\n\r\n`);
+/** A client that follows it is counted under `inside-<key>`. */
+const redirect =
+  (status) =>
+  (socket, { key }) => {
+    const location = `http://127.0.0.1:${ports.plain}/inside/inside-${key}/`;
+    socket.end(`HTTP/1.1 ${status} X\r\nlocation: ${location}\r\ncontent-length: 0\r\n\r\n`);
+  };
 const many = (line) => Buffer.from(line.repeat(Math.ceil(65_536 / line.length)));
 
 const ANSWERS = {
   nothing: () => undefined,
-  garbage: (socket, random) => socket.end(Buffer.from(Array.from({ length: 4_096 }, () => Math.floor(random() * 256)))),
+  garbage: (socket, { seed }) => socket.end(bytesOf(seed)),
   'garbage-for-ever': (socket) => flood(socket, '', Buffer.alloc(65_536, 0xfe)),
   'other-protocol': text('SSH-2.0-OpenSSH_9.6\r\n'),
   'http2-preface': text('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
@@ -208,10 +205,10 @@ ports.plain = await listen((socket) => {
     count.requests++;
     const kept = honest.get(`${key}/${rest.join('/')}`);
     const answer = kept === undefined ? ANSWERS[name] : whole(200, kept);
-    (answer ?? whole(500, '{"error":"the server of the test has no such answer"}'))(
-      socket,
-      generator(seed + count.requests),
-    );
+    (answer ?? whole(500, '{"error":"the server of the test has no such answer"}'))(socket, {
+      key,
+      seed: seed + count.requests,
+    });
   });
 });
 for (const [name, speak] of Object.entries(TLS))

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 export interface Count {
@@ -76,18 +77,20 @@ const used = (): number => {
   return heapUsed + external;
 };
 
+/** Milliseconds of processor time that the main thread of this process has used. */
+const busy = (): number => Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+
 /**
- * Watches the event loop and the memory. A delay counts up to the processor time that this process used in it. So
- * other programs on a busy machine add nothing.
+ * Watches the event loop and the memory. A delay counts up to the processor time that this thread used in it. So other
+ * threads, and other programs on a busy machine, add nothing.
  */
 export function watchProcess(): () => Watched {
   const before = used();
-  let [held, most, last, cpu] = [0, before, performance.now(), process.cpuUsage()];
+  let [held, most, last, spent] = [0, before, performance.now(), busy()];
   const timer = setInterval(() => {
-    const spent = process.cpuUsage(cpu);
-    held = Math.max(held, Math.min(performance.now() - last - PERIOD, (spent.user + spent.system) / 1_000));
+    held = Math.max(held, Math.min(performance.now() - last - PERIOD, busy() - spent));
     most = Math.max(most, used());
-    [last, cpu] = [performance.now(), process.cpuUsage()];
+    [last, spent] = [performance.now(), busy()];
   }, PERIOD);
   return () => {
     clearInterval(timer);

@@ -1,6 +1,7 @@
 import type postgres from 'postgres';
-import * as rows from '../../support/chatwoot/source-rows.ts';
+import * as rows from '../chatwoot/source-rows.ts';
 import { sentinelOf } from './as-lines.ts';
+import type { Stored } from './outcomes.ts';
 import type { Place, Poison } from './poison.ts';
 
 /** The item `n` is in rows with this id. */
@@ -123,11 +124,8 @@ const INSERTS: Readonly<Record<Exclude<Place, 'saved_link.url' | 'line' | 'query
   'file.size': file('byte_size'),
 };
 
-/** The record of an item, as Chatwoot's source names it: the external id, the table and the column, and the row. */
-export function recordAt(
-  n: number,
-  { at }: Poison,
-): { readonly id: string; readonly table: string; readonly column: string; readonly origin: string } | undefined {
+/** The record of an item, as Chatwoot's source names it, and the row of Chatwoot. */
+export function recordAt(n: number, { at }: Poison): (Stored & { readonly origin: string }) | undefined {
   if (at === 'saved_link.url' || at === 'line' || at === 'query') return undefined;
   const [table = '', member = ''] = at.split('.');
   const [source, id] = ROWS[table] ?? ['', idOf];

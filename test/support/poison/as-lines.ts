@@ -1,3 +1,4 @@
+import type { Stored } from './outcomes.ts';
 import type { Place, Poison } from './poison.ts';
 
 /** How each place is written in a file of records: the type of the record and its member. */
@@ -95,12 +96,12 @@ const OWN: Readonly<Record<string, object>> = {
   file: { name: 'f', media_type: 'text/plain', content_base64: 'YQ==', created_at: AT },
 };
 
-/** Where the poison of an item is stored: the table, the column and the external id of the row. */
-export function storedAt(n: number, { at }: Poison): readonly [table: string, column: string, id: string] | undefined {
+/** Where the poison of an item is stored. */
+export function storedAt(n: number, { at }: Poison): Stored | undefined {
   if (at === 'line' || at === 'query') return undefined;
   const [type, member] = MEMBERS[at];
   const column = at === 'conversation.rating' ? 'rating_label' : at === 'conversation.score' ? 'rating_score' : member;
-  return [type, at === 'message.attributes' ? 'text' : column, `${type}-${n}`];
+  return { table: type, column: at === 'message.attributes' ? 'text' : column, id: `${type}-${n}` };
 }
 
 export interface PoisonFile {

@@ -1,0 +1,53 @@
+import type { RequestOptions } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { exchange } from '../answer.ts';
+
+/** An answer: when it was asked for, and when it came. */
+export interface Timed {
+  readonly began: number;
+  readonly ended: number;
+}
+
+/** A caller who asks the same again and again, one request after the other. */
+export interface Asking {
+  readonly answers: readonly Timed[];
+  /** Answers that were no success. */
+  readonly failed: number;
+  stop(): Promise<void>;
+}
+
+export const tookOf = ({ began, ended }: Timed): number => ended - began;
+
+/** The slowest answer of those that were asked for or came since this time. */
+export const slowestOf = (answers: readonly Timed[], since = 0): number =>
+  Math.max(0, ...answers.filter(({ ended }) => ended > since).map(tookOf));
+
+/** Asks with so many milliseconds between an answer and the next request. The first answers load and compile code. */
+export function keepAsking(options: RequestOptions, every: number): Asking {
+  const answers: Timed[] = [];
+  let [failed, stopped] = [0, false];
+  const once = async (): Promise<Timed> => {
+    const began = performance.now();
+    const status = await exchange(options).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    if (status !== 200) failed += 1;
+    return { began, ended: performance.now() };
+  };
+  const loop = async (): Promise<void> => {
+    for (let n = 0; n < 10; n++) await once();
+    for (; !stopped; await pause(every)) answers.push(await once());
+  };
+  const running = loop();
+  return {
+    answers,
+    get failed() {
+      return failed;
+    },
+    stop: () => {
+      stopped = true;
+      return running;
+    },
+  };
+}
