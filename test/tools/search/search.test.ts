@@ -191,8 +191,10 @@ describe('search', () => {
     const largest = 9223372036854775807n;
     for (const [unread, id, status] of [
       ['', largest, 200],
-      ['.1.1', largest - 1n, 200],
-      ['.1.1', largest, 400],
+      ['.1', largest - 1n, 200],
+      ['.1', largest, 400],
+      [`.${largest}`, 1n, 200],
+      [`.${largest + 1n}`, 1n, 400],
     ] as const)
       expect([unread, id, (await forged(`1.0.1.${id}${unread}:0:1`)).status]).toEqual([unread, id, status]);
   });
