@@ -298,8 +298,8 @@ describe('400 websites', () => {
     ];
     await sql`VACUUM ANALYZE platform.message, platform.conversation`;
     for (const [teams, most] of [
-      ['NULL', 15_000],
-      ["'{1}'::bigint[]", 35_000],
+      ['NULL', 10_000],
+      ["'{1}'::bigint[]", 20_000],
     ] as const) {
       await fill(false);
       const [one = 0, ...empty] = await all(teams);
