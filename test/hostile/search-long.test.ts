@@ -129,3 +129,32 @@ it('a page reads as much, however many messages of a conversation the pages befo
   expect(Object.keys(many)).toHaveLength(2);
   for (const [text, read] of Object.entries(many)) expect(read, text).toBeLessThan((few[text] ?? 0) * 1.5);
 }, 120_000);
+
+it('no look-up starts other processes of PostgreSQL, however cheap they seem', async () => {
+  const { sql } = gateway.database;
+  const session = await sql.reserve();
+  const started = async (): Promise<number> => {
+    await session`SELECT pg_stat_force_next_flush()`;
+    // The other session plans its own statements as usual.
+    const [row] =
+      await sql`SELECT parallel_workers_to_launch::integer AS n FROM pg_stat_database WHERE datname = current_database()`;
+    return row?.['n'];
+  };
+  await session`SET parallel_setup_cost = 0`;
+  await session`SET parallel_tuple_cost = 0`;
+  await session`SET min_parallel_table_scan_size = 0`;
+  const page = (sites: string): Promise<unknown> =>
+    session.unsafe(`SELECT * FROM platform.search(ARRAY['message'],
+      (SELECT array_agg((1, s, 'message', false, NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched) FROM generate_series(${sites}) s),
+      '[[{"text": "lamp", "not": false}]]', ARRAY['x'], true, 200, 0, 11, NULL, NULL)`);
+  const before = await started();
+  await session`SELECT count(*) FROM platform.message`;
+  const counted = await started();
+  // One website and several: platform.marked_hits and platform.joint_hits.
+  await page('2, 2');
+  await page('1, 3');
+  const after = await started();
+  session.release();
+  expect(counted).toBeGreaterThan(before);
+  expect(after).toBe(counted);
+}, 60_000);

@@ -80,7 +80,8 @@ CREATE TYPE platform.index_query AS (query tsquery, whole boolean);
 -- The search looks up each word of the query in each block. So a group has at most 16 words, and about 64 words are left in
 -- all groups. The longest words stay. The text decides about the others. A single letter of writing without spaces is the
 -- first letter of a word. The start of a word would read the words of all organizations.
-CREATE FUNCTION platform.index_query(p_groups jsonb) RETURNS platform.index_query LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION platform.index_query(p_groups jsonb) RETURNS platform.index_query
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   most constant integer := greatest(2, least(16, 64 / greatest(1, jsonb_array_length(p_groups))));
   result platform.index_query := (NULL, true);
@@ -167,10 +168,10 @@ END $$;
 -- The newest hits of a restricted caller in the conversations that the caller may see. Before, the caller's texts were read.
 CREATE OR REPLACE FUNCTION platform.hits_within(p platform.searched, p_query tsquery, p_want integer, p_conversations bigint[])
 RETURNS platform.hit[] LANGUAGE sql STABLE AS $$
-  SELECT ARRAY(
+  SELECT CASE WHEN p_conversations = '{}' THEN '{}' ELSE ARRAY(
     SELECT (h.at, h.id, h.conversation_id)::platform.hit
       FROM platform.joint_hits(ARRAY[p], platform.conversation_marks(p, p_conversations), p_query, true, NULL, NULL) AS h
-     ORDER BY h.at DESC, h.id DESC LIMIT p_want)
+     ORDER BY h.at DESC, h.id DESC LIMIT p_want) END
 $$;
 
 -- Hits of several websites, newest first, at most p_want. p_streams has the number of the stream of each hit, and p_sites
@@ -473,13 +474,15 @@ BEGIN
   FOR k IN 0 .. cardinality(p_kinds) - 1 LOOP
     numbers := array_positions(kinds, k);
     CONTINUE WHEN numbers = '{}';
-    chosen := ARRAY(
-      SELECT (s.tenant, s.site, s.kind, s.internal, s.channels, s.teams, s.subsites, greatest(s.from_at, bound), s.to_at, s.at, s.before_id)::platform.searched
-        FROM unnest(p_streams) WITH ORDINALITY AS s WHERE s.kind = p_kinds[k + 1] ORDER BY s.ordinality);
-    IF cardinality(chosen) = 1 THEN
-      fresh := ARRAY(SELECT platform.newest_hits(chosen[1], looked.query, candidates));
+    IF cardinality(numbers) = 1 THEN
+      stream := p_streams[numbers[1]];
+      stream.from_at := greatest(stream.from_at, bound);
+      fresh := ARRAY(SELECT platform.newest_hits(stream, looked.query, candidates));
       found_in := array_fill(numbers[1], ARRAY[cardinality(fresh)]);
     ELSE
+      chosen := ARRAY(
+        SELECT (s.tenant, s.site, s.kind, s.internal, s.channels, s.teams, s.subsites, greatest(s.from_at, bound), s.to_at, s.at, s.before_id)::platform.searched
+          FROM unnest(p_streams) WITH ORDINALITY AS s WHERE s.kind = p_kinds[k + 1] ORDER BY s.ordinality);
       SELECT array_agg((h.at, h.id, h.conversation_id)::platform.hit), array_agg(numbers[h.stream]) INTO fresh, found_in
         FROM platform.newest_joint_hits(chosen, looked.query, candidates) AS h;
     END IF;
@@ -491,9 +494,11 @@ BEGIN
              ORDER BY 1 LIMIT candidates) c;
     IF cardinality(hits) = candidates THEN bound := (hits[candidates]).at; END IF;
   END LOOP;
-  positions := ARRAY(
-    SELECT (extract(epoch FROM n.at) * 1000000)::bigint || '.' || kinds[n.stream] || '.' || sites[n.stream] || '.' || n.id
-      FROM unnest(hits, streams) WITH ORDINALITY AS n (at, id, conversation_id, stream, nr) ORDER BY n.nr);
+  IF hits <> '{}' THEN
+    positions := ARRAY(
+      SELECT (extract(epoch FROM n.at) * 1000000)::bigint || '.' || kinds[n.stream] || '.' || sites[n.stream] || '.' || n.id
+        FROM unnest(hits, streams) WITH ORDINALITY AS n (at, id, conversation_id, stream, nr) ORDER BY n.nr);
+  END IF;
   done := cardinality(hits);
   -- The index decides about the messages of most conversations together. A long conversation is looked at alone.
   IF p_top >= (p_streams[1]).at THEN
