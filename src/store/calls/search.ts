@@ -26,18 +26,13 @@ interface Place extends Position {
   readonly top: string;
 }
 
-/** A message. The page begins with the hit at the place itself, and goes on to read its conversation at this message. */
-interface Unread {
-  readonly micros: string;
-  readonly id: string;
-}
-
 interface Position {
   readonly micros: string;
   readonly kind: number;
   readonly site: string;
   readonly id: string;
-  readonly unread: Unread | undefined;
+  /** A message. The page begins with the hit at the position itself, and goes on to check its conversation at this message. */
+  readonly unread: string | undefined;
 }
 
 interface Row {
@@ -69,7 +64,6 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
   const start = cursor === undefined ? undefined : placeOf(cursor, search);
   const best = order === 'best';
   const window = best ? WINDOW : limit * 3;
-  const unread = start?.unread;
   const terms = groups.flatMap((group) => group.flatMap(({ text, not }) => (not ? [] : [text]))).slice(0, TERMS);
   const { proof, rows } = await guarded<Row>(
     access,
@@ -77,7 +71,7 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
     sql`LEFT JOIN LATERAL (
       SELECT * FROM platform.search(${KINDS}::text[], ${streams(access, request, start)}, ${JSON.stringify(groups)}::text::jsonb,
         ${terms}::text[], ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer,
-        ${start ? timeOf(start.top) : raw('NULL')}, ${unread ? timeOf(unread.micros) : raw('NULL')}, ${unread?.id ?? null}::bigint)
+        ${start ? timeOf(start.top) : raw('NULL')}, ${start?.unread ?? null}::bigint)
        WHERE guard.ok) r ON true`,
   ).catch(untilBuilt);
   const [first] = rows;
@@ -120,12 +114,11 @@ const KINDS = SAID.map((name) => name.slice(0, -1));
 const MAX_BIGINT = '9223372036854775807';
 
 const positionOf = (text: string): Position | undefined => {
-  const [, micros = '', kind = '', site = '', id = '', at, message = ''] =
-    /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})(?:\.(-?\d{1,17})\.(\d{1,19}))?$/.exec(text) ?? [];
+  const [, micros = '', kind = '', site = '', id = '', unread] =
+    /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})(?:\.(\d{1,19}))?$/.exec(text) ?? [];
   if (!fitsBigint(site || '9'.repeat(20)) || !fitsBigint(id)) return undefined;
   // The next id (beforeId) must fit, too.
-  if (at !== undefined && (!fitsBigint(message) || id === MAX_BIGINT)) return undefined;
-  const unread = at === undefined ? undefined : { micros: at, id: message };
+  if (unread !== undefined && (!fitsBigint(unread) || id === MAX_BIGINT)) return undefined;
   return { micros, kind: Number(kind), site, id, unread };
 };
 
@@ -152,7 +145,7 @@ export function unsealed(cursor: string, search: string): string {
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
 const cursorOf = ({ micros, kind, site, id, unread, skip, top }: Place, search: string): string =>
-  sealed(`${micros}.${kind}.${site}.${id}${unread ? `.${unread.micros}.${unread.id}` : ''}:${skip}:${top}`, search);
+  sealed(`${micros}.${kind}.${site}.${id}${unread === undefined ? '' : `.${unread}`}:${skip}:${top}`, search);
 
 /** Throws `invalid_cursor` for a cursor of another search. */
 function placeOf(cursor: string, search: string): Place {
@@ -187,7 +180,7 @@ function streams({ authority }: WebsiteAccess, request: SearchRequest, start: Pl
 /** Hits of the same time are in the order of kind and website, and the newest id first. */
 function beforeId({ kind, site, id, unread }: Place, ofKind: number, ofSite: string): string {
   const later = ofKind - kind || Number(BigInt(ofSite) - BigInt(site));
-  if (later === 0) return unread ? String(BigInt(id) + 1n) : id;
+  if (later === 0) return unread !== undefined ? String(BigInt(id) + 1n) : id;
   return later > 0 ? MAX_BIGINT : '0';
 }
 
