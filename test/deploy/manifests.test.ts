@@ -11,9 +11,11 @@ import { EXPECTED } from '../../src/config/expected.ts';
 import { packageRoot } from '../../src/config/package.ts';
 import { FAILURE_CODES, statusOf } from '../../src/core/failures.ts';
 import { openMetrics } from '../../src/observe/metrics.ts';
+import { MOST } from '../../src/sources/follow/runner.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { environmentOf, exec, fileOf, readDockerfile, stepOf } from '../support/deploy.ts';
 import { readScrape } from '../support/observe.ts';
+import { READER } from '../support/reader/memory.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 import { scratch } from '../support/scratch.ts';
 
@@ -133,6 +135,14 @@ describe('resources/kubernetes', () => {
     // A gateway ends within 10 s of SIGTERM, after the hook.
     const [, seconds] = main.lifecycle.preStop.exec.command;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 10);
+  });
+
+  it('has room for eight sources that wait, and for eight that hostile helpdesks fill', () => {
+    const { requests, limits } = main.resources;
+    const mib = (text: string): number => Number.parseInt(text, 10) * (text.endsWith('Gi') ? 1_024 : 1);
+    expect([mib('512Mi'), mib('2Gi')]).toEqual([512, 2_048]);
+    expect(mib(requests.memory)).toBeGreaterThanOrEqual(MOST * READER.waiting + 192);
+    expect(mib(limits.memory)).toBeGreaterThanOrEqual(MOST * READER.full + 448);
   });
 
   it('asks for probes that the gateway answers, under any Host header', async () => {

@@ -1,8 +1,12 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkout } from '../support/command.ts';
 import { times } from '../support/form.ts';
+import {
+  type Asked,
+  askHostile,
+  type ClientOptions,
+  type Told,
+  wellBehaved,
+} from '../support/hostile/postgres-client.ts';
 import {
   type Case,
   columns,
@@ -24,9 +28,6 @@ import { built } from '../support/replica.ts';
  */
 const SEED = Number(process.env['FC_SEED'] ?? 30);
 const CASES = times(1_000, 20_000);
-/** Milliseconds of a statement. The connection has as long, and the driver waits 500 ms more. */
-const PATIENCE = 300;
-const DEADLINE = 2 * PATIENCE + 500 + 1_500;
 
 const int32 = (n: number): Buffer => {
   const bytes = Buffer.alloc(4);
@@ -85,26 +86,12 @@ const NAMED: Readonly<Record<string, Named>> = {
   endless_notifications: ['idle', 'trust', endless(many(message('A', int32(1), 'channel\0x\0'))), ''],
 };
 
-interface Told {
-  readonly found: readonly { name: string; said: string; rows: number; took: number }[];
-  readonly uncaught: readonly string[];
-  /** Milliseconds of the longest turn of the event loop, in processor time and by the clock. */
-  readonly longest: number;
-  readonly wall: number;
-  readonly peak: number;
-}
-interface Asked {
-  readonly name: string;
-  readonly way: 'query' | 'twice' | 'script' | 'listen';
-  readonly query?: string;
-}
-
 const random = generator(SEED);
 const CHANGES = new Map<string, Case>();
 const drawn = (count: number): Asked[] =>
   Array.from({ length: count }, (_, i) => {
     const name = `case_${i}`;
-    const stage = pickFrom(STAGES.slice(1), random);
+    const stage = pickFrom(STAGES.slice(2), random);
     const auth = pickFrom(['trust', 'md5', 'password', 'scram', 'scram'] as const, random);
     CHANGES.set(name, { stage, auth, change: mutate });
     const ways =
@@ -136,28 +123,6 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => server.close());
 
-/** Runs the client. Resolves to undefined when it does not end in time, or ends by itself. */
-function client(
-  cases: readonly Asked[],
-  { planted = false, patience = PATIENCE, limit = 25_000 } = {},
-): Promise<Told | undefined> {
-  const script = join(checkout, 'test/support/hostile/postgres-client.mjs');
-  const args = [script, join(checkout, 'dist'), String(server.port), JSON.stringify(cases), String(patience)];
-  const child = spawn(process.execPath, args, {
-    env: { PATH: process.env['PATH'], PLANTED: planted ? '1' : '0' },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const timer = setTimeout(() => child.kill('SIGKILL'), limit);
-  let written = '';
-  child.stdout.on('data', (part: Buffer) => (written += part.toString()));
-  return new Promise((resolve) =>
-    child.once('close', (code) => {
-      clearTimeout(timer);
-      resolve(code === 0 ? (JSON.parse(written) as Told) : undefined); // the client has written this document
-    }),
-  );
-}
-
 const wayOf = (name: string): Asked['way'] =>
   NAMED[name]?.[0] === 'simple'
     ? 'script'
@@ -166,12 +131,8 @@ const wayOf = (name: string): Asked['way'] =>
       : name === 'again'
         ? 'twice'
         : 'query';
-const wellBehaved = ({ uncaught, longest, peak, found }: Told): void => {
-  expect(uncaught).toEqual([]);
-  expect(longest, 'milliseconds of the event loop').toBeLessThan(250);
-  expect(peak, 'MiB of memory').toBeLessThan(700);
-  expect(found.filter(({ took }) => took > DEADLINE)).toEqual([]);
-};
+const client = (cases: readonly Asked[], options?: ClientOptions): Promise<Told | undefined> =>
+  askHostile(server.port, cases, options);
 
 describe('the database server of a helpdesk', () => {
   test('an honest server is understood, with each kind of password and byte by byte', async () => {

@@ -26,7 +26,7 @@ const EVERY = 1_000;
 /** Milliseconds between two renewals of a lease. */
 const BEAT = 3_000;
 /** The number of sources that one process runs at the same time. */
-const MOST = 8;
+export const MOST = 8;
 
 /**
  * Runs live sources. Every replica does this. A source is run by one process, which holds its lease. When that process

@@ -66,11 +66,12 @@ export class StaleAuthority extends Error {
 }
 
 /**
- * SQL of a digest that only a primary can give. On a standby, the function fails before PostgreSQL looks for the digest.
- * So an authority is proved by a primary only, also behind a pooler, which can change the server at any statement.
+ * SQL of a value that only a primary can give. On a standby, the function fails before PostgreSQL looks for the value. So
+ * an authority, a session and a membership are proved by a primary only, also behind a pooler, which can change the server
+ * at any statement.
  */
-const atPrimary = (digest: Uint8Array): Fragment =>
-  sql`(SELECT ${digest}::bytea WHERE pg_current_wal_flush_lsn() IS NOT NULL)`;
+export const atPrimary = (value: Fragment | Uint8Array): Fragment =>
+  sql`(SELECT ${value instanceof Uint8Array ? sql`${value}::bytea` : value} WHERE pg_current_wal_flush_lsn() IS NOT NULL)`;
 
 /** SQL that is true when the token and the revision are valid at the snapshot of the statement, and null otherwise. */
 const holds = (digest: Uint8Array | Fragment, revision: number | Fragment): Fragment => sql`(

@@ -116,14 +116,10 @@ class ForeignConnection extends Duplex {
     setImmediate(() => socket.resume());
   }
 
-  /**
-   * Reads nothing more, and ends the connection a moment later. Several messages can come in one turn. The driver works on
-   * an earlier one in a microtask, and would then write to a socket that is gone. Nobody could catch that error.
-   */
+  /** Reads nothing more, and ends the connection. */
   #fail(error: unknown): void {
-    if (this.#failed) return;
     this.#failed = true;
-    setImmediate(() => this.destroy(error instanceof Error ? error : closed()));
+    this.destroy(error instanceof Error ? error : closed());
   }
 
   override _write(chunk: Buffer, _: BufferEncoding, done: (error?: Error | null) => void): void {
@@ -150,9 +146,14 @@ class ForeignConnection extends Duplex {
     this.#raw?.end(done);
   }
 
+  /**
+   * Tells the end a turn later, also if the driver itself ends the connection. Several messages can come in one turn. The
+   * driver answers an earlier one in a microtask, and would then write to a socket that is gone. Nobody could catch that
+   * error.
+   */
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#raw?.destroy();
-    done(error);
+    setImmediate(() => done(error));
   }
 }
 

@@ -1,6 +1,6 @@
 import { Failure, type FailureCode } from '../../core/failures.ts';
 import { type Fragment, runFor, sql } from '../../core/sql.ts';
-import { type Access, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
+import { type Access, atPrimary, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
 
@@ -132,7 +132,7 @@ export async function endedSessions(
     sql`SELECT k.session, CASE
                WHEN t.digest IS NULL THEN 'authority' WHEN s.id IS NULL THEN 'closed' WHEN s.epoch <> k.epoch THEN 'replaced'
                WHEN s.expires_at <= now() THEN 'expired' WHEN s.origin = ANY (c.origins) THEN 'changed' ELSE 'authority' END AS why
-          FROM unnest(${held.map(({ session }) => session)}::text[], ${held.map(({ epoch }) => epoch)}::integer[],
+          FROM unnest(${atPrimary(sql`${held.map(({ session }) => session)}::text[]`)}, ${held.map(({ epoch }) => epoch)}::integer[],
                       ${held.map(({ digest }) => Buffer.from(digest).toString('hex'))}::text[],
                       ${held.map(({ revision }) => revision)}::integer[]) AS k (session, epoch, digest, revision)
           LEFT JOIN gateway.realtime_session s ON s.id = k.session

@@ -1,6 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
-import { hex } from '../calls/guard.ts';
+import { atPrimary, hex } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Attempt } from './sessions.ts';
 
@@ -20,7 +20,7 @@ export const readMemberships = (
     SELECT s.digest, p.id AS person, o.name AS organization
       FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
       JOIN platform.organization o ON o.tenant = p.tenant
-     WHERE s.digest = ANY (${digests.map(hex)}::bytea[]) AND s.expires_at > now() AND ${mayConsent}
+     WHERE s.digest = ANY (${atPrimary(sql`${digests.map(hex)}::bytea[]`)}::bytea[]) AND s.expires_at > now() AND ${mayConsent}
      ORDER BY p.created_at, p.id`);
 
 /**

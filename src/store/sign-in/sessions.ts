@@ -1,5 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import { mayConsent, type Role } from '../administration/people.ts';
+import { atPrimary } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 export interface Person {
@@ -49,7 +50,7 @@ export async function createSession(
 export async function personOf(db: Database, digest: Uint8Array): Promise<Person | undefined> {
   const [row] = await db.read<Person>(sql`
     SELECT p.id, p.tenant, p.email, p.role FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
-     WHERE s.digest = ${digest} AND s.expires_at > now() AND ${mayConsent}`);
+     WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND ${mayConsent}`);
   return row;
 }
 

@@ -3,6 +3,7 @@ import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
 import { DATA_ACCESS, SCOPES, WRITE_SCOPES } from '../../core/scopes.ts';
 import { runFor, sql } from '../../core/sql.ts';
 import { mayConsent } from '../administration/people.ts';
+import { atPrimary } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** A signed-in person who asks for a record of one website. */
@@ -40,7 +41,7 @@ export async function readViewer(
         JOIN platform.organization o ON o.tenant = p.tenant
         LEFT JOIN platform.website w ON w.tenant = p.tenant AND w.tenant::text = ${tenant}::text
           AND w.site = ${fitsBigint(site) ? site : null}::bigint
-       WHERE s.digest = ${digest} AND s.expires_at > now() AND ${mayConsent}`,
+       WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND ${mayConsent}`,
     ),
   );
   if (!row) return undefined;

@@ -8,7 +8,7 @@ import { startSources } from '../../../src/sources/follow/runner.ts';
 import type { SourceSettings } from '../../../src/sources/kinds.ts';
 import { PositionLost } from '../../../src/sources/lost.ts';
 import { openReader, openStoredReader } from '../../../src/sources/reader/reader.ts';
-import type { Source } from '../../../src/sources/source.ts';
+import type { Page, Source } from '../../../src/sources/source.ts';
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
@@ -83,6 +83,28 @@ test.each(['poll', 'live'] as const)(
   },
   60_000,
 );
+
+test('a page of 8 MiB of the longest mails, and its comparison, fit into the memory of a reader', async () => {
+  await desk.grant('poll');
+  await seed(desk.sql);
+  // Each element becomes an object of the parser, and each character takes two bytes.
+  const mail = '<b>の</b>'.repeat(90_000);
+  for (let id = 1; id <= 10; id++)
+    await message(desk.sql, id, { content: mail, content_type: 8, updated_at: new Date().toISOString() });
+  const source = open({ address: desk.address() });
+  const read: string[] = [];
+  const take = ({ changes, after }: Page): Page['after'] => {
+    read.push(...changes.map(({ from }) => from).filter((from) => from.startsWith('messages/')));
+    return after;
+  };
+  const begun = await source.begin();
+  for (let after = take(await source.load(null)); after !== null; after = take(await source.load(after)));
+  expect(new Set(read).size).toBe(10);
+  take(await source.changes(begun));
+  const all = Array.from({ length: 10 }, (_, i) => `messages/${i + 1}`);
+  for await (const changes of source.reread(all)) take({ changes, after: null, more: false });
+  expect(read.length).toBeGreaterThanOrEqual(20);
+}, 120_000);
 
 test('errors keep their class and code, and a password does not cross', async () => {
   const source = open({ address: desk.address() });

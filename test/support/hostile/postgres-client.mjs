@@ -5,10 +5,11 @@ import { argv, cpuUsage, env, memoryUsage, stdout } from 'node:process';
  * Asks a hostile PostgreSQL server, each case with a pool of its own, and prints what happened. It runs in a process of
  * its own, so that an endless loop or an end of the process is a finding and not the end of the tests.
  *
- * Arguments: the address of the compiled gateway, the port, the cases as JSON, the milliseconds of a statement.
+ * Arguments: the address of the compiled gateway, the port, the cases as JSON, the milliseconds of a statement, the number
+ * of cases at once.
  * PLANTED=1 switches the check of the server's messages off.
  */
-const [, , root = '', port = '', list = '[]', patience = '300'] = argv;
+const [, , root = '', port = '', list = '[]', patience = '300', together = '12'] = argv;
 const { openDatabase } = await import(`${root}/src/store/driver/postgres.js`);
 const { sql } = await import(`${root}/src/core/sql.js`);
 if (env['PLANTED'] === '1') {
@@ -60,7 +61,7 @@ delay.enable();
 before = cpuUsage();
 longest = 0;
 await Promise.all(
-  Array.from({ length: 12 }, async () => {
+  Array.from({ length: Number(together) }, async () => {
     for (let one = cases.shift(); one; one = cases.shift()) found.push(await ask(one));
   }),
 );

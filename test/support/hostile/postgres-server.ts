@@ -14,8 +14,11 @@ export interface HostileServer {
   close(): Promise<void>;
 }
 
-/** Who sends what. `ssl` is the answer to the request for TLS. `row` describes the columns, `rows` has the data. */
-export const STAGES = ['ssl', 'auth', 'first', 'final', 'settings', 'row', 'rows', 'simple', 'idle'] as const;
+/**
+ * Who sends what. `ssl` is the answer to the request for TLS. `row` describes the columns, `rows` has the data. `early`
+ * comes before the client has said a word, inside TLS if the server has TLS.
+ */
+export const STAGES = ['ssl', 'early', 'auth', 'first', 'final', 'settings', 'row', 'rows', 'simple', 'idle'] as const;
 export type Stage = (typeof STAGES)[number];
 
 type Message = Buffer;
@@ -142,10 +145,11 @@ export async function hostileServer(
       done = true;
       await deliver(socket, one.change(messages, random()));
     };
+    // A case has its name only after the client's first message. So all cases of a server have one beginning.
+    one = caseOf('ssl');
+    if (!tls || socket instanceof TLSSocket) await send('early', []);
     for await (const part of clientMessages(socket)) {
       if (part.type === 'ssl') {
-        // A case has its name only after the answer. So all cases of a server have one answer.
-        one = caseOf('ssl');
         await send('ssl', [Buffer.from(tls ? 'S' : 'N')]);
         if (tls && !done) {
           const secure = new TLSSocket(socket, { isServer: true, ...tls });
