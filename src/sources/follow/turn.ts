@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { before } from '../../core/before.ts';
 import type { Run } from '../engine/run.ts';
 import type { Source } from '../source.ts';
 
@@ -57,23 +58,13 @@ export class Reading {
 
   /** Waits until no answer is open. */
   async settled(signal: AbortSignal): Promise<void> {
-    await until(this.last?.answer ?? Promise.resolve(), signal).catch(() => undefined);
+    await before(signal, this.last?.answer ?? Promise.resolve()).catch(() => undefined);
   }
 
   private ask<Answer>(what: unknown, question: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
     // A stored position has its members in another order.
     if (this.last === undefined || !isDeepStrictEqual(this.last.what, what)) this.last = { what, answer: question() };
     // The same question has an answer of the same type.
-    return until(this.last.answer as Promise<Answer>, signal);
+    return before(signal, this.last.answer as Promise<Answer>);
   }
-}
-
-/** Waits for an answer until the signal. The answer can still come later. */
-function until<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const cut = (): void => reject(signal.reason);
-    if (signal.aborted) cut();
-    signal.addEventListener('abort', cut, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', cut));
-  });
 }
