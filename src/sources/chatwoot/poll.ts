@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { PositionLost } from '../lost.ts';
+import type { Remembered } from '../remembered.ts';
 import type { Change, Page, Position, Source } from '../source.ts';
 import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
 import { ID_MAX, type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf } from './map.ts';
 import { type Ids, idsOf, idsShape, isCut, least, limits, newest, withSlack } from './poll-ids.ts';
+import { unknownOf } from './poll-known.ts';
 import { allOf, tellAll } from './together.ts';
 
 const KINDS_BY_TIME = ['contacts', 'contact_inboxes', 'conversations', 'messages', 'attachments', 'notes'] as const;
@@ -244,8 +246,8 @@ async function read(desk: Desk, kind: Kind, ids: readonly string[]): Promise<rea
   return kind === 'messages' ? [...changes, ...(await filesOf(desk, ids))] : changes;
 }
 
-/** Reads one page of a round. A quiet Chatwoot needs only one page a round. */
-export async function changesPoll(desk: Desk, period: number, after: Position): Promise<Page> {
+/** Reads one page of a round, without the rows that are as `known`. A quiet Chatwoot needs only one page a round. */
+export async function changesPoll(desk: Desk, period: number, known: Remembered, after: Position): Promise<Page> {
   const at = placeOf(after);
   const changes: Change[] = [];
   let { running } = at;
@@ -263,20 +265,30 @@ export async function changesPoll(desk: Desk, period: number, after: Position): 
   for (;;) {
     const found =
       kind === 'users' ? nextMembers(running.next.members, at.members, id) : await nextIds(desk, kind, window, id);
-    const sizes = await sizesOf(desk, kind, found, { along: !isSmall(kind) });
+    // The tables with few rows are told whole, and the reader leaves out what it has told.
+    const { fresh, note } = isTimed(kind)
+      ? await unknownOf(desk, kind, found, known)
+      : { fresh: found, note: undefined };
+    const sizes = await sizesOf(desk, kind, fresh, { along: !isSmall(kind) });
     const sizeOf = (one: string): number => sizes.get(one) ?? 0;
-    const [first] = found;
+    const [first] = fresh;
     const fits = first === undefined || left === PAGE_BYTES || sizeOf(first) <= left;
-    const ids = fits ? fitting(found, sizeOf, left) : [];
+    const ids = fits ? fitting(fresh, sizeOf, left) : [];
     if (ids.length > 0) changes.push(...(await read(desk, kind, ids)));
+    note?.(ids);
     for (const one of ids) left -= sizeOf(one);
-    if (ids.length < found.length || found.length === PAGE_ROWS) {
-      id = Number(ids.at(-1) ?? id);
+    const isCutHere = ids.length < fresh.length;
+    if (isCutHere || found.length === PAGE_ROWS) {
+      id = Number((isCutHere ? ids : found).at(-1) ?? id);
       return { changes, after: { ...at, running: { ...running, kind, id } }, more: true };
     }
     changes.push(...(await rowsThere(desk, kind)));
     const following = ROUND[ROUND.indexOf(kind) + 1];
-    if (following === undefined) return { changes, after: { ...running.next, running: null }, more: isCut(running.to) };
+    if (following === undefined) {
+      const more = isCut(running.to);
+      if (!more) known.endRound();
+      return { changes, after: { ...running.next, running: null }, more };
+    }
     [kind, id] = [following, 0];
   }
 }
