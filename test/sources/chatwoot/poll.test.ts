@@ -108,17 +108,18 @@ test('a row comes again when it changes once more, when it was read in another w
   const news = async (): Promise<string[]> => told(await round()).slice(5);
   await message(sql, 40, NOW);
   await attachment(sql, 40, 40);
+  await attachment(sql, 41, 40);
   await sql`UPDATE attachments SET updated_at = now() AT TIME ZONE 'UTC'`;
   expect(await news()).toContain('cw:1:message:40');
   // The row is still in the window. Polling has told it, so it does not read it again.
   expect(await news()).toEqual([]);
   await sql`UPDATE messages SET content = 'second' WHERE id = 40`;
   expect(await news()).toEqual(['cw:1:message:40']);
-  await sql`DELETE FROM attachments WHERE id = 40`;
+  await sql`DELETE FROM attachments WHERE id = 41`;
   expect(await round()).toContainEqual({
     from: 'messages/40',
     only: { of: 'file', prefix: 'cw:1:file:', owner: 'cw:1:message:40' },
-    keep: [],
+    keep: ['cw:1:file:40'],
   });
   expect(await news()).toEqual([]);
   for await (const changes of source.reread(['messages/40'])) expect(changes).not.toEqual([]);

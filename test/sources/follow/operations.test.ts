@@ -78,7 +78,7 @@ test(`polling misses none of ${OPERATIONS} random operations, whatever their tim
     expect(there.size).toBeGreaterThan(OPERATIONS);
     expect((await source.state()).rejects).toBe(0);
     expect(lag.seen).toBeGreaterThan(OPERATIONS / 40);
-    expect(lag.p99).toBeLessThan(2_000 * PERIOD + 1_000);
+    expect(lag.p99).toBeLessThan(LONG && BESIDE === 0 ? 2_000 * PERIOD + 1_000 : PATIENCE);
   } finally {
     ended.abort();
     await gateway.stop();
