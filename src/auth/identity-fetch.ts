@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { CustomFetch } from 'openid-client';
+import { before } from '../core/before.ts';
 import { readUpTo, requestTo } from '../events/outbound.ts';
-import { before, checkedAddresses, resolveName } from '../events/webhooks/resolve.ts';
+import { checkedAddresses, resolveName } from '../events/webhooks/resolve.ts';
 
 /** The largest answer of an identity provider in bytes. Known providers answer with less than 50 KB. */
 const BYTES_MAX = 512 * 1024;

@@ -174,7 +174,7 @@ const CHECKS: readonly Check[] = [
   counting(
     'sources',
     'warning',
-    'live sources that fail or are more than a minute behind; see gateway source list',
+    'live sources that fail, are more than a minute behind, or could not be compared; see gateway source show',
     lateSources,
   ),
   counting(

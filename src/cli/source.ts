@@ -217,7 +217,7 @@ function pauseCommands(group: Command, register: Run): void {
     });
   };
   change('pause', 'stop reading a source; its records stay', true);
-  change('resume', 'read a paused source again, from where it was', false);
+  change('resume', 'start a source that is paused or stands still, from where it was', false);
 }
 
 function removeCommand(group: Command, register: Run): void {

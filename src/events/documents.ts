@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { before } from '../core/before.ts';
 import { readUpTo, requestTo } from './outbound.ts';
 import { type AddressRule, receiverOf } from './webhooks/receivers.ts';
-import { AddressRefused, before, checkedAddresses, type Resolve, resolveName } from './webhooks/resolve.ts';
+import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './webhooks/resolve.ts';
 
 /** A small JSON document from another server. `maxAge` is the time in seconds for which the server lets it be kept. */
 export interface Fetched {

@@ -49,13 +49,3 @@ export const pinned = (addresses: readonly string[]): LookupFunction => {
     else done(null, first?.address ?? '', first?.family ?? 0);
   };
 };
-
-/** Settles like `promise`, but rejects at once when the signal aborts. */
-export function before<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const cut = (): void => reject(signal.reason);
-    if (signal.aborted) cut();
-    signal.addEventListener('abort', cut, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', cut));
-  });
-}

@@ -1,8 +1,9 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { before } from '../../core/before.ts';
 import type { EventReceipt } from '../../core/events.ts';
 import { partWeight, requestTo } from '../outbound.ts';
 import { type Receiver, receiverOf } from './receivers.ts';
-import { AddressRefused, before, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
+import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
 import { retryAfterOf } from './schedule.ts';
 import { signatures } from './signature.ts';
 

@@ -1,9 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { before } from '../../core/before.ts';
 import { readUpTo, requestTo } from '../../events/outbound.ts';
 import { isPublic } from '../../events/webhooks/addresses.ts';
 import { hostOf } from '../../events/webhooks/receivers.ts';
-import { before, resolveName } from '../../events/webhooks/resolve.ts';
+import { resolveName } from '../../events/webhooks/resolve.ts';
 import { NotPerformed, refused } from '../helpdesk.ts';
 
 export interface ApiSettings {

@@ -1,6 +1,7 @@
 import { sqlState } from '../../store/driver/errors.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
 import { OtherInstallation } from '../lost.ts';
+import { Remembered } from '../remembered.ts';
 import type { Installation, Source } from '../source.ts';
 import { check } from './check.ts';
 import { missing, unmapped } from './counts.ts';
@@ -105,6 +106,7 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     }
   };
   const live = mode === 'live';
+  const polled = new Remembered();
   return {
     check: () => check(db, account, mode),
     installation: async () => {
@@ -114,9 +116,22 @@ export function openChatwoot(settings: ChatwootSettings): Source {
       return found;
     },
     begin: () => (live ? beginLive(db, reader) : using(beginPoll, true)),
-    load: (after) => using((desk) => load(desk, after), after === null),
-    changes: (after) => using((desk) => (live ? changesLive(desk, reader, after) : changesPoll(desk, period, after))),
+    load: (after) => {
+      polled.forget();
+      return using((desk) => load(desk, after), after === null);
+    },
+    changes: async (after) => {
+      if (live) return using((desk) => changesLive(desk, reader, after));
+      try {
+        return await using((desk) => changesPoll(desk, period, polled, after));
+      } catch (error) {
+        // What this page has noted was not told.
+        polled.forget();
+        throw error;
+      }
+    },
     reread: async function* (from) {
+      polled.forget(from);
       for (const [kind, ids] of await using((desk) => pagesOf(desk, from)))
         yield (await using((desk) => tell(desk, kind, ids, { anyUser: true }))).changes;
     },

@@ -61,8 +61,13 @@ export interface Run {
   release(): Promise<void>;
   /** True if somebody waits for a slot. */
   wanted(): Promise<boolean>;
-  /** Gives the slot back for a while. For two minutes, nobody else empties it. */
+  /** Gives the place back. For two minutes after this or after `spend`, nobody else empties the slot. */
   park(): Promise<void>;
+  /** Counts the time of a load (0023_source_loads.sql). Says why the load must stop. */
+  spend(
+    waited: { readonly milliseconds: number; readonly answers: number },
+    bounds: { readonly window: number; readonly fewest: number; readonly total: number },
+  ): Promise<'slow' | 'long' | undefined>;
 }
 
 export interface Subject {
@@ -116,6 +121,12 @@ export async function takeRun(db: Database, subject: Subject, signal: AbortSigna
       return row?.wanted === true;
     },
     park: () => giveBack(sql`clock_timestamp() + interval '2 minutes'`),
+    spend: async ({ milliseconds, answers }, { window, fewest, total }) => {
+      const [row] = await db.query<{ why: 'slow' | 'long' | null }>(sql`
+        SELECT gateway.import_spend(${slot}, ${epoch}, make_interval(secs => ${milliseconds / 1000}), ${answers},
+          make_interval(secs => ${window}), ${fewest}, make_interval(secs => ${total})) AS why`);
+      return row?.why ?? undefined;
+    },
   };
 }
 

@@ -8,10 +8,12 @@ import { PositionLost } from '../lost.ts';
 import type { Change, Finding, Position, Source } from '../source.ts';
 import { OTHER_INSTALLATION, SourceRefused } from './explain.ts';
 import { type FileChange, load, writeFiles } from './load.ts';
+import { type Bounds, LoadStopped } from './spent.ts';
 import {
   beganComparison,
   compareLater,
   comparisonDue,
+  gaveUp,
   keepFindings,
   keepLostPosition,
   keepPosition,
@@ -54,6 +56,8 @@ export interface Stores {
   readonly checkEvery?: number | undefined;
   /** Milliseconds after which a load yields to others that wait. Default: ten seconds. */
   readonly turn?: number | undefined;
+  /** How long a load may take. */
+  readonly bounds?: Bounds | undefined;
 }
 
 /** Loads a source if it is new, then follows it until the signal. Throws when the source cannot be read. */
@@ -222,8 +226,15 @@ async function compare(
 ): Promise<void> {
   const { db } = stores;
   await beganComparison(db, held);
-  const counts = await load(stores, held, row, source, { resumes, signal });
-  await loaded(db, held, counts, websiteOf(row));
+  try {
+    const counts = await load(stores, held, row, source, { resumes, signal });
+    await loaded(db, held, counts, websiteOf(row));
+  } catch (error) {
+    // The source is followed without this comparison. The next one is due a day later.
+    if (resumes || !(error instanceof LoadStopped)) throw error;
+    await gaveUp(db, held, error.message);
+    return;
+  }
   // A count that fails must not repeat the load. The next comparison counts again.
   const unmapped = await source.unmapped().catch(() => undefined);
   if (unmapped !== undefined) await keepUnmapped(db, held, unmapped);

@@ -10,6 +10,7 @@ import { type Run, takeRun } from '../engine/run.ts';
 import { Stage } from '../engine/stage.ts';
 import type { Source } from '../source.ts';
 import type { Stores } from './follow.ts';
+import { BOUNDS, watchSpent } from './spent.ts';
 import { keepProgress, type Progress, type SourceRow } from './state.ts';
 import { openTurn, Reading, TURN } from './turn.ts';
 
@@ -35,19 +36,23 @@ export interface Loaded {
  * `resumes`, an interrupted load continues where it was.
  */
 export async function load(
-  { db: state, writer: db, turn: milliseconds = TURN }: Stores,
+  { db: state, writer: db, turn: milliseconds = TURN, bounds = BOUNDS }: Stores,
   held: Held,
   row: Pick<SourceRow, 'organization' | 'storage'>,
   source: Source,
-  { resumes, signal }: { readonly resumes: boolean; readonly signal: AbortSignal },
+  { resumes, signal: outer }: { readonly resumes: boolean; readonly signal: AbortSignal },
 ): Promise<Loaded> {
   const tell = teller(state, held);
   const reading = new Reading(source);
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([outer, stopped.signal]);
   for (let again = false; ; again = true) {
-    // A load waits here for other loads and for imports, because they share the slots.
+    signal.throwIfAborted();
+    // A load waits here for other loads and for imports, because they share the places.
     tell({ phase: 'wait for other loads', done: 0, total: null });
     const run = await takeRun(db, { name: held.id, source: held, loads: true, patient: again }, signal);
     const turn = openTurn(run, milliseconds, signal);
+    const spent = watchSpent(run, reading.waited, bounds, (reason) => stopped.abort(reason));
     let parked = false;
     try {
       // Between two turns, this source writes no page. So a comparison continues too.
@@ -55,12 +60,15 @@ export async function load(
     } catch (error) {
       if (!turn.ended(error)) throw error;
       parked = true;
-    } finally {
       turn.end();
-      await (parked ? run.park() : run.release());
+      await run.park();
+      // While the helpdesk is slow, the load needs no place.
+      await reading.settled(signal);
+    } finally {
+      await spent.end();
+      turn.end();
+      if (!parked) await run.release();
     }
-    // While the helpdesk is slow, the load needs no slot.
-    await reading.settled(signal);
   }
 }
 

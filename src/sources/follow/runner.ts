@@ -3,7 +3,8 @@ import { Rounds } from '../../core/rounds.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Source } from '../source.ts';
 import { follow } from './follow.ts';
-import { failed, isLost, release, renew, type SourceRow, takeSource } from './state.ts';
+import { type Bounds, LoadStopped } from './spent.ts';
+import { failed, isLost, release, renew, type SourceRow, stopped, takeSource } from './state.ts';
 
 export interface SourcesOptions {
   /** For leases and states. These statements must not wait for a page. */
@@ -19,6 +20,8 @@ export interface SourcesOptions {
   readonly checkEvery?: number | undefined;
   /** Milliseconds after which a load yields to others that wait. Default: ten seconds. */
   readonly turn?: number | undefined;
+  /** How long a load may take. Default: BOUNDS. */
+  readonly bounds?: Bounds | undefined;
 }
 
 /** Milliseconds between two searches for sources that nobody runs. */
@@ -61,7 +64,7 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
 
 /** Runs a source whose lease this process has taken, until the signal or until it fails. */
 export async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
-  const { db, writer, checkEvery, turn, open, explain, onError } = options;
+  const { db, writer, checkEvery, turn, bounds, open, explain, onError } = options;
   const lost = new AbortController();
   const signal = AbortSignal.any([stop, lost.signal]);
   // If a renewal fails, the lease may still be good. The next statement of the source finds out.
@@ -71,16 +74,20 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
       () => undefined,
     );
   }, BEAT).unref();
+  const end = (error: unknown, ended: boolean): Promise<void> => {
+    if (ended) return release(db, row);
+    return error instanceof LoadStopped ? stopped(db, row, error.message) : failed(db, row, explain(error));
+  };
   let source: Source | undefined;
   try {
     source = open(row);
-    await follow({ db, writer, checkEvery, turn }, row, source, signal);
+    await follow({ db, writer, checkEvery, turn, bounds }, row, source, signal);
     await release(db, row);
   } catch (error) {
     const ended = signal.aborted || isLost(error);
     if (!ended) onError(error, row.id);
     // If the store cannot be reached, the lease expires by itself.
-    await (ended ? release(db, row) : failed(db, row, explain(error))).catch((also: unknown) => onError(also, row.id));
+    await end(error, ended).catch((also: unknown) => onError(also, row.id));
   } finally {
     clearInterval(beat);
     await source?.close().catch((error: unknown) => onError(error, row.id));

@@ -49,6 +49,28 @@ export async function failed(db: Database, { id, epoch }: Held, message: string)
      WHERE id = ${id} AND epoch = ${epoch}`);
 }
 
+/** The next load of a source may take as long as this one. */
+const forgetSpent = (id: string) =>
+  sql`UPDATE gateway.import_run SET spent = '0', waited = '0', answers = 0 WHERE subject = ${id}`;
+
+/** Ends a first load that took too long. The operator starts the source again. */
+export async function stopped(db: Database, { id, epoch }: Held, message: string): Promise<void> {
+  const text = `${message} The first load stands still. Find out why the database of the helpdesk is slow. Then run: gateway source resume ${id}`;
+  await db.query(sql`
+    WITH spent AS (${forgetSpent(id)})
+    UPDATE gateway.source
+       SET last_error = ${text}, failures = failures + 1, lease_until = '-infinity', holder = NULL, progress = NULL,
+           retry_at = 'infinity'
+     WHERE id = ${id} AND epoch = ${epoch}`);
+}
+
+/** Ends a comparison that took too long. The source is followed on. */
+export async function gaveUp(db: Database, held: Held, message: string): Promise<void> {
+  const text = `${message} The comparison was given up, so what only a comparison finds is missing. Find out why the database of the helpdesk is slow. Then run: gateway source check ${held.id}`;
+  await db.query(forgetSpent(held.id));
+  await fenced(db, held, sql`compare_error = ${text}, compared_at = compare_began, progress = NULL`);
+}
+
 export interface Standing {
   readonly seconds: number;
   readonly changes: number | null;
@@ -113,7 +135,7 @@ export async function loaded(
   await fenced(
     db,
     held,
-    sql`loaded = true, progress = NULL, compared_at = compare_began, written = written + ${counts.written}::bigint,
+    sql`loaded = true, progress = NULL, compared_at = compare_began, compare_error = NULL, written = written + ${counts.written}::bigint,
         removed = removed + ${counts.removed}::bigint,
         site = (SELECT w.site FROM platform.website w WHERE w.tenant = source.tenant AND w.external_id = ${website})`,
   );

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { before } from '../../core/before.ts';
 import type { Run } from '../engine/run.ts';
 import type { Source } from '../source.ts';
+import type { Waited } from './spent.ts';
 
 /** Milliseconds after which a load yields its slot if somebody waits for one. */
 export const TURN = 10_000;
@@ -42,6 +44,9 @@ export function openTurn(run: Pick<Run, 'wanted'>, milliseconds: number, outer: 
 /** Reads a helpdesk for a load. A slow answer outlasts a turn, so the next turn finds the answer. */
 export class Reading {
   private last: { readonly what: unknown; readonly answer: Promise<unknown> } | undefined;
+  /** When the open question began to count. Undefined while none is open. */
+  private since: number | undefined;
+  private sum = { milliseconds: 0, answers: 0 };
   /** How far the search for deleted records has come. */
   gone = { type: 0, after: '' };
 
@@ -57,23 +62,34 @@ export class Reading {
 
   /** Waits until no answer is open. */
   async settled(signal: AbortSignal): Promise<void> {
-    await until(this.last?.answer ?? Promise.resolve(), signal).catch(() => undefined);
+    await before(signal, this.last?.answer ?? Promise.resolve()).catch(() => undefined);
+  }
+
+  /** How long the load has waited since this was asked last, and how many answers have come since then. */
+  readonly waited: Waited = () => {
+    this.count(0);
+    const { milliseconds, answers } = this.sum;
+    this.sum = { milliseconds: 0, answers: 0 };
+    return { milliseconds, answers };
+  };
+
+  private count(answers: number): void {
+    const now = performance.now();
+    if (this.since !== undefined) this.sum.milliseconds += now - this.since;
+    this.sum.answers += answers;
+    this.since = answers === 0 && this.since !== undefined ? now : undefined;
   }
 
   private ask<Answer>(what: unknown, question: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
     // A stored position has its members in another order.
-    if (this.last === undefined || !isDeepStrictEqual(this.last.what, what)) this.last = { what, answer: question() };
+    if (this.last === undefined || !isDeepStrictEqual(this.last.what, what)) {
+      this.since = performance.now();
+      const answer = question();
+      const count = (): void => this.count(1);
+      answer.then(count, count);
+      this.last = { what, answer };
+    }
     // The same question has an answer of the same type.
-    return until(this.last.answer as Promise<Answer>, signal);
+    return before(signal, this.last.answer as Promise<Answer>);
   }
-}
-
-/** Waits for an answer until the signal. The answer can still come later. */
-function until<Answer>(answer: Promise<Answer>, signal: AbortSignal): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const cut = (): void => reject(signal.reason);
-    if (signal.aborted) cut();
-    signal.addEventListener('abort', cut, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', cut));
-  });
 }

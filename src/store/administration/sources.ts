@@ -111,7 +111,8 @@ export async function readSources(db: Database, id: string | null): Promise<Sour
            s.api_token IS NOT NULL AS writes_back, s.lease_until >= now() AS held,
            gateway.source_state(s) AS state, gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
            (SELECT count(DISTINCT r.origin)::integer FROM gateway.source_reject r WHERE r.source = s.id) AS rejects,
-           s.unmapped, s.findings, s.created_at
+           s.unmapped, s.created_at, s.findings || CASE WHEN s.compare_error IS NULL THEN '[]' ELSE
+             jsonb_build_array(jsonb_build_object('level', 'degraded', 'about', 'comparison', 'text', s.compare_error)) END AS findings
       FROM gateway.source s JOIN platform.organization o ON o.tenant = s.tenant
      WHERE ${id}::text IS NULL OR s.id = ${id} ORDER BY s.created_at, s.id`);
 }
@@ -151,12 +152,15 @@ export const readRejects = (db: Database, id: string, limit: number): Promise<Re
   db.read<RejectRecord>(sql`
     SELECT origin, pointer, code FROM gateway.source_reject WHERE source = ${id} ORDER BY at, origin, pointer LIMIT ${limit}`);
 
-/** Stops or starts a source. The gateway that runs a paused source loses its lease at once. */
+/**
+ * Stops or starts a source. The gateway that runs a paused source loses its lease at once. A source whose first load took
+ * too long starts too. It waits for nothing else.
+ */
 export async function pauseSource(db: Database, id: string, paused: boolean): Promise<boolean> {
   const rows = await db.query(sql`
     UPDATE gateway.source SET paused = ${paused}, epoch = epoch + 1, lease_until = '-infinity', holder = NULL,
            last_error = CASE WHEN ${paused} THEN last_error END, failures = 0, retry_at = NULL
-     WHERE id = ${id} AND paused <> ${paused} RETURNING id`);
+     WHERE id = ${id} AND (paused <> ${paused} OR NOT ${paused}::boolean AND retry_at = 'infinity') RETURNING id`);
   return rows.length > 0;
 }
 

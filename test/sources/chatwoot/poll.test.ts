@@ -103,6 +103,31 @@ test('activity, a rating and a closing tell the conversation, and a visit tells 
   expect(after).toContain('cw:1:visitor:1');
 });
 
+test('a row comes again when it changes once more, when it was read in another way, and when a file of its message goes', async () => {
+  const { sql } = world;
+  const news = async (): Promise<string[]> => told(await round()).slice(5);
+  await message(sql, 40, NOW);
+  await attachment(sql, 40, 40);
+  await attachment(sql, 41, 40);
+  await sql`UPDATE attachments SET updated_at = now() AT TIME ZONE 'UTC'`;
+  expect(await news()).toContain('cw:1:message:40');
+  // The row is still in the window. Polling has told it, so it does not read it again.
+  expect(await news()).toEqual([]);
+  await sql`UPDATE messages SET content = 'second' WHERE id = 40`;
+  expect(await news()).toEqual(['cw:1:message:40']);
+  await sql`DELETE FROM attachments WHERE id = 41`;
+  expect(await round()).toContainEqual({
+    from: 'messages/40',
+    only: { of: 'file', prefix: 'cw:1:file:', owner: 'cw:1:message:40' },
+    keep: ['cw:1:file:40'],
+  });
+  expect(await news()).toEqual([]);
+  for await (const changes of source.reread(['messages/40'])) expect(changes).not.toEqual([]);
+  expect(await news()).toEqual(['cw:1:message:40']);
+  await source.load(null);
+  expect(await news()).toContain('cw:1:message:40');
+});
+
 test('a deleted message tells that its files are gone', async () => {
   const { sql } = world;
   await attachment(sql, 1, 1);
@@ -221,6 +246,7 @@ test('new rows with times of the past are told, and no longer in later rounds', 
     ...PAST,
   });
   await conversation(sql, 21, { last_activity_at: '2019-03-01', contact_last_seen_at: '2019-03-01', ...PAST });
+  await sql`UPDATE conversations SET status = 1 WHERE id = 1`;
   const first = told(await round()).slice(5);
   expect([...new Set(first)].sort()).toEqual(
     [
@@ -235,6 +261,7 @@ test('new rows with times of the past are told, and no longer in later rounds', 
       'visitor:20',
     ].map((id) => `cw:1:${id}`),
   );
+  // The closing of a conversation that is closed gives it another time of its end.
   await put(sql, 'reporting_events', { account_id: 1, conversation_id: 1, name: 'conversation_resolved', ...PAST });
   expect(told(await round())).toContain('cw:1:conversation:1');
   // Transactions of other tests on the same server can hold the ids for some rounds.

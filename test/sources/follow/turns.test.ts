@@ -1,70 +1,31 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { takeRun } from '../../../src/sources/engine/run.ts';
-import { explainSource } from '../../../src/sources/follow/explain.ts';
-import { startSources } from '../../../src/sources/follow/runner.ts';
-import { message, seed } from '../../support/chatwoot/source-rows.ts';
-import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
-import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { type AddedSource, addSource, openStored } from '../../support/sources.ts';
+import { type SlowWorld, slowWorld } from '../../support/chatwoot/slow-world.ts';
+import type { AddedSource } from '../../support/sources.ts';
 
 /** Milliseconds of a turn in these tests, of each answer of a slow helpdesk, and of the wait of somebody else. */
 const TURN = 300;
 const SLOW = 2_000;
 const BOUND = 5_000;
 
-let store: TestDatabase;
-let desk: ChatwootWorld;
-let gateway: { stop(): Promise<void> };
-/** The organizations whose helpdesk answers each page slowly, and the pages of each source. */
-const slow = new Set<string>();
-const asked = new Map<string, unknown[]>();
-
+let world: SlowWorld;
 beforeEach(async () => {
-  store = await freshDatabase();
-  desk = await chatwootWorld();
-  await desk.grant('poll');
-  await seed(desk.sql);
-  for (const id of [1, 2, 3]) await message(desk.sql, id);
-  slow.clear();
-  asked.clear();
-  gateway = startSources({
-    db: store.db,
-    writer: store.db,
-    turn: TURN,
-    open: (row) => {
-      const source = openStored(row);
-      return {
-        ...source,
-        load: async (after) => {
-          asked.set(row.id, [...(asked.get(row.id) ?? []), after]);
-          if (slow.has(row.organization)) await pause(SLOW);
-          return source.load(after);
-        },
-      };
-    },
-    explain: explainSource,
-    onError: () => undefined,
-  });
+  world = await slowWorld({ turn: TURN, answer: SLOW });
 });
-afterEach(async () => {
-  await gateway.stop();
-  await store.close();
-  await desk.close();
-});
+afterEach(() => world.close());
 
-const add = (organization: string): Promise<AddedSource> =>
-  addSource(store, { address: desk.address(), mode: 'poll', organization });
 const state = async (source: AddedSource): Promise<string> => (await source.state()).state;
 const loading = async (count: number): Promise<void> => {
   await expect
-    .poll(async () => (await store.sql`SELECT 1 FROM gateway.import_run WHERE loads AND lease_until > now()`).length, {
-      timeout: 20_000,
-    })
+    .poll(
+      async () => (await world.store.sql`SELECT 1 FROM gateway.import_run WHERE loads AND lease_until > now()`).length,
+      { timeout: 20_000 },
+    )
     .toBe(count);
 };
 
 test('two helpdesks that answer slowly do not keep a third one from its load, and each page is asked once', async () => {
+  const { add, asked, slow, store } = world;
   for (const name of ['A', 'B']) slow.add(name);
   const hogs = [await add('A'), await add('B')];
   await loading(2);
@@ -82,7 +43,8 @@ test('two helpdesks that answer slowly do not keep a third one from its load, an
   expect(await store.sql`SELECT 1 FROM platform.message`).toHaveLength(9);
 }, 120_000);
 
-test('an import of files begins while two slow loads and another import hold the slots', async () => {
+test('an import of files begins while two slow loads and another import hold the places', async () => {
+  const { add, slow, store } = world;
   for (const name of ['A', 'B']) slow.add(name);
   await add('A');
   await add('B');
@@ -96,8 +58,9 @@ test('an import of files begins while two slow loads and another import hold the
 });
 
 test('an organization that has not had a turn comes before the next source of one that has', async () => {
-  await gateway.stop();
-  const sources = await Promise.all(['A', 'B', 'C'].map(add));
+  const { add, store, stop } = world;
+  await stop();
+  const sources = await Promise.all(['A', 'B', 'C'].map((name) => add(name)));
   const [a, b, c] = sources.map(({ id }) => ({ id, epoch: 0 }));
   if (!a || !b || !c) throw new Error('three sources were added');
   const taken = async (source: typeof a, name: string): Promise<readonly unknown[]> =>
@@ -116,26 +79,49 @@ test('an organization that has not had a turn comes before the next source of on
   expect(await taken(a, 'a2')).toHaveLength(1);
 });
 
-test('many loads of one organization leave slots to the first load of another, and none of them stops for good', async () => {
-  await gateway.stop();
-  const [many, other] = [await add('A'), await add('C')];
-  const take = async (source: AddedSource, name: string): Promise<boolean> =>
-    (await store.sql`SELECT slot FROM gateway.import_take(${name}, ${source.id}, 0, true)`).length === 1;
+test('loads that wait hold no place: ten slow loads of five organizations do not keep an eleventh from its load', async () => {
+  const { add, asked, slow, start } = world;
+  start();
+  const hogs: AddedSource[] = [];
+  for (const name of ['A', 'B', 'D', 'E', 'F']) {
+    slow.add(name);
+    for (const account of [1, 2]) hogs.push(await add(name, account));
+  }
+  await expect.poll(() => hogs.filter(({ id }) => asked.has(id)).length, { timeout: 60_000 }).toBe(hogs.length);
+  const began = performance.now();
+  const eleventh = await add('C');
+  await expect.poll(() => asked.has(eleventh.id), { timeout: 2 * BOUND, interval: 50 }).toBe(true);
+  console.info(`the eleventh load began after ${(performance.now() - began).toFixed(0)} ms`);
+  for (const hog of hogs) expect(await state(hog)).toBe('loading');
+  await expect.poll(() => state(eleventh), { timeout: 60_000 }).toBe('following');
+}, 180_000);
+
+test('two waiting loads of each of four organizations keep their records, and a ninth load begins at once', async () => {
+  const { add, store, stop } = world;
+  await stop();
   const park = (name: string): Promise<unknown> =>
-    store.sql`UPDATE gateway.import_run SET lease_until = '-infinity', unfinished = true,
+    store.sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL, unfinished = true,
       kept_until = clock_timestamp() + interval '2 minutes' WHERE subject = ${name}`;
-  const names = Array.from({ length: 12 }, (_, n) => `load ${n}`);
-  const kept: string[] = [];
-  for (const name of names)
-    if (await take(many, name)) {
-      await park(name);
-      kept.push(name);
-    }
-  console.info(`12 loads of one organization keep ${kept.length} slots`);
-  expect(await take(other, 'first load')).toBe(true);
-  await park('first load');
-  // The loads that have no slot asked before, and wait still.
-  for (const name of names.slice(kept.length)) expect(await take(many, name)).toBe(false);
-  for (const name of kept) expect(await take(many, name)).toBe(true);
-  expect(kept).toHaveLength(2);
+  const slots = new Map<string, unknown>();
+  const take = async (source: AddedSource, name: string): Promise<unknown> =>
+    (await store.sql`SELECT slot FROM gateway.import_take(${name}, ${source.id}, 0, true)`)[0]?.['slot'];
+  const many = await Promise.all(['A', 'B', 'D', 'E'].map((name) => add(name)));
+  const ninth = await add('C');
+  // Sixteen loads need more slots than a new store has.
+  for (const [n, source] of [...many, ...many, ...many, ...many].entries()) {
+    const slot = await take(source, `load ${n}`);
+    expect(slot).toBeDefined();
+    slots.set(`load ${n}`, slot);
+    await park(`load ${n}`);
+  }
+  expect(new Set(slots.values()).size).toBe(16);
+  const began = await take(ninth, 'ninth load');
+  expect(began).toBeDefined();
+  expect([...slots.values()]).not.toContain(began);
+  await park('ninth load');
+  // Each of the others finds its own slot again.
+  for (const [n, source] of [...many, ...many, ...many, ...many].entries()) {
+    expect(await take(source, `load ${n}`)).toBe(slots.get(`load ${n}`));
+    await park(`load ${n}`);
+  }
 });

@@ -1,0 +1,132 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { takeRun } from '../../../src/sources/engine/run.ts';
+import type { Bounds } from '../../../src/sources/follow/spent.ts';
+import { askComparison, pauseSource } from '../../../src/store/administration/sources.ts';
+import { lateSources } from '../../../src/store/doctor/sources.ts';
+import { type SlowWorld, slowWorld } from '../../support/chatwoot/slow-world.ts';
+import { message } from '../../support/chatwoot/source-rows.ts';
+import type { AddedSource } from '../../support/sources.ts';
+
+/** Milliseconds of a slow answer. */
+const ANSWER = 700;
+/** Less than three answers in 1.5 s of waiting are too few. */
+const RARE: Bounds = { window: 1.5, fewest: 3, total: 3_600 };
+const SHORT: Bounds = { window: 3_600, fewest: 120, total: 2 };
+
+let world: SlowWorld;
+afterEach(() => world.close());
+
+const open = async (bounds: Bounds): Promise<void> => {
+  world = await slowWorld({ turn: 300, answer: ANSWER, bounds });
+};
+const become = (source: AddedSource, state: string): Promise<void> =>
+  expect.poll(async () => (await source.state()).state, { timeout: 30_000, interval: 50 }).toBe(state);
+const working = async (): Promise<number> =>
+  (await world.store.sql`SELECT FROM gateway.import_run WHERE loads AND lease_until > now()`).length;
+const messages = async (source: AddedSource): Promise<number> =>
+  (await world.store.sql`SELECT FROM platform.message WHERE tenant = ${source.tenant}`).length;
+
+test.each([
+  [
+    'a helpdesk that answers too rarely',
+    RARE,
+    /^The helpdesk answered fewer than 3 times while the gateway waited 1\.5 s for it\./,
+  ],
+  ['a load that takes too long', SHORT, /^Reading all records took longer than 2 s\./],
+] as const)(
+  '%s ends the first load, and the operator starts it again where it was',
+  async (_, bounds, why) => {
+    await open(bounds);
+    const { add, asked, slow, store } = world;
+    slow.add('A');
+    const source = await add('A');
+    const began = performance.now();
+    await become(source, 'failing');
+    console.info(`the load ended after ${(performance.now() - began).toFixed(0)} ms`);
+    const { last_error, held } = await source.state();
+    expect(last_error).toMatch(why);
+    expect(last_error).toMatch(new RegExp(`Then run: gateway source resume ${source.id}$`));
+    expect(held).toBe(false);
+    expect(await working()).toBe(0);
+    expect(await lateSources(store.db)).toBe(1);
+    // Nobody starts it again, and others load.
+    const pages = asked.get(source.id)?.length ?? 0;
+    const other = await add('B');
+    await become(other, 'following');
+    expect(asked.get(source.id)).toHaveLength(pages);
+    expect((await source.state()).state).toBe('failing');
+
+    // The next load has as much time as the first one. It has at least two answers before it stops.
+    expect(await pauseSource(store.db, source.id, false)).toBe(true);
+    await become(source, 'failing');
+    const told = asked.get(source.id) ?? [];
+    expect(told.length - pages).toBeGreaterThanOrEqual(3);
+    slow.clear();
+    expect(await pauseSource(store.db, source.id, false)).toBe(true);
+    await become(source, 'following');
+    // Each stopped load had one open question. The next load asks this question again, and no earlier one. The store keeps the
+    // members of a question in another order.
+    const all = asked.get(source.id) ?? [];
+    expect(all[pages]).toEqual(all[pages - 1]);
+    expect(all[told.length]).toEqual(all[told.length - 1]);
+    expect(new Set(all.map((after) => JSON.stringify(after, ['id', 'load']))).size).toBe(all.length - 2);
+    expect(await messages(source)).toBe(3);
+    expect(await lateSources(store.db)).toBe(0);
+    expect(await pauseSource(store.db, source.id, false)).toBe(false);
+  },
+  90_000,
+);
+
+test('a renewal of the lease that comes late does not take the place again', async () => {
+  await open(RARE);
+  const { store } = world;
+  const { slot, epoch, release } = await takeRun(store.db, { name: 'an import' }, undefined);
+  await release();
+  await store.sql`SELECT gateway.import_beat(${slot}, ${epoch})`;
+  expect(await store.sql`SELECT FROM gateway.import_run WHERE lease_until > now()`).toHaveLength(0);
+});
+
+test('the time that a load waits for its place does not count', async () => {
+  await open(SHORT);
+  const { add, asked, slow, store } = world;
+  slow.add('A');
+  const source = await add('A');
+  await expect.poll(() => asked.has(source.id), { timeout: 10_000, interval: 20 }).toBe(true);
+  const holders = await Promise.all(
+    ['first', 'second', 'third'].map((name) => takeRun(store.db, { name: `${name} import` }, undefined)),
+  );
+  const pages = asked.get(source.id)?.length ?? 0;
+  await pause(2_000 * SHORT.total);
+  expect(asked.get(source.id)).toHaveLength(pages);
+  expect((await source.state()).state).toBe('loading');
+  slow.clear();
+  for (const holder of holders) await holder.release();
+  await become(source, 'following');
+}, 60_000);
+
+test('a comparison that takes too long is given up and told, and the source is followed on', async () => {
+  await open(RARE);
+  const { add, desk, slow, store } = world;
+  const source = await add('A');
+  await become(source, 'following');
+  const about = async (): Promise<unknown> => (await source.state()).findings.map((one) => one.about);
+  expect(await about()).not.toContain('comparison');
+  slow.add('A');
+  await askComparison(store.db, source.id);
+  await expect.poll(about, { timeout: 30_000 }).toContain('comparison');
+  const record = await source.state();
+  expect(record.state).toBe('following');
+  expect(record.findings.find((one) => one.about === 'comparison')).toMatchObject({
+    level: 'degraded',
+    text: expect.stringMatching(new RegExp(`was given up.*Then run: gateway source check ${source.id}$`)),
+  });
+  expect(await lateSources(store.db)).toBe(1);
+  await message(desk.sql, 4, { created_at: 'now', updated_at: 'now' });
+  await expect.poll(() => messages(source), { timeout: 20_000 }).toBe(4);
+
+  slow.clear();
+  await askComparison(store.db, source.id);
+  await expect.poll(about, { timeout: 30_000 }).not.toContain('comparison');
+  expect(await lateSources(store.db)).toBe(0);
+}, 90_000);

@@ -1,0 +1,172 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
+import { generator, pickFrom } from '../random.ts';
+import type { Committed } from './simulator.ts';
+import type { ChatwootWorld } from './source-world.ts';
+
+/** Random changes of account 1, many of them with times of the past, as an import into Chatwoot writes them. */
+export interface Operations {
+  readonly seed: number;
+  readonly count: number;
+  /** Operations a second. */
+  readonly rate: number;
+  readonly committed?: (change: Committed) => void;
+}
+
+const YEARS = 3 * 365 * 86_400_000;
+/** Connections for short transactions, and for transactions that stay open for a while. */
+const WRITERS = 4;
+const HOLDERS = 4;
+
+type Sql = postgres.Sql | postgres.TransactionSql;
+
+/** The columns that every new row needs. */
+const at = (time: string) => ({ created_at: time, updated_at: time });
+
+async function insert(sql: Sql, table: string, row: Readonly<Record<string, string | number>>): Promise<number> {
+  const [made] = await sql<{ id: number }[]>`INSERT INTO ${sql(table)} ${sql(row)} RETURNING id::float8 AS id`;
+  if (made === undefined) throw new Error(`no row of ${table} was made`);
+  return made.id;
+}
+
+/** Runs the operations, and returns the number of operations of each kind. */
+export async function operate(world: ChatwootWorld, given: Operations): Promise<Readonly<Record<string, number>>> {
+  const { seed, count, rate, committed } = given;
+  for (const table of ['contacts', 'contact_inboxes', 'conversations', 'messages', 'notes'])
+    await world.sql`SELECT setval(pg_get_serial_sequence(${table}, 'id'), 100)`;
+  const random = generator(seed);
+  const whole = (most: number): number => Math.floor(random() * most);
+  const now = (): string => new Date().toISOString();
+  const past = (): string => new Date(Date.now() - random() * YEARS).toISOString();
+  const known: { contacts: number[]; conversations: number[]; messages: number[] } = {
+    contacts: [1],
+    conversations: [1],
+    messages: [],
+  };
+  const counts: Record<string, number> = {};
+
+  const message = (sql: Sql, conversation: number, time: string): Promise<number> =>
+    insert(sql, 'messages', {
+      ...at(time),
+      ...{ account_id: 1, inbox_id: 1, conversation_id: conversation, message_type: 0 },
+      content: `text ${whole(1e9)}`,
+    });
+  /** One transaction: a person with a conversation and its messages. */
+  const person = async (sql: postgres.Sql, time: () => string, seconds = 0): Promise<void> => {
+    const messages: number[] = [];
+    const more = 1 + whole(9);
+    const [contact, conversation] = await sql.begin(async (t) => {
+      const id = await insert(t, 'contacts', { ...at(time()), account_id: 1, name: `Person ${whole(1e9)}` });
+      const source = `s${id}`;
+      const visitor = await insert(t, 'contact_inboxes', {
+        ...at(time()),
+        ...{ contact_id: id, inbox_id: 1, source_id: source },
+      });
+      const begun = time();
+      const made = await insert(t, 'conversations', {
+        ...at(begun),
+        ...{ account_id: 1, inbox_id: 1, contact_id: id, contact_inbox_id: visitor, last_activity_at: begun },
+      });
+      for (let i = 0; i < more; i++) messages.push(await message(t, made, time()));
+      if (seconds > 0) await t`SELECT pg_sleep(${seconds})`;
+      return [id, made] as const;
+    });
+    known.contacts.push(contact);
+    known.conversations.push(conversation);
+    known.messages.push(...messages);
+    for (const id of messages) committed?.({ what: 'message', account: 1, id, at: performance.now() });
+  };
+  const kinds: Readonly<Record<string, readonly [number, (sql: postgres.Sql) => Promise<unknown>]>> = {
+    imported: [20, (sql) => person(sql, past)],
+    'imported late': [5, (sql) => person(sql, past, 0.5 + random() * 3)],
+    begun: [10, (sql) => person(sql, now)],
+    'imported message': [
+      10,
+      async (sql) => {
+        const id = await message(sql, pickFrom(known.conversations, random), past());
+        known.messages.push(id);
+        committed?.({ what: 'message', account: 1, id, at: performance.now() });
+      },
+    ],
+    message: [
+      30,
+      async (sql) => {
+        const id = await message(sql, pickFrom(known.conversations, random), now());
+        known.messages.push(id);
+        committed?.({ what: 'message', account: 1, id, at: performance.now() });
+      },
+    ],
+    'imported note': [
+      5,
+      (sql) =>
+        insert(sql, 'notes', {
+          ...at(past()),
+          ...{ account_id: 1, contact_id: pickFrom(known.contacts, random), content: 'x' },
+        }),
+    ],
+    edited: [
+      10,
+      (sql) =>
+        sql`UPDATE messages SET content = ${`text ${whole(1e9)}`}, updated_at = ${now()} WHERE id = ${pickFrom(known.messages, random)}`,
+    ],
+    renamed: [
+      5,
+      (sql) =>
+        sql`UPDATE contacts SET name = ${`Person ${whole(1e9)}`}, updated_at = ${now()} WHERE id = ${pickFrom(known.contacts, random)}`,
+    ],
+    'message deleted': [4, (sql) => sql`DELETE FROM messages WHERE id = ${pickFrom(known.messages, random)}`],
+    'conversation deleted': [
+      1,
+      (sql) => {
+        const id = pickFrom(known.conversations.slice(1), random);
+        return sql.begin(async (t) => {
+          await t`DELETE FROM messages WHERE conversation_id = ${id}`;
+          await t`DELETE FROM conversations WHERE id = ${id}`;
+        });
+      },
+    ],
+  };
+  const weighted = Object.keys(kinds).flatMap((kind) => Array.from({ length: kinds[kind]?.[0] ?? 0 }, () => kind));
+  const writers = Array.from({ length: WRITERS }, () => world.connect());
+  const holders = Array.from({ length: HOLDERS }, () => world.connect());
+  await person(world.sql, now);
+
+  const began = performance.now();
+  let made = 0;
+  const held: Promise<unknown>[] = [];
+  const write = async (sql: postgres.Sql): Promise<void> => {
+    for (let n = made++; n < count; n = made++) {
+      await pause(Math.max(0, began + (n * 1000) / rate - performance.now()));
+      const kind = pickFrom(weighted, random);
+      counts[kind] = (counts[kind] ?? 0) + 1;
+      // The transaction stays open while the other operations go on.
+      if (kind === 'imported late') held.push(kinds[kind]?.[1](pickFrom(holders, random)) ?? Promise.resolve());
+      else await kinds[kind]?.[1](sql);
+    }
+  };
+  await Promise.all(writers.map(write));
+  await Promise.all(held);
+  return counts;
+}
+
+/** The external ids of the rows of account 1 in Chatwoot whose owners are there too, with their text or name. */
+export async function rowsThere(sql: postgres.Sql): Promise<ReadonlyMap<string, string | null>> {
+  const rows = await sql<{ id: string; text: string | null }[]>`
+    SELECT 'cw:1:contact:' || id AS id, name AS text FROM contacts WHERE account_id = 1
+    UNION ALL SELECT 'cw:1:visitor:' || v.id, NULL FROM contact_inboxes v
+    UNION ALL SELECT 'cw:1:conversation:' || id, NULL FROM conversations WHERE account_id = 1
+    UNION ALL SELECT 'cw:1:message:' || m.id, m.content FROM messages m JOIN conversations c ON c.id = m.conversation_id
+    UNION ALL SELECT 'cw:1:note:' || n.id || ':' || v.id, NULL FROM notes n JOIN contact_inboxes v USING (contact_id)`;
+  return new Map(rows.map(({ id, text }) => [id, text]));
+}
+
+/** The same rows as an organization of the store holds them. */
+export async function rowsStored(sql: postgres.Sql, tenant: number): Promise<ReadonlyMap<string, string | null>> {
+  const rows = await sql<{ id: string; text: string | null }[]>`
+    SELECT external_id AS id, name AS text FROM platform.contact WHERE tenant = ${tenant}
+    UNION ALL SELECT external_id, NULL FROM platform.visitor WHERE tenant = ${tenant}
+    UNION ALL SELECT external_id, NULL FROM platform.conversation WHERE tenant = ${tenant}
+    UNION ALL SELECT external_id, text FROM platform.message WHERE tenant = ${tenant}
+    UNION ALL SELECT external_id, NULL FROM platform.note WHERE tenant = ${tenant}`;
+  return new Map(rows.map(({ id, text }) => [id, text]));
+}
