@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { before } from '../../core/before.ts';
 import { sql } from '../../core/sql.ts';
-import { before } from '../../events/webhooks/resolve.ts';
 import { openDatabase } from '../../store/driver/postgres.ts';
 import { type Helpdesk, NotPerformed, type Place, refused, type SentNote } from '../helpdesk.ts';
 import { type ApiSettings, type Asked, ask } from './api.ts';

@@ -1,4 +1,4 @@
-import { before } from '../../events/webhooks/resolve.ts';
+import { before } from '../../core/before.ts';
 import { type Helpdesk, refused } from '../helpdesk.ts';
 import type { ApiOfSource, SourceKind } from '../kinds.ts';
 import { entryIn, openThread, type Thread, type ThreadOptions } from '../reader/thread.ts';
