@@ -30,10 +30,9 @@ export function isHost(text: string): boolean {
 export function isDatabase(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { username, hostname, pathname, hash } = new URL(text);
-  if (hostname.includes(',') || pathname.includes('@') || hash !== '' || (text.includes('@') && username === ''))
-    return false;
+  if (pathname.includes('@') || hash !== '' || (text.includes('@') && username === '')) return false;
   try {
-    return decodeURIComponent(text) !== '';
+    return decodeURIComponent(text) !== '' && !decodeURIComponent(hostname).includes(',');
   } catch (error) {
     if (error instanceof URIError) return false;
     throw error;

@@ -65,6 +65,7 @@ const ADDRESSES = [
   'postgres:/db/gateway',
   // With two hosts, the driver never tells that both are away.
   'postgres://db,db/gateway',
+  'postgres://db%2Cdb/gateway',
   'postgres://db:65536/gateway',
   'postgres://db:x/gateway',
   'postgres://%zz@db/gateway',
