@@ -73,7 +73,8 @@ test.each(['live', 'poll'] as const)('in %s mode, a visit brings only the notes 
   expect(count(changes, 'note')).toBe(20);
   expect(recordsIn(changes).filter(({ type }) => type === 'note')).toHaveLength(20);
   // All visitors and all notes change.
-  await world.sql`UPDATE contact_inboxes SET updated_at = now(), contact_id = 2`;
+  await world.sql`UPDATE contact_inboxes
+    SET updated_at = now(), created_at = created_at - interval '1 second', contact_id = 2`;
   await world.sql`UPDATE contact_inboxes SET contact_id = 1`;
   await world.sql`UPDATE notes SET content = content || '!', updated_at = now()`;
   const all = await bounded(changesOf(source), place);
