@@ -197,7 +197,7 @@ describe('no refusal shows a secret', () => {
     for (const given of secrets)
       for (const argv of LONG ? [['serve'], ['doctor']] : [['serve']]) {
         const env = shellEnvironment({ LOG_LEVEL: 'trace', PORT: '0', ...given });
-        const options = { cwd: checkout, env, encoding: 'utf8', timeout: LONG ? 8_000 : 4_000 } as const;
+        const options = { cwd: checkout, env, encoding: 'utf8', timeout: 30_000 } as const;
         const { stdout, stderr } = spawnSync(process.execPath, [main, ...argv], options);
         if (`${stdout}${stderr}`.includes(CANARY)) seen.push(`${Object.keys(given)} ${argv} ${stdout}${stderr}`);
         expect(`${stdout}${stderr}`).not.toBe('');
