@@ -76,6 +76,9 @@ export function secretsOf(address: string): string[] {
   return /%(?![0-9a-f]{2})/i.test(password) ? [password] : [password, decodeURIComponent(password)];
 }
 
+/** The codes of the gateway's own statements. The server of somebody else can send them too, and there they mean nothing. */
+const OURS = /^GW/;
+
 /** Makes an error ready to cross. `secrets` must not cross. */
 export function sent(error: unknown, secrets: readonly string[]): SentError {
   const known = error instanceof Error ? error : new Error(String(error));
@@ -84,7 +87,7 @@ export function sent(error: unknown, secrets: readonly string[]): SentError {
   return {
     class: name ?? 'Error',
     message: message.slice(0, 2_000),
-    code: sqlState(known),
+    code: OURS.test(sqlState(known)) ? '' : sqlState(known),
     ...(known.cause instanceof Error && { cause: sent(known.cause, secrets) }),
     ...(known instanceof NotPerformed && { ending: known.ending, status: known.status }),
   };
