@@ -76,9 +76,6 @@ export function secretsOf(address: string): string[] {
   return /%(?![0-9a-f]{2})/i.test(password) ? [password] : [password, decodeURIComponent(password)];
 }
 
-/** The codes of the gateway's own statements. The server of somebody else can send them too, and there they mean nothing. */
-const OURS = /^GW/;
-
 /** Makes an error ready to cross. `secrets` must not cross. */
 export function sent(error: unknown, secrets: readonly string[]): SentError {
   const known = error instanceof Error ? error : new Error(String(error));
@@ -87,16 +84,19 @@ export function sent(error: unknown, secrets: readonly string[]): SentError {
   return {
     class: name ?? 'Error',
     message: message.slice(0, 2_000),
-    code: OURS.test(sqlState(known)) ? '' : sqlState(known),
+    code: sqlState(known),
     ...(known.cause instanceof Error && { cause: sent(known.cause, secrets) }),
     ...(known instanceof NotPerformed && { ending: known.ending, status: known.status }),
   };
 }
 
+/** The codes of the gateway's own store. The server of somebody else can send them too, and there they mean nothing. */
+const OURS = /^GW/;
+
 export function received({ class: name, message, code, cause, ending, status }: SentError): Error {
   if (ending !== undefined) return new NotPerformed(ending, message, cause && { cause: received(cause) }, status);
   const error = new CLASSES[name](message, cause && { cause: received(cause) });
-  return code === '' ? error : Object.assign(error, { code });
+  return code === '' || OURS.test(code) ? error : Object.assign(error, { code });
 }
 
 /** Milliseconds between two heartbeats. */
