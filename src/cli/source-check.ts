@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { openGivenKeys } from '../config/keys.ts';
+import { findingsOf } from '../sources/source.ts';
 import { askComparison, readSources, type SourceRecord } from '../store/administration/sources.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { CommandContext, Run } from './context.ts';
@@ -26,10 +27,11 @@ export function checkCommand(group: Command, register: Run): void {
     const asked = await askComparison(db, before.id);
     if (!before.held) await compareHere(context, before.id);
     const after = await compared(db, before.id, asked ?? new Date());
-    for (const finding of after.findings) out.note(findingText(finding));
+    const findings = findingsOf(after);
+    for (const finding of findings) out.note(findingText(finding));
     const details = await detailsOf(db, after);
     out.result(sourceDocument(after, details), sourceText(after, details));
-    if (after.findings.some(({ level }) => level !== 'warning')) process.exitCode = 1;
+    if (findings.some(({ level }) => level !== 'warning')) process.exitCode = 1;
   });
 }
 

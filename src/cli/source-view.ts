@@ -1,3 +1,4 @@
+import { findingsOf } from '../sources/source.ts';
 import type { RejectRecord, SourceRecord } from '../store/administration/sources.ts';
 import { table } from './output.ts';
 import { facts, plain, time } from './text.ts';
@@ -28,7 +29,7 @@ export const sourceDocument = (record: SourceRecord, { rows, examples }: SourceD
   reject_examples: examples.map(({ origin, pointer, code }) => ({ row: origin, pointer, code })),
   unmapped: { labels: 0, custom_attributes: 0, ...record.unmapped },
   writes_back: record.writes_back,
-  findings: record.findings,
+  findings: findingsOf(record),
   created_at: record.created_at,
 });
 
@@ -43,6 +44,7 @@ const lag = ({ lag_seconds: seconds, behind }: SourceRecord): string => {
 
 export function sourceText(record: SourceRecord, { rows, examples }: SourceDetails): string {
   const { progress } = record;
+  const findings = findingsOf(record);
   const counted = Object.entries(rows).filter(([, n]) => n > 0);
   return facts([
     ['source', `${record.id}, ${record.kind} account ${plain(record.account)}`],
@@ -59,7 +61,7 @@ export function sourceText(record: SourceRecord, { rows, examples }: SourceDetai
     ['rejects', record.rejects === 0 ? '0' : [`${record.rejects} rows, for example:`, ...examples.map(rejectText)]],
     ['without place', Object.entries(record.unmapped).map(([name, n]) => `${n} ${name}`)],
     ['writes go back', record.writes_back ? 'yes' : 'no: notes and dispositions stay in the gateway'],
-    ...(record.findings.length === 0 ? [] : [['findings', record.findings.map(findingText)] as const]),
+    ...(findings.length === 0 ? [] : [['findings', findings.map(findingText)] as const]),
   ]);
 }
 

@@ -1,3 +1,4 @@
+import type { SourceRecord } from '../store/administration/sources.ts';
 import type { Prepared } from './engine/prepare.ts';
 import type { RecordType } from './engine/records.ts';
 
@@ -11,6 +12,13 @@ export interface Finding {
   readonly about: string;
   readonly text: string;
 }
+
+/** What an operator is told of a stored source. */
+export const findingsOf = ({
+  findings,
+  compare_error: text,
+}: Pick<SourceRecord, 'findings' | 'compare_error'>): SourceRecord['findings'] =>
+  text === null ? findings : [...findings, { level: 'degraded', about: 'comparison', text } satisfies Finding];
 
 /** What the source says about one of its rows. `from` names the row, for example `messages/17`. */
 export type Change = { readonly from: string } & (

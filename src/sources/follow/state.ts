@@ -1,4 +1,4 @@
-import { sql } from '../../core/sql.ts';
+import { type Fragment, sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Held } from '../engine/page.ts';
@@ -49,26 +49,32 @@ export async function failed(db: Database, { id, epoch }: Held, message: string)
      WHERE id = ${id} AND epoch = ${epoch}`);
 }
 
-/** The next load of a source may take as long as this one. */
-const forgetSpent = (id: string) =>
-  sql`UPDATE gateway.import_run SET spent = '0', waited = '0', answers = 0 WHERE subject = ${id}`;
-
 /** Ends a first load that took too long. The operator starts the source again. */
-export async function stopped(db: Database, { id, epoch }: Held, message: string): Promise<void> {
-  const text = `${message} The first load stands still. Find out why the database of the helpdesk is slow. Then run: gateway source resume ${id}`;
-  await db.query(sql`
-    WITH spent AS (${forgetSpent(id)})
-    UPDATE gateway.source
-       SET last_error = ${text}, failures = failures + 1, lease_until = '-infinity', holder = NULL, progress = NULL,
-           retry_at = 'infinity'
-     WHERE id = ${id} AND epoch = ${epoch}`);
+export async function stopped(db: Database, held: Held, message: string): Promise<void> {
+  const text = `${message} The first load stands still. Find out why the database of the helpdesk is slow. Then run: gateway source resume ${held.id}`;
+  await db.query(
+    forgettingSpent(
+      held,
+      sql`last_error = ${text}, failures = failures + 1, lease_until = '-infinity', holder = NULL, progress = NULL,
+          retry_at = 'infinity'`,
+    ),
+  );
 }
 
-/** Ends a comparison that took too long. The source is followed on. */
+/**
+ * Ends a comparison that took too long. The source is followed on, and the next comparison comes a day later. A comparison
+ * that somebody asked for meanwhile comes at once.
+ */
 export async function gaveUp(db: Database, held: Held, message: string): Promise<void> {
   const text = `${message} The comparison was given up, so what only a comparison finds is missing. Find out why the database of the helpdesk is slow. Then run: gateway source check ${held.id}`;
-  await db.query(forgetSpent(held.id));
-  await fenced(db, held, sql`compare_error = ${text}, compared_at = compare_began, progress = NULL`);
+  const rows = await db.query(
+    forgettingSpent(
+      held,
+      sql`compare_error = ${text}, progress = NULL,
+          compared_at = CASE WHEN compare_asked > compare_began THEN compare_began ELSE now() END`,
+    ),
+  );
+  requireOne(rows);
 }
 
 export interface Standing {
@@ -145,10 +151,21 @@ export async function loaded(
 export const keepUnmapped = (db: Database, held: Held, unmapped: Readonly<Record<string, number>>): Promise<void> =>
   fenced(db, held, sql`unmapped = ${JSON.stringify(unmapped)}::text::jsonb`);
 
-async function fenced(db: Database, { id, epoch }: Held, set: ReturnType<typeof sql>): Promise<void> {
-  const rows = await db.query(
-    sql`UPDATE gateway.source SET ${set} WHERE id = ${id} AND epoch = ${epoch} AND NOT paused RETURNING id`,
-  );
+async function fenced(db: Database, held: Held, set: Fragment): Promise<void> {
+  requireOne(await db.query(updated(held, set)));
+}
+
+/** Changes the source if this process runs it. */
+const updated = ({ id, epoch }: Held, set: Fragment): Fragment =>
+  sql`UPDATE gateway.source SET ${set} WHERE id = ${id} AND epoch = ${epoch} AND NOT paused RETURNING id`;
+
+/** Like `updated`. The next load of the source may take as long as this one. */
+const forgettingSpent = (held: Held, set: Fragment): Fragment => sql`
+  WITH mine AS (${updated(held, set)}),
+       spent AS (UPDATE gateway.import_run r SET spent = '0', waited = '0', answers = 0 FROM mine WHERE r.subject = mine.id)
+  SELECT id FROM mine`;
+
+function requireOne(rows: readonly unknown[]): void {
   if (rows.length === 0) throw new SourceLost('another gateway runs this source now');
 }
 

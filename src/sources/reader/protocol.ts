@@ -90,10 +90,13 @@ export function sent(error: unknown, secrets: readonly string[]): SentError {
   };
 }
 
+/** The codes of the gateway's own store. The server of somebody else can send them too, and there they mean nothing. */
+const OURS = /^GW/;
+
 export function received({ class: name, message, code, cause, ending, status }: SentError): Error {
   if (ending !== undefined) return new NotPerformed(ending, message, cause && { cause: received(cause) }, status);
   const error = new CLASSES[name](message, cause && { cause: received(cause) });
-  return code === '' ? error : Object.assign(error, { code });
+  return code === '' || OURS.test(code) ? error : Object.assign(error, { code });
 }
 
 /** Milliseconds between two heartbeats. */

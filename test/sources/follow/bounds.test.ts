@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { takeRun } from '../../../src/sources/engine/run.ts';
+import { SourceLost, takeRun } from '../../../src/sources/engine/run.ts';
 import type { Bounds } from '../../../src/sources/follow/spent.ts';
+import { gaveUp, stopped } from '../../../src/sources/follow/state.ts';
+import { findingsOf } from '../../../src/sources/source.ts';
 import { askComparison, pauseSource } from '../../../src/store/administration/sources.ts';
 import { lateSources } from '../../../src/store/doctor/sources.ts';
 import { type SlowWorld, slowWorld } from '../../support/chatwoot/slow-world.ts';
@@ -110,14 +112,16 @@ test('a comparison that takes too long is given up and told, and the source is f
   const { add, desk, slow, store } = world;
   const source = await add('A');
   await become(source, 'following');
-  const about = async (): Promise<unknown> => (await source.state()).findings.map((one) => one.about);
+  const about = async (): Promise<unknown> => findingsOf(await source.state()).map((one) => one.about);
   expect(await about()).not.toContain('comparison');
   slow.add('A');
-  await askComparison(store.db, source.id);
+  const asked = await askComparison(store.db, source.id);
   await expect.poll(about, { timeout: 30_000 }).toContain('comparison');
   const record = await source.state();
+  // `source check` ends here and tells the finding.
+  expect(Number(record.compared_at)).toBeGreaterThanOrEqual(Number(asked));
   expect(record.state).toBe('following');
-  expect(record.findings.find((one) => one.about === 'comparison')).toMatchObject({
+  expect(findingsOf(record).find((one) => one.about === 'comparison')).toMatchObject({
     level: 'degraded',
     text: expect.stringMatching(new RegExp(`was given up.*Then run: gateway source check ${source.id}$`)),
   });
@@ -130,3 +134,95 @@ test('a comparison that takes too long is given up and told, and the source is f
   await expect.poll(about, { timeout: 30_000 }).not.toContain('comparison');
   expect(await lateSources(store.db)).toBe(0);
 }, 90_000);
+
+/** Asks for a comparison that takes too long, as if it had begun 27 hours ago. */
+async function compareForLong(source: AddedSource): Promise<void> {
+  const { asked, slow, store } = world;
+  const pages = asked.get(source.id)?.length ?? 0;
+  slow.add('A');
+  await askComparison(store.db, source.id);
+  await expect.poll(() => asked.get(source.id)?.length, { timeout: 10_000, interval: 20 }).toBeGreaterThan(pages);
+  await store.sql`UPDATE gateway.source SET compare_asked = now() - interval '28 hours', compare_began = now() - interval '27 hours'`;
+}
+const givenUp = (source: AddedSource): Promise<void> =>
+  expect
+    .poll(async () => (await source.state()).compare_error, { timeout: 30_000, interval: 20 })
+    .toMatch(/^Reading all records took longer than 2 s\. The comparison was given up/);
+
+test('a comparison that took a day does not begin again at once, and the source is followed on', async () => {
+  await open(SHORT);
+  const { add, asked, desk } = world;
+  const source = await add('A');
+  await become(source, 'following');
+  await compareForLong(source);
+  await givenUp(source);
+  const pages = asked.get(source.id)?.length;
+  // A gateway looks each second whether a comparison is due.
+  await pause(3_000);
+  expect(asked.get(source.id)).toHaveLength(pages ?? 0);
+  await message(desk.sql, 4, { created_at: 'now', updated_at: 'now' });
+  await expect.poll(() => messages(source), { timeout: 20_000 }).toBe(4);
+  expect(asked.get(source.id)).toHaveLength(pages ?? 0);
+}, 60_000);
+
+test('a comparison that somebody asks for while another one takes too long begins after that', async () => {
+  await open(SHORT);
+  const { add, slow, store } = world;
+  const source = await add('A');
+  await become(source, 'following');
+  await compareForLong(source);
+  const asked = await askComparison(store.db, source.id);
+  await givenUp(source);
+  slow.clear();
+  await expect
+    .poll(async () => Number((await source.state()).compared_at) >= Number(asked), { timeout: 30_000 })
+    .toBe(true);
+  expect((await source.state()).compare_error).toBe(null);
+}, 60_000);
+
+test('a comparison that begins anew after an interruption has all its time', async () => {
+  await open({ ...SHORT, total: 60 });
+  const { add, asked, slow, start, stop, store } = world;
+  const source = await add('A');
+  await become(source, 'following');
+  const pages = asked.get(source.id)?.length ?? 0;
+  slow.add('A');
+  const at = await askComparison(store.db, source.id);
+  await expect.poll(() => asked.get(source.id)?.length, { timeout: 10_000, interval: 20 }).toBeGreaterThan(pages + 1);
+  await stop();
+  // What comparisons took that other interruptions ended.
+  expect(
+    await store.sql`UPDATE gateway.import_run SET spent = '1 hour' WHERE subject = ${source.id} RETURNING slot`,
+  ).toHaveLength(1);
+  start();
+  await expect
+    .poll(
+      async () => {
+        const { compare_error, compared_at } = await source.state();
+        return compare_error ?? Number(compared_at) >= Number(at);
+      },
+      { timeout: 40_000 },
+    )
+    .toBe(true);
+}, 90_000);
+
+test('a gateway that has lost a source does not change how long the load of the next gateway may take', async () => {
+  await open(SHORT);
+  const { add, stop, store } = world;
+  const source = await add('A');
+  await become(source, 'following');
+  await stop();
+  const [row] = await store.sql`
+    UPDATE gateway.source SET epoch = epoch + 1 WHERE id = ${source.id} RETURNING epoch::float8 AS epoch`;
+  const held = (epoch: number) => ({ id: source.id, tenant: source.tenant, epoch });
+  const spent = async (): Promise<unknown> =>
+    (await store.sql`SELECT spent::text AS spent FROM gateway.import_run WHERE subject = ${source.id}`)[0]?.['spent'];
+  await store.sql`UPDATE gateway.import_run SET spent = '1 hour' WHERE subject = ${source.id}`;
+  const epoch = Number(row?.['epoch']);
+  await stopped(store.db, held(epoch - 1), 'Late.');
+  expect(await spent()).toBe('01:00:00');
+  await expect(gaveUp(store.db, held(epoch - 1), 'Late.')).rejects.toBeInstanceOf(SourceLost);
+  expect(await spent()).toBe('01:00:00');
+  await gaveUp(store.db, held(epoch), 'In time.');
+  expect(await spent()).toBe('00:00:00');
+}, 60_000);

@@ -125,3 +125,43 @@ test('two waiting loads of each of four organizations keep their records, and a 
     await park(`load ${n}`);
   }
 });
+
+test('a store has at most 64 slots: a further load waits for a free one, and the loads with slots have their turns', async () => {
+  const { add, store, stop } = world;
+  await stop();
+  const [hog, other] = [await add('A'), await add('C')];
+  const take = async ({ id }: AddedSource, name: string): Promise<unknown> =>
+    (await store.sql`SELECT slot FROM gateway.import_take(${name}, ${id}, 0, true)`)[0]?.['slot'];
+  const park = (name: string, unfinished = true): Promise<unknown> =>
+    store.sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL, unfinished = ${unfinished},
+      kept_until = clock_timestamp() + interval '2 minutes' WHERE subject = ${name}`;
+  const slots = async (): Promise<number> => (await store.sql`SELECT FROM gateway.import_run`).length;
+  for (let n = 0; n < 64; n++) {
+    expect(await take(hog, `load ${n}`)).toBeDefined();
+    await park(`load ${n}`);
+  }
+  expect(await slots()).toBe(64);
+  expect(await take(other, 'late 1')).toBeUndefined();
+  expect(await take(other, 'late 2')).toBeUndefined();
+  expect(await slots()).toBe(64);
+  // They have asked first, and their organization has had no turn. But they have no slot.
+  expect(await take(hog, 'load 1')).toBeDefined();
+  expect(await take(hog, 'load 2')).toBeDefined();
+  expect(await take(other, 'late 1')).toBeUndefined();
+  await park('load 1', false);
+  expect(await take(other, 'late 1')).toBeDefined();
+});
+
+test('a free slot that another transaction has locked is not a reason for a further slot', async () => {
+  const { add, store, stop } = world;
+  await stop();
+  const { id } = await add('A');
+  const slots = async (): Promise<number> => (await store.sql`SELECT FROM gateway.import_run`).length;
+  const before = await slots();
+  await store.sql.begin(async (locked) => {
+    await locked`SELECT FROM gateway.import_run FOR UPDATE`;
+    expect(await store.sql`SELECT FROM gateway.import_take('a load', ${id}, 0, true)`).toHaveLength(0);
+  });
+  expect(await store.sql`SELECT FROM gateway.import_take('a load', ${id}, 0, true)`).toHaveLength(1);
+  expect(await slots()).toBe(before);
+});
