@@ -13,7 +13,7 @@ export interface ApiSettings {
   readonly token: string;
 }
 
-export interface Asked {
+export interface ApiRequest {
   readonly method: 'GET' | 'POST';
   /** The path after the address of Chatwoot. */
   readonly path: string;
@@ -36,7 +36,7 @@ const NOT_BEGUN: readonly number[] = [301, 307, 308, 400, 401, 402, 403, 405, 40
  * Asks Chatwoot once and returns the JSON of its answer. Throws NotPerformed if the request had no effect. After any other
  * error, the effect is unknown. No error holds the token, the request or the answer.
  */
-export async function ask({ apiUrl, token }: ApiSettings, asked: Asked, signal: AbortSignal): Promise<unknown> {
+export async function ask({ apiUrl, token }: ApiSettings, asked: ApiRequest, signal: AbortSignal): Promise<unknown> {
   const { method, path, body, bytes = BYTES } = asked;
   const url = new URL(`${apiUrl}${path}`);
   const addresses = await before(signal, addressesOf(url)).catch((error: unknown) => {

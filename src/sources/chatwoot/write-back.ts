@@ -3,7 +3,7 @@ import { before } from '../../core/before.ts';
 import { sql } from '../../core/sql.ts';
 import { openDatabase } from '../../store/driver/postgres.ts';
 import { type Helpdesk, NotPerformed, type Place, refused, type SentNote } from '../helpdesk.ts';
-import { type ApiSettings, type Asked, ask } from './api.ts';
+import { type ApiRequest, type ApiSettings, ask } from './api.ts';
 import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATIONS, unmarked, withMark } from './mark.ts';
 
 export interface WriteBackSettings extends ApiSettings {
@@ -54,7 +54,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
   // True if Chatwoot can change single attributes. Undefined while the gateway has not asked Chatwoot.
   let merges: boolean | undefined;
   const root = `/api/v1/accounts/${account}`;
-  const call = (asked: Asked, signal: AbortSignal): Promise<unknown> =>
+  const call = (asked: ApiRequest, signal: AbortSignal): Promise<unknown> =>
     ask(settings, { ...asked, path: `${root}${asked.path}` }, signal);
   const notesOf = (target: string): string => `/contacts/${idIn(target, account, 'contact')}/notes`;
 
