@@ -187,6 +187,13 @@ describe('an API of a helpdesk', () => {
 });
 
 const READ = { parameters: 3, columns: ['display_id', 'standby', 'attributes'] };
+/** A case whose database server answers this number of the conversation. */
+const numbered = (number: string): Case => ({
+  ...{ stage: 'rows', auth: 'trust', statement: READ },
+  change: () => ({
+    bytes: Buffer.concat([message('2'), row(number, 'f', '{}'), message('C', 'SELECT 1\0'), message('Z', 'I')]),
+  }),
+});
 const DATABASES: Readonly<Record<string, Case>> = {
   'sends 7 MB of attributes': {
     ...{ stage: 'rows', auth: 'trust', statement: READ },
@@ -200,6 +207,9 @@ const DATABASES: Readonly<Record<string, Case>> = {
       bytes: Buffer.concat([message('2'), row('41', null, '{'), message('C', 'SELECT 1\0'), message('Z', 'I')]),
     }),
   },
+  'names another endpoint in place of a conversation': numbered('../agents?x='),
+  'names another account in place of a conversation': numbered('../../2/conversations/41'),
+  'names no conversation': numbered('0'),
   'asks for 100,000 iterations': {
     ...{ stage: 'first', auth: 'scram' },
     change: ([honest = NONE]) => ({
@@ -225,8 +235,8 @@ describe('a database server of a helpdesk', () => {
       planted = DATABASES[name];
       const posts = world.api.asked.length;
       const { done, took } = await beside(() => set('spam'));
-      expect(done.code).toBe('native_unavailable');
-      expect(world.api.asked.slice(posts).filter((one) => one.endsWith('/custom_attributes'))).toEqual([]);
+      expect(world.api.asked.slice(posts).filter((one) => one.startsWith('POST'))).toEqual([]);
+      expect([done.status, done.code]).toEqual([503, 'native_unavailable']);
       expect(took).toBeLessThan(ANSWERED);
       await worksAfterwards();
     },

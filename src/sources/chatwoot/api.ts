@@ -106,10 +106,16 @@ async function bodyOf(response: IncomingMessage, limit: number): Promise<string 
   return bytes === undefined || marksIn(bytes) > MARKS ? undefined : bytes.toString('utf8');
 }
 
-/** The commas, colons and opening brackets, also those in texts. */
+/** The commas, colons and opening brackets outside texts. The notes of a contact can hold logs. */
 function marksIn(bytes: Buffer): number {
   let marks = 0;
-  for (const byte of bytes) if (byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b) marks++;
+  let inText = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === 0x22) inText = !inText;
+    else if (inText && byte === 0x5c) i++;
+    else if (!inText && (byte === 0x2c || byte === 0x3a || byte === 0x5b || byte === 0x7b)) marks++;
+  }
   return marks;
 }
 

@@ -31,7 +31,7 @@ const STATEMENT = 1_500;
 
 type Members = Readonly<Record<string, unknown>>;
 interface Row {
-  readonly display_id: number;
+  readonly display_id: unknown;
   readonly standby: boolean;
   /** A JSON object as text. Null if it is longer than ATTRIBUTES. */
   readonly attributes: string | null;
@@ -75,7 +75,10 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     });
     if (rows[0] === undefined) throw refused('the conversation is not in Chatwoot', 'not_found');
     const { display_id, standby, attributes } = rows[0];
-    const path = `/conversations/${display_id}`;
+    // A server of somebody else could name another endpoint, which the request with the token would then reach.
+    const number = Number(display_id);
+    if (!Number.isSafeInteger(number) || number < 1) throw refused('the conversation has no number of the API');
+    const path = `/conversations/${number}`;
     // A standby server can be behind, and an older Chatwoot would get old attributes back.
     if (standby)
       return { path, attributes: attributesIn(await call({ method: 'GET', path, bytes: ATTRIBUTES }, signal)) };

@@ -38,8 +38,10 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
   let current: { readonly thread: Thread<WriterMethod>; readonly ready: Promise<void> } | undefined;
   let underWay = 0;
   let rest: NodeJS.Timeout | undefined;
+  let closed = false;
 
   function open(): NonNullable<typeof current> {
+    if (closed) throw refused('the helpdesk is closed for writes');
     if (current?.thread.ended === false) return current;
     const now = performance.now();
     starts = starts.filter((start) => start > now - WINDOW);
@@ -62,13 +64,13 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
     try {
       return await work();
     } finally {
-      if (--underWay === 0) rest = setTimeout(() => void close(), idle).unref();
+      if (--underWay === 0 && !closed) rest = setTimeout(() => void endThread(), idle).unref();
     }
   }
   const call = <Answer>(method: WriterMethod, args: readonly unknown[], signal: AbortSignal): Promise<Answer> =>
     used(() => open().thread.callWithin<Answer>(method, args, { signal, deadline: DEADLINE }));
 
-  async function close(): Promise<void> {
+  async function endThread(): Promise<void> {
     clearTimeout(rest);
     const last = current;
     current = undefined;
@@ -87,7 +89,10 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
     setDisposition: (place, value, signal) => call('setDisposition', [place, value], signal),
     findNote: (place, signal) => call('findNote', [place], signal),
     findDisposition: (place, signal) => call('findDisposition', [place], signal),
-    close,
+    close: () => {
+      closed = true;
+      return endThread();
+    },
   };
 }
 
