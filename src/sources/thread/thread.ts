@@ -12,7 +12,7 @@ const DEADLINE = 600_000;
 const CLOSING = 5_000;
 /**
  * MiB of the heap of a thread. A page of 8 MiB of the longest mails needs less than 64. The bytes of its connections come
- * on top: a full thread takes 191 to 202 MiB in all (24 November 2026, test/hostile/postgres-memory.test.ts). V8 ends the whole
+ * on top: a full reader takes 191 to 202 MiB in all (24 November 2026, test/hostile/postgres-memory.test.ts). V8 ends the whole
  * process if one value is larger than the 16 MiB that Node gives a full heap for its end, so values of a helpdesk have a
  * bound (store/driver/wire.ts).
  */
