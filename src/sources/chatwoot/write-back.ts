@@ -3,7 +3,7 @@ import { before } from '../../core/before.ts';
 import { sql } from '../../core/sql.ts';
 import { openDatabase } from '../../store/driver/postgres.ts';
 import { type Helpdesk, NotPerformed, type Place, refused, type SentNote } from '../helpdesk.ts';
-import { type ApiRequest, type ApiSettings, ask } from './api.ts';
+import { type ApiRequest, type ApiSettings, ask, hasTooManyMarks } from './api.ts';
 import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATIONS, unmarked, withMark } from './mark.ts';
 
 export interface WriteBackSettings extends ApiSettings {
@@ -23,7 +23,7 @@ const Notes = z.array(Listed.partial());
 const Attributes = z.object({ custom_attributes: z.custom<Members>(isObject).nullish() });
 
 /** Bytes. Chatwoot lists all notes of a contact in one answer. */
-const NOTES = 8 * 1024 * 1024;
+const NOTES = 4 * 1024 * 1024;
 /** Bytes of all attributes of a conversation. The thread parses a mebibyte of the shortest attributes in 0.2 s. */
 const ATTRIBUTES = 1024 * 1024;
 /** Milliseconds of a statement in Chatwoot's database. */
@@ -85,6 +85,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     // A server of somebody else can send more than the statement asks for.
     if (attributes === null || attributes.length > ATTRIBUTES)
       throw refused(`the attributes of the conversation are longer than ${ATTRIBUTES} bytes`);
+    if (hasTooManyMarks(Buffer.from(attributes))) throw refused('the conversation has too many attributes');
     return { path, attributes: attributesIn({ custom_attributes: parsed(attributes) }) };
   }
 
