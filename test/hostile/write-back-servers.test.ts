@@ -70,7 +70,7 @@ const ANSWERED = 8_500;
 /** The members of a JSON object. A list of notes may have 4 MiB, and 350,000 members are 3.4 MB. Attributes of 700,000 are 7 MB. */
 const names = (n: number): string => Array.from({ length: n }, (_, i) => `"${i.toString(36)}a":1`).join(',');
 const MANY = names(700_000);
-const NESTED = row('41', 'f', `{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`);
+const NESTED = row('41', null, `{"a":${'['.repeat(500_000)}${']'.repeat(500_000)}}`);
 const ATTRIBUTES = row('41', null, `{${MANY}}`);
 
 /** Runs `work` beside requests of another organization, which must not wait. Returns its result and what it took. */
@@ -192,7 +192,7 @@ const READ = { parameters: 3, columns: ['display_id', 'standby', 'attributes'] }
 const numbered = (number: string): Case => ({
   ...{ stage: 'rows', auth: 'trust', statement: READ },
   change: () => ({
-    bytes: Buffer.concat([message('2'), row(number, 'f', '{}'), message('C', 'SELECT 1\0'), message('Z', 'I')]),
+    bytes: Buffer.concat([message('2'), row(number, null, '{}'), message('C', 'SELECT 1\0'), message('Z', 'I')]),
   }),
 });
 const DATABASES: Readonly<Record<string, Case>> = {
