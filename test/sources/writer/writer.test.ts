@@ -29,7 +29,10 @@ async function opened(options: Parameters<typeof writeBackWorld>[0]) {
     inChatwoot: async (text: string) =>
       (await here.desk.sql`SELECT 1 FROM notes WHERE starts_with(content, ${text})`).length,
     connections: async () =>
-      (await here.desk.sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gateway-write-back'`).length,
+      (
+        await here.desk.sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gateway-write-back'
+        AND datname = current_database()`
+      ).length,
   };
 }
 afterEach(async () => {
@@ -149,7 +152,8 @@ test('a process has eight threads of writes at most, and closes the one that is 
   const starts = async () =>
     (
       await here.desk.sql<{ pid: number }[]>`
-        SELECT pid FROM pg_stat_activity WHERE application_name = 'gateway-write-back' ORDER BY pid`
+        SELECT pid FROM pg_stat_activity WHERE application_name = 'gateway-write-back'
+          AND datname = current_database() ORDER BY pid`
     ).map(({ pid }) => pid);
   const before = await starts();
   await lead(3);
