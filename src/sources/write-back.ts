@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import type { Keyring } from '../auth/keys.ts';
+import { before } from '../core/before.ts';
 import type { Ending, RemoteCommand, RemoteWriter } from '../core/writes.ts';
 import {
   forgetWriteBack,
@@ -24,6 +25,8 @@ export interface WriteBackOptions {
   readonly onError: (error: unknown, source: string | undefined) => void;
   /** Milliseconds that a write may take in the helpdesk, with its wait for a turn. The default is SENDING. */
   readonly sending?: number;
+  /** The most threads at the same time. The default is MOST. */
+  readonly most?: number | undefined;
   /** Changes the thread of each helpdesk. */
   readonly writer?: WriterOptions | undefined;
 }
@@ -43,6 +46,8 @@ const ASKING = 2_500;
 /** The number of calls that run at the same time for one source, and the number of calls that wait for their turn. */
 const AT_ONCE = 4;
 const WAITING = 64;
+/** The number of helpdesks to which a process writes at the same time. Each has a thread. */
+const MOST = 8;
 /** Milliseconds between two looks whether a conversation is free. */
 const LOOK = 50;
 
@@ -51,13 +56,13 @@ const LOOK = 50;
  * collect a signal of AbortSignal.timeout inside AbortSignal.any as garbage, and then the signal never aborts.
  */
 async function within<T>(ms: number, outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
-  const cut = new AbortController();
-  const abort = (): void => cut.abort();
+  const aborter = new AbortController();
+  const abort = (): void => aborter.abort();
   const timer = setTimeout(abort, ms);
   outer?.addEventListener('abort', abort, { once: true });
   if (outer?.aborted) abort();
   try {
-    return await work(cut.signal);
+    return await work(aborter.signal);
   } finally {
     clearTimeout(timer);
     outer?.removeEventListener('abort', abort);
@@ -70,12 +75,18 @@ interface Limit {
 }
 
 interface Opened {
+  readonly source: string;
   readonly helpdesk: Writer;
   readonly turns: PQueue;
-  /** The number of writes that wait for the thread or for their turn. */
-  waiting: number;
+  /** Resolves when the thread that had this place has ended. */
+  readonly free: Promise<unknown>;
   /** The address and the token with which the helpdesk was opened. They are sealed. */
   readonly with: string;
+  /** The number of writes that wait for the thread or for their turn, and of those that wait or work. */
+  waiting: number;
+  uses: number;
+  /** True when the source has another address or token. The writes that this one has go on. */
+  replaced: boolean;
 }
 
 /**
@@ -84,24 +95,45 @@ interface Opened {
  * outcome is unknown, the gateway looks for the mark of the write in the helpdesk. A mark that is not there proves nothing,
  * because the helpdesk can still be working on the write.
  */
-export function openWriteBack({ db, keys, onError, sending = SENDING, writer }: WriteBackOptions): WriteBack {
-  const opened = new Map<string, Opened>();
+export function openWriteBack(options: WriteBackOptions): WriteBack {
+  const { db, keys, onError, sending = SENDING, most = MOST, writer } = options;
+  /** In the order of their last use. */
+  const opened = new Set<Opened>();
+  let closed = false;
+
+  const end = (desk: Opened): Promise<unknown> =>
+    Promise.all([desk.free, desk.helpdesk.close()]).catch((error: unknown) => onError(error, desk.source));
+
+  /** Makes room for one more thread. Resolves when the thread that leaves has ended. */
+  function makeRoom(last: Opened | undefined): Promise<unknown> {
+    if (last) last.replaced = true;
+    const isFull = opened.size >= most;
+    const idle = last?.uses === 0 ? last : [...opened].find(({ uses, replaced }) => isFull && uses === 0 && !replaced);
+    if (idle === undefined && isFull) throw refused('all threads for writes to helpdesks work');
+    if (idle === undefined) return Promise.resolve();
+    opened.delete(idle);
+    return end(idle);
+  }
 
   function open(row: WriteBackSource): Opened {
     const given = `${row.address} ${row.api_url} ${row.api_token}`;
-    const before = opened.get(row.source);
-    if (before?.with === given) return before;
+    if (closed) throw refused('the gateway stops');
+    const last = [...opened].find(({ source, replaced }) => source === row.source && !replaced);
+    if (last?.with === given) {
+      opened.delete(last);
+      opened.add(last);
+      return last;
+    }
     if (!isSourceKind(row.kind)) throw refused('this version of the gateway does not know the helpdesk');
     const [address, token] = [row.address, row.api_token].map((sealed) => keys.open('source', sealed));
     if (address === undefined || token === undefined)
       throw refused('the address or the token of the source cannot be decrypted');
     const helpdesk = openWriter(row.kind, { address, account: row.account, apiUrl: row.api_url, token }, writer);
-    const now = { helpdesk, turns: new PQueue({ concurrency: AT_ONCE }), waiting: 0, with: given };
-    opened.set(row.source, now);
-    if (before) {
-      const closed = before.turns.onIdle().then(() => before.helpdesk.close());
-      closed.catch((error: unknown) => onError(error, row.source));
-    }
+    const now = {
+      ...{ source: row.source, helpdesk, turns: new PQueue({ concurrency: AT_ONCE }), free: makeRoom(last) },
+      ...{ with: given, waiting: 0, uses: 0, replaced: false },
+    };
+    opened.add(now);
     return now;
   }
 
@@ -117,6 +149,7 @@ export function openWriteBack({ db, keys, onError, sending = SENDING, writer }: 
     const desk = open(row);
     if (desk.waiting >= WAITING) throw refused('too many writes wait for the helpdesk');
     desk.waiting++;
+    desk.uses++;
     let begun = false;
     const begin = (): void => {
       if (!begun) desk.waiting--;
@@ -132,7 +165,12 @@ export function openWriteBack({ db, keys, onError, sending = SENDING, writer }: 
         .then(resolve, reject);
     };
     try {
-      await within(STARTING, outer, (signal) => desk.helpdesk.ready(signal));
+      await within(STARTING, outer, async (signal) => {
+        await before(signal, desk.free).catch((error: unknown) => {
+          throw refused('another thread for writes has not ended', undefined, error);
+        });
+        await desk.helpdesk.ready(signal);
+      });
       return await within(
         ms,
         outer,
@@ -148,6 +186,8 @@ export function openWriteBack({ db, keys, onError, sending = SENDING, writer }: 
       );
     } finally {
       begin();
+      desk.uses--;
+      if (desk.replaced && desk.uses === 0) void end(desk).finally(() => opened.delete(desk));
     }
   }
 
@@ -217,7 +257,8 @@ export function openWriteBack({ db, keys, onError, sending = SENDING, writer }: 
       return row && find(row, operationId);
     },
     close: async () => {
-      await Promise.all([...opened.values()].map(({ helpdesk }) => helpdesk.close()));
+      closed = true;
+      await Promise.all([...opened].map(end));
     },
   };
 }

@@ -3,7 +3,7 @@ import { before } from '../../core/before.ts';
 import { sql } from '../../core/sql.ts';
 import { openDatabase } from '../../store/driver/postgres.ts';
 import { type Helpdesk, NotPerformed, type Place, refused, type SentNote } from '../helpdesk.ts';
-import { type ApiSettings, type Asked, ask } from './api.ts';
+import { type ApiRequest, type ApiSettings, ask, hasTooManyMarks } from './api.ts';
 import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATIONS, unmarked, withMark } from './mark.ts';
 
 export interface WriteBackSettings extends ApiSettings {
@@ -23,7 +23,7 @@ const Notes = z.array(Listed.partial());
 const Attributes = z.object({ custom_attributes: z.custom<Members>(isObject).nullish() });
 
 /** Bytes. Chatwoot lists all notes of a contact in one answer. */
-const NOTES = 8 * 1024 * 1024;
+const NOTES = 4 * 1024 * 1024;
 /** Bytes of all attributes of a conversation. The thread parses a mebibyte of the shortest attributes in 0.2 s. */
 const ATTRIBUTES = 1024 * 1024;
 /** Milliseconds of a statement in Chatwoot's database. */
@@ -31,7 +31,7 @@ const STATEMENT = 1_500;
 
 type Members = Readonly<Record<string, unknown>>;
 interface Row {
-  readonly display_id: number;
+  readonly display_id: unknown;
   readonly standby: boolean;
   /** A JSON object as text. Null if it is longer than ATTRIBUTES. */
   readonly attributes: string | null;
@@ -54,7 +54,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
   // True if Chatwoot can change single attributes. Undefined while the gateway has not asked Chatwoot.
   let merges: boolean | undefined;
   const root = `/api/v1/accounts/${account}`;
-  const call = (asked: Asked, signal: AbortSignal): Promise<unknown> =>
+  const call = (asked: ApiRequest, signal: AbortSignal): Promise<unknown> =>
     ask(settings, { ...asked, path: `${root}${asked.path}` }, signal);
   const notesOf = (target: string): string => `/contacts/${idIn(target, account, 'contact')}/notes`;
 
@@ -75,13 +75,17 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     });
     if (rows[0] === undefined) throw refused('the conversation is not in Chatwoot', 'not_found');
     const { display_id, standby, attributes } = rows[0];
-    const path = `/conversations/${display_id}`;
+    // A server of somebody else could name another endpoint, which the request with the token would then reach.
+    const number = Number(display_id);
+    if (!Number.isSafeInteger(number) || number < 1) throw refused('the conversation has no number of the API');
+    const path = `/conversations/${number}`;
     // A standby server can be behind, and an older Chatwoot would get old attributes back.
     if (standby)
       return { path, attributes: attributesIn(await call({ method: 'GET', path, bytes: ATTRIBUTES }, signal)) };
     // A server of somebody else can send more than the statement asks for.
     if (attributes === null || attributes.length > ATTRIBUTES)
       throw refused(`the attributes of the conversation are longer than ${ATTRIBUTES} bytes`);
+    if (hasTooManyMarks(Buffer.from(attributes))) throw refused('the conversation has too many attributes');
     return { path, attributes: attributesIn({ custom_attributes: parsed(attributes) }) };
   }
 

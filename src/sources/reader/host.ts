@@ -4,7 +4,16 @@ import { UNREADABLE } from '../engine/parse-record.ts';
 import { prepareChange } from '../engine/prepare.ts';
 import { mayRead, watchRows } from '../engine/underway.ts';
 import type { Change, Finding, Page, Source } from '../source.ts';
-import { type Asked, type Call, type Opening, type Parted, Pulse, type Reply, secretsOf, sent } from './protocol.ts';
+import {
+  type Call,
+  type Opening,
+  type Parted,
+  Pulse,
+  type ReaderMethod,
+  type Reply,
+  secretsOf,
+  sent,
+} from '../thread/protocol.ts';
 import { Repeats } from './repeats.ts';
 
 /** Milliseconds between two notices of a change. */
@@ -18,7 +27,7 @@ const PLACE = 1024 * 1024;
 const FINDING = { findings: 100, characters: 2_000 };
 
 /** Answers the calls of the other thread with this source. Records are checked and converted here. */
-export function host(
+export function hostReader(
   source: Source,
   port: MessagePort,
   { settings, memory, skipped: rows }: Omit<Opening, 'kind'>,
@@ -45,7 +54,7 @@ export function host(
     return { page: { ...page, changes: first }, of: id, left: others.length };
   };
 
-  const answer = async ({ id, method, args }: Call<Asked>): Promise<unknown> => {
+  const answer = async ({ id, method, args }: Call<ReaderMethod>): Promise<unknown> => {
     const [first] = args;
     switch (method) {
       case 'listen':
@@ -85,13 +94,13 @@ export function host(
         return paged(id, { ...page, changes });
       }
       case 'check':
-        return (await source.check()).slice(0, FINDING.findings).map(cut);
+        return (await source.check()).slice(0, FINDING.findings).map(shortened);
       default:
         // As above.
         return (source[method as 'begin'] as (...given: readonly unknown[]) => Promise<unknown>)(...args);
     }
   };
-  port.on('message', (call: Call<Asked>) => {
+  port.on('message', (call: Call<ReaderMethod>) => {
     answer(call)
       .then((value) => post({ id: call.id, answer: value }))
       .catch((error: unknown) => post({ id: call.id, error: sent(error, secrets) }));
@@ -118,7 +127,7 @@ function atMostEvery(milliseconds: number, work: () => void): () => void {
   };
 }
 
-const cut = ({ level, about, text }: Finding): Finding => ({
+const shortened = ({ level, about, text }: Finding): Finding => ({
   ...{ level, about: about.slice(0, FINDING.characters) },
   text: text.slice(0, FINDING.characters),
 });

@@ -2,8 +2,8 @@ import type { Keyring } from '../../auth/keys.ts';
 import { type StoredSource, settingsOf } from '../follow/open.ts';
 import type { SourceKind, SourceSettings } from '../kinds.ts';
 import type { Change, Page, Source } from '../source.ts';
-import { type Asked, type Parted, secretsOf } from './protocol.ts';
-import { entryIn, openThread, type ThreadOptions } from './thread.ts';
+import { type Parted, type ReaderMethod, secretsOf } from '../thread/protocol.ts';
+import { entryIn, openThread, type ThreadOptions } from '../thread/thread.ts';
 
 /** The rows that stopped a reader of this process, by source. The gateway forgets the oldest of too many rows. */
 const skipped = new Map<string, Set<string>>();
@@ -24,15 +24,15 @@ export function openReader(kind: SourceKind, settings: SourceSettings, options: 
   const skips = skipped.get(settings.reader) ?? new Set<string>();
   let changed: () => void = () => undefined;
   let walks = 0;
-  const thread = openThread<Asked>(
-    { opening: { kind, settings, skipped: [...skips] }, secrets: secretsOf(settings.address), told: TOLD },
+  const thread = openThread<ReaderMethod>(
+    { opening: { kind, settings, skipped: [...skips] }, secrets: secretsOf(settings.address), texts: TEXTS },
     { entry: entryIn('reader'), ...options },
     { changed: () => changed(), hung: (row) => skip(settings.reader, skips, row) },
   );
   const { call } = thread;
   /** A page crosses in parts, so that other work of this thread has its turn between two parts. */
   const paged = async <Of extends { readonly changes: readonly Change[] }>(
-    method: Asked,
+    method: ReaderMethod,
     ...args: readonly unknown[]
   ): Promise<Of | undefined> => {
     const first = await call<Parted<Of> | undefined>(method, ...args);
@@ -86,7 +86,7 @@ function skip(source: string, rows: Set<string>, row: string): void {
   skipped.set(source, rows);
 }
 
-const TOLD = {
+const TEXTS = {
   hangs: 'The reader of the source stopped responding, so the gateway ended it and tries again.',
   late: 'The source did not answer in time, so the gateway ended its reader. The gateway tries again.',
   ended: 'The reader of the source ended unexpectedly. The gateway tries again.',

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { openChatwootApi } from '../chatwoot/write-back.ts';
 import type { Helpdesk } from '../helpdesk.ts';
 import type { ApiOfSource, SourceKind } from '../kinds.ts';
-import { host, type WriterOpening } from './host.ts';
+import { hostWriter, type WriterOpening } from './host.ts';
 
 /**
  * The thread of the writes to one helpdesk. src/sources/writer/writer.ts starts it with these data. It loads no reader of
@@ -14,4 +14,4 @@ const opening = workerData as WriterOpening;
 const HELPDESKS: Readonly<Record<SourceKind, (settings: ApiOfSource) => Helpdesk>> = {
   chatwoot: ({ account, ...settings }) => openChatwootApi({ ...settings, account: Number(account) }),
 };
-if (parentPort) host(HELPDESKS[opening.kind](opening.settings), parentPort, opening);
+if (parentPort) hostWriter(HELPDESKS[opening.kind](opening.settings), parentPort, opening);

@@ -1,8 +1,8 @@
 import { before } from '../../core/before.ts';
 import { type Helpdesk, refused } from '../helpdesk.ts';
 import type { ApiOfSource, SourceKind } from '../kinds.ts';
-import { entryIn, openThread, type Thread, type ThreadOptions } from '../reader/thread.ts';
-import { type Asked, secretsIn } from './host.ts';
+import { entryIn, openThread, type Thread, type ThreadOptions } from '../thread/thread.ts';
+import { secretsIn, type WriterMethod } from './host.ts';
 
 export interface Writer extends Helpdesk {
   /**
@@ -19,7 +19,7 @@ export interface WriterOptions extends ThreadOptions {
 
 /** The looks without a beat after which a thread is ended. Each look is a second later than the last one. */
 const SILENT = 4;
-/** Milliseconds after which a thread that does not answer a call is ended. A write is cut before this. */
+/** Milliseconds after which a thread that does not answer a call is ended. A write is aborted before this. */
 const DEADLINE = 6_000;
 /** An idle thread takes 19 MiB (24 November 2026, six threads of the built gateway), so it is closed. */
 const IDLE = 10 * 60_000;
@@ -35,18 +35,20 @@ const WINDOW = 60_000;
 export function openWriter(kind: SourceKind, settings: ApiOfSource, options: WriterOptions = {}): Writer {
   const { idle = IDLE, ...given } = options;
   let starts: number[] = [];
-  let current: { readonly thread: Thread<Asked>; readonly ready: Promise<void> } | undefined;
+  let current: { readonly thread: Thread<WriterMethod>; readonly ready: Promise<void> } | undefined;
   let underWay = 0;
   let rest: NodeJS.Timeout | undefined;
+  let closed = false;
 
   function open(): NonNullable<typeof current> {
+    if (closed) throw refused('the helpdesk is closed for writes');
     if (current?.thread.ended === false) return current;
     const now = performance.now();
     starts = starts.filter((start) => start > now - WINDOW);
     if (starts.length >= STARTS) throw refused('the thread for the writes to the helpdesk ended too often');
     starts.push(now);
-    const thread = openThread<Asked>(
-      { opening: { kind, settings }, secrets: secretsIn(settings), told: TOLD },
+    const thread = openThread<WriterMethod>(
+      { opening: { kind, settings }, secrets: secretsIn(settings), texts: TEXTS },
       { entry: entryIn('writer'), silent: SILENT, ...given },
     );
     const ready = thread.call<void>('ready');
@@ -62,13 +64,13 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
     try {
       return await work();
     } finally {
-      if (--underWay === 0) rest = setTimeout(() => void close(), idle).unref();
+      if (--underWay === 0 && !closed) rest = setTimeout(() => void endThread(), idle).unref();
     }
   }
-  const call = <Answer>(method: Asked, args: readonly unknown[], signal: AbortSignal): Promise<Answer> =>
-    used(() => open().thread.cut<Answer>(method, args, { signal, deadline: DEADLINE }));
+  const call = <Answer>(method: WriterMethod, args: readonly unknown[], signal: AbortSignal): Promise<Answer> =>
+    used(() => open().thread.callWithin<Answer>(method, args, { signal, deadline: DEADLINE }));
 
-  async function close(): Promise<void> {
+  async function endThread(): Promise<void> {
     clearTimeout(rest);
     const last = current;
     current = undefined;
@@ -87,11 +89,14 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
     setDisposition: (place, value, signal) => call('setDisposition', [place, value], signal),
     findNote: (place, signal) => call('findNote', [place], signal),
     findDisposition: (place, signal) => call('findDisposition', [place], signal),
-    close,
+    close: () => {
+      closed = true;
+      return endThread();
+    },
   };
 }
 
-const TOLD = {
+const TEXTS = {
   hangs: 'The thread for the writes to the helpdesk stopped responding, so the gateway ended it.',
   late: 'The thread for the writes to the helpdesk did not answer in time, so the gateway ended it.',
   ended: 'The thread for the writes to the helpdesk ended unexpectedly.',

@@ -53,6 +53,20 @@ it('an effect that comes after the first look is found later, and is there once'
   expect(row).toEqual({ name: 'Ada' });
 });
 
+it('a note is found among notes whose texts hold many commas and brackets', { timeout: 60_000 }, async () => {
+  // Logs and JSON in notes: 1.2 million commas, colons and brackets, in 1.2 MB.
+  const log = '{[:,'.repeat(37_500);
+  await world.desk.sql`INSERT INTO notes (content, account_id, contact_id, user_id, created_at, updated_at)
+    SELECT ${log}, 1, 1, 1, now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC' FROM generate_series(1, 8)`;
+  world.api.fail('POST', '/notes', { kind: 'lost' });
+  const unknown = await add('Among logs');
+  expect(unknown.code).toBe('outcome_unknown');
+  await world.reconcile(unknown.operationId);
+  expect(await world.status(unknown.operationId)).toBe('acknowledged');
+  await world.desk.sql`DELETE FROM notes WHERE content = ${log}`;
+  await world.settled();
+});
+
 it('a conversation waits after a disposition with an unknown outcome, and takes the next one when it is known', async () => {
   const conversation = await world.conversation(2);
   world.api.fail('POST', '/custom_attributes', { kind: 'lost' });

@@ -2,10 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { afterEach, expect, test, vi } from 'vitest';
 import { packageRoot } from '../../../src/config/package.ts';
+import { openWriter } from '../../../src/sources/writer/writer.ts';
 import { TOKEN } from '../../support/chatwoot/api.ts';
 import { type WriteBackWorld, writeBackWorld } from '../../support/chatwoot/write-back-world.ts';
 import { disposition, note } from '../../support/ledger/commands.ts';
 import type { Reply } from '../../support/ledger/world.ts';
+import { keys } from '../../support/sources.ts';
 
 /** Tests the thread of the writes to a helpdesk: what its start and its end do to writes. */
 let world: WriteBackWorld | undefined;
@@ -27,7 +29,10 @@ async function opened(options: Parameters<typeof writeBackWorld>[0]) {
     inChatwoot: async (text: string) =>
       (await here.desk.sql`SELECT 1 FROM notes WHERE starts_with(content, ${text})`).length,
     connections: async () =>
-      (await here.desk.sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gateway-write-back'`).length,
+      (
+        await here.desk.sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gateway-write-back'
+        AND datname = current_database()`
+      ).length,
   };
 }
 afterEach(async () => {
@@ -122,3 +127,96 @@ test('an idle thread is closed with its connection, and the next write starts an
   await expect.poll(connections, { timeout: 10_000 }).toBe(0);
   expect((await set('refund')).status).toBe(200);
 }, 60_000);
+
+/** Adds so many copies of the source, which nobody reads. Returns a function that leads the writes to one of them. */
+async function copies({ store }: WriteBackWorld, count: number): Promise<(copy: number) => Promise<void>> {
+  // The writes of a website go to the source with the lowest id.
+  await store.sql`INSERT INTO gateway.source (id, tenant, site, kind, account, mode, period, time_zone, address, api_url,
+      api_token, paused, holder, lease_until)
+    SELECT 'src_' || lpad(n::text, 32, '0'), tenant, site, kind, lpad('1', n + 1, '0'), mode, period, time_zone, address,
+      api_url, api_token, true, 'nobody', 'infinity' FROM gateway.source, generate_series(1, ${count}::integer) AS n`;
+  return async (copy) => {
+    await store.sql`UPDATE gateway.source SET paused = id <> 'src_' || lpad(${copy}::text, 32, '0') WHERE holder = 'nobody'`;
+  };
+}
+
+test('a process has eight threads of writes at most, and closes the one that is idle longest', async () => {
+  const here = await opened({});
+  const { set, connections } = here;
+  const lead = await copies(here, 10);
+  for (let copy = 1; copy <= 10; copy++) {
+    await lead(copy);
+    expect([copy, (await set('solved')).status]).toEqual([copy, 200]);
+    expect(await connections()).toBe(Math.min(copy, 8));
+  }
+  const starts = async () =>
+    (
+      await here.desk.sql<{ pid: number }[]>`
+        SELECT pid FROM pg_stat_activity WHERE application_name = 'gateway-write-back'
+          AND datname = current_database() ORDER BY pid`
+    ).map(({ pid }) => pid);
+  const before = await starts();
+  await lead(3);
+  expect((await set('refund')).status).toBe(200);
+  expect(await starts()).toEqual(before);
+  await lead(1);
+  expect((await set('solved')).status).toBe(200);
+  await lead(3);
+  expect((await set('refund')).status).toBe(200);
+  // The thread of source 4 was idle longest.
+  expect((await starts()).filter((pid) => before.includes(pid))).toHaveLength(7);
+}, 120_000);
+
+test('a write beyond the threads that all work is refused, and a later one succeeds with the same key', async () => {
+  const here = await opened({ most: 2 });
+  const { add, api, inChatwoot } = here;
+  const lead = await copies(here, 3);
+  for (const copy of [1, 2]) {
+    await lead(copy);
+    expect((await add(`First of ${copy}`)).status).toBe(200);
+  }
+  api.fail('POST', '/notes', { kind: 'slow', ms: 1_200 }, 2);
+  const slow: Promise<Reply>[] = [];
+  for (const copy of [1, 2]) {
+    await lead(copy);
+    slow.push(add(`Slow of ${copy}`));
+    await expect.poll(() => api.load.now, { interval: 5 }).toBe(copy);
+  }
+  await lead(3);
+  const key = fresh();
+  const refusal = await add('Beyond', key);
+  expect(api.load.now).toBe(2);
+  expect([refusal.status, refusal.code, await inChatwoot('Beyond')]).toEqual([503, 'native_unavailable', 0]);
+  expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([200, 200]);
+  expect((await add('Beyond', key)).status).toBe(200);
+}, 60_000);
+
+test('a write that waits for its thread is sent when the source gets another token meanwhile', async () => {
+  vi.stubEnv('PLANTED_START', '1000');
+  const { add, store, remote, connections, logged, inChatwoot } = await opened({ writer: { entry } });
+  const first = add('With the first token');
+  await expect
+    .poll(async () => (await store.sql`SELECT 1 FROM gateway.write_back`).length, { interval: 5 })
+    .toBeGreaterThan(0);
+  await pause(100);
+  await store.sql`UPDATE gateway.source SET api_token = ${keys.seal('source', TOKEN)}`;
+  const second = await add('With the second token');
+  expect([second.status, (await first).status]).toEqual([200, 200]);
+  expect(logged).toEqual([]);
+  await remote.close();
+  await expect.poll(connections).toBe(0);
+  // Nothing starts another thread after that.
+  const late = await add('Too late');
+  expect([late.status, late.code, await inChatwoot('Too late')]).toEqual([503, 'native_unavailable', 0]);
+}, 60_000);
+
+test('a writer that was closed starts no thread', async () => {
+  const settings = { address: 'postgres://127.0.0.1:1/none', account: '1', apiUrl: 'http://127.0.0.1:1', token: TOKEN };
+  const writer = openWriter('chatwoot', settings);
+  await writer.ready(AbortSignal.timeout(10_000));
+  await writer.close();
+  const ending = { refused: 'native_unavailable' };
+  await expect(writer.ready(AbortSignal.timeout(10_000))).rejects.toMatchObject({ ending });
+  const place = { operationId: `op_${'0'.repeat(64)}`, target: 'cw:1:contact:1' };
+  await expect(writer.findNote(place, AbortSignal.timeout(10_000))).rejects.toMatchObject({ ending });
+});

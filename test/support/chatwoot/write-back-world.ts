@@ -41,9 +41,11 @@ export interface WriteBackWorld {
   close(): Promise<void>;
 }
 
-/** `address` changes the way to the database of Chatwoot. `writer` changes the thread of the writes. */
+/** `address` changes the way to the database of Chatwoot. `writer` and `most` change the threads of the writes. */
 export async function writeBackWorld(
-  options: Pick<WriteBackOptions, 'writer'> & { readonly address?: (desk: ChatwootWorld) => Promise<string> } = {},
+  options: Pick<WriteBackOptions, 'writer' | 'most'> & {
+    readonly address?: (desk: ChatwootWorld) => Promise<string>;
+  } = {},
 ): Promise<WriteBackWorld> {
   // The store also has the demo's organization, whose websites have no source.
   const store = await freshDatabase('demo');
@@ -68,8 +70,8 @@ export async function writeBackWorld(
   const { sql } = store;
   const logged: unknown[] = [];
   const onError = (error: unknown): void => void logged.push(error);
-  const { writer: thread } = options;
-  const remote = openWriteBack({ db: store.db, keys, onError, sending: SENDING, writer: thread });
+  const { writer: thread, most } = options;
+  const remote = openWriteBack({ db: store.db, keys, onError, sending: SENDING, writer: thread, most });
   const gateway = await openTestGateway('empty', store, KEYS, {}, undefined, remote);
   const settled = async (): Promise<void> => {
     for (;;) {

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { sql } from '../../../src/core/sql.ts';
-import { host } from '../../../src/sources/reader/host.ts';
-import type { Opening } from '../../../src/sources/reader/protocol.ts';
+import { hostReader } from '../../../src/sources/reader/host.ts';
 import type { Source } from '../../../src/sources/source.ts';
+import type { Opening } from '../../../src/sources/thread/protocol.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
 
 /** A thread that keeps all that its server sends, until its memory is full. */
@@ -32,4 +32,4 @@ const source: Source = {
   forget: never,
   close: async () => undefined,
 };
-if (parentPort) host(source, parentPort, opening);
+if (parentPort) hostReader(source, parentPort, opening);

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { host } from '../../../src/sources/reader/host.ts';
-import type { Opening } from '../../../src/sources/reader/protocol.ts';
+import { hostReader } from '../../../src/sources/reader/host.ts';
 import type { Change, Page, Source } from '../../../src/sources/source.ts';
+import type { Opening } from '../../../src/sources/thread/protocol.ts';
 
 /** A thread whose source hangs, dies or fills its memory. `settings.account` says which. */
 const opening = workerData as Opening;
@@ -56,4 +56,4 @@ const source: Source = {
   forget: async () => undefined,
   close: async () => undefined,
 };
-if (parentPort) host(source, parentPort, opening);
+if (parentPort) hostReader(source, parentPort, opening);

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { openChatwootApi } from '../../../src/sources/chatwoot/write-back.ts';
-import { host, type WriterOpening } from '../../../src/sources/writer/host.ts';
+import { hostWriter, type WriterOpening } from '../../../src/sources/writer/host.ts';
 
 /**
  * A thread of writes that a server of a helpdesk harms. The text of a note says how, and whether Chatwoot has got the note
@@ -29,7 +29,7 @@ const HARM: Readonly<Record<string, () => unknown>> = {
 
 await pause(Number(process.env['PLANTED_START'] ?? 0));
 if (parentPort)
-  host(
+  hostWriter(
     {
       ...desk,
       addNote: async (place, note, signal) => {

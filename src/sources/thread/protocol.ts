@@ -5,7 +5,7 @@ import type { SourceKind, SourceSettings } from '../kinds.ts';
 import { OtherInstallation, PositionLost } from '../lost.ts';
 import type { Source } from '../source.ts';
 
-/** What a thread needs to read a source. The address can hold a password, so it stays in this process. */
+/** What the thread of a reader needs. The address can hold a password, so it stays in this process. */
 export interface Opening {
   readonly kind: SourceKind;
   readonly settings: SourceSettings;
@@ -14,14 +14,18 @@ export interface Opening {
   readonly skipped: readonly string[];
 }
 
-/** The methods of a source that answer once. */
-export type Method = Exclude<keyof Source, 'listen' | 'reread'>;
-
 /**
  * What a reader is asked. `reread` begins a walk, `next` gives its next page, and `end` ends it. The first argument names
  * the walk. `part` gives the next part of a page.
  */
-export type Asked = Method | 'listen' | 'unlisten' | 'reread' | 'next' | 'end' | 'part';
+export type ReaderMethod =
+  | Exclude<keyof Source, 'listen' | 'reread'>
+  | 'listen'
+  | 'unlisten'
+  | 'reread'
+  | 'next'
+  | 'end'
+  | 'part';
 
 export interface Call<Method extends string> {
   readonly id: number;
@@ -29,10 +33,10 @@ export interface Call<Method extends string> {
   readonly args: readonly unknown[];
 }
 
-/** Cuts the call with this id. The call still answers. */
-export interface Cut {
+/** Aborts the call with this id. The call still answers. */
+export interface Abort {
   readonly id: number;
-  readonly cut: true;
+  readonly abort: true;
 }
 
 /** The first part of a page. `left` parts follow, which the call with the id `of` has. */
@@ -102,7 +106,7 @@ export function received({ class: name, message, code, cause, ending, status }: 
 /** Milliseconds between two heartbeats. */
 const BEAT = 500;
 
-/** The memory that both threads see: a count that grows while the reader lives, and the row that it works on. */
+/** The memory that both threads see: a count that grows while the thread is not held, and the row that a reader works on. */
 const ROW = 8;
 const LONGEST = 256;
 

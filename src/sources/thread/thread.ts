@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { packageRoot } from '../../config/package.ts';
 import { SourceRefused } from '../follow/explain.ts';
-import { type Call, type Cut, newMemory, Pulse, type Reply, received, sent } from './protocol.ts';
+import { type Abort, type Call, newMemory, Pulse, type Reply, received, sent } from './protocol.ts';
 
 /** Milliseconds between two looks at the pulse, and the looks without a beat after which a thread is ended. */
 const LOOK = 1_000;
@@ -12,7 +12,7 @@ const DEADLINE = 600_000;
 const CLOSING = 5_000;
 /**
  * MiB of the heap of a thread. A page of 8 MiB of the longest mails needs less than 64. The bytes of its connections come
- * on top: a full thread takes 191 to 202 MiB in all (24 November 2026, test/hostile/postgres-memory.test.ts). V8 ends the whole
+ * on top: a full reader takes 191 to 202 MiB in all (24 November 2026, test/hostile/postgres-memory.test.ts). V8 ends the whole
  * process if one value is larger than the 16 MiB that Node gives a full heap for its end, so values of a helpdesk have a
  * bound (store/driver/wire.ts).
  */
@@ -36,10 +36,10 @@ interface Work {
   readonly opening: object;
   readonly secrets: readonly string[];
   /** What an error says when the thread stops responding, does not answer in time, or ends. */
-  readonly told: { readonly hangs: string; readonly late: string; readonly ended: string };
+  readonly texts: { readonly hangs: string; readonly late: string; readonly ended: string };
 }
 
-interface Cutting {
+interface Limits {
   readonly signal: AbortSignal;
   readonly deadline: number;
 }
@@ -47,8 +47,8 @@ interface Cutting {
 export interface Thread<Method extends string> {
   /** Rejects with the error of the thread, or with the reason of its end. */
   call<Answer>(method: Method, ...args: readonly unknown[]): Promise<Answer>;
-  /** Like `call`. When the signal aborts, the thread cuts the call, which then answers. `deadline` is in milliseconds. */
-  cut<Answer>(method: Method, args: readonly unknown[], options: Cutting): Promise<Answer>;
+  /** Like `call`. When the signal aborts, the thread aborts the call, which then answers. `deadline` is in milliseconds. */
+  callWithin<Answer>(method: Method, args: readonly unknown[], limits: Limits): Promise<Answer>;
   readonly ended: boolean;
   close(): Promise<void>;
 }
@@ -64,7 +64,7 @@ interface Waiting {
  * and nothing else. Then all its calls fail. `hung` gets the row that the thread worked on, if there is one.
  */
 export function openThread<Method extends string>(
-  { opening, secrets, told }: Work,
+  { opening, secrets, texts }: Work,
   { entry, silent = SILENT }: ThreadOptions & { readonly entry: URL },
   heard: { readonly changed?: () => void; readonly hung?: (row: string) => void } = {},
 ): Thread<Method | 'close'> {
@@ -91,8 +91,8 @@ export function openThread<Method extends string>(
     beats = pulse.count;
     if (quiet >= (beats === 0 ? SILENT : silent)) {
       if (pulse.row !== '') heard.hung?.(pulse.row);
-      end(new SourceRefused(told.hangs));
-    } else if ([...waiting.values()].some(({ until }) => performance.now() > until)) end(new SourceRefused(told.late));
+      end(new SourceRefused(texts.hangs));
+    } else if ([...waiting.values()].some(({ until }) => performance.now() > until)) end(new SourceRefused(texts.late));
   }, LOOK).unref();
   worker.on('message', (reply: Reply) => {
     if ('changed' in reply) return heard.changed?.();
@@ -102,10 +102,10 @@ export function openThread<Method extends string>(
     if ('error' in reply) one?.reject(received(reply.error));
     else one?.resolve(reply.answer);
   });
-  const died = (error: unknown): void => end(new SourceRefused(told.ended, { cause: received(sent(error, secrets)) }));
+  const died = (error: unknown): void => end(new SourceRefused(texts.ended, { cause: received(sent(error, secrets)) }));
   worker.on('error', died);
   worker.on('messageerror', died);
-  worker.on('exit', () => end(new SourceRefused(told.ended)));
+  worker.on('exit', () => end(new SourceRefused(texts.ended)));
 
   // The answers have the types of the interface, because the thread calls the same method.
   const begin = <Answer>(method: Method | 'close', args: readonly unknown[], deadline: number) => {
@@ -122,23 +122,23 @@ export function openThread<Method extends string>(
     begin<Answer>(method, args, DEADLINE).answer;
   return {
     call,
-    cut: <Answer>(method: Method | 'close', args: readonly unknown[], { signal, deadline }: Cutting) => {
+    callWithin: <Answer>(method: Method | 'close', args: readonly unknown[], { signal, deadline }: Limits) => {
       const { id, answer } = begin<Answer>(method, args, deadline);
-      const cut = (): void => worker.postMessage({ id, cut: true } satisfies Cut);
-      signal.addEventListener('abort', cut, { once: true });
-      if (signal.aborted) cut();
-      return answer.finally(() => signal.removeEventListener('abort', cut));
+      const abort = (): void => worker.postMessage({ id, abort: true } satisfies Abort);
+      signal.addEventListener('abort', abort, { once: true });
+      if (signal.aborted) abort();
+      return answer.finally(() => signal.removeEventListener('abort', abort));
     },
     get ended() {
       return ended !== undefined;
     },
     close: async () => {
       if (ended === undefined) {
-        const late = setTimeout(() => end(new SourceRefused(told.late)), CLOSING);
+        const late = setTimeout(() => end(new SourceRefused(texts.late)), CLOSING);
         await call('close').catch(() => undefined);
         clearTimeout(late);
       }
-      end(new SourceRefused(told.ended));
+      end(new SourceRefused(texts.ended));
       await worker.terminate();
     },
   };
