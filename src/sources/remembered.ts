@@ -1,17 +1,20 @@
-/** The most rows that are remembered. One row takes about 150 bytes. */
-const MOST = 200_000;
+/**
+ * The most rows of a round that are remembered. A reader has two such memories of two rounds, and one row takes about 120
+ * bytes. With 200,000 rows in each, a page of long mails no longer fits into the heap of the reader.
+ */
+const MOST = 50_000;
 
 /** Digests of the rows of this and the last round of polling. The memory is of one reader: the next one tells all again. */
 export class Remembered {
   #last = new Map<string, string>();
   #now = new Map<string, string>();
 
-  /** The digest that was noted last. */
+  /** The digest that was remembered last. */
   of(row: string): string | undefined {
     return this.#now.get(row) ?? this.#last.get(row);
   }
 
-  note(row: string, digest: string): void {
+  remember(row: string, digest: string): void {
     if (this.#now.size < MOST) this.#now.set(row, digest);
     else this.#now.delete(row);
   }
@@ -22,7 +25,7 @@ export class Remembered {
     this.#now = new Map();
   }
 
-  /** Called when rows were told in another way. What polling told of them before is then no longer in the store. */
+  /** Call this when a load or a second read told these rows. The store then no longer holds what polling told before. */
   forget(rows?: readonly string[]): void {
     for (const map of [this.#last, this.#now]) {
       if (rows === undefined) map.clear();

@@ -45,6 +45,21 @@ test('broken encodings in a database without an encoding stop no other row', asy
   expect(bench.errors).toEqual([]);
 }, 60_000);
 
+test('polling tells a new contact, although a broken encoding in the same page needs another connection', async () => {
+  const sql = await bench.open({ encoding: 'SQL_ASCII' });
+  await seed(sql);
+  await bench.followed('poll');
+  // One transaction, so that one page of polling reads the contact and then the message.
+  await sql.unsafe(`BEGIN;
+    INSERT INTO contacts (id, account_id, name, created_at, updated_at) VALUES (5, 1, 'New', now(), now());
+    INSERT INTO messages (id, account_id, inbox_id, conversation_id, message_type, content, created_at, updated_at)
+    VALUES (5, 1, 1, 1, 0, E'caf\\xe9', now(), now()); COMMIT`);
+  await expect.poll(() => bench.texts(5), { timeout: 20_000 }).toEqual(['caf\uFFFD']);
+  const contacts = () => bench.store.sql`SELECT name FROM platform.contact WHERE external_id = 'cw:1:contact:5'`;
+  await expect.poll(contacts, { timeout: 5_000 }).toEqual([{ name: 'New' }]);
+  expect(bench.errors).toEqual([]);
+}, 60_000);
+
 test('NUL, lone surrogates and numbers beyond all limits stop no other row', async () => {
   const sql = await bench.open();
   await seed(sql);

@@ -1,7 +1,6 @@
 import { sqlState } from '../../store/driver/errors.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
 import { OtherInstallation } from '../lost.ts';
-import { Remembered } from '../remembered.ts';
 import type { Installation, Source } from '../source.ts';
 import { check } from './check.ts';
 import { missing, unmapped } from './counts.ts';
@@ -13,6 +12,7 @@ import { beginLive, behindLive, changesLive, forgetLive } from './live.ts';
 import { fitting, load } from './load.ts';
 import type { Names } from './map.ts';
 import { beginPoll, behindPoll, changesPoll } from './poll.ts';
+import { Polled } from './poll-known.ts';
 
 export interface ChatwootSettings {
   /** The address of Chatwoot's database, for example `postgres://gateway_reader:…@db/chatwoot_production`. */
@@ -106,7 +106,7 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     }
   };
   const live = mode === 'live';
-  const polled = new Remembered();
+  const polled = new Polled();
   return {
     check: () => check(db, account, mode),
     installation: async () => {
@@ -122,13 +122,10 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     },
     changes: async (after) => {
       if (live) return using((desk) => changesLive(desk, reader, after));
-      try {
-        return await using((desk) => changesPoll(desk, period, polled, after));
-      } catch (error) {
-        // What this page has noted was not told.
-        polled.forget();
-        throw error;
-      }
+      const { page, remember } = await using((desk) => changesPoll(desk, period, polled, after));
+      // Only now, because `using` can read the page a second time. If the page is not written, the reader is closed.
+      remember();
+      return page;
     },
     reread: async function* (from) {
       polled.forget(from);

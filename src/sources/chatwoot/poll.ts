@@ -1,24 +1,18 @@
 import { z } from 'zod';
-import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { raw, sql } from '../../core/sql.ts';
 import { PositionLost } from '../lost.ts';
-import type { Remembered } from '../remembered.ts';
 import type { Change, Page, Position, Source } from '../source.ts';
 import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
-import { ID_MAX, type Kind, RECORDS } from './kinds.ts';
+import { type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf } from './map.ts';
+import { isSmall, isTimed, KINDS_BY_TIME, nextIds, SMALL } from './poll-changed.ts';
 import { type Ids, idsOf, idsShape, isCut, least, limits, newest, withSlack } from './poll-ids.ts';
-import { unknownOf } from './poll-known.ts';
+import { type Digest, type Polled, unknownOf } from './poll-known.ts';
 import { allOf, tellAll } from './together.ts';
 
-const KINDS_BY_TIME = ['contacts', 'contact_inboxes', 'conversations', 'messages', 'attachments', 'notes'] as const;
-type Timed = (typeof KINDS_BY_TIME)[number];
-const isTimed = (kind: Kind): kind is Timed => KINDS_BY_TIME.some((one) => one === kind);
-/** Tables with few rows. Each round reads them whole. */
-const SMALL = ['accounts', 'inboxes', 'teams', 'agent_bots', 'captain_assistants', 'canned_responses'] as const;
 /** The kinds in the order of a round. */
 const ROUND = [...SMALL, 'users', ...KINDS_BY_TIME] as const;
-const isSmall = (kind: Kind): boolean => SMALL.some((one) => one === kind);
 
 /** Seconds that the clock of Chatwoot's application may be behind the clock of its database. */
 const OVERLAP = 60;
@@ -28,8 +22,6 @@ const BEFORE = 600;
 const OLDEST = 3_600_000;
 /** The largest number of marks that a position keeps. */
 const MARKS = 100;
-/** Only the newest messages are searched for changes, because Chatwoot has no index on `messages.updated_at`. */
-const RECENT = 1_000_000;
 /** With more users than this, only the nightly comparison finds the users who were deleted. */
 const USERS = 5_000;
 
@@ -123,90 +115,6 @@ export function nextRound(last: z.infer<typeof round>, now: Clock) {
   return { low, from: last.settled, settled, marks: open.length <= MARKS ? open : open.filter((_, i) => i % 2 === 0) };
 }
 
-/** What a round looks for: rows that changed since `low`, and rows with ids after `from`, up to `to`. */
-interface Window {
-  readonly low: string;
-  readonly from: Ids;
-  readonly to: Ids;
-}
-
-/**
- * The next messages that are new or changed. Each one is looked up by its id. With a condition `id IN (…)`,
- * PostgreSQL compared each message with each one of the window when its statistics were old: 12.5 million comparisons and
- * 3.8 s for 5,000 messages (24 November 2026).
- */
-function nextMessages(desk: Desk, { low, from: above, to }: Window, after: number): Fragment {
-  const { from, own, key } = desk.queries.messages;
-  const messages = raw(desk.table('messages'));
-  const since = sql`${low}::timestamp`;
-  return sql`(SELECT q.id FROM (
-        SELECT x.id FROM ${messages} x
-         WHERE x.id > coalesce((SELECT y.id FROM ${messages} y ORDER BY y.id DESC OFFSET ${RECENT}::integer LIMIT 1), 0)
-           AND x.updated_at >= ${since}
-        UNION SELECT x.id FROM ${raw(desk.table('conversations'))} y JOIN ${messages} x ON x.conversation_id = y.id
-         WHERE y.account_id = ${desk.names.account}::bigint AND y.updated_at >= ${since} AND x.updated_at >= ${since}
-        UNION SELECT x.message_id FROM ${raw(desk.table('attachments'))} x WHERE x.updated_at >= ${since}
-        UNION SELECT x.id FROM ${messages} x WHERE x.id > ${above.messages}::bigint AND x.id <= ${to.messages}::bigint) w
-      CROSS JOIN LATERAL (SELECT ${raw(`${key} AS id FROM ${from} WHERE ${own} AND ${key}`)} = w.id LIMIT 1) q
-     WHERE w.id > ${after}::bigint AND w.id <= ${ID_MAX}::bigint ORDER BY w.id LIMIT ${PAGE_ROWS}::integer)`;
-}
-
-/** The condition for rows of a kind that changed since the start of the window, or on which a new row hangs. */
-function changed(desk: Desk, kind: Exclude<Timed, 'messages'>, low: string, from: Ids) {
-  const { account } = desk.names;
-  const t = (name: Parameters<Desk['table']>[0]) => raw(desk.table(name));
-  const since = sql`${low}::timestamp`;
-  switch (kind) {
-    case 'contacts':
-      return sql`p.updated_at >= ${since}`;
-    case 'contact_inboxes':
-      // The last visit of a visitor is a column of the conversations.
-      return sql`(v.updated_at >= ${since} OR v.id IN (SELECT c.contact_inbox_id FROM ${t('conversations')} c
-        WHERE c.account_id = ${account}::bigint AND c.updated_at >= ${since}
-        UNION SELECT c.contact_inbox_id FROM ${t('conversations')} c WHERE c.id > ${from.conversations}::bigint))`;
-    case 'conversations':
-      return sql`(c.updated_at >= ${since} OR c.last_activity_at >= ${since}
-        OR c.id IN (SELECT r.conversation_id FROM ${t('csat_survey_responses')} r WHERE r.updated_at >= ${since}
-          UNION SELECT r.conversation_id FROM ${t('csat_survey_responses')} r WHERE r.id > ${from.csat_survey_responses}::bigint
-          UNION SELECT e.conversation_id FROM ${t('reporting_events')} e
-             WHERE e.name = 'conversation_resolved' AND e.created_at >= ${since}
-          UNION SELECT e.conversation_id FROM ${t('reporting_events')} e
-             WHERE e.name = 'conversation_resolved' AND e.id > ${from.reporting_events}::bigint))`;
-    case 'attachments':
-      return sql`(x.updated_at >= ${since} OR x.id IN (SELECT l.record_id FROM ${t('active_storage_attachments')} l
-        WHERE l.record_type = 'Attachment' AND l.created_at >= ${since}))`;
-    default:
-      // A visitor who changed brings the notes along.
-      return sql`n.updated_at >= ${since}`;
-  }
-}
-
-/** The next rows of a table with few rows, or the next changed and new rows of another table. */
-async function nextIds(
-  desk: Desk,
-  kind: Timed | (typeof SMALL)[number],
-  window: Window,
-  after: number,
-): Promise<string[]> {
-  const { low, from, to } = window;
-  const query = desk.queries[kind];
-  const key = raw(query.key);
-  const those = (condition: Fragment) =>
-    sql`(SELECT ${key} AS id ${raw(`FROM ${query.from} WHERE ${query.own} AND ${query.key}`)} > ${after}::bigint
-      AND ${key} <= ${ID_MAX}::bigint AND ${condition} ORDER BY ${key} LIMIT ${PAGE_ROWS}::integer)`;
-  const wanted = (): Fragment => {
-    if (kind === 'messages') return nextMessages(desk, window, after);
-    if (!isTimed(kind)) return those(raw('true'));
-    // In one condition with OR, PostgreSQL would read the whole table for the new rows.
-    return sql`${those(changed(desk, kind, low, from))}
-      UNION ${those(sql`${key} > ${from[kind]}::bigint AND ${key} <= ${to[kind]}::bigint`)}`;
-  };
-  const rows = await desk.db.read<{ id: string }>(
-    sql`SELECT w.id::text AS id FROM (${wanted()}) w ORDER BY w.id LIMIT ${PAGE_ROWS}::integer`,
-  );
-  return rows.map(({ id }) => id);
-}
-
 /** Lists all rows of a kind at the end of the kind. A stored record whose row is not in the list is then removed. */
 async function rowsThere(desk: Desk, kind: Kind): Promise<Change[]> {
   const { names } = desk;
@@ -262,10 +170,26 @@ async function read(desk: Desk, kind: Kind, ids: readonly string[]): Promise<rea
   return kind === 'messages' ? [...changes, ...(await filesOf(desk, ids))] : changes;
 }
 
-/** Reads one page of a round, without the rows that are as `known`. A quiet Chatwoot needs only one page a round. */
-export async function changesPoll(desk: Desk, period: number, known: Remembered, after: Position): Promise<Page> {
+/**
+ * Reads one page of a round, without the rows whose digests are `known`. A quiet Chatwoot needs only one page a round. The
+ * caller calls `remember` with the answer. A page that fails is read again, and its rows are then still new.
+ */
+export async function changesPoll(
+  desk: Desk,
+  period: number,
+  known: Polled,
+  after: Position,
+): Promise<{ readonly page: Page; remember(): void }> {
   const at = placeOf(after);
   const changes: Change[] = [];
+  const seen: Digest[] = [];
+  const answer = (next: Position, more: boolean) => ({
+    page: { changes, after: next, more },
+    remember: () => {
+      for (const [row, digest] of seen) known.remember(row, digest);
+      if (!more) known.endRound();
+    },
+  });
   let { running } = at;
   if (running === null) {
     const to = await limits(desk, at.reached);
@@ -282,29 +206,25 @@ export async function changesPoll(desk: Desk, period: number, known: Remembered,
     const found =
       kind === 'users' ? nextMembers(running.next.members, at.members, id) : await nextIds(desk, kind, window, id);
     // The tables with few rows are told whole, and the reader leaves out what it has told.
-    const { fresh, note } = isTimed(kind)
+    const { fresh, digests } = isTimed(kind)
       ? await unknownOf(desk, kind, found, known)
-      : { fresh: found, note: undefined };
+      : { fresh: found, digests: undefined };
     const sizes = await sizesOf(desk, kind, fresh, { along: !isSmall(kind) });
     const sizeOf = (one: string): number => sizes.get(one) ?? 0;
     const [first] = fresh;
     const fits = first === undefined || left === PAGE_BYTES || sizeOf(first) <= left;
     const ids = fits ? fitting(fresh, sizeOf, left) : [];
     if (ids.length > 0) changes.push(...(await read(desk, kind, ids)));
-    note?.(ids);
+    if (digests !== undefined) seen.push(...digests(ids));
     for (const one of ids) left -= sizeOf(one);
     const isCutHere = ids.length < fresh.length;
     if (isCutHere || found.length === PAGE_ROWS) {
       id = Number((isCutHere ? ids : found).at(-1) ?? id);
-      return { changes, after: { ...at, running: { ...running, kind, id } }, more: true };
+      return answer({ ...at, running: { ...running, kind, id } }, true);
     }
     changes.push(...(await rowsThere(desk, kind)));
     const following = ROUND[ROUND.indexOf(kind) + 1];
-    if (following === undefined) {
-      const more = isCut(running.to);
-      if (!more) known.endRound();
-      return { changes, after: { ...running.next, running: null }, more };
-    }
+    if (following === undefined) return answer({ ...running.next, running: null }, isCut(running.to));
     [kind, id] = [following, 0];
   }
 }

@@ -69,7 +69,9 @@ export function hostReader(
         return undefined;
       case 'next': {
         const page = await walks.get(first)?.next();
-        return page === undefined || page.done === true ? undefined : paged(id, { changes: page.value });
+        if (page === undefined || page.done === true) return undefined;
+        requireFew(page.value);
+        return paged(id, { changes: page.value });
       }
       case 'end': {
         const walk = walks.get(first);
@@ -86,6 +88,7 @@ export function hostReader(
       case 'changes': {
         // As above.
         const page: Page = await source[method](first as never);
+        requireFew(page.changes);
         if (method === 'load') repeats.forget();
         const polled = method === 'changes' && settings.mode === 'poll';
         const changes = polled ? repeats.without(page.changes) : page.changes;
@@ -139,8 +142,12 @@ const prepared = (changes: readonly Change[]): Change[] =>
     return { from, prepared: mayRead(from) ? prepareChange(change) : { refused: UNREADABLE, type: '' } };
   });
 
+/** Called before any other work on the changes. */
+function requireFew({ length }: readonly Change[]): void {
+  if (length > PAGE.changes) throw tooMuch('more rows than the gateway asked for');
+}
+
 function partsOf(changes: readonly Change[]): Change[][] {
-  if (changes.length > PAGE.changes) throw tooMuch('more rows than the gateway asked for');
   const parts: Change[][] = [];
   let [part, characters, all]: [Change[], number, number] = [[], 0, 0];
   for (const change of changes) {

@@ -10,14 +10,18 @@ export class Repeats extends Remembered {
   /** The changes of all rows about which the last round and this round have not told the same. */
   without(changes: readonly Change[]): Change[] {
     const rows = new Map<string, Change[]>();
-    for (const change of changes) rows.set(change.from, [...(rows.get(change.from) ?? []), change]);
+    for (const change of changes) {
+      const told = rows.get(change.from);
+      if (told === undefined) rows.set(change.from, [change]);
+      else told.push(change);
+    }
     return [...rows].flatMap(([from, told]) => {
       // One text of all records could be longer than a text may be.
       const hash = createHash('sha256');
       for (const change of told) hash.update(JSON.stringify(change));
       const digest = hash.digest('base64url');
       const known = this.of(from);
-      this.note(from, digest);
+      this.remember(from, digest);
       return known === digest ? [] : told;
     });
   }

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openDesk } from '../../../src/sources/chatwoot/desk.ts';
 import { nextRound } from '../../../src/sources/chatwoot/poll.ts';
 import { type Ids, idsShape, NUMBERED } from '../../../src/sources/chatwoot/poll-ids.ts';
+import { Polled, unknownOf } from '../../../src/sources/chatwoot/poll-known.ts';
 import { PositionLost } from '../../../src/sources/lost.ts';
 import type { Change, Position, Source } from '../../../src/sources/source.ts';
+import { openDatabase } from '../../../src/store/driver/postgres.ts';
 import { attachment, conversation, message, put, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld, followed, recordsIn } from '../../support/chatwoot/source-world.ts';
 
@@ -126,6 +129,27 @@ test('a row comes again when it changes once more, when it was read in another w
   expect(await news()).toEqual(['cw:1:message:40']);
   await source.load(null);
   expect(await news()).toContain('cw:1:message:40');
+});
+
+test('the digests of a row are of one reader, so nobody can search for two texts with the same digest', async () => {
+  const db = openDatabase({ target: world.address(), connections: 1, statementTimeout: 10_000, name: 'test' });
+  const desk = await openDesk(db, {
+    account: 1,
+    timeZone: 'UTC',
+    organization: 'o',
+    makesOrganization: true,
+    storage: false,
+  });
+  const readers = [new Polled(), new Polled()];
+  const digests = async () =>
+    (await Promise.all(readers.map((one) => unknownOf(desk, 'messages', ['1'], one)))).map((found) =>
+      found.digests(['1']),
+    );
+  const [first, again] = [await digests(), await digests()];
+  await db.close();
+  expect(again).toEqual(first);
+  expect(first.flat().map(([row]) => row)).toEqual(['messages/1', 'messages/1']);
+  expect(new Set(first.flat().map(([, digest]) => digest)).size).toBe(2);
 });
 
 test('a deleted message tells that its files are gone', async () => {

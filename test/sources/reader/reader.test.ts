@@ -34,6 +34,7 @@ afterAll(() => servers.forEach((server) => void server.close()));
 const PASSWORD = 'canary-Xq7';
 const ENCODED = 'p%40ss-canary';
 const planted = new URL('dist/test/support/reader/planted.js', packageRoot);
+const remembering = new URL('dist/test/support/reader/remembering.js', packageRoot);
 const settings = (more: Partial<SourceSettings> = {}): SourceSettings => ({
   ...{ address: `postgres://u:${PASSWORD}@127.0.0.1:1/x`, account: '1', mode: 'poll', period: 1 },
   ...{ timeZone: 'UTC', storage: null, reader: 'src_planted' },
@@ -84,13 +85,17 @@ test.each(['poll', 'live'] as const)(
   60_000,
 );
 
-test('a page of 8 MiB of the longest mails, and its comparison, fit into the memory of a reader', async () => {
-  await desk.grant('poll');
-  await seed(desk.sql);
-  // Each element becomes an object of the parser, and each character takes two bytes.
+/** Writes ten of the longest mails. Each element becomes an object of the parser, and each character takes two bytes. */
+async function longestMails(): Promise<void> {
   const mail = '<b>の</b>'.repeat(90_000);
   for (let id = 1; id <= 10; id++)
     await message(desk.sql, id, { content: mail, content_type: 8, updated_at: new Date().toISOString() });
+}
+
+test('a page of 8 MiB of the longest mails, and its comparison, fit into the memory of a reader', async () => {
+  await desk.grant('poll');
+  await seed(desk.sql);
+  await longestMails();
   const source = open({ address: desk.address() });
   const read: string[] = [];
   const take = ({ changes, after }: Page): Page['after'] => {
@@ -104,6 +109,28 @@ test('a page of 8 MiB of the longest mails, and its comparison, fit into the mem
   const all = Array.from({ length: 10 }, (_, i) => `messages/${i + 1}`);
   for await (const changes of source.reread(all)) take({ changes, after: null, more: false });
   expect(read.length).toBeGreaterThanOrEqual(20);
+}, 120_000);
+
+test('a page of the longest mails fits into the memory of a reader whose memories of told rows are full', async () => {
+  await desk.grant('poll');
+  await seed(desk.sql);
+  const source = open({ address: desk.address() }, { entry: remembering });
+  const begun = await source.begin();
+  await longestMails();
+  let filled = 0;
+  for (let after: Page['after'] = { round: 1, from: 0 }; after !== null && after['round'] !== 3; ) {
+    const page: Page = await source.changes(after);
+    filled += page.changes.length;
+    ({ after } = page);
+  }
+  expect([filled, await source.unmapped()]).toEqual([400_000, { known: 1 }]);
+  const read = new Set<string>();
+  for (let after: Page['after'] = begun, more = true; more && after !== null; ) {
+    const page: Page = await source.changes(after);
+    for (const { from } of page.changes) if (from.startsWith('messages/')) read.add(from);
+    ({ after, more } = page);
+  }
+  expect(read.size).toBe(10);
 }, 120_000);
 
 test('errors keep their class and code, and a password does not cross', async () => {
@@ -143,6 +170,13 @@ test('a row on which a reader hangs is named and left out by the next reader, an
     SourceRefused,
   );
 }, 60_000);
+
+test('a page of more than 200,000 changes is refused before the reader looks at one of them', async () => {
+  expect(await failure(open({}, { entry: planted }).changes({ many: true }))).toMatchObject({
+    name: 'ForeignServerRefused',
+    message: expect.stringContaining('more rows than the gateway asked for'),
+  });
+});
 
 test('an uncaught error and a full memory end the reader only, and this thread answers meanwhile', async () => {
   const thrown = open({}, { entry: planted });

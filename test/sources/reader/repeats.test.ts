@@ -33,3 +33,11 @@ test('a row outside of the window, a row that was told in another way, and all r
   repeats.forget();
   expect(repeats.without([one, two])).toEqual([one, two]);
 });
+
+test('a row of 40,000 records is looked at in less than 3 s', () => {
+  const changes = Array.from({ length: 40_000 }, (_, n) => note(1, `${n}`, 'x'));
+  const began = performance.now();
+  const told = new Repeats().without(changes);
+  expect(performance.now() - began).toBeLessThan(3_000);
+  expect(told).toEqual(changes);
+});

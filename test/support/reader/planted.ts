@@ -18,6 +18,12 @@ const hanging = Object.defineProperty({ ...contact('b') }, 'name', {
     for (;;);
   },
 });
+const untouched = Object.defineProperty({ from: '', record: contact('d') }, 'from', {
+  enumerable: true,
+  get: () => {
+    throw new Error('somebody looked at the change');
+  },
+});
 const page = (changes: readonly Change[]): Page => ({ changes, after: null, more: false });
 const never = (): never => {
   throw new Error('not planted');
@@ -33,7 +39,8 @@ const source: Source = {
       { from: 'contacts/2', record: hanging },
       { from: 'contacts/3', record: contact('c') },
     ]),
-  changes: () => {
+  changes: (after) => {
+    if (after['many'] === true) return Promise.resolve(page(new Array<Change>(200_001).fill(untouched)));
     setImmediate(() => {
       throw new Error(`a message with ${address} and ${password}`);
     });
