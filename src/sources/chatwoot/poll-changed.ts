@@ -1,16 +1,8 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { type Desk, PAGE_ROWS } from './desk.ts';
 import { ID_MAX, type Kind } from './kinds.ts';
-import type { Ids } from './poll-ids.ts';
+import { type Ids, KINDS_BY_TIME } from './poll-ids.ts';
 
-export const KINDS_BY_TIME = [
-  'contacts',
-  'contact_inboxes',
-  'conversations',
-  'messages',
-  'attachments',
-  'notes',
-] as const;
 export type Timed = (typeof KINDS_BY_TIME)[number];
 export const isTimed = (kind: Kind): kind is Timed => KINDS_BY_TIME.some((one) => one === kind);
 /** Tables with few rows. Each round reads them whole. */

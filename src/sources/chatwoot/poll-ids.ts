@@ -3,20 +3,21 @@ import { raw, sql } from '../../core/sql.ts';
 import type { Desk } from './desk.ts';
 import { ID_MAX } from './kinds.ts';
 
-/**
- * The tables whose rows polling finds by their ids too. An import into Chatwoot writes times of the past, so a window of
- * time does not find its rows.
- */
-export const NUMBERED = [
+/** The kinds with many rows, in the order of a round. */
+export const KINDS_BY_TIME = [
   'contacts',
   'contact_inboxes',
   'conversations',
   'messages',
   'attachments',
   'notes',
-  'csat_survey_responses',
-  'reporting_events',
 ] as const;
+
+/**
+ * The tables whose rows polling finds by their ids too. An import into Chatwoot writes times of the past, so a window of
+ * time does not find its rows.
+ */
+export const NUMBERED = [...KINDS_BY_TIME, 'csat_survey_responses', 'reporting_events'] as const;
 
 /** An id of each table. */
 export const idsShape = z.record(z.enum(NUMBERED), z.number());

@@ -6,8 +6,8 @@ import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
 import { type Kind, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf } from './map.ts';
-import { isSmall, isTimed, KINDS_BY_TIME, nextIds, SMALL } from './poll-changed.ts';
-import { type Ids, idsOf, idsShape, isCut, least, limits, newest, withSlack } from './poll-ids.ts';
+import { isSmall, isTimed, nextIds, SMALL } from './poll-changed.ts';
+import { type Ids, idsOf, idsShape, isCut, KINDS_BY_TIME, least, limits, newest, withSlack } from './poll-ids.ts';
 import { type Digest, type Polled, unknownOf } from './poll-known.ts';
 import { allOf, tellAll } from './together.ts';
 

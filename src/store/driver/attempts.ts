@@ -51,8 +51,9 @@ export class Attempts {
   }
 
   /**
-   * Counts an attempt at once, because the driver connects later. Until then, others must see the attempt. A server can close a connection before the connection is ready. A proxy without a server does so. The driver then
-   * connects again at once, and for ever, and never tells. So the second attempt without an answer fails as refused.
+   * Counts an attempt at once, because the driver connects later. Until then, others must see the attempt. A server can
+   * close a connection before the connection is ready. A proxy without a server does so. The driver then connects again
+   * at once, and for ever, and never tells. So the second attempt without an answer fails as refused.
    */
   dial(open: Open = toHost): Dial {
     let attempt: Attempt | undefined = this.#counted();
