@@ -1,17 +1,39 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import Order from './test/support/order.ts';
+import { filesOf } from './test/support/suites.ts';
 
-export default defineConfig({
-  test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/postgres.ts'],
-    reporters: ['default', './test/support/clients.ts', './test/support/summary.ts'],
-    testTimeout: 30_000,
+// The modes `quick`, `test` (everything) and `rest`: see test/support/suites.ts.
+export default defineConfig(({ mode }) => {
+  const of = {
+    // A timeout only ends a test that hangs. A test judges times by bounds of its own.
+    testTimeout: 60_000,
     hookTimeout: 60_000,
-    sequence: { sequencer: Order },
-    // The test machine has two cores, and PostgreSQL uses one of them. Tests often wait, so two workers left the cores
-    // idle for a third of the time.
-    maxWorkers: 3,
-    env: { LOG_LEVEL: 'silent' },
-  },
+    setupFiles: ['test/support/each-file.ts'],
+    env: { LOG_LEVEL: 'silent', ...(mode === 'quick' && { TEST_FORM: 'quick' }) },
+  };
+  const { own, shared } = filesOf(mode);
+  const without = [...configDefaults.exclude];
+  return {
+    test: {
+      globalSetup: ['test/support/postgres.ts'],
+      reporters: ['default', './test/support/clients.ts', './test/support/summary.ts'],
+      sequence: { sequencer: Order },
+      // The test machine has two cores, and PostgreSQL uses one of them. Tests often wait, so two workers left the cores
+      // idle for a third of the time.
+      maxWorkers: 3,
+      projects: [
+        { test: { ...of, name: 'own', include: own.include, exclude: [...without, ...own.exclude] } },
+        // To load the program again for each file takes three seconds of processor time (26 November 2026).
+        {
+          test: {
+            ...of,
+            name: 'shared',
+            isolate: false,
+            include: shared.include,
+            exclude: [...without, ...shared.exclude],
+          },
+        },
+      ],
+    },
+  };
 });

@@ -1,8 +1,7 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { packageRoot } from '../src/config/package.ts';
 
-const LIST = 'test/support/authority/expected.ts';
 const USAGE = 'Say which operation: npm run new -- tool FOLDER/NAME, for example contacts/contact-conversations.';
 
 export class Wrong extends Error {}
@@ -16,21 +15,18 @@ export function newTool(argument: string, root: URL): string[] {
   if (!folders.includes(folder)) {
     throw new Wrong(`tools/${folder} is not there. The folders are ${folders.join(', ')}. Make a new one by hand.`);
   }
-  const tool = `tools/${folder}/${kebab}.ts`;
-  const test = `test/tools/${kebab}.test.ts`;
-  const taken = [...folders.map((one) => `tools/${one}/${kebab}.ts`), test].find((path) =>
+  const file = `${folder}/${kebab}.ts`;
+  const taken = [...folders.map((one) => `tools/${one}/${kebab}.ts`), `test/tools/${file}`].find((path) =>
     existsSync(new URL(path, root)),
   );
   if (taken !== undefined) throw new Wrong(`${taken} is there already. Choose another name, or edit that file.`);
 
   const name = kebab.replaceAll('-', '_');
-  const list = readFileSync(new URL(LIST, root), 'utf8');
-  const end = list.indexOf('\n];\n', list.indexOf('export const OPERATIONS'));
-  if (end === -1) throw new Error(`${LIST} has no list OPERATIONS`);
-  writeFileSync(new URL(tool, root), declaration(name, tagOf(folder, root)));
-  writeFileSync(new URL(test, root), testOf(name));
-  writeFileSync(new URL(LIST, root), `${list.slice(0, end)}\n${row(name)}${list.slice(end)}`);
-  return [tool, test, LIST];
+  const written = [`tools/${file}`, `test/tools/${file}`];
+  mkdirSync(new URL(`test/tools/${folder}/`, root), { recursive: true });
+  writeFileSync(new URL(`tools/${file}`, root), declaration(name, tagOf(folder, root)));
+  writeFileSync(new URL(`test/tools/${file}`, root), ROW);
+  return written;
 }
 
 /** The new operation gets the documentation group of the first operation in its folder. */
@@ -64,31 +60,12 @@ export default defineTool({
 });
 `;
 
-const row = (name: string): string => `  {
-    tool: '${name}',
-    path: '/FILL_IN?website_id={web}',
-    ...none,
-    unrestricted: true,
-    website: 'required',
-    members: { '': plain('data'), data: plain('coverage') },
-  },`;
+const ROW = `import { plain, reads } from '../../support/authority/row.ts';
 
-const testOf = (name: string): string => `import { afterAll, beforeAll, expect, it } from 'vitest';
-import { World } from '../support/authority/world.ts';
-import { openTestGateway, type TestGateway } from '../support/gateway.ts';
-
-let gateway: TestGateway;
-beforeAll(async () => {
-  gateway = await openTestGateway('empty');
-  await new World(gateway.database.sql).whole();
-});
-afterAll(() => gateway.close());
-
-it('${name}: FILL_IN, what no other test holds', async () => {
-  const { token } = await gateway.issue();
-  const { status, text, body } = await gateway.ask('/api/v1/FILL_IN?website_id=web_1_1', { token });
-  expect(status, text).toBe(200);
-  expect(body).toEqual({ data: { coverage: 'FILL_IN' } });
+export default reads({
+  path: '/FILL_IN?website_id={web}',
+  unrestricted: true,
+  members: { data: plain('coverage') },
 });
 `;
 
@@ -97,7 +74,7 @@ const next = (files: readonly string[]): string => `Wrote ${files.join(', ')}.
 Next:
   1. Replace each FILL_IN. docs/adding-an-operation.md has the steps with an example.
   2. npm run generate
-  3. npx vitest run ${files[1]} test/laws/registry.test.ts
+  3. npx vitest run test/laws/registry.test.ts
 `;
 
 function main([kind, argument, ...more]: readonly string[]): number {

@@ -1,10 +1,10 @@
 import type { Authority, Resource } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
+import { networkOf } from '../flow/network.ts';
 import { loadAuthority } from '../store/calls/authority.ts';
 import type { Proof } from '../store/calls/guard.ts';
 import { StoreUnreachable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { networkOf } from './network.ts';
 import { digestOf, isBearer } from './tokens.ts';
 
 /**
@@ -34,7 +34,7 @@ const REMEMBERED = 10_000;
 
 export function openAuthorities(db: Database): Authorities {
   // The cache consists of two Maps. When the newer Map is full, it replaces the older Map, and a new empty Map starts.
-  // An LRU cache would delete and add a Map key at each call, and V8 frees the deleted values late (core/line.ts).
+  // An LRU cache would delete and add a Map key at each call, and V8 frees the deleted values late (flow/fair-queue.ts).
   let remembered = new Map<string, Authority>();
   let before = new Map<string, Authority>();
   const remember = (key: string, authority: Authority): void => {

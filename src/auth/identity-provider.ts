@@ -1,6 +1,6 @@
 import * as client from 'openid-client';
 import { Failure } from '../core/failures.ts';
-import { fetchFromProvider } from './identity-fetch.ts';
+import { fetchFromProvider } from '../outbound/identity-fetch.ts';
 import type { Identity } from './sign-in.ts';
 
 /** Values that the browser keeps for the gateway while the person signs in at the identity provider. */

@@ -1,12 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-
-/**
- * A key of the operator: a name (`kid`) and 32 bytes. Every signature and every sealed text names the key that made it.
- */
-export interface Key {
-  readonly kid: string;
-  readonly secret: Uint8Array;
-}
+import type { Key } from '../config/key-list.ts';
 
 /**
  * The purpose of a derived key (RFC 5869). A signature or a sealed text is valid only for the purpose for which it was
@@ -93,18 +86,3 @@ export class Keyring {
 const SEPARATOR = '~';
 
 const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key).update(data).digest();
-
-const LIST = /^[\w.-]+:[A-Za-z0-9+/]{43}=(,[\w.-]+:[A-Za-z0-9+/]{43}=)*$/;
-
-/**
- * Parses a comma-separated list of keys, each as `kid:BASE64`. Each key must have 32 bytes and a unique name. Returns
- * `undefined` if the list is malformed.
- */
-export function parseKeys(text: string): Key[] | undefined {
-  if (!LIST.test(text)) return undefined;
-  const keys = text.split(',').map((one) => {
-    const [kid = '', encoded = ''] = one.split(':');
-    return { kid, secret: Buffer.from(encoded, 'base64') };
-  });
-  return new Set(keys.map(({ kid }) => kid)).size === keys.length ? keys : undefined;
-}

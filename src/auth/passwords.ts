@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../core/failures.ts';
-import { QueueFull, WorkQueue } from './work-queue.ts';
+import { FairLimit, QueueFull } from '../flow/fair-limit.ts';
 
 /**
  * Passwords are hashed with scrypt, 32 MiB of memory and a parallelism of 3, as OWASP recommends. The stored hash is a
@@ -31,10 +31,9 @@ interface Parts {
   readonly hash: Buffer;
 }
 
-const queue = new WorkQueue({ atOnce: AT_ONCE, waiting: WAITING });
+const hashing = new FairLimit({ atOnce: AT_ONCE, waiting: WAITING });
 /**
- * The work queue groups the waiting hashes by their source. This empty source stands for the operator at the command
- * line.
+ * The hashes of a source wait as one group. This empty source stands for the operator at the command line.
  */
 const OPERATOR = '';
 
@@ -92,7 +91,7 @@ function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, sourc
     new Promise((resolve, reject) => {
       scrypt(password.normalize('NFKC'), salt, HASH, options, (error, key) => (error ? reject(error) : resolve(key)));
     });
-  return queue.run(source, work).catch((error: unknown) => {
+  return hashing.run(source, work).catch((error: unknown) => {
     throw error instanceof QueueFull ? new Failure('service_unavailable', { retryAfter: RETRY_AFTER }) : error;
   });
 }

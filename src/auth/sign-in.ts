@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { bindSubject, findBySubject, findCandidates, findForSignIn } from '../store/administration/people.ts';
+import { networkOf } from '../flow/network.ts';
+import { bindSubject, findBySubject, findCandidates } from '../store/administration/people.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { rememberOneSignIn } from '../store/sign-in/memberships.ts';
 import {
   type Attempt,
   beginSignIn,
@@ -13,7 +13,6 @@ import {
   type SignInLimits,
 } from '../store/sign-in/sessions.ts';
 import { forgetMemberships, openMemberships } from './memberships.ts';
-import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
@@ -23,7 +22,7 @@ export const SESSION_SECONDS = 3600;
 /**
  * Limits for failed sign-ins within `window` seconds. `perAccount` counts the failures of one account from one network.
  * `perSource` counts all failures from one network. In addition, an account may have 50 failures from all networks
- * together. This last limit does not apply to a network where the account has signed in before (0008_sign_in.sql).
+ * together. This last limit does not apply to a network where the account has signed in before (0003_sign_in.sql).
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
@@ -37,30 +36,6 @@ export type SignedIn =
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
 /**
- * Signs a person in by e-mail address and password. Every refusal gives the same answer and takes the same amount of
- * work. So a caller cannot find out the reason of a refusal. Possible reasons are an unknown address, a wrong password,
- * a disabled person, or a person who may not consent.
- *
- * Throws `service_unavailable` if too many passwords wait to be checked. Then the attempt does not count as a failure.
- */
-export async function signIn(
-  db: Database,
-  attempt: { tenant: string; email: string; password: string; source: string },
-): Promise<SignedIn> {
-  const { tenant, password } = attempt;
-  const email = emailOf(attempt.email);
-  const source = networkOf(attempt.source);
-  const recorded = await beginSignIn(db, { source, account: accountOf(tenant, email) }, LIMITS);
-  if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
-  const session = await checkPassword(db, { tenant, email, password, source }).catch((error: unknown) =>
-    withdraw(db, recorded, error),
-  );
-  if (session === undefined) return { refused: 'credentials' };
-  await rememberSignIn(db, recorded);
-  return session;
-}
-
-/**
  * The number of passwords that a sign-in without a known organization verifies. A refusal always takes this number, so
  * the time does not tell whether and in how many organizations an e-mail address is known. The number bounds the cost
  * of an attempt to 0.9 s of a core. A person of more organizations names one.
@@ -70,23 +45,37 @@ const VERIFICATIONS = 3;
 const ANY = 'any';
 
 /**
- * Signs a person in who can belong to any organization, for a client that belongs to none. `organization` is an id, an
- * external_id or a name, and limits the search. The attempt counts once for the e-mail address, whatever organizations
- * know the address. If the password is right in several organizations, the person chooses among these organizations.
+ * Signs a person in by e-mail address and password. Every refusal gives the same answer and takes the same amount of
+ * work. So a caller cannot find out the reason of a refusal. Possible reasons are an unknown address, a wrong password,
+ * a disabled person, or a person who may not consent.
+ *
+ * `tenant` is the organization to which the person must belong. With null, the person can belong to any organization.
+ * `organization` is then an id, an external_id or a name, and limits the search. The attempt counts once for the e-mail
+ * address, whatever organizations know the address. If the password is right in several organizations, the person
+ * chooses among these organizations.
+ *
+ * Throws `service_unavailable` if too many passwords wait to be checked. Then the attempt does not count as a failure.
  */
-export async function signInAnywhere(
+export async function signIn(
   db: Database,
-  attempt: { organization: string | undefined; email: string; password: string; source: string },
+  attempt: {
+    tenant: string | null;
+    organization?: string | undefined;
+    email: string;
+    password: string;
+    source: string;
+  },
 ): Promise<SignedIn> {
-  const { organization, password } = attempt;
+  const { tenant, organization, password } = attempt;
   const email = emailOf(attempt.email);
   const source = networkOf(attempt.source);
-  const recorded = await beginSignIn(db, { source, account: accountOf(ANY, email) }, LIMITS);
+  const recorded = await beginSignIn(db, { source, account: accountOf(tenant ?? ANY, email) }, LIMITS);
   if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
+  const most = tenant === null ? VERIFICATIONS : 1;
   const open = async (): Promise<Session | undefined> => {
-    const candidates = await findCandidates(db, { email, organization, most: VERIFICATIONS });
+    const candidates = await findCandidates(db, { tenant, email, organization, most });
     const right: typeof candidates = [];
-    for (let n = 0; n < VERIFICATIONS; n++) {
+    for (let n = 0; n < most; n++) {
       const candidate = candidates[n];
       if (!candidate && right.length > 0) break;
       const matches = await verifyPassword(password, candidate?.password ?? null, source);
@@ -96,7 +85,8 @@ export async function signInAnywhere(
   };
   const session = await open().catch((error: unknown) => withdraw(db, recorded, error));
   if (session === undefined) return { refused: 'credentials' };
-  await rememberOneSignIn(db, recorded);
+  // A person with the password of one organization must not guess the password of another organization without limit.
+  await rememberSignIn(db, recorded, { forgetFailures: tenant !== null });
   return session;
 }
 
@@ -109,17 +99,6 @@ async function withdraw(db: Database, recorded: Attempt, error: unknown): Promis
   // minutes.
   await forgetAttempt(db, recorded).catch(() => undefined);
   throw error;
-}
-
-async function checkPassword(
-  db: Database,
-  { tenant, email, password, source }: { tenant: string; email: string; password: string; source: string },
-): Promise<Session | undefined> {
-  const person = await findForSignIn(db, { tenant, email });
-  const stored = person?.password ?? null;
-  const right = await verifyPassword(password, stored, source);
-  if (!right || stored === null || !person?.may_consent) return undefined;
-  return openSession(db, person.id, stored);
 }
 
 /** `email` is present only if the identity provider has verified the address. */

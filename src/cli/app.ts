@@ -1,18 +1,17 @@
 import type { Command } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { type AppRecord, insertApp, readApps, updateQuota } from '../store/administration/apps.ts';
-import type { Run } from './context.ts';
+import type { RunAction } from './context.ts';
 import { displayName, whole } from './options.ts';
-import { Refused, table } from './output.ts';
-import { app, organization } from './references.ts';
-import { appOf, facts, plain } from './text.ts';
+import { appOf, facts, plain, Refused, table } from './output.ts';
+import { app, organization, tenantOf } from './references.ts';
 
 interface QuotaOptions {
   readonly quotaPerMinute?: number;
   readonly burst?: number;
 }
 
-export function appCommands(program: Command, register: Run): void {
+export function appCommands(program: Command, register: RunAction): void {
   const group = program.command('app').description('manage apps, their installations and quotas');
   createCommand(group, register);
   listCommand(group, register);
@@ -33,7 +32,7 @@ const quotaOf = ({ quotaPerMinute, burst }: QuotaOptions): { perMinute?: number;
   ...(burst !== undefined && { burst }),
 });
 
-function createCommand(group: Command, register: Run): void {
+function createCommand(group: Command, register: RunAction): void {
   const command = quotaOptions(
     group
       .command('create')
@@ -61,7 +60,7 @@ function createCommand(group: Command, register: Run): void {
   });
 }
 
-function listCommand(group: Command, register: Run): void {
+function listCommand(group: Command, register: RunAction): void {
   const command = group
     .command('list')
     .description('list apps in order of creation')
@@ -69,14 +68,12 @@ function listCommand(group: Command, register: Run): void {
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization?: string }>();
     const { db } = await store();
-    const filter =
-      given.organization === undefined ? {} : { tenant: (await organization(db, given.organization)).tenant };
-    const apps = await readApps(db, filter);
-    out.result({ apps: apps.map(document) }, apps.length === 0 ? 'There is no app.' : appTable(apps));
+    const apps = await readApps(db, await tenantOf(db, given.organization));
+    out.result({ apps: apps.map(document) }, appTable(apps));
   });
 }
 
-function updateCommand(group: Command, register: Run): void {
+function updateCommand(group: Command, register: RunAction): void {
   const command = quotaOptions(
     group.command('update <APP>').description('change the quota of an app; the new quota takes effect within seconds'),
   );
@@ -114,4 +111,5 @@ const appTable = (apps: readonly AppRecord[]): string =>
       String(record.quota_per_minute),
       String(record.burst),
     ]),
+    'There is no app.',
   );

@@ -2,14 +2,13 @@ import type { Command } from 'commander';
 import type { Scope } from '../core/scopes.ts';
 import { mapAuthor, readAuthors, unmapAuthor } from '../store/administration/authors.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import type { Run } from './context.ts';
+import type { RunAction } from './context.ts';
 import { credential } from './credential.ts';
-import { Refused, table } from './output.ts';
+import { plain, Refused, table } from './output.ts';
 import { belonging, website } from './references.ts';
-import { plain } from './text.ts';
 
 /** An author mapping names the operator in whose name a credential writes on a website. */
-export function authorCommands(program: Command, register: Run): void {
+export function authorCommands(program: Command, register: RunAction): void {
   const group = program
     .command('author')
     .description('map the operator in whose name a credential writes on a website');
@@ -24,7 +23,6 @@ interface MapOptions {
   readonly operator: string;
 }
 
-/** The scopes of the operations that write in the name of an operator. */
 const WRITTEN_AS_OPERATOR: readonly Scope[] = ['visitor_notes_write', 'conversation_update'];
 
 const target = (command: Command): Command =>
@@ -32,7 +30,7 @@ const target = (command: Command): Command =>
     .requiredOption('--credential <CRD>', 'id of the credential')
     .requiredOption('--website <WEB>', 'website, by id or external_id');
 
-function mapCommand(group: Command, register: Run): void {
+function mapCommand(group: Command, register: RunAction): void {
   const command = target(
     group.command('map').description('map an enabled operator of a granted website'),
   ).requiredOption('--operator <OPR>', 'operator, by id or external_id');
@@ -66,7 +64,7 @@ async function operatorOn(db: Database, ref: string, site: { tenant: string; sit
   return operator;
 }
 
-function unmapCommand(group: Command, register: Run): void {
+function unmapCommand(group: Command, register: RunAction): void {
   const command = target(group.command('unmap').description('remove the mapped operator; safe to repeat')).option(
     '--operator <OPR>',
     'remove only this operator, by id or external_id (default: any operator)',
@@ -93,7 +91,7 @@ function unmapCommand(group: Command, register: Run): void {
   });
 }
 
-function listCommand(group: Command, register: Run): void {
+function listCommand(group: Command, register: RunAction): void {
   const command = group
     .command('list')
     .description('list mapped operators')
@@ -109,18 +107,14 @@ function listCommand(group: Command, register: Run): void {
     });
     out.result(
       { authors },
-      authors.length === 0
-        ? 'No operator is mapped.'
-        : table(
-            ['CREDENTIAL', 'WEBSITE', 'OPERATOR', 'NAME', 'USABLE'],
-            authors.map((a) => [
-              a.credential_id,
-              a.website_id,
-              a.operator_id,
-              plain(a.operator_name),
-              a.usable ? 'yes' : 'no',
-            ]),
-          ),
+      table(
+        ['CREDENTIAL', 'WEBSITE', 'OPERATOR', 'NAME', 'USABLE'],
+        authors.map(({ credential_id, website_id, operator_id, operator_name, usable }) => [
+          ...[credential_id, website_id, operator_id, plain(operator_name)],
+          usable ? 'yes' : 'no',
+        ]),
+        'No operator is mapped.',
+      ),
     );
   });
 }

@@ -2,14 +2,10 @@ import { createInterface } from 'node:readline/promises';
 import type { Command } from 'commander';
 import { Refused } from './output.ts';
 
-/** Adds the option `--yes` to a command whose effect nobody can undo. */
 export const irreversible = (command: Command): Command =>
   command.option('--yes', 'do not ask for confirmation (only a terminal is asked)');
 
-/**
- * Asks the operator before a command changes something that nobody can undo. Asks only on a terminal, because a script
- * cannot answer. Throws Refused unless the answer is yes.
- */
+/** Asks the operator before an irreversible change, but only on a terminal. Throws Refused unless the answer is yes. */
 export async function confirm(command: Command, question: string): Promise<void> {
   const { yes } = command.opts<{ yes?: true }>();
   if (yes === true || process.stdin.isTTY !== true) return;

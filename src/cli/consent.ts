@@ -1,20 +1,19 @@
 import type { Command } from 'commander';
 import { type ConsentRecord, listConsents, revokeConsent } from '../store/administration/consents.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { Run } from './context.ts';
+import type { RunAction } from './context.ts';
 import { credential } from './credential.ts';
 import { restrictionsOf } from './credential-view.ts';
-import { Refused, table } from './output.ts';
-import { organization, person } from './references.ts';
-import { appOf, plain, time } from './text.ts';
+import { appOf, plain, Refused, table, time } from './output.ts';
+import { person, tenantOf } from './references.ts';
 
-export function consentCommands(program: Command, register: Run): void {
+export function consentCommands(program: Command, register: RunAction): void {
   const group = program.command('consent').description('list and revoke consents: what people permitted apps to do');
   listCommand(group, register);
   revokeCommand(group, register);
 }
 
-function listCommand(group: Command, register: Run): void {
+function listCommand(group: Command, register: RunAction): void {
   const command = group
     .command('list')
     .description('list consents in order of creation')
@@ -24,20 +23,17 @@ function listCommand(group: Command, register: Run): void {
   register(command, async ({ out, store }) => {
     const given = command.opts<{ credential?: string; person?: string; organization?: string }>();
     const { db } = await store();
-    const tenant = given.organization === undefined ? undefined : (await organization(db, given.organization)).tenant;
+    const inOrganization = await tenantOf(db, given.organization);
     const consents = await listConsents(db, {
-      ...(tenant !== undefined && { tenant }),
+      ...inOrganization,
       ...(given.credential !== undefined && { credential: (await credential(db, given.credential)).id }),
-      ...(given.person !== undefined && { person: (await person(db, given.person, tenant)).id }),
+      ...(given.person !== undefined && { person: (await person(db, given.person, inOrganization.tenant)).id }),
     });
-    out.result(
-      { consents: consents.map(document) },
-      consents.length === 0 ? 'There is no consent.' : consentTable(consents),
-    );
+    out.result({ consents: consents.map(document) }, consentTable(consents));
   });
 }
 
-function revokeCommand(group: Command, register: Run): void {
+function revokeCommand(group: Command, register: RunAction): void {
   const command = irreversible(
     group
       .command('revoke <CNS>')
@@ -88,4 +84,5 @@ const consentTable = (records: readonly ConsentRecord[]): string =>
       record.because === null ? record.state : `${record.state} (${record.because})`,
       time(record.expires_at),
     ]),
+    'There is no consent.',
   );

@@ -7,12 +7,12 @@ import type { Output } from './output.ts';
 export interface CommandContext {
   readonly out: Output;
   readonly config: Config;
-  /**
-   * Opens the store and migrates it to the current schema. With `migrates: false`, does not migrate, and throws if the
-   * schema is not the current one.
-   */
+  /** Opens the store and migrates it. With `migrates: false`, throws instead if the schema is not the current one. */
   store(options?: Pick<StoreOptions, 'migrates'>): Promise<Store>;
 }
 
 /** Sets the action of a command, and gives the command the option `--json`. */
-export type Run = (command: Command, action: (context: CommandContext, ...args: unknown[]) => Promise<void>) => void;
+export type RunAction = (
+  command: Command,
+  action: (context: CommandContext, ...args: unknown[]) => Promise<void>,
+) => void;

@@ -19,7 +19,7 @@ export interface PolicyOptions {
   readonly expires?: number;
 }
 
-/** Adds the options of a policy. The command `credential issue` needs a website and at least one scope. */
+/** Adds the options of a policy. With `issue`, a website and at least one scope are required (`credential issue`). */
 export const policyOptions = (command: Command, { issue = false } = {}): Command =>
   command
     .option(

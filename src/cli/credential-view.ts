@@ -1,17 +1,13 @@
 import type { Issued } from '../auth/issue.ts';
 import { SCOPES } from '../core/scopes.ts';
 import type { CredentialRecord } from '../store/administration/credentials.ts';
-import { table } from './output.ts';
-import { appOf, facts, time } from './text.ts';
+import { appOf, facts, table, time } from './output.ts';
 
 const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map((site) => `web_${tenant}_${site}`);
 
 type Restricted = Pick<CredentialRecord, 'channel_ids' | 'team_ids' | 'subsite_ids'>;
 
-/**
- * Returns the restrictions of a credential in the form of the API. If `channel_ids` is absent, for example, the
- * credential can use all channels.
- */
+/** Returns the restrictions of a credential as in the API. A dimension without a restriction is left out. */
 export const restrictionsOf = ({ channel_ids, team_ids, subsite_ids }: Restricted): object => ({
   ...(channel_ids && { channel_ids }),
   ...(team_ids && { team_ids }),
@@ -40,10 +36,7 @@ export const credentialDocument = (record: CredentialRecord): object => ({
   updated_at: record.updated_at,
 });
 
-/**
- * Adds the number of usable tokens. Only commands that read credentials can show this number, because a statement that
- * makes or revokes tokens cannot count the tokens.
- */
+/** Adds the number of usable tokens. A statement that makes or revokes tokens cannot count them. */
 export const storedDocument = (record: CredentialRecord): object => ({
   ...credentialDocument(record),
   usable_tokens: record.usable_tokens,
@@ -102,4 +95,5 @@ export const credentialTable = (records: readonly CredentialRecord[]): string =>
       websiteIds(record).join(' '),
       time(record.expires_at),
     ]),
+    'There is no credential.',
   );

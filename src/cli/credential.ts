@@ -10,7 +10,7 @@ import {
 } from '../store/administration/credentials.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { Run } from './context.ts';
+import type { RunAction } from './context.ts';
 import {
   type Clearable,
   clearable,
@@ -30,11 +30,10 @@ import {
   storedDocument,
 } from './credential-view.ts';
 import { DAY, duration } from './options.ts';
-import { Refused } from './output.ts';
-import { app, installation, organization } from './references.ts';
-import { plain } from './text.ts';
+import { plain, Refused } from './output.ts';
+import { app, installation, tenantOf } from './references.ts';
 
-export function credentialCommands(program: Command, register: Run): void {
+export function credentialCommands(program: Command, register: RunAction): void {
   const group = program.command('credential').description('manage the grants, secrets and tokens of installations');
   issueCommand(group, register);
   listCommand(group, register);
@@ -51,7 +50,7 @@ interface IssueOptions extends PolicyOptions {
 
 const DEFAULT_LIFE = 90 * DAY;
 
-function issueCommand(group: Command, register: Run): void {
+function issueCommand(group: Command, register: RunAction): void {
   const command = policyOptions(
     group
       .command('issue')
@@ -93,7 +92,7 @@ const complete = (given: PolicyChanges): Policy => ({
   lifetime: given.lifetime ?? DEFAULT_LIFE,
 });
 
-function listCommand(group: Command, register: Run): void {
+function listCommand(group: Command, register: RunAction): void {
   const command = group
     .command('list')
     .description('list credentials in order of creation')
@@ -104,21 +103,18 @@ function listCommand(group: Command, register: Run): void {
     const given = command.opts<{ organization?: string; app?: string; installation?: string }>();
     const { db } = await store();
     const records = await readCredentials(db, {
-      ...(given.organization !== undefined && { tenant: (await organization(db, given.organization)).tenant }),
+      ...(await tenantOf(db, given.organization)),
       ...(given.app !== undefined && { app: (await app(db, given.app)).id }),
       ...(given.installation !== undefined && { installation: (await installation(db, given.installation)).id }),
     });
-    out.result(
-      { credentials: records.map(storedDocument) },
-      records.length === 0 ? 'There is no credential.' : credentialTable(records),
-    );
+    out.result({ credentials: records.map(storedDocument) }, credentialTable(records));
   });
 }
 
 const argument = (group: Command, name: string, description: string): Command =>
   group.command(`${name} <CRD>`).description(description);
 
-function showCommand(group: Command, register: Run): void {
+function showCommand(group: Command, register: RunAction): void {
   const command = argument(group, 'show', 'show a credential without its secrets');
   register(command, async ({ out, store }) => {
     const { db } = await store();
@@ -131,7 +127,7 @@ interface UpdateOptions extends PolicyOptions {
   readonly clear?: Clearable[];
 }
 
-function updateCommand(group: Command, register: Run): void {
+function updateCommand(group: Command, register: RunAction): void {
   const command = policyOptions(
     argument(
       group,
@@ -159,7 +155,7 @@ function updateCommand(group: Command, register: Run): void {
   });
 }
 
-function rotateCommand(group: Command, register: Run): void {
+function rotateCommand(group: Command, register: RunAction): void {
   const command = argument(
     group,
     'rotate',
@@ -187,7 +183,7 @@ function rotateCommand(group: Command, register: Run): void {
   });
 }
 
-function revokeCommand(group: Command, register: Run): void {
+function revokeCommand(group: Command, register: RunAction): void {
   const command = irreversible(
     argument(group, 'revoke', 'revoke a credential, its secret and its tokens, immediately and permanently'),
   );

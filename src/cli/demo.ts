@@ -2,18 +2,16 @@ import type { Command } from 'commander';
 import { type Issued, issueCredential, newId } from '../auth/issue.ts';
 import { DATA_ACCESS, SCOPES } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
-import { channelOf, eu, us } from '../sources/demo/organization.ts';
 import { insertApp } from '../store/administration/apps.ts';
 import { mapAuthor } from '../store/administration/authors.ts';
 import type { Policy } from '../store/administration/credentials.ts';
 import type { Candidate } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Store } from '../store/open/open.ts';
-import type { Run } from './context.ts';
-import { DAY, moment, scopeSet, whole } from './options.ts';
-import { Refused } from './output.ts';
+import type { RunAction } from './context.ts';
+import { DAY, moment, scopeSet } from './options.ts';
+import { facts, Refused } from './output.ts';
 import { belonging, organization, websites } from './references.ts';
-import { facts } from './text.ts';
 
 interface DemoCredential {
   readonly credential_id: string;
@@ -26,10 +24,7 @@ export interface Demo {
   readonly app_id: string;
   readonly installation_id: string;
   readonly website_ids: string[];
-  /**
-   * A credential with every scope and every data-access flag on both websites. It can write as one operator of each
-   * website.
-   */
+  /** A credential with all scopes and data access on both websites, and an operator of each website as author. */
   readonly full: DemoCredential;
   /** A credential that reads one channel of the first website, without personal data. */
   readonly restricted: DemoCredential;
@@ -37,16 +32,18 @@ export interface Demo {
 
 export interface DemoOptions {
   readonly now?: Date;
-  readonly seed?: number;
 }
 
+// External ids in resources/demo/organization.ndjson. The list has one author for each website, in the same order.
 const ORGANIZATION = 'larkspur';
+const WEBSITES = ['larkspur-us', 'larkspur-eu'];
+const AUTHORS = ['op-priya', 'op-anke'];
+const CHANNEL = 'us-chat';
 
-export function demoCommand(program: Command, register: Run): void {
+export function demoCommand(program: Command, register: RunAction): void {
   const command = program
     .command('demo')
     .description('load the demo organization into an empty store')
-    .option('--seed <N>', 'seed of the generated records (default: 1)', whole)
     .option('--now <TIME>', 'current time of the demo, RFC 3339 (default: the clock of the store)', moment);
   register(command, async ({ out, store }) => {
     const opened = await store();
@@ -70,18 +67,18 @@ export async function loadDemo(store: Pick<Store, 'db' | 'slow'>, options: DemoO
   const { db, slow } = store;
   // The importer loads 0.1 s of packages, which the help does not need.
   const [{ demoRecords }, { importRecords }] = await Promise.all([
-    import('../sources/demo/index.ts'),
+    import('../sources/files/demo.ts'),
     import('../sources/files/import.ts'),
   ]);
   const now = options.now ?? (await clock(db));
-  await importRecords(slow, demoRecords({ seed: options.seed ?? 1, now }), { name: 'demo' });
+  await importRecords(slow, demoRecords(now), { name: 'demo' });
   return demoAccess(db);
 }
 
 /** Creates an app and two credentials for the demo organization, which must already be stored. */
 export async function demoAccess(db: Database): Promise<Demo> {
   const owner = await organization(db, ORGANIZATION);
-  const sites = await websites(db, [us.website, eu.website], owner.tenant);
+  const sites = await websites(db, WEBSITES, owner.tenant);
   const [first] = sites;
   if (!first) throw new Error('the demo has no website');
   const made = { id: newId('app'), installation: newId('ins'), tenant: owner.tenant };
@@ -117,7 +114,7 @@ const fullPolicy = (sites: readonly Candidate[]): Policy => ({
 
 async function restrictedPolicy(db: Database, first: Candidate): Promise<Policy> {
   const on = { tenant: first.tenant, sites: [first.site] };
-  const channels = await belonging(db, 'channel', [channelOf(us, 'chat')], on);
+  const channels = await belonging(db, 'channel', [CHANNEL], on);
   return {
     ...LIFE,
     ...UNRESTRICTED,
@@ -135,10 +132,10 @@ async function issue(db: Database, installation: string, policy: Policy): Promis
 }
 
 async function mapAuthors(db: Database, credential: string, sites: readonly Candidate[]): Promise<void> {
-  for (const [i, { operators }] of [us, eu].entries()) {
-    const [site, operator] = [sites[i], operators[0]];
-    if (!site || !operator) continue;
-    const [found] = await belonging(db, 'operator', [operator.id], { tenant: site.tenant, sites: [site.site] });
+  for (const [i, author] of AUTHORS.entries()) {
+    const site = sites[i];
+    if (!site) continue;
+    const [found] = await belonging(db, 'operator', [author], { tenant: site.tenant, sites: [site.site] });
     if (found) await mapAuthor(db, { credential, operator: found.id });
   }
 }

@@ -2,46 +2,48 @@ import type { Command } from 'commander';
 import { wellFormed } from '../auth/tokens.ts';
 import {
   brokenJournals,
+  type CheckedSite,
   expiredTasks,
+  lapsedDeliveries,
   lapsedTasks,
+  lateSources,
   misplacedArtifacts,
-  missingIndexes,
   missingWebsites,
   orphanedTokens,
+  outlivingTokens,
   overtakenNumbers,
-  type Site,
+  rejectedRows,
   sitesOfStore,
+  splitFamilies,
   stuckOperations,
   suspectedSecrets,
   UPKEEP_LIMIT,
+  unentitledPeople,
   unfinishedImports,
   unknownReceipts,
+  unpermittedEndpoints,
   unrecordedNotes,
   uselessAuthors,
   wrongFiles,
   wrongTotals,
 } from '../store/doctor/doctor.ts';
-import { outlivingTokens, splitFamilies, unentitledPeople } from '../store/doctor/oauth.ts';
-import { lateSources, rejectedRows } from '../store/doctor/sources.ts';
-import { lapsedDeliveries, unpermittedEndpoints } from '../store/doctor/webhooks.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import type { Run } from './context.ts';
+import { missingIndexes } from '../store/open/build.ts';
+import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { table } from './output.ts';
 
-interface Finding {
+interface DoctorFinding {
   readonly check: string;
-  /**
-   * `error` means that the store is inconsistent. `warning` means that something might not work as its owner expects.
-   */
+  /** `error`: the store is inconsistent. `warning`: something may not work as its owner expects. */
   readonly severity: 'error' | 'warning';
   readonly detail: string;
   readonly count: number;
 }
 
-type Check = (db: Database) => Promise<Finding[]>;
+type Check = (db: Database) => Promise<DoctorFinding[]>;
 
-export function doctorCommand(program: Command, register: Run): void {
+export function doctorCommand(program: Command, register: RunAction): void {
   const command = program
     .command('doctor')
     .description('check the store and change nothing; exit code 1 with an error, 0 with warnings only');
@@ -59,33 +61,36 @@ export function doctorCommand(program: Command, register: Run): void {
   });
 }
 
-const findingsTable = (findings: readonly Finding[]): string =>
+const findingsTable = (findings: readonly DoctorFinding[]): string =>
   table(
     ['CHECK', 'SEVERITY', 'COUNT', 'DETAIL'],
     findings.map(({ check, severity, count, detail }) => [check, severity, String(count), detail]),
   );
 
-async function runChecks(db: Database): Promise<Finding[]> {
-  const findings: Finding[] = [];
+export async function runChecks(db: Database): Promise<DoctorFinding[]> {
+  const findings: DoctorFinding[] = [];
   // The checks run one after the other, so that users of the store can keep working.
   for (const check of CHECKS) findings.push(...(await check(db)));
   return findings;
 }
 
 const counting =
-  (check: string, severity: Finding['severity'], detail: string, count: (db: Database) => Promise<number>): Check =>
+  (
+    check: string,
+    severity: DoctorFinding['severity'],
+    detail: string,
+    count: (db: Database) => Promise<number>,
+  ): Check =>
   async (db) => {
     const n = await count(db);
     return n === 0 ? [] : [{ check, severity, detail, count: n }];
   };
 
-/**
- * Runs a check for each website separately. On a large store, one statement over all websites would exceed its timeout.
- */
+/** Runs a check for each website. On a large store, one statement for all websites would exceed its timeout. */
 const perSite =
-  (check: string, detail: string, count: (db: Database, site: Site) => Promise<number>): Check =>
+  (check: string, detail: string, count: (db: Database, site: CheckedSite) => Promise<number>): Check =>
   async (db) => {
-    const findings: Finding[] = [];
+    const findings: DoctorFinding[] = [];
     for (const site of await sitesOfStore(db)) {
       const n = await count(db, site);
       if (n > 0) findings.push({ check, severity: 'error', detail: `${site.id}: ${detail}`, count: n });

@@ -5,8 +5,8 @@ import { leadsTo } from '../store/open/server.ts';
 import { Refused } from './output.ts';
 
 /**
- * Returns the address of the configured store without its password, to show the operator on which store a command acts.
- * Throws Refused if the store does not exist. Otherwise the command would create an embedded store.
+ * Returns the address of the store without its password, to show the operator which store a command changes. Throws
+ * Refused if the store does not exist, because the command would otherwise create an embedded store.
  */
 export function existingStore({ databaseUrl, directUrl, dataDir }: Config): string {
   const address = directUrl ?? databaseUrl;

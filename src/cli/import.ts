@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../sources/engine/records.ts';
 import type { ImportOptions, ImportResult, Reject } from '../sources/files/import.ts';
-import type { CommandContext, Run } from './context.ts';
-import { Refused, table } from './output.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { plain, Refused, table } from './output.ts';
 import { openProgress } from './progress.ts';
-import { plain } from './text.ts';
 
-interface Given {
+interface ImportFlags {
   readonly dryRun?: boolean;
   readonly rejects?: string;
   readonly resume?: boolean;
@@ -14,7 +13,7 @@ interface Given {
   readonly schema?: RecordType | true;
 }
 
-export function importCommand(program: Command, register: Run): void {
+export function importCommand(program: Command, register: RunAction): void {
   const command = program
     .command('import')
     .description('load NDJSON files; stored records are updated, and invalid lines are rejected one by one')
@@ -33,7 +32,7 @@ export function importCommand(program: Command, register: Run): void {
       ),
     );
   register(command, async (context) => {
-    const given = command.opts<Given>();
+    const given = command.opts<ImportFlags>();
     if (given.schema !== undefined) return printSchema(context, given.schema);
     const files = command.args;
     if (files.length === 0) command.error("error: missing required argument 'FILE'");
@@ -51,7 +50,7 @@ function printSchema({ out }: CommandContext, type: RecordType | true): void {
   out.result(document, JSON.stringify(document, null, 2));
 }
 
-async function load({ out, store }: CommandContext, files: readonly string[], given: Given): Promise<void> {
+async function load({ out, store }: CommandContext, files: readonly string[], given: ImportFlags): Promise<void> {
   // The importer loads 0.1 s of packages, which the help does not need.
   const { ImportBusy, ImportRefused, importFiles } = await import('../sources/files/import.ts');
   const { db } = await store();
@@ -91,7 +90,7 @@ async function load({ out, store }: CommandContext, files: readonly string[], gi
   finish(out, result, shown, given);
 }
 
-function interrupted(files: readonly string[], given: Given): string {
+function interrupted(files: readonly string[], given: ImportFlags): string {
   if (given.dryRun) return 'Interrupted. Nothing was changed.';
   if (files.includes('-'))
     return 'Interrupted. No record is half written. Send the whole input again: stored records are kept.';
@@ -100,7 +99,7 @@ function interrupted(files: readonly string[], given: Given): string {
 
 const shell = (word: string): string => (/^[\w./@:+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** Reasons of rejected lines that are printed. The file of `--rejects` has all reasons. */
+/** How many rejected lines are printed with their reasons. The file of `--rejects` has all of them. */
 const REASONS_SHOWN = 5;
 
 /** The exit code is 1 if a line was rejected, because a script must not take such an import for a complete import. */
@@ -108,7 +107,7 @@ function finish(
   out: CommandContext['out'],
   result: ImportResult,
   reasons: readonly Reject[],
-  { dryRun = false, rejects }: Given,
+  { dryRun = false, rejects }: ImportFlags,
 ): void {
   out.result({ ...result, dry_run: dryRun }, summary(result, dryRun));
   if (result.rejected === 0) return;

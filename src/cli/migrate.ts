@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import type { Run } from './context.ts';
+import type { RunAction } from './context.ts';
 
 /**
  * Opening the store migrates the store. The command then waits until the indexes of large tables are built. Several
  * processes can do this at the same time.
  */
-export function migrateCommand(program: Command, register: Run): void {
+export function migrateCommand(program: Command, register: RunAction): void {
   const command = program.command('migrate').description('migrate the store to the current schema');
   register(command, async ({ out, store }) => {
     const { version, build } = await store();

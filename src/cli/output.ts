@@ -1,14 +1,11 @@
-import { printable, printableJson } from './text.ts';
-
 /**
  * The conventions of all commands. With --json, standard output is exactly one JSON document, and all other text goes
- * to standard error. The exit code is 0 for done, 1 for refused or failed, and 2 for wrong usage.
+ * to standard error. Exit codes: 0 done, 1 refused or failed, 2 wrong usage.
  */
 export interface Output {
   readonly json: boolean;
-  /** Writes the result to standard output. Control characters of names from outside never reach the terminal. */
+  /** Writes the result to standard output, without control characters, because names come from outside. */
   result(document: object, text: string): void;
-  /** Writes a line to standard error. */
   note(line: string): void;
 }
 
@@ -24,14 +21,14 @@ export function openOutput(json: boolean): Output {
   };
 }
 
-/**
- * Thrown when a command cannot do its work. The operator sees only the message, without a stack. The exit code is 1.
- */
+/** A command cannot do its work. The operator sees only the message, without a stack. The exit code is 1. */
 export class Refused extends Error {
   override readonly name = 'Refused';
 }
 
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table. Without rows, the sentence `none`. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[], none = ''): string {
+  if (rows.length === 0) return none;
   const widths = head.map((cell, i) => Math.max(cell.length, ...rows.map((row) => row[i]?.length ?? 0)));
   return [head, ...rows]
     .map((row) =>
@@ -42,3 +39,37 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     )
     .join('\n');
 }
+
+/** Makes untrusted text safe for a terminal: replaces control and format characters, such as bidi overrides. */
+export const plain = (text: string): string => text.replaceAll(UNPRINTABLE, '\u{fffd}');
+
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/gu;
+
+/** Makes a text of several lines safe for a terminal. Everything that a command prints goes through here. */
+export const printable = (text: string): string => text.split('\n').map(plain).join('\n');
+
+/** A JSON text that a terminal can show. JSON.stringify escapes only the control characters of ASCII. */
+const printableJson = (value: unknown): string =>
+  JSON.stringify(value).replaceAll(UNPRINTABLE, (letter) =>
+    letter
+      .split('')
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+      .join(''),
+  );
+
+/** The name of an app. For a client that nobody registered, the host comes first, because the client chose the name. */
+export const appOf = (clientHost: string | null, name: string): string =>
+  clientHost === null ? plain(name) : `${plain(clientHost)} (${plain(name)})`;
+
+export function facts(rows: readonly (readonly [name: string, value: string | readonly string[]])[]): string {
+  const width = Math.max(...rows.map(([name]) => name.length));
+  return rows
+    .flatMap(([name, value]) =>
+      (typeof value === 'string' ? [value] : value).map(
+        (line, i) => `  ${(i === 0 ? name : '').padEnd(width)}  ${line}`,
+      ),
+    )
+    .join('\n');
+}
+
+export const time = (date: Date): string => date.toISOString();

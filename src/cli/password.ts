@@ -5,10 +5,7 @@ import { Refused } from './output.ts';
 
 export interface PasswordSource {
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean };
-  /**
-   * The stream for the prompts. It must not be standard output, because standard output is for the result of the
-   * command.
-   */
+  /** Where prompts are written. Not standard output, which has only the result of the command. */
   readonly questions: NodeJS.WritableStream;
 }
 
@@ -31,10 +28,7 @@ export async function pipedPassword({ input }: PasswordSource): Promise<string> 
   return hashed(text.replace(/\r?\n$/, ''));
 }
 
-/**
- * Asks twice for the password without showing it, and returns its hash. Returns undefined if the input is not a
- * terminal.
- */
+/** Asks twice for the password without showing it, and returns its hash. Undefined if the input is not a terminal. */
 export async function typedPassword({ input, questions }: PasswordSource): Promise<string | undefined> {
   if (input.isTTY !== true) return undefined;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

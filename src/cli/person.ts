@@ -15,13 +15,12 @@ import {
 } from '../store/administration/people.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { Run } from './context.ts';
-import { Refused, table } from './output.ts';
+import type { RunAction } from './context.ts';
+import { facts, plain, Refused, table, time } from './output.ts';
 import { type PasswordSource, pipedPassword, typedPassword } from './password.ts';
-import { organization, person } from './references.ts';
-import { facts, plain, time } from './text.ts';
+import { organization, person, tenantOf } from './references.ts';
 
-export function personCommands(program: Command, register: Run): void {
+export function personCommands(program: Command, register: RunAction): void {
   const group = program
     .command('person')
     .description('manage people who may sign in; owners and admins may consent and see records');
@@ -46,7 +45,7 @@ const terminal = (): PasswordSource => ({ input: process.stdin, questions: proce
 const roleOption = (): Option =>
   new Option('--role <ROLE>', 'role in the organization').choices(ROLES).makeOptionMandatory();
 
-function addCommand(group: Command, register: Run): void {
+function addCommand(group: Command, register: RunAction): void {
   const command = group
     .command('add')
     .description('add a person and prompt for the password')
@@ -86,7 +85,7 @@ async function passwordOf({ passwordStdin, password }: PasswordOptions): Promise
   return password ? typedPassword(terminal()) : undefined;
 }
 
-function listCommand(group: Command, register: Run): void {
+function listCommand(group: Command, register: RunAction): void {
   const command = group
     .command('list')
     .description('list people in order of creation')
@@ -94,11 +93,8 @@ function listCommand(group: Command, register: Run): void {
   register(command, async ({ out, store }) => {
     const given = command.opts<{ organization?: string }>();
     const { db } = await store();
-    const people = await readPeople(
-      db,
-      given.organization === undefined ? {} : { tenant: (await organization(db, given.organization)).tenant },
-    );
-    out.result({ people: people.map(document) }, people.length === 0 ? 'There is no person.' : personTable(people));
+    const people = await readPeople(db, await tenantOf(db, given.organization));
+    out.result({ people: people.map(document) }, personTable(people));
   });
 }
 
@@ -111,7 +107,7 @@ const named = (group: Command, name: string, description: string): Command =>
 
 async function target(db: Database, command: Command): Promise<string> {
   const given = command.opts<{ organization?: string; email?: string }>();
-  const tenant = given.organization === undefined ? undefined : (await organization(db, given.organization)).tenant;
+  const { tenant } = await tenantOf(db, given.organization);
   return (await person(db, command.args[0] ?? given.email ?? '', tenant)).id;
 }
 
@@ -124,7 +120,7 @@ function requirePerson(command: Command): void {
 
 function changeCommand(
   group: Command,
-  register: Run,
+  register: RunAction,
   name: string,
   description: string,
   change: (db: Database, id: string) => Promise<PersonRecord | undefined>,
@@ -142,7 +138,7 @@ function changeCommand(
   });
 }
 
-function unlockCommand(group: Command, register: Run): void {
+function unlockCommand(group: Command, register: RunAction): void {
   const command = named(
     group,
     'unlock',
@@ -161,7 +157,7 @@ function unlockCommand(group: Command, register: Run): void {
   });
 }
 
-function roleCommand(group: Command, register: Run): void {
+function roleCommand(group: Command, register: RunAction): void {
   const command = named(
     group,
     'role',
@@ -176,7 +172,7 @@ function roleCommand(group: Command, register: Run): void {
   });
 }
 
-function passwordCommand(group: Command, register: Run): void {
+function passwordCommand(group: Command, register: RunAction): void {
   const command = named(group, 'password', 'prompt for a new password of a person and end the person’s sessions')
     .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
     .option('--no-password', 'remove the password: the person signs in at the identity provider')
@@ -202,8 +198,8 @@ function passwordCommand(group: Command, register: Run): void {
 }
 
 /**
- * Tells how many consents are still active after a password change. Consents end only with --end-consents, because an
- * app never had the password.
+ * Tells how many consents a password change leaves active. An app never had the password, so they do not end by
+ * themselves.
  */
 function consentsText(id: string, active: number, ended: number | undefined): string {
   if (ended !== undefined) return `${ended} ended, ${active} active`;
@@ -259,4 +255,5 @@ const personTable = (records: readonly PersonRecord[]): string =>
       record.state,
       signsIn(record),
     ]),
+    'There is no person.',
   );

@@ -4,14 +4,11 @@ import { packageVersion } from '../config/package.ts';
 import { StoreUnreachable, sqlState } from '../store/driver/errors.ts';
 import { StoreUnavailable } from '../store/embedded/unavailable.ts';
 import type { Store } from '../store/open/open.ts';
-import { completionCommand } from './completion.ts';
-import type { CommandContext, Run } from './context.ts';
-import { addExamples } from './examples.ts';
-import { helpStyle } from './help.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { addExamples, helpStyle } from './help.ts';
 import { workers } from './options.ts';
-import { type Output, openOutput, Refused } from './output.ts';
+import { type Output, openOutput, printable, Refused } from './output.ts';
 import { withoutSecrets, withoutValues } from './secrets.ts';
-import { printable } from './text.ts';
 
 /** These commands need the surfaces, which cli/ must not import. So main.ts supplies the commands. */
 export interface Wired {
@@ -19,11 +16,11 @@ export interface Wired {
   generate(context: CommandContext, options: { check: boolean }): Promise<void>;
 }
 
-type Register = (program: Command, register: Run) => void;
+type Register = (program: Command, register: RunAction) => void;
 
 /**
- * The commands, in the order of the help. A run loads only the file of its own command, because all files together take
- * 0.3 s of processor time.
+ * The commands, in the order of the help. A run loads only its own file, because all files take 0.3 s of processor
+ * time.
  */
 const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   migrate: async () => (await import('./migrate.ts')).migrateCommand,
@@ -42,19 +39,19 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   restored: async () => (await import('./restored.ts')).restoredCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
 };
-/** Words that need none of these files. */
+/** First words of a command line that need none of these files. */
 const OWN = ['serve', 'generate', '--version', '-V'];
 
 /**
  * Builds the command line. `first` is the first word that the operator typed. If this word names a command, the program
  * has only this command. Otherwise, the program has every command, for example for the help.
  */
-export async function buildProgram(register: Run, wired: Wired, first?: string): Promise<Command> {
+export async function buildProgram(register: RunAction, wired: Wired, first?: string): Promise<Command> {
   const program = new Command('gateway')
     .description('Installation Gateway: REST, MCP and A2A access to stored customer-support data.')
     .version(packageVersion)
     .configureHelp(helpStyle)
-    // A message about wrong usage repeats words that somebody may have pasted.
+    // A usage error repeats what the operator typed, and that can be a pasted secret.
     .configureOutput({
       outputError: (complaint, write) => write(withoutValues(complaint)),
       writeErr: (text) => void process.stderr.write(printable(text)),
@@ -81,13 +78,12 @@ export async function buildProgram(register: Run, wired: Wired, first?: string):
   for (const [name, load] of Object.entries(COMMANDS)) {
     if (!known || name === first) (await load())(program, register);
   }
-  completionCommand(program);
   addExamples(program);
   return program;
 }
 
 export async function run(argv: readonly string[], wired: Wired): Promise<number> {
-  const register: Run = (command, action) => {
+  const register: RunAction = (command, action) => {
     command.option('--json', 'print one JSON document').action(async (...args: unknown[]) => {
       const options: { json?: boolean } = command.opts();
       await withContext(openOutput(options.json === true), (context) => action(context, ...args));
@@ -108,10 +104,7 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   }
 }
 
-/**
- * Describes an unexpected error by its name and stack, which help to find the defect. The message is left out, because
- * it can contain data.
- */
+/** Describes an unexpected error by its name and stack. The message is left out, because it can contain data. */
 export function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)
     return 'The connection to the store was lost. Committed changes are kept. Try again.';
@@ -131,8 +124,7 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
     store: ({ migrates } = {}) => {
       opened ??= import('../store/open/open.ts').then(({ openStore }) =>
         openStore({
-          // Commands run long statements and change settings of their connection. So they connect to the server
-          // directly, not through a pooler.
+          // Commands run long statements and change connection settings, so they do not use the pooler.
           databaseUrl: config.directUrl ?? config.databaseUrl,
           setting: config.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL',
           dataDir: config.dataDir,

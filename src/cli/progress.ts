@@ -1,12 +1,12 @@
 import { type Options, Presets, SingleBar } from 'cli-progress';
-import type { Progress } from '../sources/files/import.ts';
+import type { Progress } from '../sources/engine/apply.ts';
 
 export interface ProgressReport {
   show(progress: Progress): void;
   end(): void;
 }
 
-/** Milliseconds between two plain lines of progress. The last line of a phase is always written. */
+/** The shortest time (ms) between two plain lines of progress. The last line of a phase is always written. */
 const QUIET = 5_000;
 
 export const openProgress = (stream: NodeJS.WriteStream = process.stderr): ProgressReport =>

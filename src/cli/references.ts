@@ -9,15 +9,18 @@ import {
   findWebsites,
 } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { Refused } from './output.ts';
-import { plain } from './text.ts';
+import { plain, Refused } from './output.ts';
 
 /**
- * A reference on the command line is a public id or an external_id. If a reference matches two records, the command
- * shows both records and is refused. A guess could grant the wrong data.
+ * Finds a record by public id or external_id. If two records match, the command is refused and shows both, because a
+ * guess could grant the wrong data.
  */
 export const organization = (db: Database, ref: string): Promise<Candidate> =>
   one('organization', ref, findOrganizations(db, [ref]));
+
+/** The filter for an option `--organization`. Without the option, the filter takes every organization. */
+export const tenantOf = async (db: Database, ref: string | undefined): Promise<{ tenant?: string }> =>
+  ref === undefined ? {} : { tenant: (await organization(db, ref)).tenant };
 
 export const app = (db: Database, ref: string): Promise<Candidate> => one('app', ref, findApps(db, [ref]));
 

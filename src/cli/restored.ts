@@ -3,7 +3,7 @@ import { EVENT_FAMILIES } from '../core/events.ts';
 import { endConsents } from '../store/administration/consents.ts';
 import { compareAll } from '../store/administration/sources.ts';
 import { leapJournals } from '../store/events/journal.ts';
-import type { Run } from './context.ts';
+import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { Refused } from './output.ts';
 
@@ -12,7 +12,7 @@ import { Refused } from './output.ts';
  * ends their cursors and reports a gap in the receipts. The backup also lacks the latest uses of refresh tokens and
  * codes. So the command ends all consents and sign-ins.
  */
-export function restoredCommand(program: Command, register: Run): void {
+export function restoredCommand(program: Command, register: RunAction): void {
   const command = program
     .command('restored')
     .description(
@@ -34,7 +34,7 @@ export function restoredCommand(program: Command, register: Run): void {
     const { slow } = await store();
     const websites = await leapJournals(slow, EVENT_FAMILIES);
     const consents = await endConsents(slow);
-    // The backup lacks the latest changes of the live sources too.
+    // The backup also lacks the latest changes of the live sources.
     await compareAll(slow);
     out.result(
       { websites, consents },

@@ -1,8 +1,8 @@
-/** A word of the command line can be a password or a token that stands at a wrong place. No refusal may show it. */
+/** A word of the command line can be a misplaced password or token. No error message may show it. */
 
 /**
- * Takes the typed values out of a complaint of `commander`. Only the name of an unknown option stays. The value itself can
- * hold quotation marks, so each pattern goes to the last one.
+ * Removes the typed values from an error message of `commander`. Only the name of an unknown option stays. A value can
+ * contain quotation marks, so each pattern matches up to the last one.
  */
 export const withoutValues = (complaint: string): string =>
   complaint
@@ -14,10 +14,10 @@ export const withoutValues = (complaint: string): string =>
     )
     .replace(/unknown command '[\s\S]*'(?=\n\(Did you mean|\s*$)/, 'unknown command');
 
-/** An address with a user, or a token or a secret of the gateway (docs/security.md). */
+/** A URL, a user name with a password, or a token or secret of the gateway (docs/security.md). */
 const SECRET = /:\/\/|[^\s:]:[^\s@]*@|igw[a-z]?_|whsec_/;
 
-/** Takes the words that look like a secret out of a refusal. A refusal names a record by the word that was typed. */
+/** Replaces typed words that look like a secret by `…`, because an error message repeats a typed reference. */
 export const withoutSecrets = (refusal: string, typed: readonly string[]): string =>
   typed
     .flatMap((word) => [word, word.slice(word.indexOf('=') + 1)])

@@ -1,20 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { openGivenKeys } from '../config/keys.ts';
+import { openGivenKeys } from '../auth/key-file.ts';
 import { findingsOf } from '../sources/source.ts';
 import { askComparison, readSources, type SourceRecord } from '../store/administration/sources.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import type { CommandContext, Run } from './context.ts';
+import type { CommandContext, RunAction } from './context.ts';
 import { Refused } from './output.ts';
 import { openProgress } from './progress.ts';
-import { detailsOf, source } from './source-record.ts';
-import { findingText, sourceDocument, sourceText } from './source-view.ts';
+import { detailsOf, findingText, source, sourceDocument, sourceText } from './source-view.ts';
 
-/** Milliseconds between two looks at the comparison of a running gateway. */
+/** Milliseconds between two checks whether a running gateway has finished the comparison. */
 const LOOK = 500;
 
-export function checkCommand(group: Command, register: Run): void {
+export function checkCommand(group: Command, register: RunAction): void {
   const command = group
     .command('check <SRC>')
     .description('check the rights and the schema of a source, then compare all its records with the store');
@@ -35,7 +34,7 @@ export function checkCommand(group: Command, register: Run): void {
   });
 }
 
-/** No gateway runs the source, so this command does. It ends with the comparison. */
+/** Runs the source in this process until the comparison has ended, because no gateway runs it. */
 async function compareHere({ config, store }: CommandContext, id: string): Promise<void> {
   const [{ takeSource, comparisonDue }, { runSource }, { openStoredReader }, { explainSource }] = await Promise.all([
     import('../sources/follow/state.ts'),
@@ -55,7 +54,7 @@ async function compareHere({ config, store }: CommandContext, id: string): Promi
     );
   }, LOOK);
   const stores = { db, writer: slow };
-  // The state of the source tells an error.
+  // The state of the source also has each error, and `compared` reads the state. So `onError` does nothing.
   const told = { explain: explainSource, onError: () => undefined };
   await runSource({ ...stores, ...told, open: (one) => openStoredReader(keys, one) }, row, done.signal);
   clearInterval(look);

@@ -17,14 +17,11 @@ export function databaseUrl(value: string): string {
   return value;
 }
 
-/**
- * Returns the address that is stored. Without TLS, the address itself must say so, so that a gateway that follows the
- * source applies the same rule.
- */
+/** Returns the address to store. `insecure` adds `sslmode=disable`, so that the gateway also accepts the connection. */
 export function safeUrl(command: Command, { url, insecure }: Pick<Added, 'url' | 'insecure'>): string {
   const { hostname, search } = new URL(url);
   if (isLocal(decodeURIComponent(hostname)) || !mayBePlain(url)) return url;
-  // Without a host in the address, only the driver knows the server. The connection applies the rule (driver/foreign.ts).
+  // Without a host in the address, only the driver knows the server. Then driver/foreign.ts judges the connection.
   if (hostname === '' && insecure !== true) return url;
   if (insecure !== true)
     return command.error(
@@ -41,7 +38,7 @@ export function webUrl(value: string): string {
   return value.replace(/\/+$/, '');
 }
 
-/** A token travels in a header, which can hold only these characters. */
+/** Accepts visible ASCII only, because the token is sent in an HTTP header. */
 export function token(value: string): string {
   if (!/^[\x21-\x7e]{1,500}$/.test(value))
     throw new InvalidArgumentError('Expected 1 to 500 ASCII characters without spaces.');
@@ -54,7 +51,7 @@ export function withInput(command: Command, given: Added): Added {
   const lines = readFileSync(0, 'utf8').split('\n');
   const next = (flag: string, parse: (value: string) => string): string => {
     try {
-      // A second `-` is no address.
+      // Refuse a second `-` as an address.
       return parse(lines.shift()?.trim().replace(/^-$/, '') ?? '');
     } catch (error) {
       if (!(error instanceof InvalidArgumentError)) throw error;

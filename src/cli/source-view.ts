@@ -1,9 +1,15 @@
 import { findingsOf } from '../sources/source.ts';
-import type { RejectRecord, SourceRecord } from '../store/administration/sources.ts';
-import { table } from './output.ts';
-import { facts, plain, time } from './text.ts';
+import {
+  countRows,
+  type RejectRecord,
+  readRejects,
+  readSources,
+  type SourceRecord,
+} from '../store/administration/sources.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { facts, plain, Refused, table, time } from './output.ts';
 
-export interface SourceDetails {
+interface SourceDetails {
   readonly rows: Readonly<Record<string, number>>;
   readonly examples: readonly RejectRecord[];
 }
@@ -33,7 +39,7 @@ export const sourceDocument = (record: SourceRecord, { rows, examples }: SourceD
   created_at: record.created_at,
 });
 
-/** True if no gateway runs a source that should run. A gateway takes a new source within a second. */
+/** True if a source should run and no gateway runs it. A gateway takes a new source within a second. */
 const isAlone = ({ state, held, created_at }: SourceRecord): boolean =>
   !held && (state === 'loading' || state === 'following') && Date.now() - created_at.getTime() > 3_000;
 
@@ -87,4 +93,22 @@ export const sourceTable = (records: readonly SourceRecord[]): string =>
       lag(record),
       String(record.rejects),
     ]),
+    'There is no source.',
   );
+
+/** How many rejects are shown. */
+const SHOWN = 5;
+
+export async function source(db: Database, id: string): Promise<SourceRecord> {
+  const [record] = await readSources(db, id);
+  if (!record) throw new Refused(`There is no source ${JSON.stringify(plain(id))}.`);
+  return record;
+}
+
+export async function detailsOf(db: Database, record: SourceRecord): Promise<SourceDetails> {
+  const [rows, examples] = await Promise.all([
+    record.site === null ? {} : countRows(db, record.tenant, record.site),
+    readRejects(db, record.id, SHOWN),
+  ]);
+  return { rows, examples };
+}

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
-import { openGivenKeys } from '../config/keys.ts';
+import { openGivenKeys } from '../auth/key-file.ts';
 import type { SourceKind } from '../sources/kinds.ts';
 import type { Change, Finding, Installation } from '../sources/source.ts';
 import {
@@ -14,22 +14,20 @@ import {
 } from '../store/administration/sources.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { CommandContext, Run } from './context.ts';
+import type { CommandContext, RunAction } from './context.ts';
 import { displayName, whole } from './options.ts';
-import { Refused } from './output.ts';
+import { plain, Refused } from './output.ts';
 import { checkCommand } from './source-check.ts';
 import { type Added, databaseUrl, safeUrl, token, webUrl, withInput, zone } from './source-options.ts';
-import { detailsOf, source } from './source-record.ts';
-import { findingText, sourceDocument, sourceTable, sourceText } from './source-view.ts';
-import { plain } from './text.ts';
+import { detailsOf, findingText, source, sourceDocument, sourceTable, sourceText } from './source-view.ts';
 
-/** As in src/sources/kinds.ts, which loads the driver. The help does not need the driver. */
+/** The kinds of src/sources/kinds.ts. That file loads the database driver, which the help does not need. */
 const KINDS: readonly SourceKind[] = ['chatwoot'];
 /** Seconds between two polls, if the operator gives no period. */
 const PERIOD = 15;
 /** Seconds for which no gateway may run a new source, so that `add` can write its website. */
 const ADDING = 30;
-export function sourceCommands(program: Command, register: Run): void {
+export function sourceCommands(program: Command, register: RunAction): void {
   const group = program.command('source').description('manage live sources: helpdesks whose data the gateway follows');
   addCommand(group, register);
   listCommand(group, register);
@@ -52,7 +50,7 @@ function kind(value: string): SourceKind {
   return found;
 }
 
-function addCommand(group: Command, register: Run): void {
+function addCommand(group: Command, register: RunAction): void {
   const command = kindArgument(group.command('add'))
     .description('add a source; a running gateway loads it and then follows it')
     .requiredOption(
@@ -88,7 +86,7 @@ function addCommand(group: Command, register: Run): void {
     const read = withInput(command, options);
     const given = { ...read, url: safeUrl(command, read) };
     const { out, store } = context;
-    // The store is opened with these keys, so a missing key is told before anything is written.
+    // The keys are opened before the store, so that a missing key is reported before anything is written.
     await openGivenKeys(context.config);
     const { db } = await store();
     const id = await add(context, db, kind(command.args[0] ?? ''), given);
@@ -173,7 +171,7 @@ async function add({ out, config }: CommandContext, db: Database, of: SourceKind
 function tell({ note }: CommandContext['out'], findings: readonly Finding[], grants: string): void {
   for (const finding of findings) note(findingText(finding));
   const refused = findings.filter(({ level }) => level === 'refused').length;
-  // No right helps against a wrong address or a wrong account.
+  // If the address, the account or the server is wrong, missing rights are not the cause.
   const rights = !findings.some(({ about }) => about === 'address' || about === 'account' || about === 'server');
   if (refused > 0)
     throw new Refused(
@@ -181,17 +179,17 @@ function tell({ note }: CommandContext['out'], findings: readonly Finding[], gra
     );
 }
 
-function listCommand(group: Command, register: Run): void {
+function listCommand(group: Command, register: RunAction): void {
   const command = group.command('list').description('list sources in order of creation');
   register(command, async ({ out, store }) => {
     const { db } = await store();
     const records = await readSources(db, null);
     const documents = await Promise.all(records.map(async (one) => sourceDocument(one, await detailsOf(db, one))));
-    out.result({ sources: documents }, records.length === 0 ? 'There is no source.' : sourceTable(records));
+    out.result({ sources: documents }, sourceTable(records));
   });
 }
 
-function showCommand(group: Command, register: Run): void {
+function showCommand(group: Command, register: RunAction): void {
   const command = group
     .command('show <SRC>')
     .description('show the state of a source, its lag, its records and its rejects');
@@ -203,7 +201,7 @@ function showCommand(group: Command, register: Run): void {
   });
 }
 
-function pauseCommands(group: Command, register: Run): void {
+function pauseCommands(group: Command, register: RunAction): void {
   const change = (name: 'pause' | 'resume', description: string, paused: boolean): void => {
     const command = group.command(`${name} <SRC>`).description(description);
     register(command, async ({ out, store }) => {
@@ -220,7 +218,7 @@ function pauseCommands(group: Command, register: Run): void {
   change('resume', 'start a source that is paused or stands still, from where it was', false);
 }
 
-function removeCommand(group: Command, register: Run): void {
+function removeCommand(group: Command, register: RunAction): void {
   const command = irreversible(
     group
       .command('remove <SRC>')
@@ -242,7 +240,7 @@ function removeCommand(group: Command, register: Run): void {
       const helpdesk = openStoredReader(await openGivenKeys(config), record);
       await helpdesk.forget().finally(() => helpdesk.close());
     } catch {
-      // The source can be removed while its helpdesk is away.
+      // A source can be removed while its helpdesk does not answer.
       forgotten = false;
     }
     if (!(await deleteSource(db, record.id, withData))) throw new Refused(`There is no source ${record.id}.`);
@@ -257,7 +255,7 @@ function removeCommand(group: Command, register: Run): void {
   });
 }
 
-function grantsCommand(group: Command, register: Run): void {
+function grantsCommand(group: Command, register: RunAction): void {
   const command = kindArgument(group.command('grants'))
     .description('print the SQL that gives the gateway its rights in the database of the helpdesk')
     .addOption(modeOption())

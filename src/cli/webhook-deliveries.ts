@@ -7,22 +7,20 @@ import {
   replayDeliveries,
 } from '../store/administration/endpoints.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
-import type { Run } from './context.ts';
+import type { RunAction } from './context.ts';
 import { moment } from './options.ts';
-import { Refused } from './output.ts';
-import { plain } from './text.ts';
-import { endpoint, unknown } from './webhook-endpoint.ts';
+import { plain, Refused } from './output.ts';
 import { testEndpoint } from './webhook-test.ts';
-import { deliveryDocument, deliveryTable } from './webhook-view.ts';
+import { deliveryDocument, deliveryTable, endpoint, unknown } from './webhook-view.ts';
 
 /** The commands about the deliveries of one webhook. */
-export function deliveryCommands(group: Command, register: Run): void {
+export function deliveryCommands(group: Command, register: RunAction): void {
   testCommand(group, register);
   replayCommand(group, register);
   deliveriesCommand(group, register);
 }
 
-function testCommand(group: Command, register: Run): void {
+function testCommand(group: Command, register: RunAction): void {
   const command = group
     .command('test <WHK>')
     .description('send one heartbeat, marked as a test, now; exit code 1 if the receiver does not accept it');
@@ -35,7 +33,7 @@ function testCommand(group: Command, register: Run): void {
   });
 }
 
-function replayCommand(group: Command, register: Run): void {
+function replayCommand(group: Command, register: RunAction): void {
   const command = group
     .command('replay <WHK>')
     .description('deliver receipts of the last seven days again, or for the first time')
@@ -69,7 +67,7 @@ function replayCommand(group: Command, register: Run): void {
 
 const SHOWN = 1_000;
 
-function deliveriesCommand(group: Command, register: Run): void {
+function deliveriesCommand(group: Command, register: RunAction): void {
   const command = group
     .command('deliveries <WHK>')
     .description(`list the latest ${SHOWN} deliveries, newest first; the log is kept for seven days`)
@@ -81,9 +79,7 @@ function deliveriesCommand(group: Command, register: Run): void {
     const deliveries = await readDeliveries(db, id, status, SHOWN);
     out.result(
       { endpoint_id: id, deliveries: deliveries.map(deliveryDocument) },
-      deliveries.length === 0
-        ? `There is no delivery${status === undefined ? '' : ` with the status ${status}`}.`
-        : deliveryTable(deliveries),
+      deliveryTable(deliveries, `There is no delivery${status === undefined ? '' : ` with the status ${status}`}.`),
     );
   });
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { openGivenKeys } from '../auth/key-file.ts';
 import type { Config } from '../config/config.ts';
-import { openGivenKeys } from '../config/keys.ts';
 import { sendClaim, settlementOf } from '../events/webhooks/dispatcher.ts';
-import { senderOptions } from '../events/webhooks/sender.ts';
+import { senderOptions } from '../outbound/sender.ts';
 import { claimTest, type EndpointRecord } from '../store/administration/endpoints.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { settleDeliveries } from '../store/events/deliveries.ts';

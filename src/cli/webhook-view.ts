@@ -1,6 +1,6 @@
-import type { DeliveryRecord, EndpointRecord } from '../store/administration/endpoints.ts';
-import { table } from './output.ts';
-import { facts, plain, time } from './text.ts';
+import { type DeliveryRecord, type EndpointRecord, readEndpoints } from '../store/administration/endpoints.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { facts, plain, Refused, table, time } from './output.ts';
 
 /** Returns the URL without its query, because the query often contains a secret of the receiver (WH-11). */
 export function shown(address: string): string {
@@ -55,6 +55,7 @@ export const endpointTable = (records: readonly EndpointRecord[]): string =>
       stateOf(record),
       String(record.pending),
     ]),
+    'There is no webhook.',
   );
 
 export const deliveryDocument = (record: DeliveryRecord): object => ({
@@ -72,7 +73,7 @@ export const deliveryDocument = (record: DeliveryRecord): object => ({
   ended_at: record.ended_at,
 });
 
-export const deliveryTable = (records: readonly DeliveryRecord[]): string =>
+export const deliveryTable = (records: readonly DeliveryRecord[], none: string): string =>
   table(
     ['DELIVERY', 'EVENT', 'TYPE', 'STATUS', 'ATTEMPTS', 'RESPONSE', 'CREATED'],
     records.map((record) => [
@@ -84,4 +85,13 @@ export const deliveryTable = (records: readonly DeliveryRecord[]): string =>
       record.response_status === null ? (record.error ?? '') : String(record.response_status),
       time(record.created_at),
     ]),
+    none,
   );
+
+export async function endpoint(db: Database, id: string): Promise<EndpointRecord> {
+  const [record] = await readEndpoints(db, { id });
+  if (!record) throw unknown(id);
+  return record;
+}
+
+export const unknown = (id: string): Refused => new Refused(`There is no webhook ${JSON.stringify(plain(id))}.`);

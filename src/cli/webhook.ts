@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
-import { openGivenKeys } from '../config/keys.ts';
+import { openGivenKeys } from '../auth/key-file.ts';
 import { EVENT_FAMILIES, EVENT_TYPE } from '../core/events.ts';
-import { receiverOf } from '../events/webhooks/receivers.ts';
-import { AddressRefused, checkedAddresses, resolveName } from '../events/webhooks/resolve.ts';
-import { newWebhookSecret } from '../events/webhooks/signature.ts';
+import { receiverOf } from '../outbound/receivers.ts';
+import { AddressRefused, checkedAddresses, resolveName } from '../outbound/resolve.ts';
+import { newWebhookSecret } from '../outbound/signature.ts';
 import type { CredentialRecord } from '../store/administration/credentials.ts';
 import {
   deleteEndpoint,
@@ -16,17 +16,15 @@ import {
 } from '../store/administration/endpoints.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { CommandContext, Run } from './context.ts';
+import type { CommandContext, RunAction } from './context.ts';
 import { credential } from './credential.ts';
 import { DAY, duration } from './options.ts';
-import { Refused } from './output.ts';
+import { plain, Refused } from './output.ts';
 import { website } from './references.ts';
-import { plain } from './text.ts';
 import { deliveryCommands } from './webhook-deliveries.ts';
-import { endpoint, unknown } from './webhook-endpoint.ts';
-import { endpointDocument, endpointTable, endpointText, shown } from './webhook-view.ts';
+import { endpoint, endpointDocument, endpointTable, endpointText, shown, unknown } from './webhook-view.ts';
 
-export function webhookCommands(program: Command, register: Run): void {
+export function webhookCommands(program: Command, register: RunAction): void {
   const group = program
     .command('webhook')
     .description('manage webhooks: endpoints to which receipts of changes on a website are pushed');
@@ -73,7 +71,7 @@ const endpointOptions = (command: Command): Command =>
     .option('--event-type <T>', 'event type, or a family such as conversation.* (repeatable; default: all)', eventType)
     .option('--description <D>', 'description of the webhook, at most 240 characters', description);
 
-function createCommand(group: Command, register: Run): void {
+function createCommand(group: Command, register: RunAction): void {
   const command = endpointOptions(
     group
       .command('create')
@@ -140,7 +138,7 @@ const allowing = (origin: string | undefined): string =>
     ? ''
     : ` To allow this receiver, set GATEWAY_WEBHOOK_ALLOW=${origin} for the running gateway and for this command.`;
 
-function listCommand(group: Command, register: Run): void {
+function listCommand(group: Command, register: RunAction): void {
   const command = group
     .command('list')
     .description('list webhooks in order of creation')
@@ -150,14 +148,11 @@ function listCommand(group: Command, register: Run): void {
     const { db } = await store();
     const owner = given.credential === undefined ? null : (await credential(db, given.credential)).id;
     const endpoints = await readEndpoints(db, { credential: owner });
-    out.result(
-      { endpoints: endpoints.map(endpointDocument) },
-      endpoints.length === 0 ? 'There is no webhook.' : endpointTable(endpoints),
-    );
+    out.result({ endpoints: endpoints.map(endpointDocument) }, endpointTable(endpoints));
   });
 }
 
-function updateCommand(group: Command, register: Run): void {
+function updateCommand(group: Command, register: RunAction): void {
   const command = endpointOptions(
     group
       .command('update <WHK>')
@@ -194,7 +189,7 @@ function updateCommand(group: Command, register: Run): void {
   });
 }
 
-function rotateCommand(group: Command, register: Run): void {
+function rotateCommand(group: Command, register: RunAction): void {
   const command = group
     .command('rotate <WHK>')
     .description(
@@ -222,7 +217,7 @@ function rotateCommand(group: Command, register: Run): void {
   });
 }
 
-function deleteCommand(group: Command, register: Run): void {
+function deleteCommand(group: Command, register: RunAction): void {
   const command = irreversible(
     group.command('delete <WHK>').description('delete a webhook with its queue and its log'),
   );

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
-import { type Key, parseKeys } from '../auth/keys.ts';
-import { DURATIONS } from '../auth/oauth/hosted/durations.ts';
+import { EXPECTED } from './allowed-values.ts';
 import { ConfigError } from './error.ts';
-import { EXPECTED } from './expected.ts';
+import { type Key, parseKeys } from './key-list.ts';
 import { packageRoot } from './package.ts';
 import {
   areClientHosts,
@@ -27,6 +26,7 @@ const whole = (least: number, most: number) =>
     .regex(/^\d{1,5}$/)
     .transform(Number)
     .refine((n) => n >= least && n <= most);
+const secondsOf = (time: string): number => Number.parseInt(time, 10) * (time.endsWith('h') ? 3_600 : 86_400);
 const file = z.string().min(1);
 const database = z.string().refine(isDatabase).optional();
 
@@ -82,7 +82,7 @@ const Environment = z
       .string()
       .refine((list) => listOf(list).every(isOrigin))
       .optional(),
-    GATEWAY_HOSTED_CONSENT_MAX: z.enum(['8h', '7d', '30d', '90d']).default('30d'),
+    GATEWAY_HOSTED_CONSENT_MAX: z.enum(['8h', '7d', '30d', '90d']).default('30d').transform(secondsOf),
     LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   })
@@ -108,9 +108,8 @@ const SAMPLERS = [
 ];
 
 /**
- * Returns the names of the tracing settings whose values are not usable. The SDK of OpenTelemetry would silently
- * replace such values with its defaults, so the gateway refuses the values. The settings are checked only when tracing
- * is on.
+ * Returns the names of tracing settings with unusable values. The OpenTelemetry SDK would silently replace these values
+ * by defaults, so the gateway refuses them. Checks only when tracing is on.
  */
 function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Record<string, unknown>>): string[] {
   if (collectorOf(given) === undefined) return [];
@@ -144,14 +143,10 @@ export interface Config {
   readonly baseUrl: string;
   readonly databaseUrl: string | undefined;
   /**
-   * The address of the PostgreSQL server behind the pooler. This address is set only when `databaseUrl` names a pooler
-   * in transaction mode.
+   * The address of the PostgreSQL server behind the pooler. Set only if `databaseUrl` is a pooler in transaction mode.
    */
   readonly directUrl: string | undefined;
-  /**
-   * The address of a streaming replica. The gateway sends a read to the replica if the answer can be slightly out of
-   * date.
-   */
+  /** The address of a streaming replica, which answers reads that may be slightly out of date. */
   readonly replicaUrl: string | undefined;
   readonly dataDir: string;
   /** True when the operator has chosen `dataDir`. False for the default folder below the current directory. */
@@ -165,15 +160,14 @@ export interface Config {
   /** Where traces are sent, and the name of the service in them. `undefined` turns tracing off. */
   readonly tracing: { readonly url: string; readonly service: string } | undefined;
   /**
-   * `allowed` lists the origins of webhook receivers that may use http or a private address. `schedule` has the seconds
-   * to wait before each attempt of a delivery.
+   * `allowed`: origins of receivers that may use http or a private address. `schedule`: seconds before each attempt.
    */
   readonly webhooks: { readonly allowed: ReadonlySet<string>; readonly schedule: readonly number[] };
   /**
-   * `hosts` lists the hosts whose client documents are believed, or is `*`. `allowed` lists the origins of documents
-   * that may use http or a private address. `longest` is the longest time of a consent for such a client, in seconds.
+   * `hosts`: the hosts whose client documents are believed, or `*`. `allowed`: origins of documents that may use http
+   * or a private address. `longest`: the longest time of a consent for such a client, in seconds.
    */
-  readonly hosted: {
+  readonly clientsByUrl: {
     readonly hosts: readonly string[];
     readonly allowed: ReadonlySet<string>;
     readonly longest: number;
@@ -193,8 +187,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     const file = fileURLToPath(new URL('docs/configuration.md', packageRoot));
     throw new ConfigError(`${unknown[0]} is not a setting of the gateway. ${file} lists the settings.`);
   }
-  // An empty variable counts as not set, as in compose files and shells. Only an empty list of hosts has a meaning: no
-  // host is believed.
+  // An empty variable counts as not set, as in shells. Only an empty list of hosts has a meaning: believe no host.
   const given = Object.fromEntries(
     Object.entries(environment).filter(([name, value]) => value !== '' || name === 'GATEWAY_CLIENT_HOSTS'),
   );
@@ -239,10 +232,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       allowed: new Set(listOf(data.GATEWAY_WEBHOOK_ALLOW ?? '')),
       schedule: data.GATEWAY_WEBHOOK_SCHEDULE.split(',').map(Number),
     },
-    hosted: {
+    clientsByUrl: {
       hosts: listOf(data.GATEWAY_CLIENT_HOSTS.toLowerCase()),
       allowed: new Set(listOf(data.GATEWAY_CLIENT_ALLOW ?? '')),
-      longest: DURATIONS.find(({ name }) => name === data.GATEWAY_HOSTED_CONSENT_MAX)?.seconds ?? 0,
+      longest: data.GATEWAY_HOSTED_CONSENT_MAX,
     },
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
@@ -252,9 +245,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 }
 
 /**
- * Returns the URL to which traces are sent, by the rules of OpenTelemetry's OTLP exporter. If
- * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, returns its value unchanged. Otherwise returns OTEL_EXPORTER_OTLP_ENDPOINT
- * with `/v1/traces` appended.
+ * Returns the URL for traces as OpenTelemetry's OTLP exporter does: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT unchanged, or
+ * else OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces` appended.
  */
 function collectorOf(given: {
   readonly OTEL_TRACES_EXPORTER: string;

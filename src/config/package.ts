@@ -1,9 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/**
- * The folder with the package.json of this package, as a file: URL. The folder is the same when the code runs from src/
- * (tests) and from dist/src/ (npm start).
- */
+/** The folder of package.json as a file: URL, whether the code runs from src/ (tests) or dist/src/ (npm start). */
 export const packageRoot: URL = find(new URL('.', import.meta.url));
 
 export const packageVersion: string = versionOf(JSON.parse(readFileSync(new URL('package.json', packageRoot), 'utf8')));

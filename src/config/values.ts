@@ -6,8 +6,8 @@ import proxyAddr from 'proxy-addr';
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 /**
- * True when the text can be the gateway's base URL, which is also the issuer of its tokens (RFC 8414, section 2). The
- * URL must use https, but a URL on this machine may use http.
+ * True if the text can be the gateway's base URL, which is also its issuer (RFC 8414, section 2): https, or http on
+ * this machine.
  */
 export function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
@@ -42,8 +42,7 @@ export function isDatabase(text: string): boolean {
 export function mayBeFolder(path: string): boolean {
   try {
     const there = statSync(path, { throwIfNoEntry: false });
-    // statSync of Node 24 also returns undefined when a parent of the path is a file. So the parent folders must be
-    // checked.
+    // In Node 24, statSync also returns undefined if a parent of the path is a file. So check the parents.
     return there?.isDirectory() ?? mayBeFolder(dirname(resolve(path)));
   } catch {
     return false; // a part of the path is a file, or a folder that this user cannot read
@@ -64,8 +63,8 @@ export function areProxies(list: string): boolean {
 export const listOf = (text: string): string[] => text.split(',').flatMap((one) => one.trim() || []);
 
 /**
- * True for a list of hosts as the URL parser writes them, for `*`, and for an empty list. A pattern such as
- * `*.claude.ai` and a name with a dot at the end are refused, because no client's host would ever equal them.
+ * True for `*`, an empty list, or hosts as the URL parser writes them. A pattern such as `*.claude.ai` or a name with a
+ * final dot is refused, because it never equals a client's host.
  */
 export const areClientHosts = (list: string): boolean =>
   listOf(list.toLowerCase()).every((host) => {
@@ -79,8 +78,8 @@ export const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 
 /**
- * True when the text can be an issuer (OpenID Connect Discovery, section 2). An issuer is an https URL without a query
- * and without a fragment. An issuer on this machine may use http.
+ * True if the text can be an issuer: https without query and fragment (OpenID Connect Discovery, section 2), or http on
+ * this machine.
  */
 export function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -10,10 +10,7 @@ export interface Rights extends Grants {
   /** SHA-256 of the secret: of the token, or of the session. */
   readonly digest: Uint8Array;
   readonly websites: ReadonlyMap<string, WebsiteKey>;
-  /**
-   * The public ids that the reader may see, for each dimension (channels, teams, subsites). A dimension without a list
-   * has no limit. An empty list permits nothing.
-   */
+  /** The public ids that the reader may see, by dimension. No list means no limit. An empty list permits nothing. */
   readonly restrictions: Readonly<Partial<Record<Restriction, readonly string[]>>>;
 }
 
@@ -25,23 +22,20 @@ export interface Authority extends Rights {
   readonly audience: Resource | null;
   /** Id of the consent under which the token was issued. `null` means that the token needed no consent. */
   readonly consentId: string | null;
-  /** True when a person has approved a client that nobody registered. Such a client can ask the person for more scopes. */
-  readonly hosted: boolean;
+  /** True for a client by URL, which a person has approved. Such a client can ask the person for more scopes. */
+  readonly clientByUrl: boolean;
   readonly environment: 'live' | 'test';
   readonly organizationId: string;
   readonly appId: string;
   readonly installationId: string;
-  /** The time when the authority ends, in Unix seconds. */
+  /** Unix seconds. */
   readonly expiresAt: number;
 }
 
-/**
- * The rights of a signed-in person on the page of a record. Every SQL statement of the page checks that the session is
- * still valid, and that the person may still see the data of the organization.
- */
+/** The rights of a signed-in person on a record's page. Each SQL statement checks them and the session again. */
 export interface PersonAuthority extends Rights {
   readonly personId: string;
-  /** The number of the person's organization in every database row. */
+  /** The organization in the key (tenant, site) of every row. */
   readonly tenant: string;
 }
 
@@ -49,7 +43,7 @@ export type Actor = Authority | PersonAuthority;
 
 export const isRestricted = (authority: Rights): boolean => Object.keys(authority.restrictions).length > 0;
 
-/** A requirement that a restricted credential can never meet if `unrestricted` is true. */
+/** A requirement. If `unrestricted` is true, a credential with restrictions never meets it. */
 export type Demand = Requirement & { readonly unrestricted?: boolean };
 
 export const meets = (authority: Rights, demand: Demand): boolean =>

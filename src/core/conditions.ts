@@ -1,11 +1,10 @@
 import type { Requirement } from './scopes.ts';
 
 /**
- * An extra requirement for calls that send the parameter `given`. If `is` is set, the requirement holds only for this
- * value of the parameter. If `has` is set, the requirement holds only for comma-separated lists with this entry. If
- * `prefix` is set, the requirement holds only for ids with this prefix.
+ * An extra requirement for calls that send the parameter `given`. `is` limits the condition to one value, `has` to
+ * comma-separated lists with this entry, and `prefix` to ids with this prefix.
  *
- * The conditions with `prefix` or `leftOut` are alternatives. A caller can use the operation if one of them is met.
+ * Conditions with `prefix` or `leftOut` are alternatives: a caller who meets one of them can use the operation.
  */
 export interface Condition extends Requirement {
   readonly given: string;
@@ -15,21 +14,20 @@ export interface Condition extends Requirement {
   /** True if the call also needs a credential without restrictions. */
   readonly unrestricted?: true;
   /**
-   * True if the answer leaves out the entry `has` of the list when the requirement is not met. A call without the
-   * parameter asks for all entries. A call is refused when no entry is left.
+   * A caller without the grants gets an answer without the entry `has`. A call without the parameter asks for all
+   * entries. A call is refused if no entry is left.
    */
   readonly leftOut?: true;
 }
 
 export const isAlternative = ({ prefix, leftOut }: Condition): boolean => prefix !== undefined || leftOut === true;
 
-/** Names the calls that a condition is about, such as `include_internal=true`. */
+/** Names the calls of a condition, such as `include_internal=true`. */
 export function conditionName({ given, is, has, prefix }: Condition): string {
   if (prefix !== undefined) return `${given}=${prefix}_…`;
   return is === undefined && has === undefined ? given : `${given}=${has ?? is}`;
 }
 
-/** Tells whether a condition is about a call that sends `value` for the parameter. */
 export function conditionApplies({ is, has, prefix, leftOut }: Condition, value: unknown): boolean {
   if (leftOut && value === undefined) return true;
   if (prefix !== undefined) return typeof value === 'string' && value.startsWith(`${prefix}_`);

@@ -1,8 +1,8 @@
 import type { Requirement } from './scopes.ts';
 
 /**
- * The complete table of failures, with the HTTP status and the title of each code. The title says what was wrong and
- * what to do. The title is public, so it must not name a value, a table or a library.
+ * Every failure code with its HTTP status and title. The title says what was wrong and what to do. The title is public,
+ * so it must not name a value, a table or a library.
  */
 const TABLE = {
   invalid_request: [
@@ -151,40 +151,34 @@ export const statusOf = (code: FailureCode): number => TABLE[code][0];
 export const titleOf = (code: FailureCode): string => TABLE[code][1];
 
 export interface ParameterError {
-  /**
-   * Name of the wrong query parameter, path parameter, header or tool argument. For an error in a JSON body, `pointer`
-   * is set instead.
-   */
+  /** The wrong query parameter, path parameter, header or tool argument. A wrong body member has `pointer` instead. */
   readonly parameter?: string;
-  /** JSON Pointer (RFC 6901) to the wrong member of the JSON body. */
+  /** JSON Pointer (RFC 6901) to the wrong member of the body. */
   readonly pointer?: string;
   readonly code: FailureCode | 'missing';
-  /** Words for the values that the gateway accepts in this place. The words come from the schema, never from the request. */
+  /** Describes the accepted values. The words come from the schema, never from the request. */
   readonly expected: string;
 }
 
 export interface FailureDetails {
-  /** A sentence for the caller. The sentence must not contain a value from the request or the store. */
+  /** A sentence for the caller, without any value from the request or the store. */
   readonly detail?: string;
   readonly errors?: readonly ParameterError[];
-  /** The number of seconds after which a retry of the call can succeed. */
+  /** Seconds until a retry can succeed. */
   readonly retryAfter?: number;
   readonly required?: Requirement & { readonly unrestricted: boolean };
   readonly allow?: readonly string[];
-  /** Length of the whole file in bytes. A 416 response shows this length in the Content-Range header. */
+  /** Length of the whole file in bytes, for the Content-Range header of a 416 response. */
   readonly size?: number;
-  /** The underlying error. Only the log shows this error. */
+  /** The underlying error, for the log only. */
   readonly cause?: unknown;
-  /** Id of the credential whose token was refused. Only the log shows this id. */
+  /** The credential of a refused token, for the log only. */
   readonly credential?: string;
-  /** True when the named website does not exist or is not granted. Only the log shows this fact. */
+  /** True if the named website does not exist or is not granted. For the log only. */
   readonly outside?: true;
 }
 
-/**
- * A refusal with a code of the failure table. Handlers and the store throw a Failure. The corridor catches the Failure
- * and gives the surface a value.
- */
+/** A refusal with a code of the table. Handlers and the store throw it. The corridor turns it into a value. */
 export class Failure extends Error {
   override readonly name = 'Failure';
 
@@ -200,10 +194,8 @@ export class Failure extends Error {
   }
 }
 
-/** What every cursor must be. */
 export const NEXT_CURSOR = 'the next_cursor of the previous page, unchanged';
 
-/** What the cursor of a pull must be. */
 export const AFTER_EXPECTED = 'the cursor of the subscription, or the last next_cursor, unchanged';
 
 export const invalidCursor = (parameter = 'cursor', expected = NEXT_CURSOR): Failure =>

@@ -1,17 +1,16 @@
 /**
- * Fences around the words of outsiders in a text that a model reads. Each answer draws its own delimiters, so nobody
- * can write them beforehand. A fence tells a model what is data. It does not force the model to obey.
+ * Fences around outsiders' words in a text for a model. Each answer draws its own delimiters, so nobody can write them
+ * beforehand. A fence tells a model what is data. It cannot force the model to obey.
  */
 export interface Fence {
-  /** The first line of the text. The line names the delimiters and says what they mean. */
+  /** The first line of the text: the delimiters and their meaning. */
   readonly notice: string;
   /** Short words, such as a name, between delimiters on one line. */
   inline(words: string): string;
-  /** A longer text between delimiters. A text of more than `bytes` bytes is cut. */
+  /** A longer text between delimiters, cut at `bytes` bytes. */
   block(words: string, bytes?: number): string;
 }
 
-/** Draws the delimiters of one answer. */
 export function drawFence(): Fence {
   const key = [...crypto.getRandomValues(new Uint8Array(8))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   const [open, close] = [`<<<data ${key}>>>`, `<<<end ${key}>>>`];
@@ -31,12 +30,12 @@ function cut(text: string, bytes: number | undefined): string {
   return new TextDecoder().decode(encoder.encode(text).subarray(0, Math.max(0, bytes))).replace(/\ufffd$/, '');
 }
 
-// Control characters, marks that change the direction of a line, and tags, which hide letters. None of them is text.
+// Control characters, marks that change the direction of a line, and tags that hide letters. None of them is text.
 const UNSEEN = /[\p{Cc}\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 const BREAK = /\r\n?|[\u0085\u2028\u2029]/g;
 /** Characters that people do not see, or hardly see, between two letters. */
 const IGNORED = /^[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Mn}\s]$/u;
-/** What looks like one, two or three opening brackets, also in the encodings that models read. */
+/** Looks like one, two or three opening brackets, also in the encodings that models read. */
 const BRACKETS = [
   /^(?:[<‹〈〈⟨❬❮❰⧼⦑⦓˂ᐸᚲ≺]|&(?:lt|#0*60|#x0*3c);?|%(?:25)?3c|\\u\{?0*3c\}?|\\x3c)$/iu,
   /^[«≪《⟪⪡⫉]$/u,
@@ -48,11 +47,10 @@ const TOKEN = /&(?:lt|#0*60|#x0*3c);?|%(?:25)?3c|\\u\{?0*3c\}?|\\x3c|[\s\S]/iuy;
 const TWINS: Readonly<Record<string, string>> = {
   ...{ а: 'a', α: 'a', ɑ: 'a', е: 'e', ε: 'e', ҽ: 'e', ո: 'n', п: 'n', η: 'n', ԁ: 'd', ɗ: 'd', т: 't', τ: 't' },
 };
-/** The words that follow the brackets of a delimiter. */
 const WORDS = /^\/?(?:end|data)/;
 const STARTS: ReadonlySet<string> = new Set(['', 'e', 'en', 'd', 'da', 'dat'].flatMap((word) => [word, `/${word}`]));
 
-/** Tells how a token looks: `<` for each opening bracket, and an empty text for a token that people do not see. */
+/** What a reader sees in a token: one `<` for each opening bracket, and nothing for an invisible character. */
 function looksOf(token: string): string {
   if (token.length === 1 && token <= '~') return token.trim().toLowerCase();
   if (IGNORED.test(token)) return '';
@@ -62,7 +60,7 @@ function looksOf(token: string): string {
   return token.length > 2 ? '?' : plain.replace(/./gu, (one) => TWINS[one] ?? one);
 }
 
-/** Reads the token at a place of a text. The token is empty at the end of the text. */
+/** Empty at the end of the text. */
 function tokenAt(text: string, place: number): string {
   const first = text[place] ?? '';
   if (first <= '~' && !'&%\\'.includes(first)) return first;
@@ -70,7 +68,6 @@ function tokenAt(text: string, place: number): string {
   return TOKEN.exec(text)?.[0] ?? '';
 }
 
-/** True if the text at a place looks like a word of a delimiter. */
 function namesDelimiter(text: string, place: number): boolean {
   let looks = '';
   for (let at = place; at < text.length; ) {
@@ -83,8 +80,8 @@ function namesDelimiter(text: string, place: number): boolean {
 }
 
 /**
- * Takes away from words many things that look like a delimiter: in other letter cases, widths, alphabets and encodings.
- * Reads each character a few times at most. Three texts of 16,000 brackets each take 12 ms (23 November 2026).
+ * Removes most text that looks like a delimiter, also in other letter cases, widths, alphabets and encodings. Reads
+ * each character a few times at most: three texts of 16,000 brackets each take 12 ms (23 November 2026).
  */
 export function defuse(words: string): string {
   const text = words.replace(BREAK, '\n').replace(UNSEEN, (mark) => (mark === '\n' || mark === '\t' ? mark : ''));
@@ -93,7 +90,7 @@ export function defuse(words: string): string {
   CANDIDATE.lastIndex = 0;
   for (let found = CANDIDATE.exec(text); found; found = CANDIDATE.exec(text)) {
     let [brackets, end, next] = [0, found.index, found.index];
-    // A run of brackets ends at the first visible token that is no bracket.
+    // A run of brackets ends at the first visible token that is not a bracket.
     while (next < text.length) {
       const token = tokenAt(text, next);
       const looks = looksOf(token);

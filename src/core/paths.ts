@@ -1,6 +1,6 @@
 import type { Tool } from './tool.ts';
 
-/** The paths of an operation. If the last parameter of the path is optional, the second path leaves this parameter out. */
+/** The paths of an operation. If the last path parameter is optional, the second path leaves it out. */
 export function pathsOf({ path, parameters }: Tool): string[] {
   const [end = '', name] = /\/\{(\w+)\}$/.exec(path) ?? [];
   const optional = parameters.some((one) => one.in === 'path' && one.name === name && !one.required);

@@ -1,16 +1,16 @@
 import type { Tool } from './tool.ts';
 
-/** Calls that send the parameter `given` cost this number of quota units. */
+/** Calls with the parameter `given` cost this number of quota units. */
 export interface Price {
   readonly given: string;
   readonly units: number;
 }
 
-/** Returns the quota units of a call. The input is not checked yet, because a refused call costs the same. */
+/** Quota units of a call. The input is not checked yet, because a refused call costs the same. */
 export const costOf = ({ cost, costWith }: Tool, input: Readonly<Record<string, unknown>>): number =>
   costWith && input[costWith.given] !== undefined ? costWith.units : cost;
 
-/** Names the quota units of an operation in words, such as "2 quota units, or 5 with group_by". */
+/** The cost in words, such as "2 quota units, or 5 with group_by". */
 export function costText({ cost, costWith }: Tool): string {
   const more = costWith ? `, or ${costWith.units} with ${costWith.given}` : '';
   return `${cost} quota ${cost === 1 ? 'unit' : 'units'}${more}`;

@@ -1,22 +1,16 @@
 import { z } from 'zod';
 
-type Shape = Readonly<Record<string, z.ZodType<string | undefined>>>;
+type ArgumentShape = Readonly<Record<string, z.ZodType<string | undefined>>>;
 
-export interface PromptDeclaration<S extends Shape> {
+export interface PromptDeclaration<S extends ArgumentShape> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /**
-   * Names of the operations that the prompt asks the model to call. The list of prompts shows the prompt only to a
-   * credential that may call all these operations.
-   */
+  /** Operations that the prompt asks the model to call. A credential that may not call all of them does not see it. */
   readonly tools: readonly string[];
   /** MCP passes every argument as text. */
   readonly arguments: S;
-  /**
-   * Returns the names of the missing arguments. For example, an argument can be required only if another argument has a
-   * certain value.
-   */
+  /** Names the missing arguments. For example, one argument can be required only with a certain value of another. */
   lacking?(values: z.output<z.ZodObject<S>>): readonly string[];
   render(values: z.output<z.ZodObject<S>>): string;
 }
@@ -32,7 +26,7 @@ export interface Prompt {
   render(values: Readonly<Record<string, unknown>>): string;
 }
 
-export function definePrompt<S extends Shape>(declaration: PromptDeclaration<S>): Prompt {
+export function definePrompt<S extends ArgumentShape>(declaration: PromptDeclaration<S>): Prompt {
   const { name, title, description, tools, render } = declaration;
   const shape = Object.entries<z.ZodType>(declaration.arguments);
   return {

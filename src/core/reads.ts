@@ -11,30 +11,27 @@ export interface Within<Name extends string = string, Parent extends string = st
   readonly where?: readonly Fragment[];
 }
 
-/**
- * The parent record of the rows, or a chain of two records: first the grandparent, then the parent. The types allow
- * only parents that the view of the rows declares in `within`.
- */
-type Chain<Parent extends string, Grand extends string> =
+/** The parent of the rows, or grandparent and parent. The view of the rows names the allowed parents in `within`. */
+type ParentChain<Parent extends string, Grand extends string> =
   | readonly [Within<Parent>]
   | readonly [Within<Grand>, Within<Parent, Grand>];
 
-interface Selection<Parent extends string, Grand extends string> {
-  readonly within?: Chain<Parent, Grand>;
+interface RowSelection<Parent extends string, Grand extends string> {
+  readonly within?: ParentChain<Parent, Grand>;
   readonly where?: readonly Fragment[];
 }
 
 export interface PageRequest<Parent extends string = string, Grand extends string = string>
-  extends Selection<Parent, Grand> {
+  extends RowSelection<Parent, Grand> {
   readonly cursor?: string | undefined;
   readonly limit: number;
-  /** Pages have the order of the view if `direction` is absent. */
+  /** The default is the view's order. */
   readonly direction?: 'asc' | 'desc' | undefined;
-  /** Pages are sorted by native id if `by` is absent. */
+  /** The order of the rows. The default is the native id. */
   readonly by?: 'id' | 'updated_at';
   /**
-   * A search condition that no index supports. The store tests a limited number of rows for each page, and uses the
-   * connections for slow reads. A page can therefore be short or empty although the list has more pages.
+   * A search condition that no index supports. The store tests a limited number of rows for each page, on the
+   * connections for slow reads. So a page can be short or empty although the list has more pages.
    */
   readonly search?: Fragment | undefined;
 }
@@ -54,15 +51,15 @@ export interface FileBytes {
 }
 
 /**
- * The reads that a handler can request from the store. Website, restrictions and grants come from the call, so a
- * handler cannot choose them. Each method runs one SQL statement that also checks the caller's authority. If the
- * authority has changed, the corridor runs the call again.
+ * The reads that a handler can ask of the store. Website, restrictions and grants come from the call, so a handler
+ * cannot choose them. Each method runs one SQL statement, which also checks the caller's authority. If the authority
+ * has changed, the corridor runs the call again.
  */
 export interface Reads extends SubscriptionReads {
   one<Name extends string, Parent extends string, Grand extends string>(
     view: View<Name, Parent>,
     id: string,
-    options?: Selection<NoInfer<Parent>, Grand>,
+    options?: RowSelection<NoInfer<Parent>, Grand>,
   ): Promise<Projection<Name>>;
   page<Name extends string, Parent extends string, Grand extends string>(
     view: View<Name, Parent>,
@@ -93,7 +90,7 @@ export interface SearchRequest {
   readonly cursor: string | undefined;
 }
 
-/** A text that matches. `id` is the native id of the message, conversation, note or contact. */
+/** A text that matches the search. `id` is the native id of the message, conversation, note or contact. */
 export interface SearchHit {
   readonly kind: Said;
   readonly website: WebsiteKey;
@@ -101,7 +98,7 @@ export interface SearchHit {
   readonly conversation_id: string | null;
   readonly visitor_id: string | null;
   readonly created_at: string;
-  /** The subject of the conversation, or the nickname of the visitor of a note. */
+  /** The conversation's subject. For a note, the visitor's nickname. */
   readonly subject: string | null;
   readonly snippet: string | null;
 }
@@ -113,8 +110,8 @@ export interface SearchPage {
 
 export interface CustomerRequest {
   /**
-   * How to find the contacts. `phone` has each telephone number that the caller can mean. `digits` are all digits of the
-   * number; `e164` is null if the number cannot be read.
+   * How to find the contacts. `phone` lists the numbers that the caller can mean. `digits` has all digits of a number.
+   * `e164` is null if the number cannot be read.
    */
   readonly by:
     | { readonly email: string }
@@ -160,12 +157,11 @@ export interface Receipt {
 }
 
 export interface HealthReading {
-  /** The time of the check in Unix milliseconds, by the clock of the store. */
+  /** Unix milliseconds, by the clock of the store. */
   readonly checkedAt: number;
-  /** For each event family, the time of the last event in Unix milliseconds. */
+  /** By event family: the time of the last event in Unix milliseconds. */
   readonly lastEventAt: ReadonlyMap<string, number>;
   readonly held: ReadonlySet<string>;
-  /** The live source that writes the website. Undefined if the website has none. */
   readonly source:
     | {
         readonly state: 'loading' | 'following' | 'paused' | 'failing';
@@ -184,36 +180,36 @@ export interface ReportRange {
 
 export type ReportReading = Projection<'Report'>;
 
-/** One way to group conversations. `c` is the alias of platform.conversation. */
+/** `c` is the alias of platform.conversation. */
 export interface Grouping {
-  /** The member of a group's key. */
+  /** The name of this value in a group's `key`. */
   readonly member: string;
-  /** The column with the value of the group, or `day` for the local day on which the conversation was created. */
+  /** The column with the value, or `day` for the local day on which the conversation was created. */
   readonly column: Fragment | 'day';
   /**
-   * Returns SQL that joins at most one row with the value to each conversation. `within` makes the condition that a table
-   * belongs to the counted websites, for the alias of the table.
+   * SQL that joins at most one row with the value to each conversation. For a table alias, `within` returns the
+   * condition that limits the table to the counted websites.
    */
   readonly join?: (within: (alias: string) => Fragment) => Fragment;
-  /** `website` means that the value is an id, so that equal values of two websites are two groups. */
+  /** `website`: the value is an id, so equal values on two websites are two groups. */
   readonly within?: 'website';
-  /** Makes the public value. Values are null if the conversation has none. */
+  /** The value as the API shows it. Null if the conversation has no value. */
   public(value: string | null, website: WebsiteKey): string | null;
 }
 
 export interface CountRequest {
   readonly where: readonly Fragment[];
-  /** The first and the last local day of the conversations, as YYYY-MM-DD. Undefined means no limit. */
+  /** The first and the last local day, as YYYY-MM-DD. Undefined means no limit. */
   readonly from: string | undefined;
   readonly to: string | undefined;
-  /** The time zone of the days. Undefined means that each website has its own time zone. */
+  /** The time zone of the days. Undefined: each website's own time zone. */
   readonly timezone: string | undefined;
   readonly by: readonly Grouping[];
 }
 
 export interface CountReading {
   readonly total: number;
-  /** The first groups of the order, at most 100. */
+  /** At most 100 groups. */
   readonly groups: { readonly key: Readonly<Record<string, string | null>>; readonly count: number }[];
   readonly timezone: string | null;
 }

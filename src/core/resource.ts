@@ -1,5 +1,5 @@
 /** A URI that one MCP operation reads. A read of the URI needs the authority and costs the quota of this operation. */
-export interface Resource {
+export interface ResourceDeclaration {
   /** URI template `gateway://…` with `{variables}` as in RFC 6570, level 1. */
   readonly uri: string;
   readonly name: string;
@@ -7,14 +7,11 @@ export interface Resource {
   readonly description: string;
   readonly mimeType: 'application/json' | 'text/markdown';
   readonly tool: string;
-  /** Turns the variables of a URI into the input of the operation. `undefined`: nothing exists at this URI. */
+  /** Turns the URI's variables into the operation's input. Undefined: nothing exists at this URI. */
   input(variables: Readonly<Record<string, string>>): Readonly<Record<string, unknown>> | undefined;
-  /** Returns the text of the resource. If `text` is absent, the resource is the whole body of the operation as JSON. */
+  /** The text of the resource. Without `text`, the resource is the operation's whole body as JSON. */
   text?(body: unknown): string;
-  /**
-   * Returns the variables of each URI that `resources/list` shows. If `list` is absent, clients see only the URI
-   * template.
-   */
+  /** The variables of each URI in `resources/list`. Without `list`, clients see only the URI template. */
   list?(granted: Granted): readonly Readonly<Record<string, string>>[];
 }
 
@@ -23,4 +20,4 @@ export interface Granted {
   readonly guides: readonly string[];
 }
 
-export const defineResource = (resource: Resource): Resource => resource;
+export const defineResource = (resource: ResourceDeclaration): ResourceDeclaration => resource;

@@ -5,9 +5,9 @@ export interface ScopeText {
   readonly sentence: string;
   readonly reveals: readonly DataAccess[];
   readonly acts?: 'writes' | 'runs';
-  /** Scopes that must be granted together with this scope. If one of them is missing, this scope has no effect. */
+  /** If one of these scopes is missing, this scope has no effect. */
   readonly together: readonly Scope[];
-  /** Data-access flags that this scope needs. Without a flag, the gateway masks the data or refuses the call. */
+  /** If one of these data-access flags is missing, the gateway masks the data or refuses the call. */
   readonly flags: readonly DataAccess[];
 }
 
@@ -17,7 +17,7 @@ export interface ScopeGroup {
   readonly scopes: readonly Scope[];
 }
 
-/** Groups of scopes on the consent page. The group with the least sensitive data comes first. */
+/** The least sensitive data comes first on the consent page. */
 export const GROUPS: readonly ScopeGroup[] = [
   {
     title: 'Service and settings',
@@ -52,71 +52,56 @@ export const CLASSES: Readonly<Record<DataAccess, string>> = {
   internal_notes: 'internal notes',
 };
 
+const NOTHING = { reveals: [], together: [], flags: [] } as const;
+
 export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
   website_read: {
+    ...NOTHING,
     title: 'Websites',
     sentence: 'See the names and time zones of the websites that the app may read.',
-    reveals: [],
-    together: [],
-    flags: [],
   },
   health_read: {
+    ...NOTHING,
     title: 'Service health',
     sentence: 'See whether the parts that serve a website are working.',
-    reveals: [],
-    together: [],
-    flags: [],
   },
   config_read: {
+    ...NOTHING,
     title: 'Settings',
     sentence:
       'See and search the settings of AI features: name, kind and state. Instructions and credentials are not shown.',
-    reveals: [],
-    together: [],
-    flags: [],
   },
   ai_features_read: {
+    ...NOTHING,
     title: 'AI features',
     sentence: 'See which AI features a website has, of which kind, and whether they are in use.',
-    reveals: [],
-    together: [],
-    flags: [],
   },
   live_read: {
+    ...NOTHING,
     title: 'Channels and teams',
     sentence: 'See the names of channels and teams.',
-    reveals: [],
-    together: [],
-    flags: [],
   },
   event_read: {
+    ...NOTHING,
     title: 'Event notices',
     sentence: 'Read the guide to event notices. An app that a person has approved cannot receive the notices.',
-    reveals: [],
-    together: [],
-    flags: [],
   },
   conversation_read: {
+    ...NOTHING,
     title: 'Conversations',
     sentence:
       'See state, times, channel and disposition of conversations, and when visitors came. See the website’s dispositions, offers, saved responses and links.',
-    reveals: [],
-    together: [],
-    flags: [],
   },
   contact_read: {
+    ...NOTHING,
     title: 'Contacts, without names',
     sentence: 'See that a contact exists and whether it is blocked.',
-    reveals: [],
-    together: [],
-    flags: [],
   },
   reports_read: {
+    ...NOTHING,
     title: 'Reports',
     sentence: 'See figures on conversations in which AI took part, such as their number and the time until an answer.',
-    reveals: [],
     together: ['conversation_read'],
-    flags: [],
   },
   contact_read_pii: {
     title: 'Names and addresses',
@@ -172,27 +157,24 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, ScopeText>> = {
     flags: ['message_content', 'pii', 'internal_notes'],
   },
   conversation_update: {
+    ...NOTHING,
     title: 'Set dispositions',
     sentence: 'Set or replace the disposition of a conversation, in the name of one of your operators.',
-    reveals: [],
     acts: 'writes',
     together: ['conversation_read'],
-    flags: [],
   },
   config_plan: {
+    ...NOTHING,
     title: 'Preview a change of settings',
     sentence: 'Preview what a change of an AI feature would do. The change is not made.',
-    reveals: [],
     acts: 'runs',
     together: ['config_read'],
-    flags: [],
   },
   ai_execute: {
+    ...NOTHING,
     title: 'Detect a language',
     sentence: 'Run language detection on a text that the app sends. Stored conversations are not read.',
-    reveals: [],
     acts: 'runs',
     together: ['ai_features_read'],
-    flags: [],
   },
 };

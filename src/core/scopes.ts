@@ -21,7 +21,7 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Scopes that only write operations require. The option `--scopes read` grants all scopes except these. */
+/** Scopes that only write operations require. `--scopes read` grants all other scopes. */
 export const WRITE_SCOPES: readonly Scope[] = [
   'config_plan',
   'ai_execute',
@@ -35,7 +35,7 @@ export type DataAccess = (typeof DATA_ACCESS)[number];
 export const RESTRICTIONS = ['channel_ids', 'team_ids', 'subsite_ids'] as const;
 export type Restriction = (typeof RESTRICTIONS)[number];
 
-/** What a credential must hold. All listed scopes and flags are required. */
+/** What a credential must hold: all listed scopes and flags. */
 export interface Requirement {
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly DataAccess[];
@@ -55,7 +55,7 @@ export function both(...all: readonly Requirement[]): Requirement {
   };
 }
 
-/** Names grants in words, such as "the scopes a and b and the data access pii". */
+/** The grants in words, such as "the scopes a and b and the data access pii". */
 export const grantsText = ({ scopes, dataAccess }: Requirement): string =>
   [
     ...(scopes.length > 0 ? [`the scope${scopes.length > 1 ? 's' : ''} ${scopes.join(' and ')}`] : []),

@@ -1,11 +1,11 @@
 import type { Demand } from './authority.ts';
 import { both, MSG, needs, PII } from './scopes.ts';
 
-/** The kinds of text that the search finds, in the order of hits of the same time. */
+/** The kinds of text that a search covers. Hits of the same time have this order. */
 export const SAID = ['messages', 'subjects', 'notes', 'contacts'] as const;
 export type Said = (typeof SAID)[number];
 
-/** What a caller needs to search a kind. */
+/** The grants that a search in each kind needs. */
 export const SAID_NEEDS = {
   messages: both(needs('conversation_read'), MSG, PII),
   subjects: both(needs('conversation_read'), MSG, PII),
@@ -17,19 +17,19 @@ export const SAID_NEEDS = {
   contacts: { ...both(needs('contact_read'), PII), unrestricted: true },
 } as const satisfies Record<Said, Demand>;
 
-/** A term of a query: words that must stand side by side, or that must not. */
+/** Words that a text must contain side by side, or with `not` must not contain. */
 export interface Term {
   readonly text: string;
   readonly not: boolean;
 }
 
-/** Quotation marks that keyboards and word processors put in place of the straight mark. */
+/** Quotation marks that keyboards and word processors write instead of the straight mark. */
 const QUOTES = /[“”„‟«»＂「」『』]/g;
 const TERM = /(-?)"([^"]*)(?:"|$)|(\S+)/g;
 
 /**
  * Reads a query as people type it: words, "words side by side", -excluded and or. A text must match all terms of one
- * group; `or` begins the next group. Returns an empty list if a group has no term that must be found.
+ * group. `or` begins the next group. Empty if a group has only excluded terms.
  */
 export function readQuery(query: string): readonly (readonly Term[])[] {
   const groups: Term[][] = [[]];
@@ -43,7 +43,7 @@ export function readQuery(query: string): readonly (readonly Term[])[] {
   return filled.every((group) => group.some(({ not }) => !not)) ? filled : [];
 }
 
-/** A repeated term finds nothing more. */
+/** A repeated term changes no result. */
 const onlyOnce = (terms: readonly Term[]): readonly Term[] => [
   ...new Map(terms.map((term) => [`${term.not} ${term.text}`, term])).values(),
 ];

@@ -1,6 +1,6 @@
 /**
- * SQL as pieces of text and the values between them. The store joins the pieces and writes `$1 … $n` for the values. A
- * value always travels as a parameter, so text from a caller never becomes SQL.
+ * SQL as pieces of text with values between them. The store joins the pieces and writes `$1 … $n` for the values. So
+ * text from a caller never becomes SQL.
  */
 export type Value = string | number | boolean | null | Date | Uint8Array | readonly (string | number | null)[];
 
@@ -8,10 +8,7 @@ export class Fragment {
   constructor(
     readonly texts: readonly string[],
     readonly values: readonly Value[],
-    /**
-     * Id of the app that the statement runs for. The store uses the id to share connections fairly among apps.
-     * `undefined` means that the gateway runs the statement for itself.
-     */
+    /** The app that the statement runs for. Apps share the connections fairly. Undefined: the gateway itself. */
     readonly app?: string,
   ) {}
 }
@@ -35,10 +32,10 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
   return new Fragment(texts, values, app);
 }
 
-/** Marks SQL with the app that the SQL runs for. A statement that contains marked SQL has the same mark. */
+/** Marks SQL with its app. A statement that contains marked SQL has the same mark. */
 export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
 
-/** Turns a constant of the program into SQL, such as a column name. Never pass text from a caller. */
+/** Turns a constant of the program, such as a column name, into SQL. Never pass text from a caller. */
 export const raw = (text: string): Fragment => new Fragment([text], []);
 
 export const empty: Fragment = raw('');
@@ -52,5 +49,5 @@ export function compile(fragment: Fragment): { text: string; values: Value[] } {
   return { text, values: [...fragment.values] };
 }
 
-/** Escapes a text for LIKE, so that `%`, `_` and `\` have no special meaning. */
+/** Escapes `%`, `_` and `\` for LIKE. */
 export const likeLiteral = (text: string): string => text.replace(/[\\%_]/g, '\\$&');

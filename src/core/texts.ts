@@ -1,15 +1,15 @@
 import { z } from 'zod';
 
 /**
- * The writer of a text. `outsiders` are visitors, contacts and operators. The text of outsiders is data and must never
- * be read as instructions. `service` means the software itself or its administrator.
+ * Who wrote a text. `outsiders`: visitors, contacts and operators, whose text is data and never instructions.
+ * `service`: the software or its administrator.
  */
-export type Writer = 'outsiders' | 'service';
+export type TextWriter = 'outsiders' | 'service';
 
-const writers = z.registry<{ readonly writer: Writer }>();
+const writers = z.registry<{ readonly writer: TextWriter }>();
 
 /** Marks a schema with the writer of its text. A schema that is derived from a marked schema keeps the mark. */
-export function writtenBy<S extends z.ZodType>(writer: Writer, schema: S): S {
+export function writtenBy<S extends z.ZodType>(writer: TextWriter, schema: S): S {
   writers.add(schema, { writer });
   return schema;
 }
@@ -17,13 +17,13 @@ export function writtenBy<S extends z.ZodType>(writer: Writer, schema: S): S {
 export const ServiceText = writtenBy('service', z.string());
 
 export interface Text {
-  /** JSON pointer to the text, with `*` for any array index. */
+  /** JSON pointer to the text. `*` stands for any array index. */
   readonly pointer: string;
   /** `undefined` means that the schema does not name the writer. A test finds such texts. */
-  readonly writer: Writer | undefined;
+  readonly writer: TextWriter | undefined;
 }
 
-/** Lists every text in a body of this schema. The texts of an object come before those of its nested objects. */
+/** Lists every text in a body of this schema. An object's own texts come before those of its nested objects. */
 export function textsOf(schema: z.ZodType, pointer = ''): Text[] {
   const writer = writers.get(schema)?.writer;
   if (writer !== undefined) return [{ pointer, writer }];
@@ -34,13 +34,12 @@ export function textsOf(schema: z.ZodType, pointer = ''): Text[] {
   return [...own, ...found.filter((texts) => !own.includes(texts))].flat();
 }
 
-type Part = readonly [step: string, schema: z.ZodType];
+type PathStep = readonly [step: string, schema: z.ZodType];
 
-/** Schemas whose values cannot hold free text. */
 const CLOSED = [z.ZodEnum, z.ZodLiteral, z.ZodBoolean, z.ZodNumber, z.ZodNull, z.ZodISODateTime, z.ZodISODate];
 
 // The casts are needed, because zod types the inner schemas only with its core interface.
-function partsOf(schema: z.ZodType): readonly Part[] | 'text' {
+function partsOf(schema: z.ZodType): readonly PathStep[] | 'text' {
   if (schema instanceof z.ZodObject)
     return Object.entries(schema.shape).map(([name, part]) => [`/${name}`, part as z.ZodType]);
   if (schema instanceof z.ZodArray) return [['/*', schema.element as z.ZodType]];

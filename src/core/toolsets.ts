@@ -1,6 +1,6 @@
-import type { Tag, Tool } from './tool.ts';
+import type { Tool } from './tool.ts';
 
-/** Groups of tools. An address of the MCP endpoint can list a few groups, so that a model reads fewer descriptions. */
+/** Groups of tools. An address of the MCP endpoint can list some of them, so that a model reads fewer descriptions. */
 export const TOOLSETS = [
   'core',
   'find',
@@ -15,30 +15,6 @@ export const TOOLSETS = [
 ] as const;
 export type Toolset = (typeof TOOLSETS)[number];
 
-const OF_TAG: Readonly<Record<Tag, Toolset>> = {
-  Discovery: 'core',
-  Search: 'find',
-  Conversations: 'conversations',
-  Visitors: 'people',
-  Contacts: 'people',
-  Files: 'files',
-  'Directory and catalogues': 'catalogue',
-  Reporting: 'reports',
-  'AI features': 'settings',
-  Configuration: 'settings',
-  Events: 'events',
-  Realtime: 'events',
-};
-
-/** Tools that find things, although their tag names the records that they find. */
-const FINDING: readonly string[] = ['access_explain', 'conversation_brief', 'conversations_count', 'customer_find'];
-
-export const toolsetsOf = ({ tag, performs, name }: Tool): readonly Toolset[] => [
-  OF_TAG[tag],
-  ...(performs ? ['writes' as const] : []),
-  ...(FINDING.includes(name) ? ['find' as const] : []),
-];
-
 /** A part of the tools. The set `core` always belongs to it. `sets` absent: all sets. */
 export interface Selection {
   readonly sets?: ReadonlySet<Toolset>;
@@ -49,11 +25,11 @@ export const ALL_TOOLS: Selection = { readonly: false };
 
 export const selects = ({ sets, readonly }: Selection, tool: Tool): boolean =>
   !(readonly && tool.effect === 'write') &&
-  (sets === undefined || toolsetsOf(tool).some((one) => one === 'core' || sets.has(one)));
+  (sets === undefined || tool.toolsets.some((one) => one === 'core' || sets.has(one)));
 
 /**
- * Reads the path after the endpoint: nothing, `/readonly`, `/only/{sets}` or `/only/{sets}/readonly`. Returns
- * `unknown` if a set does not exist, and `undefined` for any other path.
+ * Reads the path after the endpoint: nothing, `/readonly`, `/only/{sets}` or `/only/{sets}/readonly`. `unknown`: a set
+ * does not exist. Undefined: another path.
  */
 export function readSelection(path: string): Selection | 'unknown' | undefined {
   const [, list, readonly] = /^(?:\/only\/([^/]{1,200}))?(\/readonly)?$/.exec(path) ?? [undefined, undefined, null];

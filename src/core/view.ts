@@ -1,48 +1,47 @@
 import { z } from 'zod';
+import { example } from './example.ts';
 import type { IdKind, WebsiteKey } from './ids.ts';
+import { named } from './json-schema.ts';
 import { CLASSES } from './scope-texts.ts';
 import { type Grants, holds, type Requirement, type Restriction } from './scopes.ts';
 import { type Fragment, raw } from './sql.ts';
-import { type Writer, writtenBy } from './texts.ts';
+import { type TextWriter, writtenBy } from './texts.ts';
 
 /**
- * One member of a view: its schema, the SQL that reads it, and the authority that a reader needs. A view is the public
- * form of one kind of record. The store selects only columns that the caller may see.
+ * A member of a view: its schema, the SQL that reads it, and the grants to see it. A view is the public form of one
+ * kind of record. The store selects only columns that the caller may see.
  */
 export interface Field {
   readonly schema: z.ZodType;
-  /** A field without `needs` is visible to every reader of the view. */
+  /** Without `needs`, every reader of the view sees the field. */
   readonly needs?: Requirement;
-  /** What a reader without the authority in `needs` gets: no member (`omit`), or null. */
+  /** What a reader without `needs` gets: no member (`omit`), or null. */
   readonly denied: 'omit' | 'null';
   readonly select: readonly Expression[];
   build(values: readonly unknown[], row: RowContext): unknown;
 }
 
-/** The caller of a read. The SQL expressions of a view use `Caller` to leave out data that this caller may not see. */
-export interface Caller {
+/** The caller of a read. The SQL expressions of a view use `ViewCaller` to leave out data that this caller may not see. */
+export interface ViewCaller {
   readonly grants: Grants;
-  /**
-   * Returns an SQL condition for the conversations that the caller's restrictions permit. `alias` is the alias of
-   * platform.conversation.
-   */
+  /** SQL condition: the caller's restrictions permit the conversation. `alias` is that of platform.conversation. */
   allowed(alias: string): Fragment;
-  /** Returns the native ids that a restriction permits on this website. `undefined`: all ids are permitted. */
+  /** The native ids that a restriction permits on this website. Undefined: all. */
   permitted(dimension: Restriction): readonly string[] | undefined;
-  /** Returns an SQL condition. The condition is true for an id in `column` that the restriction permits. */
+  /** SQL condition: the restriction permits the id in `column`. */
   permits(dimension: Restriction, column: string): Fragment;
-  /** Longest text to read, in stored bytes. `undefined` means no limit. */
+  /** Longest text to read, in stored bytes. Undefined: no limit. */
   readonly longest?: number | undefined;
 }
 
-export type Expression = Fragment | ((caller: Caller) => Fragment);
+export type Expression = Fragment | ((caller: ViewCaller) => Fragment);
 
 export interface RowContext {
   readonly website: WebsiteKey;
   readonly grants: Grants;
 }
 
-/** A record as one caller may see it. `~view` exists only in types, to make records of two views incompatible. */
+/** A record as one caller may see it. `~view` exists only in types, so that records of two views are incompatible. */
 export interface Projection<Name extends string = string> {
   readonly [member: string]: unknown;
   readonly '~view'?: Name;
@@ -52,30 +51,29 @@ export interface ViewDeclaration<Name extends string, Parent extends string = st
   readonly name: Name;
   readonly table: `platform.${string}`;
   readonly alias: string;
-  /** Form of the record's public id and of cursors in lists. `plain` means a bare number. */
+  /** The form of public ids and list cursors. `plain` means a bare number. */
   readonly id: IdKind | 'plain';
   readonly order?: 'asc' | 'desc';
-  /** SQL condition for the rows that the API shows. If `visible` is absent, the API shows all rows. */
+  /** SQL condition for the rows that the API shows. Without it, all rows. */
   readonly visible?: Fragment;
   /**
    * SQL condition for the rows that a restricted credential may see. The condition tests the conversation, channel or
    * team of a row.
    */
-  readonly reachable?: (caller: Caller) => Fragment;
+  readonly reachable?: (caller: ViewCaller) => Fragment;
   /**
    * For each parent view, by name: the SQL condition for the rows of one parent record. `id` is the native id of the
    * parent record.
    */
   readonly within?: Readonly<Record<Parent, (id: string, website: WebsiteKey) => Fragment>>;
   /**
-   * The column of a long text. The bytes of these texts limit how many rows a page has. Select the column only with
-   * `weighedText`.
+   * The column of a long text. A page has fewer rows if these texts are long. Read the column only with `weighedText`.
    */
   readonly weight?: string;
   readonly fields: Readonly<Record<string, Field>>;
 }
 
-/** A view of stored records. `Parent` lists the names of views whose records can be parents. */
+/** A view of stored records. `Parent` lists the views whose records can be parents. */
 export interface View<Name extends string = string, Parent extends string = string>
   extends ViewDeclaration<Name, Parent> {
   readonly schema: z.ZodType<Projection<Name>, Projection<Name>>;
@@ -83,7 +81,7 @@ export interface View<Name extends string = string, Parent extends string = stri
 
 const grants = new WeakMap<object, Requirement>();
 
-/** Returns the grants that show a member of a view. `schema` is the schema of the member. Undefined: no grant is needed. */
+/** The grants that show a member, by the member's schema. Undefined: no grant is needed. */
 export const needsOf = (schema: object): Requirement | undefined => grants.get(schema);
 
 export function defineView<Name extends string, Parent extends string = never>(
@@ -103,19 +101,21 @@ export function defineView<Name extends string, Parent extends string = never>(
     }
   }
   // The cast is sound, because a strict object with exactly the declared members is a Projection of this view.
-  const schema = z.strictObject(shape) as unknown as View<Name>['schema'];
+  const schema = named(declaration.name, z.strictObject(shape)) as unknown as View<Name>['schema'];
   return { ...declaration, schema };
 }
 
 const described = (schema: z.ZodType, from: z.ZodType, denied: string): z.ZodType =>
   from.description === undefined ? schema : schema.describe(`${from.description}${denied}`);
 
-/** Returns the fields of `view` that a caller with `grants` may see, with their names. */
+/** The fields of `view` that a caller with `grants` may see, by name. */
 export const seen = (view: ViewDeclaration<string>, grants: Grants): [string, Field][] =>
   Object.entries(view.fields).filter(([, field]) => !field.needs || holds(grants, field.needs));
 
 interface Options {
   readonly needs?: Requirement;
+  /** The value that documents show. */
+  readonly example?: unknown;
   readonly denied?: 'omit' | 'null';
 }
 
@@ -123,10 +123,10 @@ function field(
   schema: z.ZodType,
   select: readonly (string | Expression)[],
   build: Field['build'],
-  { needs, denied = 'omit' }: Options = {},
+  { needs, denied = 'omit', ...shown }: Options = {},
 ): Field {
   return {
-    schema,
+    schema: 'example' in shown ? example(shown.example, schema) : schema,
     select: select.map((s) => (typeof s === 'string' ? raw(s) : s)),
     build,
     denied,
@@ -134,22 +134,20 @@ function field(
   };
 }
 
-/** A field whose value is computed from several SQL expressions. */
 export const derived = field;
 
-/** A field whose value comes from PostgreSQL already in the public form. */
 export const column = (expression: string | Expression, schema: z.ZodType, options?: Options): Field =>
   field(schema, [expression], ([value]) => value, options);
 
-/** A field for count(*) or another int8 value. The driver returns int8 as a string, so the field converts it. */
+/** A field for count(*) or another int8 value, which the driver returns as a string. */
 export const count = (expression: string | Expression, description: string, options?: Options): Field =>
   field(z.int().min(0).describe(description), [expression], ([value]) => Number(value), options);
 
 interface TextOptions extends Options {
-  readonly writer: Writer;
+  readonly writer: TextWriter;
 }
 
-/** A text field of at most `max` UTF-16 code units. A longer text is cut, but never inside a surrogate pair. */
+/** A text of at most `max` UTF-16 code units. A longer text is cut, but never inside a surrogate pair. */
 export const text = (expression: string | Expression, max: number, description: string, options: TextOptions): Field =>
   field(
     writtenBy(options.writer, z.string().max(max)).describe(description),
@@ -158,12 +156,7 @@ export const text = (expression: string | Expression, max: number, description: 
     options,
   );
 
-export const nullableText = (
-  expression: string | Expression,
-  max: number,
-  description: string,
-  options: TextOptions,
-): Field =>
+export const nullableText: typeof text = (expression, max, description, options) =>
   field(
     writtenBy(options.writer, z.string().max(max)).nullable().describe(description),
     [expression],
@@ -171,10 +164,10 @@ export const nullableText = (
     options,
   );
 
-/** SQL that reads one character more than `max`. The extra character shows that the text must be cut. */
+/** Reads one character more than `max`, which shows that the text must be cut. */
 export const longText = (expression: string, max: number): string => `left(${expression}, ${max + 1})`;
 
-/** SQL like `longText`, for the column in `weight`. A text longer than the caller's `longest` becomes null. */
+/** Like `longText`, for the column in `weight`. A text longer than the caller's `longest` becomes null. */
 export const weighedText =
   (column: string, max: number, when = 'true'): Expression =>
   ({ longest }) => {
@@ -184,7 +177,10 @@ export const weighedText =
 
 export const truncated = (expression: string | Expression, max: number, options?: Options): Field =>
   field(
-    z.boolean().describe(`True if the text is longer than ${max} UTF-16 code units and was cut to this length.`),
+    example(
+      false,
+      z.boolean().describe(`True if the text is longer than ${max} UTF-16 code units and was cut to this length.`),
+    ),
     [expression],
     ([value]) => typeof value === 'string' && value.length > max,
     options,
@@ -192,17 +188,14 @@ export const truncated = (expression: string | Expression, max: number, options?
 
 export const Time = z.iso.datetime({ precision: 3 });
 
-export const time = (expression: string, description: string, options?: Options): Field =>
-  field(
-    Time.describe(`${description} The format is RFC 3339 in UTC with milliseconds.`),
-    [`${expression}::text`],
-    ([value]) => rfc3339(String(value)),
-    options,
-  );
+const inTime = (description: string): string => `${description} The format is RFC 3339 in UTC with milliseconds.`;
 
-export const nullableTime = (expression: string, description: string, options?: Options): Field =>
+export const time = (expression: string, description: string, options?: Options): Field =>
+  field(Time.describe(inTime(description)), [`${expression}::text`], ([value]) => rfc3339(String(value)), options);
+
+export const nullableTime: typeof time = (expression, description, options) =>
   field(
-    Time.nullable().describe(`${description} The format is RFC 3339 in UTC with milliseconds.`),
+    Time.nullable().describe(inTime(description)),
     [`${expression}::text`],
     ([value]) => (value === null ? null : rfc3339(String(value))),
     options,
@@ -224,12 +217,11 @@ export const reference = (
 export const owner = (expression: string, kind: IdKind): Field =>
   field(kind.schema, [expression], ([value], { website }) => kind.format(website, String(value)));
 
-export const ownId = (alias: string, kind: IdKind): Field =>
-  field(kind.schema, [`${alias}.id`], ([value], { website }) => kind.format(website, String(value)));
+export const ownId = (alias: string, kind: IdKind): Field => owner(`${alias}.id`, kind);
 
 export const websiteId = (schema: z.ZodType): Field => field(schema, [], (_, { website }) => website.id);
 
-/** A field that says which classes of data the caller may see. The field explains why members are missing. */
+/** A field with the classes of data that the caller may see. It explains why members are missing. */
 export function access(classes: Readonly<Record<string, Requirement>>): Field {
   const shape = Object.fromEntries(
     Object.entries(CLASSES)
@@ -256,8 +248,8 @@ export function clip(value: unknown, max: number): string {
 }
 
 /**
- * Converts a UTC timestamp from PostgreSQL's text (`2026-11-21 11:48:25.87+00`) to RFC 3339 with milliseconds. The
- * function does not use Date, because Date took a tenth of the time of a page of conversations (measured).
+ * Converts a UTC timestamp from PostgreSQL's text (`2026-11-21 11:48:25.87+00`) to RFC 3339 with milliseconds. Date is
+ * not used: it would take a tenth of the time of a page of conversations (measured).
  */
 export function rfc3339(text: string): string {
   if (text[10] !== ' ' || !text.endsWith('+00')) throw new TypeError('a time column is not in UTC, ISO style');

@@ -13,14 +13,11 @@ export interface CursorState {
   readonly revision: number;
   readonly credential: string;
   readonly environment: 'live' | 'test';
-  /** For each website of the subscription, by website id: the position up to which the client has read the journal. */
+  /** By website id: the position up to which the client has read the journal. */
   readonly positions: ReadonlyMap<string, number>;
 }
 
-/**
- * The largest length of a cursor in characters. A cursor for fifty websites, with ids and positions of full length, has
- * 5,200 characters.
- */
+/** In characters. A cursor for fifty websites with ids and positions of full length has 5,200. */
 export const CURSOR_MAX = 12_000;
 const VERSION = 1;
 
@@ -35,9 +32,8 @@ const Payload = z.strictObject({
 });
 
 /**
- * Writes a cursor: base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (CU-01). The positions in a
- * cursor are not secret, because each receipt shows its own position. A cursor does not expire. But the journal deletes
- * old receipts.
+ * Writes a cursor: base64url(JSON) "." base64url(HMAC-SHA256 of the text before the dot) (CU-01). Positions are not
+ * secret, because each receipt shows its own. A cursor does not expire, but the journal deletes old receipts.
  */
 export function writeCursor(keys: CursorKeys, state: CursorState): string {
   const payload: z.output<typeof Payload> = {
@@ -53,17 +49,16 @@ export function writeCursor(keys: CursorKeys, state: CursorState): string {
   return `${text}.${keys.sign('cursor', text).mac.toString('base64url')}`;
 }
 
-/** Verifies and parses a cursor. Returns `undefined` unless one of the gateway's keys has signed exactly this text. */
+/** Verifies and parses a cursor. Undefined unless one of the gateway's keys has signed exactly this text. */
 export function readCursor(keys: CursorKeys, cursor: string): CursorState | undefined {
   if (cursor.length > CURSOR_MAX) return undefined;
   const [text = '', signature = '', ...rest] = cursor.split('.');
   const mac = Buffer.from(signature, 'base64url');
-  // The last base64url character of a MAC has two unused bits. So several texts decode to the same bytes. Accept only
-  // the text that the gateway itself writes.
+  // The last base64url character of a MAC has two unused bits, so several texts decode to the same bytes. Accept only
+  // the text that the gateway writes.
   if (rest.length > 0 || mac.toString('base64url') !== signature) return undefined;
   const payload = parse(text);
-  // The name of the key is needed to check the MAC. So the name is read before the check, and all other data after the
-  // check.
+  // The check of the MAC needs the name of the key, so only this name is read before the check.
   if (payload === undefined || !keys.verify('cursor', text, { kid: payload.kid, mac })) return undefined;
   const { data } = Payload.safeParse(payload);
   return (

@@ -1,21 +1,17 @@
-import { Rounds } from '../core/rounds.ts';
+import { PeriodicJob } from '../flow/periodic-job.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { beatFamilies, settleAbandonedImport, trimJournals } from '../store/events/journal.ts';
-import { dropSessions } from '../store/events/realtime.ts';
+import { dropSessions } from '../store/events/realtime-sessions.ts';
 
-/**
- * The largest number of rows that one statement writes. Other writes to the same journals wait until the statement
- * commits, which takes a few hundredths of a second.
- */
+/** Rows of one statement. Other writes to the same journals wait for its commit: a few hundredths of a second. */
 const RECEIPTS = 1_000;
 const WEBSITES = 200;
 const EVERY = 10_000;
 
 /**
- * Runs one round of upkeep for the journals. Any replica can run the round. The round appends a heartbeat for each
- * watched event family that was silent for 5 minutes. The round appends the receipts that an interrupted import has not
- * appended. The round deletes receipts older than 7 days, and expired realtime sessions. Returns three numbers:
- * websites with a new heartbeat (`beaten`), appended receipts (`settled`) and deleted receipts (`trimmed`).
+ * One round of upkeep for the journals, on any replica. Appends a heartbeat for each watched event family that was
+ * silent for 5 minutes (`beaten`: websites with one). Appends the receipts that an interrupted import left out
+ * (`settled`). Deletes receipts older than 7 days (`trimmed`), and expired realtime sessions.
  */
 export async function keepJournals(
   db: Database,
@@ -30,5 +26,5 @@ export async function keepJournals(
   return { trimmed, beaten, settled };
 }
 
-export const startJournals = (db: Database, onError: (error: unknown) => void): Rounds =>
-  new Rounds({ every: EVERY, round: (stop) => keepJournals(db, stop), onError });
+export const startJournals = (db: Database, onError: (error: unknown) => void): PeriodicJob =>
+  new PeriodicJob({ every: EVERY, run: (stop) => keepJournals(db, stop), onError });

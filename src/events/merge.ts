@@ -13,17 +13,14 @@ export interface Scanned<Row extends Mergeable> {
 
 export interface Merged<Row extends Mergeable> {
   readonly taken: readonly { readonly website: string; readonly row: Row }[];
-  /**
-   * For each website: the position of the last row that was delivered or skipped. The reader continues after this
-   * position.
-   */
+  /** By website: the position of the last delivered or skipped row. The reader continues after it. */
   readonly positions: ReadonlyMap<string, number>;
 }
 
 /**
- * Merges rows of several journals, oldest row first, until `limit` wanted rows are found. Rows of one website keep the
- * order of their positions, even if their timestamps have another order. Unwanted rows are skipped. The new position
- * also moves past the unwanted rows that follow the last wanted row.
+ * Merges rows of several journals, oldest first, until `limit` wanted rows are found. Rows of one website keep the
+ * order of their positions, even if their timestamps have another order. The new positions also skip the unwanted rows
+ * after the last wanted row.
  */
 export function merge<Row extends Mergeable>(
   scanned: readonly Scanned<Row>[],

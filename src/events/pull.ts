@@ -9,14 +9,11 @@ import { receiptOf } from './receipts.ts';
 export interface PullContext {
   readonly access: Access;
   readonly keys: CursorKeys;
-  /** The store's own key. Event ids are computed with this key (ledgerKey in store/calls/ledger.ts). */
+  /** The store's own key, from which event ids are computed (ledgerKey in store/calls/ledger.ts). */
   readonly eventKey: () => Promise<Uint8Array>;
 }
 
-/**
- * Seconds until a client should retry while an event family is paused. Operators pause and resume a family by hand, so
- * an earlier retry is useless.
- */
+/** Retry-After (s) while an event family is paused. Operators resume it by hand, so an early retry is useless. */
 const PAUSED_RETRY = 30;
 
 const invalid = (): Failure => invalidCursor('after', AFTER_EXPECTED);
@@ -25,9 +22,9 @@ const invalid = (): Failure => invalidCursor('after', AFTER_EXPECTED);
  * Reads the page of receipts after a cursor, in one statement that also proves the authority. The pull operation and
  * the realtime socket use this function. The caller must first check that the authority may pull events.
  *
- * Throws `invalid_cursor` if the cursor was made for another subscription, credential or environment. Throws
- * StaleAuthority if the authority no longer holds. Returns the failures `not_found`, `subscription_corrupt`,
- * `revision_changed`, `replay_expired`, `event_family_paused` and `journal_unavailable`.
+ * Throws `invalid_cursor` for a cursor of another subscription, credential or environment. Throws StaleAuthority if the
+ * authority no longer holds. Returns the failures `not_found`, `subscription_corrupt`, `revision_changed`,
+ * `replay_expired`, `event_family_paused` and `journal_unavailable`.
  */
 export async function pullPage(
   { access, keys, eventKey }: PullContext,
@@ -77,16 +74,15 @@ function refusalOf(scan: Scan, state: CursorState): Failure | undefined {
   for (const { website, head, trimmed } of scan.websites) {
     const position = state.positions.get(website);
     if (position === undefined) return invalid();
-    // A position beyond the end of the journal means that the store was restored to an earlier state. The client has
-    // then received receipts that no longer exist.
+    // A position beyond the journal's end means that the store was restored to an earlier state. The client then has
+    // receipts that no longer exist.
     if (position < trimmed || position > head) return new Failure('replay_expired');
   }
-  // If one event family of the subscription is paused, the client gets no receipts at all. The cursor stays valid.
+  // While one event family is paused, the client gets no receipts at all. The cursor stays valid.
   if (scan.paused) return new Failure('event_family_paused', { retryAfter: PAUSED_RETRY });
   for (const { website, rows, head } of scan.websites) {
     const position = positionOf(state, website);
-    // Positions have no gaps. If a receipt is missing, the read fails, because the client must not lose a receipt
-    // silently.
+    // Positions have no gaps. A missing receipt fails the read, because a client must not lose a receipt silently.
     const whole = rows.every((row, i) => row.position === position + i + 1);
     if (!whole || (head > position && rows.length === 0)) return new Failure('journal_unavailable', { retryAfter: 1 });
   }

@@ -3,8 +3,8 @@ import type { EventReceipt } from '../core/events.ts';
 import type { JournalRow } from '../store/events/pull.ts';
 
 /**
- * The id of the receipt at a position of a website's journal. The key is stored and never rotated (ledgerKey in
- * store/calls/ledger.ts). So every replica computes the same id, even after a change of GATEWAY_KEYS.
+ * The id of a receipt. The key is stored and never rotated (ledgerKey in store/calls/ledger.ts), so every replica
+ * computes the same id, even after a change of GATEWAY_KEYS.
  */
 export const eventId = (key: Uint8Array, website: string, position: number): string =>
   `evt_${createHmac('sha256', key).update(`${website} ${position}`).digest('hex')}`;

@@ -1,15 +1,15 @@
 import { type Authority, type Demand, isRestricted, meets } from '../core/authority.ts';
 import { conditionName, isAlternative } from '../core/conditions.ts';
-import type { AccessFacts } from '../core/facts.ts';
+import type { OperationAccess } from '../core/discovery.ts';
 import { both } from '../core/scopes.ts';
 import type { Tool } from '../core/tool.ts';
 import { lacking, mayCall } from './registry.ts';
 
 /**
- * Says what an authority lacks for an operation. The authors of the credential are not part of the authority. If the
- * operation needs one of several alternatives and none is met, the answer is about the alternative that lacks least.
+ * What an authority lacks to call an operation. The authority does not include the credential's authors. If none of an
+ * operation's alternatives is met, the answer is about the one that lacks least.
  */
-export function accessOf(tool: Tool, authority: Authority): AccessFacts {
+export function accessOf(tool: Tool, authority: Authority): OperationAccess {
   const unmet = tool.when
     .filter((condition) => !meets(authority, condition))
     .map((one) => lackOf(conditionName(one), one, authority));
@@ -35,13 +35,13 @@ export function accessOf(tool: Tool, authority: Authority): AccessFacts {
   };
 }
 
-type Lack = AccessFacts['parameters'][number];
+type ParameterLack = OperationAccess['parameters'][number];
 
-const lackOf = (parameter: string, demand: Demand, authority: Authority): Lack => ({
+const lackOf = (parameter: string, demand: Demand, authority: Authority): ParameterLack => ({
   ...lacking(authority, demand),
   unrestricted: demand.unrestricted === true && isRestricted(authority),
   parameter,
 });
 
-const size = ({ scopes, dataAccess, unrestricted }: Lack): number =>
+const size = ({ scopes, dataAccess, unrestricted }: ParameterLack): number =>
   scopes.length + dataAccess.length + Number(unrestricted);

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { FAILURE_CODES, type Failure, statusOf } from '../core/failures.ts';
 
-/** The kind of an audited action. `view` means that a person looks at a record on the page of the record. */
+/** The kind of an audited action. `view`: a person looks at a record on its page. */
 export type AuditKind = 'authentication' | 'authorization' | 'consent' | 'revocation' | 'view' | 'write';
 
-/** The audit entry of a call. `unknown` means that the call does not know whether the action happened. */
+/** `unknown`: nobody knows whether the action happened. */
 export interface Audit {
   readonly audit: AuditKind;
   readonly decision: 'allowed' | 'refused' | 'unknown';
@@ -12,11 +12,11 @@ export interface Audit {
 
 export interface AuditedCall {
   readonly code?: string | undefined;
-  /** The kind of audited action that a successful call performs. `undefined` means that success is not audited. */
+  /** The kind of action that a successful call performs. Undefined: success is not audited. */
   readonly does?: AuditKind | undefined;
 }
 
-/** The failure codes that the audit counts as refusals. Each code has the kind of its audit entry. */
+/** The failure codes that the audit counts as refusals, with the kind of their entries. */
 const REFUSALS: ReadonlyMap<string, AuditKind> = new Map([
   ...FAILURE_CODES.filter((code) => statusOf(code) === 401).map((code) => [code, 'authentication'] as const),
   ...['invalid_client', 'invalid_grant', 'slow_down', 'credentials', 'throttled'].map(
@@ -41,14 +41,14 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
   'temporarily_unavailable',
 ]);
 
-/** Returns the logger for audit entries. The logger writes audit entries at every log level except `silent`. */
+/** Audit entries are written at every log level except `silent`. */
 export const auditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
 
-/** Returns the kind of the audit entry for a failed call. A call beyond the caller's authority gets `authorization`. */
+/** The kind of a failed call's entry. A call beyond the caller's authority gets `authorization`. */
 export const doesOf = ({ details }: Failure, does: AuditKind | undefined): AuditKind | undefined =>
   details.outside ? 'authorization' : does;
 
-/** Returns the audit entry of a call. `undefined`: no audit, for example of a successful read. */
+/** Undefined: no audit entry, for example for a successful read. */
 export function auditOf({ code, does }: AuditedCall): Audit | undefined {
   const audit = (code === undefined ? undefined : REFUSALS.get(code)) ?? does;
   if (audit === undefined) return undefined;

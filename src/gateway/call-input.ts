@@ -18,9 +18,8 @@ export function parseInput(call: Call): Record<string, unknown> {
 const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
 
 /**
- * Returns the website of a call. The call names the website in `website_id` or through the id of a record. All ids of
- * the input must belong to this website, and the credential must be granted the website. Otherwise the call fails with
- * `not_found` before any query.
+ * The website of a call, from `website_id` or the id of a record. All ids of the input must belong to it, and the
+ * credential must be granted it. Otherwise the call fails with `not_found` before any query.
  */
 export function websiteOf(tool: Tool, input: Record<string, unknown>, authority: Authority): WebsiteKey {
   const named = new Set<string>();

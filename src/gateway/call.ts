@@ -5,37 +5,32 @@ import { Failure } from '../core/failures.ts';
 import { costOf } from '../core/price.ts';
 import type { FileBytes } from '../core/reads.ts';
 import type { Requirement } from '../core/scopes.ts';
-import type { CallContext, GatewayFacts, Tool } from '../core/tool.ts';
+import type { CallContext, Discovery, Tool } from '../core/tool.ts';
 import { Caller } from '../store/calls/caller.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
 import { readOperation } from '../store/calls/operations.ts';
 import { openReads } from '../store/calls/reads.ts';
 import { isUnavailable } from '../store/driver/errors.ts';
+import type { Replica } from '../store/driver/lineage.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import type { Replica } from '../store/open/replica.ts';
 import { accessOf } from './access.ts';
 import { parseInput, websiteOf } from './call-input.ts';
-import type { Call, Outcome, Source } from './contract.ts';
+import type { Call, CallSource, Outcome } from './contract.ts';
 import type { Guides } from './guides.ts';
 import { ifMatchOf, keyOf, originOf } from './headers.ts';
 import type { OperationState } from './outcomes.ts';
 import type { Quota, QuotaState } from './quota.ts';
-import type { RealtimeSessions } from './realtime.ts';
-import { factsOf, lacking, mayEnter, type Registry } from './registry.ts';
+import type { RealtimeSessions } from './realtime-sessions.ts';
+import { lacking, mayEnter, type Registry, summaryOf } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger } from './writes.ts';
 
 export { Caller } from '../store/calls/caller.ts';
-export type { Call, Outcome, Source } from './contract.ts';
-
-export interface Admission {
-  readonly authority: Authority;
-  readonly quota: QuotaState | undefined;
-}
+export type { Call, CallSource, Outcome } from './contract.ts';
 
 export interface CorridorOptions {
   readonly db: Database;
-  /** Connections for slow reads (reports and searches). A fast read never waits for a slow read. */
+  /** Connections for reports and searches, so that a fast read never waits for a slow one. */
   readonly slow: Database;
   readonly replica?: Pick<Replica, 'read'> | undefined;
   readonly registry: Registry;
@@ -46,21 +41,18 @@ export interface CorridorOptions {
   readonly ledger: Ledger;
   readonly subscriptions: Subscriptions;
   readonly realtime: RealtimeSessions;
-  /**
-   * If this number is N, one of every N answers is checked against the output schema of the tool. In tests, the number
-   * is 1.
-   */
+  /** One of every `checkEvery` answers is checked against the tool's output schema. In tests, 1. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
 }
 
-/** The price of an operation covers an answer of at most this many bytes. A longer answer costs more. */
+/** The price of an operation covers this many bytes of the answer. A longer answer costs more. */
 export const PLAIN_BYTES = 131_072;
 
-/** Largest number of attempts for one call. The corridor tries again if the caller's authority has changed. */
+/** Attempts for one call. Another attempt is needed if the caller's authority has changed. */
 const ATTEMPTS = 4;
 
-/** The corridor. Every call from every surface goes through this class to its handler. */
+/** Every call from every surface goes through this class to its handler. */
 export class Corridor {
   readonly #options: CorridorOptions;
   #answers = 0;
@@ -73,10 +65,10 @@ export class Corridor {
     return this.#options.registry;
   }
 
-  facts(authority: Authority): GatewayFacts {
+  discovery(authority: Authority): Discovery {
     const { registry, guides, baseUrl } = this.#options;
     return {
-      operations: () => registry.callableBy(authority).map(factsOf),
+      operations: () => registry.callableBy(authority).map(summaryOf),
       access: () => registry.operations.map((tool) => accessOf(tool, authority)),
       guides: () => guides.given(authority),
       guide: (name) => guides.text(name, authority),
@@ -85,21 +77,19 @@ export class Corridor {
   }
 
   /** For a request that calls no operation: checks the token and charges one unit. A refusal throws a Failure. */
-  async admit(bearer: string | undefined, resource: Resource, source?: Source): Promise<Admission> {
-    const authority = await this.run(bearer, resource, async (caller) => caller.authority, source);
-    return { authority, quota: this.quotaOf(authority) };
+  admit(bearer: string | undefined, resource: Resource, source?: CallSource): Promise<Authority> {
+    return this.run(bearer, resource, async (caller) => caller.authority, source);
   }
 
   /**
-   * Charges one quota unit for a request that calls no operation, and runs `work`. The authority for `work` can come
-   * from a cache. If the cached authority turns out to be wrong, `work` runs again. So `work` must change nothing
-   * before an SQL statement has confirmed the authority.
+   * Charges one unit for a request that calls no operation, and runs `work`. The authority can come from a cache. If it
+   * was wrong, `work` runs again, so `work` must change nothing before an SQL statement has confirmed the authority.
    */
   run<T>(
     bearer: string | undefined,
     resource: Resource,
     work: (caller: Caller) => Promise<T>,
-    source?: Source,
+    source?: CallSource,
   ): Promise<T> {
     return this.#proved({ bearer, resource, cost: 1, source }, async (caller, charge) => {
       await charge();
@@ -107,12 +97,12 @@ export class Corridor {
     });
   }
 
-  /** Reads the authority from the store. Charges nothing, because the request has already paid. */
+  /** Reads the authority from the store. Free, because the request has already paid. */
   async prove(bearer: string, resource: Resource): Promise<Authority> {
     return (await this.#options.authorities.fresh(bearer, resource)).authority;
   }
 
-  /** Charges `units` after the request has paid `before` units. Returns the charged units, for `refund`. */
+  /** Charges `units` after the request has paid `before`. Returns the charged units, for `refund`. */
   charge(authority: Authority, units: number, before = 1): Promise<number> {
     return this.#options.quota.charge(authority.appId, units, before);
   }
@@ -122,9 +112,8 @@ export class Corridor {
   }
 
   /**
-   * Charges for a long answer. The first PLAIN_BYTES bytes cost nothing extra. Each further block of PLAIN_BYTES, even
-   * a partial block, costs one unit. The answer already exists, so this method never refuses. If the app has too few
-   * units, the app owes the rest.
+   * Charges one unit for each full or partial block of PLAIN_BYTES after the first. Never refuses, because the answer
+   * already exists. If the app has too few units, it owes the rest.
    */
   async payFor(authority: Authority, bytes: number): Promise<void> {
     const units = Math.ceil(bytes / PLAIN_BYTES) - 1;
@@ -147,18 +136,17 @@ export class Corridor {
         authority = caller.authority;
         return this.#attempt(call, caller, charge);
       });
-      return authority ? { ...ran, authority, quota: this.quotaOf(authority) } : ran;
+      return authority ? { ...ran, authority } : ran;
     } catch (error) {
       const failure = asFailure(error);
-      if (failure.status === 401) return { failure };
-      return { failure, ...(authority && { authority, quota: this.quotaOf(authority) }) };
+      return failure.status === 401 || !authority ? { failure } : { failure, authority };
     }
   }
 
   /**
-   * The only place that decides whether an authority can be trusted. The result of `work` counts only if the authority
-   * is proved: by a statement of `work`, or by a fresh look-up afterwards. If the authority has changed, `work` runs
-   * again with the new authority. A refusal with 401 gives the charged units back.
+   * The only place that decides whether an authority can be trusted. The result of `work` counts only if a statement of
+   * `work`, or a fresh look-up afterwards, proves the authority. If the authority has changed, `work` runs again with
+   * the new one. A refusal with 401 gives the charged units back.
    */
   async #proved<T>(
     {
@@ -166,7 +154,7 @@ export class Corridor {
       resource,
       cost,
       source,
-    }: { bearer: string | undefined; resource: Resource; cost: number; source: Source | undefined },
+    }: { bearer: string | undefined; resource: Resource; cost: number; source: CallSource | undefined },
     work: (caller: Caller, charge: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const { authorities, quota } = this.#options;
@@ -182,11 +170,10 @@ export class Corridor {
         };
         const [ran] = await Promise.allSettled([work(caller, charge)]);
         const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
-        // The store is unavailable, so the corridor cannot prove the authority now. The error reveals no data, so no
-        // proof is needed.
+        // Without the store, the authority cannot be proved. This error reveals no data, so it needs no proof.
         if (ran.status === 'rejected' && isStoreUnavailable(ran.reason)) throw ran.reason;
         if (stale || !caller.proved) {
-          // Either no statement has proved the cached authority, or a statement has found it wrong.
+          // No statement has proved the cached authority, or a statement has found it wrong.
           const fresh = await authorities.fresh(bearer ?? '', resource);
           known = fresh;
           if (stale || !fresh.proof.proves(caller.authority)) continue;
@@ -201,14 +188,14 @@ export class Corridor {
     }
   }
 
-  /** Runs the call once. Throws only StaleAuthority. All other errors become a failure in the result. */
+  /** Runs the call once. Throws only StaleAuthority. Every other error becomes a failure in the result. */
   async #attempt(call: Call, caller: Caller, charge: () => Promise<void>): Promise<RunResult> {
     const { tool } = call;
     const { performs } = tool;
     const { authority } = caller;
     let operation: OperationState | undefined;
     try {
-      // Charge before any check. Otherwise a caller with a valid token could repeat refused requests without limit.
+      // Charge first. Otherwise a caller with a valid token could repeat refused requests without limit.
       await charge();
       if (!mayEnter(tool, authority)) throw notPermitted(tool, authority, tool.required);
       const input = parseInput(call);
@@ -233,7 +220,7 @@ export class Corridor {
           operation: async (named) =>
             caller.take(readOperation(access, 'id' in named ? [named.id] : await this.#idsOf(authority, named.key))),
         },
-        gateway: this.facts(authority),
+        gateway: this.discovery(authority),
         write:
           tool.effect === 'write' ? { ...subscriptions.writes(write, report), ...realtime.writes(write) } : undefined,
         perform: performs && ((command) => ledger.perform(write, performs, command, report)),

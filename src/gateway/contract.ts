@@ -3,9 +3,8 @@ import type { Failure, ParameterError } from '../core/failures.ts';
 import type { FileBytes } from '../core/reads.ts';
 import type { BytesRequest, Tool } from '../core/tool.ts';
 import type { OperationState } from './outcomes.ts';
-import type { QuotaState } from './quota.ts';
 
-export interface Source {
+export interface CallSource {
   readonly from: string;
   /** Throws if too many answers to the app are unread. Runs before the call costs or changes anything. */
   room(app: string): void;
@@ -13,16 +12,16 @@ export interface Source {
 
 export interface Call {
   readonly tool: Tool;
-  /** The interface that the request came through. A token for another interface is refused. */
+  /** The interface of the request. A token for another interface is refused. */
   readonly resource: Resource;
   readonly bearer: string | undefined;
-  readonly source?: Source | undefined;
+  readonly source?: CallSource | undefined;
   /** Parameters of path, query and body, by name. The surface has already converted text to numbers and booleans. */
   readonly input: Readonly<Record<string, unknown>>;
-  /** Problems that the surface found in the input. The corridor checks the authority before it reports problems. */
+  /** Problems that the surface found. The corridor checks the authority before it reports them. */
   readonly problems?: readonly ParameterError[];
   readonly idempotencyKey?: string | undefined;
-  /** Quota units of this call, instead of the cost that the tool declares. A read within a task costs one unit. */
+  /** Quota units, instead of the tool's own cost. A read within a task costs one unit. */
   readonly cost?: number;
   readonly ifMatch?: string | undefined;
   readonly origin?: string | undefined;
@@ -31,6 +30,5 @@ export interface Call {
 
 export type Outcome = {
   readonly authority?: Authority;
-  readonly quota?: QuotaState | undefined;
   readonly operation?: OperationState;
 } & ({ readonly body: unknown } | { readonly bytes: FileBytes } | { readonly failure: Failure });

@@ -1,65 +1,78 @@
-import type { IdKind } from '../core/ids.ts';
+import type { z } from 'zod';
+import { exampleOf } from '../core/example.ts';
+import { jsonSchema, type Node, nameOf, nodeOf } from '../core/json-schema.ts';
 import type { Parameter, Tool } from '../core/tool.ts';
-
-/**
- * The numbers in the ids of examples. For example, every conversation id in an example contains the number 11. The
- * guides use the same numbers, and the demo has records with these numbers.
- */
-const NUMBERS: Readonly<Record<string, number>> = { cnv: 11, msg: 64, fil: 6, vis: 96, ctc: 89, aif: 5 };
-
-const VALUES: Readonly<Record<string, unknown>> = {
-  website_id: 'web_1_1',
-  guide: 'overview',
-  operation_id: `op_${'0a1b2c3d'.repeat(8)}`,
-  path: '/ai/features',
-  query: 'translat',
-  session_id: `rts_${'0a1b2c3d'.repeat(4)}`,
-  subscription_id: `sub_${'0a1b2c3d'.repeat(4)}`,
-  after: 'eyJ2IjoxfQ.c2lnbmF0dXJl',
-};
-
-const SUBSCRIPTION = {
-  website_ids: ['web_1_1'],
-  event_types: ['conversation.*', 'privacy.*'],
-  payload_mode: 'thin',
-  delivery: { mode: 'pull' },
-  start: 'beginning',
-};
-
-const OF_TOOL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  // A note needs a visitor with a conversation. The numbers of the demo's visitors depend on the time of the load. The
-  // visitor 60 had a conversation at each of 150 times.
-  visitor_note_add: { visitor_id: 'vis_1_1_60', text: 'Asked for a refund on order 1042.' },
-  conversation_disposition_set: { disposition: 'resolved' },
-  ai_feature_execute: {
-    expected_version: 3,
-    context: { type: 'text', text: 'Wo ist mein Paket?', default_language: 'en' },
-  },
-  customer_find: { email: 'en.us.74@example.org' },
-  config_plan: { path: '/ai/features/aif_1_1_5', expected_version: 3, changes: { enabled: false } },
-  subscription_create: SUBSCRIPTION,
-  subscription_replace: { ...SUBSCRIPTION, start: 'retained' },
-};
+import { needsOf } from '../core/view.ts';
 
 const REVISION = 1;
 
 const keyOf = (tool: Tool): string => `${tool.name.replaceAll('_', '-')}-1042`;
 
-const SHOWN: Readonly<Record<string, unknown>> = {
-  ...{ limit: 10, status: 'pending,closed', range: 'last-7-days' },
-  operation_id: VALUES['operation_id'],
+/** The time in an example when the schema has no example of its own. */
+const MOMENT = '2026-11-20T09:14:05.000Z';
+
+const annotations = (schema: z.core.$ZodType): Pick<Node, 'name' | 'needs' | 'example'> => {
+  const [name, needs] = [nameOf(schema), needsOf(schema)];
+  // The cast is correct, because zod calls the function only with zod schemas.
+  return { ...(name && { name }), ...(needs && { needs }), ...exampleOf(schema as z.ZodType) };
 };
 
-/** The number in the example of an id with this prefix. */
-export const idNumber = (prefix: string): number => NUMBERS[prefix] ?? 3;
+/** The JSON Schema of a schema as the documents show it: with names, needed grants and examples. */
+const shown = (schema: z.ZodType, io: 'input' | 'output'): Node => nodeOf(jsonSchema(schema, io, annotations));
 
-export const idExample = ({ prefix }: IdKind): string => `${prefix}_1_1_${idNumber(prefix)}`;
+/** An answer of a tool as the documents show it. */
+export const shownOutput = (tool: Tool): Node => shown(tool.output, 'output');
 
+/** An example of an answer, with all grants. A list has one item, or the items of its own example. */
+export function exampleAnswer(tool: Tool): unknown {
+  const { cursor } = tool.paged ?? {};
+  const next = (cursor && 'prefix' in cursor && exampleOf(cursor.schema)?.example) || 'eyJ2IjoxfQ.c2lnbmF0dXJl';
+  return made(shownOutput(tool), [tool.name], next);
+}
+
+/**
+ * The example of a schema. Without one, the value is made from the form of the schema. `path` holds the name of the
+ * operation and the names of the members down to the value. `next` is a cursor.
+ */
+function made(node: Node, path: readonly string[], next?: unknown): unknown {
+  if ('example' in node) return node.example;
+  const last = path.at(-1);
+  if (last === 'next_cursor') return next;
+  if (node.const !== undefined) return node.const;
+  if (node.enum) return node.enum[0];
+  const [first] = node.anyOf ?? node.oneOf ?? [];
+  if (first) return made(first, path, next);
+  const type = typeof node.type === 'object' ? node.type.find((one) => one !== 'null') : node.type;
+  if (type === 'object') {
+    const members = Object.entries(node.properties ?? {});
+    return Object.fromEntries(members.map(([member, inner]) => [member, made(inner, [...path, member], next)]));
+  }
+  if (type === 'array') {
+    return node.prefixItems?.map((one) => made(one, path, next)) ?? (node.items ? [made(node.items, path, next)] : []);
+  }
+  if (type === 'boolean') return true;
+  // Integers whose names end in _at are Unix milliseconds. The other integers with a time have an example.
+  if (type === 'integer' && last?.endsWith('_at')) return Date.parse(MOMENT);
+  if (type === 'integer' || type === 'number') return Math.max(node.minimum ?? 0, 1);
+  const text = textOf(node);
+  if (text === undefined) throw new Error(`${path.join('.')} has no example: see src/core/example.ts`);
+  return text;
+}
+
+/** An example of a time, or of an id with hexadecimal digits, made from the format or the pattern of the schema. */
+function textOf({ pattern = '', format }: Node): string | undefined {
+  if (format === 'date-time') return MOMENT;
+  if (format === 'date') return '2026-11-20';
+  const [, prefix = '', length] = /^\^([a-z]+_)?\[a-f0-9\]\{(?:\d+,)?(\d+)\}\$$/.exec(pattern) ?? [];
+  return length === undefined ? undefined : `${prefix}${'0a1b2c3d'.repeat(8).slice(0, Number(length))}`;
+}
+
+/** The arguments in an example: all that are required, and optional ones whose schemas have an example. */
 export function exampleArguments(tool: Tool): Record<string, unknown> {
-  const given = tool.parameters.flatMap((parameter): [string, unknown][] => {
-    if (parameter.required) return [[parameter.name, requiredValue(tool, parameter)]];
-    const shown = OF_TOOL[tool.name]?.[parameter.name] ?? SHOWN[parameter.name];
-    return shown === undefined ? [] : [[parameter.name, shown]];
+  const given = tool.parameters.flatMap(({ name, required, schema }): [string, unknown][] => {
+    const own = exampleOf(schema);
+    if (own) return [[name, own.example]];
+    return required ? [[name, made(shown(schema, 'input'), [tool.name, name])]] : [];
   });
   return Object.fromEntries(given);
 }
@@ -71,19 +84,12 @@ export const exampleToolArguments = (tool: Tool): Record<string, unknown> => ({
 });
 
 /**
- * The parameters whose examples name nothing, not even in the demo. The records that these parameters name exist only
- * after a write, a subscription or a session.
+ * Parameters whose examples are not in the demo. Their records exist only after a write, a subscription or a session.
  */
 const INVENTED = ['operation_id', 'session_id', 'subscription_id', 'after'];
 
 export const inventedArguments = (tool: Tool): string[] =>
   Object.keys(exampleArguments(tool)).filter((name) => INVENTED.includes(name));
-
-function requiredValue(tool: Tool, { name, id }: Parameter): unknown {
-  const value = OF_TOOL[tool.name]?.[name] ?? (id ? idExample(id) : VALUES[name]);
-  if (value === undefined) throw new Error(`${tool.name}: examples.ts has no value for ${name}`);
-  return value;
-}
 
 /** An example of a request. `address` is the path with the query. `body` is the JSON body. */
 export interface ExampleCall {
@@ -99,7 +105,7 @@ export function exampleCall(tool: Tool): ExampleCall {
     tool.parameters.flatMap((one) =>
       one.in === place && one.name in example ? [[one.name, example[one.name]] as const] : [],
     );
-  // A query permits commas, and a list is easier to read with commas.
+  // A query may contain commas, and a list is easier to read with them.
   const query = given('query').map(
     ([name, value]) => `${name}=${encodeURIComponent(String(value)).replaceAll('%2C', ',')}`,
   );

@@ -4,7 +4,7 @@ import type { Authority } from '../core/authority.ts';
 import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
 import { holds, type Requirement, type Scope } from '../core/scopes.ts';
 
-/** The scopes that give access to a guide. One scope is enough. An empty list gives every credential access. */
+/** One of these scopes gives access to the guide. An empty list: every credential has access. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
   overview: [],
   investigation: ['conversation_read'],
@@ -26,11 +26,11 @@ export interface Guides {
   text(name: string, authority: Authority): string | null;
 }
 
-/** Reads all guides. Guides hold no customer data, so the public documentation shows all guides. */
+/** Guides hold no customer data, so the public documentation shows them all. */
 export const readGuides = (): ReadonlyMap<GuideName, string> =>
   new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
 
-/** `skills` has the requirements of the A2A skills. One permitted skill gives access to the guide `agent_tasks`. */
+/** `skills`: the requirements of the A2A skills. One permitted skill gives access to the guide `agent_tasks`. */
 export function openGuides(skills: readonly Requirement[]): Guides {
   const all = readGuides();
   return {

@@ -1,10 +1,10 @@
 import { Failure } from '../core/failures.ts';
 import type { Call } from './contract.ts';
 
-type Sent = Pick<Call, 'tool' | 'idempotencyKey' | 'ifMatch' | 'origin'>;
+type SentCall = Pick<Call, 'tool' | 'idempotencyKey' | 'ifMatch' | 'origin'>;
 
-/** Returns the Idempotency-Key. Returns undefined if the operation accepts no key or if the caller sent no key. */
-export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
+/** Undefined if the operation accepts no key, or if the caller sent none. */
+export function keyOf({ tool, idempotencyKey: key }: SentCall): string | undefined {
   if (tool.idempotency === 'none') return undefined;
   const parameter = 'Idempotency-Key';
   const expected = '1 to 128 printable ASCII characters without spaces';
@@ -15,8 +15,8 @@ export function keyOf({ tool, idempotencyKey: key }: Sent): string | undefined {
   throw new Failure('invalid_idempotency_key', { errors: [{ parameter, code: 'invalid_idempotency_key', expected }] });
 }
 
-/** Returns the revision in If-Match. If-Match can hold an entity tag or a bare number (HT-10). */
-export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
+/** If-Match can hold an entity tag or a bare number (HT-10). */
+export function ifMatchOf({ tool, ifMatch }: SentCall): number | undefined {
   if (!tool.ifMatch) return undefined;
   const parameter = 'If-Match';
   const expected = 'the current revision, such as 3';
@@ -30,8 +30,8 @@ export function ifMatchOf({ tool, ifMatch }: Sent): number | undefined {
   return Number(revision);
 }
 
-/** Returns the Origin header of a call. The store later checks that the origin is registered on the credential. */
-export function originOf({ tool, origin }: Sent): string | undefined {
+/** The store later checks that the credential has registered this origin. */
+export function originOf({ tool, origin }: SentCall): string | undefined {
   if (!tool.origin) return undefined;
   if (origin === undefined)
     throw new Failure('invalid_request', {

@@ -1,22 +1,20 @@
 import type { z } from 'zod';
-import { expectedAt, namesAt } from '../core/expected.ts';
+import { expectedAt, namesAt, type Path } from '../core/accepted-values.ts';
 import { Failure, type ParameterError } from '../core/failures.ts';
 import type { Parameter } from '../core/tool.ts';
 
-type Input = Readonly<Record<string, unknown>>;
-type Path = readonly PropertyKey[];
-/** The schema of an input, and the place of each parameter: the path, the query or the body. */
+type JudgedInput = Readonly<Record<string, unknown>>;
+/** The schema of an input. Each parameter is in the path, the query or the body. */
 interface Located {
   readonly input: z.ZodObject;
   readonly parameters?: readonly Pick<Parameter, 'name' | 'in'>[];
 }
 
 /**
- * Lists the errors of an input by name, code and expected value. The list never repeats a value from the caller or a
- * message of zod. Unknown names come from the caller, so the list shows an unknown name only if it looks like an
- * identifier.
+ * The errors of an input by name, code and expected value, never with a value from the caller or a message of zod. An
+ * unknown name comes from the caller, so it is shown only if it looks like an identifier.
  */
-export function inputErrors(tool: Located, error: z.ZodError, input: Input): ParameterError[] {
+export function inputErrors(tool: Located, error: z.ZodError, input: JudgedInput): ParameterError[] {
   const errors = error.issues.flatMap((issue): ParameterError[] => {
     if (issue.code === 'unrecognized_keys') {
       const expected = namesAt(tool.input, issue.path);
@@ -27,14 +25,12 @@ export function inputErrors(tool: Located, error: z.ZodError, input: Input): Par
       }));
     }
     const place = locate(tool, issue.path);
-    // In a JSON body, check whether the member at the path is missing. For a parameter, check whether the whole
-    // parameter is missing.
+    // In a JSON body, the member at the path can be missing. Elsewhere, only the whole parameter can.
     const missing = valueAt(input, place.pointer === undefined ? issue.path.slice(0, 1) : issue.path) === undefined;
     const code = missing ? 'missing' : issue.path[0] === 'cursor' ? 'invalid_cursor' : 'invalid_parameter';
     return [{ ...place, code, expected: expectedAt(tool.input, issue.path) }];
   });
-  // A value can break several rules. Report one error for each member. Unknown members come first, because surfaces
-  // also report unknown members first.
+  // A value can break several rules, but each member gets one error. Unknown members come first, as in the surfaces.
   const once = [...new Map(errors.map((one) => [one.parameter ?? one.pointer, one])).values()];
   return [
     ...once.filter(({ code }) => code === 'unsupported_parameter'),
@@ -56,7 +52,7 @@ function locate({ parameters }: Located, path: Path): Pick<ParameterError, 'para
 function valueAt(input: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (at, part) =>
-      // An index of an array is a number in the path and a text in the entries.
+      // An array index is a number in the path and a text in the entries.
       typeof at === 'object' && at !== null ? Object.entries(at).find(([key]) => key === String(part))?.[1] : undefined,
     input,
   );
@@ -64,8 +60,8 @@ function valueAt(input: unknown, path: Path): unknown {
 
 export const printable = (name: string): string => (/^[A-Za-z0-9_.[\]-]{1,64}$/.test(name) ? name : '(unprintable)');
 
-/** Lists the texts that PostgreSQL cannot store: texts with U+0000 or an unpaired surrogate. */
-export const unstorable = (tool: Located, input: Input): ParameterError[] =>
+/** Finds texts that PostgreSQL cannot store: those with U+0000 or an unpaired surrogate. */
+export const unstorable = (tool: Located, input: JudgedInput): ParameterError[] =>
   badTexts(input, []).map((path) => ({ ...locate(tool, path), code: 'invalid_parameter', expected: STORABLE }));
 
 const STORABLE = 'a text without U+0000 and without unpaired surrogates';

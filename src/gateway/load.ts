@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import type { Prompt } from '../core/prompt.ts';
-import type { Resource } from '../core/resource.ts';
+import type { ResourceDeclaration } from '../core/resource.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { Registry } from './registry.ts';
@@ -11,7 +11,8 @@ const ROOT = new URL('../../', import.meta.url);
 export const loadTools = async (folder = new URL('tools/', ROOT)): Promise<Registry> =>
   new Registry(await declarations<Tool>(folder));
 
-export const loadResources = (): Promise<Resource[]> => declarations<Resource>(new URL('resources/', ROOT));
+export const loadResources = (): Promise<ResourceDeclaration[]> =>
+  declarations<ResourceDeclaration>(new URL('resources/', ROOT));
 
 export const loadPrompts = (): Promise<Prompt[]> => declarations<Prompt>(new URL('prompts/', ROOT));
 
@@ -24,7 +25,7 @@ async function declarations<T>(folder: URL): Promise<T[]> {
   );
   return Promise.all(
     names.sort().map(async (name) => {
-      // The cast is sound, because tests check that every loaded file has a declaration as its default export.
+      // The cast is sound: tests check that the default export of every loaded file is a declaration.
       const module = (await import(new URL(name.replaceAll('\\', '/'), folder).href)) as { default: T };
       return module.default;
     }),

@@ -8,19 +8,19 @@ import { Corridor } from './call.ts';
 import { openGuides } from './guides.ts';
 import { loadSkills, loadTools } from './load.ts';
 import { Quota } from './quota.ts';
-import { RealtimeSessions } from './realtime.ts';
+import { RealtimeSessions } from './realtime-sessions.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
 export interface GatewayOptions {
-  /** The store. If `writers` is absent, at most two writes run at the same time, on `db`. */
+  /** Without `writers`, at most two writes run at the same time, on `db`. */
   readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers' | 'replica'>>;
   readonly keys: CursorKeys;
-  /** Public base URL of the gateway, for URLs in answers. The default is the URL of a development checkout. */
+  /** Public base URL, for URLs in answers. The default is that of a development checkout. */
   readonly baseUrl?: string;
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
-  /** A writer that changes conversations and visitors in another system. Without `remote`, all writes go to `store`. */
+  /** A writer that changes conversations and visitors in another system. Without it, all writes go to `store`. */
   readonly remote?: RemoteWriter;
 }
 

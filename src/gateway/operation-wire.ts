@@ -2,7 +2,7 @@ import type { FailureCode } from '../core/failures.ts';
 import type { JsonSchema } from '../core/json-schema.ts';
 import type { Tool } from '../core/tool.ts';
 
-/** A request header that an operation reads, as OpenAPI describes a parameter. */
+/** A request header, as OpenAPI describes a parameter. */
 export interface HeaderParameter {
   readonly name: string;
   readonly in: 'header';
@@ -11,7 +11,7 @@ export interface HeaderParameter {
   readonly schema: JsonSchema;
 }
 
-/** The request headers of an operation, without Authorization. */
+/** The request headers of an operation, except Authorization. */
 export const headersOf = (tool: Tool): HeaderParameter[] => [
   ...(tool.bytes ? BYTES_PARAMETERS : []),
   ...(tool.idempotency === 'none' ? [] : [{ ...IDEMPOTENCY_KEY, required: tool.idempotency === 'required' }]),
@@ -65,35 +65,65 @@ const BYTES_PARAMETERS: readonly HeaderParameter[] = [
   },
 ];
 
-const COMMON: readonly FailureCode[] = [
-  'unauthenticated',
-  'token_expired',
-  'token_revoked',
-  'wrong_resource',
-  'quota_exceeded',
-  'internal',
-  'service_unavailable',
-  'authority_unavailable',
-];
-
-/** Every failure code that an operation can answer. A code can be in the list twice. */
-export function failuresOf(tool: Tool): FailureCode[] {
-  const codes = [...COMMON, ...tool.errors];
-  const named = (name: string): boolean => tool.parameters.some((one) => one.name === name);
-  const hasInput = tool.parameters.length > 0;
-  codes.push('invalid_request', 'unsupported_parameter', 'duplicate_parameter', 'not_acceptable');
-  if (hasInput) codes.push('invalid_parameter', 'not_found');
-  if (named('cursor')) codes.push('invalid_cursor');
-  if (refusable(tool)) codes.push('not_permitted');
-  if (tool.bytes) codes.push('precondition_failed', 'range_not_satisfiable');
-  if (tool.body) codes.push('invalid_json', 'body_too_large', 'unsupported_media_type');
-  if (tool.idempotency !== 'none') codes.push(...LEDGER);
-  if (tool.idempotency === 'required') codes.push('idempotency_key_required', 'operation_in_progress');
-  if (tool.ifMatch) codes.push('if_match_required', 'invalid_parameter', 'revision_changed', 'concurrent_mutation');
-  return codes;
+/** Failure codes that come together. OpenAPI names its responses after the groups. */
+export interface FailureGroup {
+  readonly name: string;
+  readonly codes: readonly FailureCode[];
 }
 
-const LEDGER: readonly FailureCode[] = ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'];
+const EVERY: FailureGroup = {
+  name: '',
+  codes: [
+    'unauthenticated',
+    'token_expired',
+    'token_revoked',
+    'wrong_resource',
+    'quota_exceeded',
+    'internal',
+    'service_unavailable',
+    'authority_unavailable',
+    'invalid_request',
+    'unsupported_parameter',
+    'duplicate_parameter',
+    'not_acceptable',
+  ],
+};
+const INPUT: FailureGroup = { name: 'input', codes: ['invalid_parameter', 'not_found'] };
+const CURSOR: FailureGroup = { name: 'cursor', codes: ['invalid_cursor'] };
+const GRANT: FailureGroup = { name: 'grant', codes: ['not_permitted'] };
+const BYTES: FailureGroup = { name: 'bytes', codes: ['precondition_failed', 'range_not_satisfiable'] };
+const BODY: FailureGroup = { name: 'body', codes: ['invalid_json', 'body_too_large', 'unsupported_media_type'] };
+const KEY: FailureGroup = {
+  name: 'key',
+  codes: ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'],
+};
+const NEEDS_KEY: FailureGroup = { name: 'required', codes: ['idempotency_key_required', 'operation_in_progress'] };
+const REVISION: FailureGroup = {
+  name: 'revision',
+  codes: ['if_match_required', 'revision_changed', 'concurrent_mutation'],
+};
+
+/** Every failure code that an operation can answer, in groups. A code can be in two groups. */
+export function failureGroups(tool: Tool): FailureGroup[] {
+  const groups: readonly (readonly [FailureGroup, boolean])[] = [
+    [INPUT, tool.parameters.length > 0],
+    [CURSOR, tool.parameters.some(({ name }) => name === 'cursor')],
+    [GRANT, refusable(tool)],
+    [BYTES, tool.bytes !== undefined],
+    [BODY, tool.body],
+    [KEY, tool.idempotency !== 'none'],
+    [NEEDS_KEY, tool.idempotency === 'required'],
+    [REVISION, tool.ifMatch],
+  ];
+  return [
+    EVERY,
+    ...[...tool.errors].sort().map((code) => ({ name: code, codes: [code] })),
+    ...groups.flatMap(([group, has]) => (has ? [group] : [])),
+  ];
+}
+
+/** Every failure code that an operation can answer. A code can be in the list twice. */
+export const failuresOf = (tool: Tool): FailureCode[] => failureGroups(tool).flatMap(({ codes }) => codes);
 
 const refusable = ({ required, restrictions, consent, when }: Tool): boolean =>
   required.scopes.length + required.dataAccess.length + when.length > 0 ||

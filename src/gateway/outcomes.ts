@@ -4,11 +4,11 @@ import type { Entry } from '../store/calls/ledger.ts';
 
 export interface OperationState {
   readonly id: string;
-  /** True when an earlier call has performed the write and this answer repeats its result. */
+  /** True if this answer repeats the result of an earlier call. */
   readonly replayed: boolean;
 }
 
-/** The failure code for each state of a ledger entry in which the call has no outcome. */
+/** The failure code for each state of a ledger entry without an outcome. */
 const CODES = {
   pending: 'operation_in_progress',
   reserved: 'operation_in_progress',
@@ -18,9 +18,9 @@ const CODES = {
 } as const;
 
 /**
- * Returns the result of a ledger entry, or throws the Failure of the entry. `report` is called before the Failure is
- * thrown, so that a failed call also reports its operation. The ledger does not store refused commands and commands
- * without a key. For these commands, `report` is not called.
+ * Returns the result of a ledger entry, or throws its Failure. `report` runs before the throw, so that a failed call
+ * also reports its operation. Refused commands and commands without a key are not in the ledger, so `report` does not
+ * run.
  */
 export function resultOf(
   entry: Entry,

@@ -3,11 +3,11 @@ import { type Grant, oweQuota, seeQuota, takeQuota, takesNoWrites } from '../sto
 import { isUnavailable, StoreUnreachable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
-/** State of an app's quota, for the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10). */
+/** An app's quota, for the RateLimit headers (draft-ietf-httpapi-ratelimit-headers-10). */
 export interface QuotaState {
   readonly perMinute: number;
   readonly remaining: number;
-  /** Seconds until one more unit is available. 0 means that no unit is missing. */
+  /** Seconds until one more unit is available. 0: none is missing. */
   readonly reset: number;
 }
 
@@ -15,7 +15,7 @@ interface Lease {
   held: number;
   unspent: number;
   readonly grantedIn: string;
-  /** End of the lease in milliseconds of performance.now(). Decisions about quota use the clock of PostgreSQL. */
+  /** End of the lease in milliseconds of performance.now(). Decisions about quota use PostgreSQL's clock. */
   readonly until: number;
   remaining: number;
   readonly perMinute: number;
@@ -24,24 +24,24 @@ interface Lease {
 
 const LEASE_SECONDS = 2;
 
-/** A quota bucket in memory, for the time while the store accepts no writes. `at` is a time of performance.now(). */
+/** A bucket in memory, while the store accepts no writes. `at` is a time of performance.now(). */
 interface LocalBucket {
   readonly tokens: number;
   readonly at: number;
 }
 
 /**
- * The quota of each app is a token bucket in PostgreSQL. All surfaces and replicas share the bucket. A replica takes
- * several units at once (a lease) and spends the units from memory. Without leases, every call updates the bucket row,
- * which costs 42 % of the throughput of reads (measured). With leases, about one call in fifteen needs a statement.
- * Units under a lease are no longer in the bucket, so all replicas together never grant more than the quota.
+ * Each app has a token bucket in PostgreSQL, for all surfaces and replicas. A replica takes several units at once (a
+ * lease) and spends them from memory. Without leases, every call updates the bucket's row, which costs 42 % of the
+ * throughput of reads (measured). With leases, about one call in fifteen needs a statement. Leased units have left the
+ * bucket, so all replicas together never grant more than the quota.
  */
 export class Quota {
   readonly #db: Database;
   readonly #leases = new Map<string, Lease>();
   readonly #requests = new Map<string, Promise<Lease | null> | undefined>();
   readonly #localBuckets = new Map<string, LocalBucket>();
-  /** Units by app that are used but not yet subtracted from the bucket. */
+  /** By app: used units that are not yet subtracted from the bucket. */
   readonly #owed = new Map<string, number>();
   #refusals = 0;
 
@@ -50,12 +50,12 @@ export class Quota {
   }
 
   /**
-   * Spends `cost` units and returns the number of spent units. Throws `quota_exceeded`, or `service_unavailable` if the
-   * bucket cannot be reached. `before` is the number of units that the request has already spent.
+   * Spends `cost` units and returns how many it spent. Throws `quota_exceeded`, or `service_unavailable` if the bucket
+   * cannot be reached. `before`: the units that the request has already spent.
    */
   async charge(app: string, cost: number, before = 0): Promise<number> {
     if (cost === 0) return 0;
-    // The bucket never holds more than the burst. So a request that costs more takes the whole burst.
+    // The bucket holds at most the burst, so a request that costs more takes the whole burst.
     const dueOf = (burst: number): number => Math.min(cost, Math.max(0, burst - before));
     for (;;) {
       const lease = this.#leases.get(app);
@@ -66,11 +66,11 @@ export class Quota {
       }
       const waiting = this.#requests.get(app) !== undefined;
       const fresh = await this.#lease(app, cost);
-      if (waiting) continue; // another call requested this lease, so check its units again
+      if (waiting) continue; // another call requested this lease, so check the units again
       if (!fresh) throw new Failure('unauthenticated');
       const lacking = dueOf(fresh.burst) - fresh.unspent;
-      // The call is refused if even the bucket has too few units. Otherwise, other calls have used up the new lease,
-      // and the loop requests another lease.
+      // If even the bucket has too few units, refuse. Otherwise other calls have used up the new lease, so request
+      // another.
       if (lacking > fresh.remaining) {
         this.#refusals++;
         throw new Failure('quota_exceeded', { retryAfter: seconds(lacking - fresh.remaining, fresh.perMinute) });
@@ -85,8 +85,8 @@ export class Quota {
   }
 
   /**
-   * Subtracts units for work that is already done, and never refuses. Uses the lease first and the bucket for the rest.
-   * The bucket can become negative. Then all replicas refuse the calls of the app until the bucket has refilled.
+   * Subtracts units for work that is already done, from the lease first. Never refuses: the bucket can become negative.
+   * Then all replicas refuse the app's calls until the bucket has refilled.
    */
   async owe(app: string, units: number): Promise<void> {
     const lease = this.#leases.get(app);
@@ -97,7 +97,7 @@ export class Quota {
     await this.#settle(app);
   }
 
-  /** If the store is unavailable, the units stay owed until the next lease request. */
+  /** Without the store, the units stay owed until the next lease request. */
   async #settle(app: string): Promise<void> {
     const units = this.#owed.get(app) ?? 0;
     if (units === 0) return;
@@ -116,7 +116,7 @@ export class Quota {
     return this.#refusals;
   }
 
-  /** Returns undefined if this process has not charged the app yet. */
+  /** Undefined if this process has not charged the app yet. */
   state(app: string): QuotaState | undefined {
     const lease = this.#leases.get(app);
     if (!lease) return undefined;
@@ -124,12 +124,12 @@ export class Quota {
     return { perMinute: lease.perMinute, remaining, reset: remaining >= lease.burst ? 0 : seconds(1, lease.perMinute) };
   }
 
-  /** Only one statement at a time requests a lease for an app. Other calls of the app wait for this statement. */
+  /** One statement at a time requests a lease for an app. The app's other calls wait for it. */
   #lease(app: string, cost: number): Promise<Lease | null> {
     const before = this.#requests.get(app);
     if (before) return before;
     // Do not delete the key from the Map. A Map that gains and loses keys on each call fills the old generation of V8's
-    // heap (core/line.ts).
+    // heap (flow/fair-queue.ts).
     const request = this.#requestLease(app, cost).finally(() => this.#requests.set(app, undefined));
     this.#requests.set(app, request);
     return request;
@@ -140,15 +140,14 @@ export class Quota {
     const began = performance.now();
     const last = this.#leases.get(app);
     const { held = 0, unspent = 0, grantedIn: heldIn = '0' } = last ?? {};
-    // The statement returns the unspent units of the old lease to the bucket, so no call may spend these units now. If
-    // the statement fails, nobody knows whether the bucket got the units.
+    // The statement returns the old lease's unspent units to the bucket, so no call may spend them now. If it fails,
+    // nobody knows whether the bucket got them.
     if (last) {
       last.remaining += unspent;
       last.held = 0;
       last.unspent = 0;
     }
-    // A lease is an eighth of the bucket. So a full bucket gives large leases, and an almost empty bucket gives single
-    // units.
+    // A lease is an eighth of the bucket: many units from a full bucket, single units from an almost empty one.
     const want = Math.max(cost, Math.floor((last?.remaining ?? 0) / 8));
     const grant = await takeQuota(this.#db, app, {
       need: cost,
@@ -182,9 +181,8 @@ export class Quota {
   }
 
   /**
-   * Grants units while the store is read-only, so that reads continue (F-19). The replica keeps a bucket in memory.
-   * This bucket starts at the stored level and refills at the usual rate. Each replica counts separately until the
-   * store accepts writes again.
+   * Grants units while the store is read-only, so that reads continue (F-19). Each replica then counts in a bucket of
+   * its own in memory. It starts at the stored level and refills at the usual rate.
    */
   async #grantLocally(app: string, need: number, want: number): Promise<Grant | null> {
     const bucket = await seeQuota(this.#db, app);
@@ -197,7 +195,7 @@ export class Quota {
     const granted = left >= Math.min(need, burst) ? Math.min(want, Math.floor(left)) : 0;
     const remaining = left - granted;
     this.#localBuckets.set(app, { tokens: remaining, at: now });
-    // The window '0' does not exist, so unspent units of this grant never return to the bucket in the store.
+    // The window '0' does not exist, so the grant's unspent units never return to the stored bucket.
     return { granted, granted_in: '0', remaining, per_minute, burst };
   }
 }

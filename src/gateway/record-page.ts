@@ -1,8 +1,8 @@
-import { networkOf } from '../auth/network.ts';
-import { Throttle } from '../auth/throttle.ts';
 import { digestOf, wellFormed } from '../auth/tokens.ts';
 import { Failure } from '../core/failures.ts';
 import { parseId, RecordId } from '../core/ids.ts';
+import { networkOf } from '../flow/network.ts';
+import { RateLimit } from '../flow/rate-limit.ts';
 import { Caller } from '../store/calls/caller.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
 import { openRecordReads } from '../store/calls/reads.ts';
@@ -14,32 +14,25 @@ export type RecordShown = Awaited<ReturnType<typeof readRecordParts>>;
 export type { Viewer } from '../store/sign-in/viewers.ts';
 export type { RecordMessage } from '../views/record-parts.ts';
 
-/**
- * The answer for the page of a record. `signed_out` means that the request has no session of a person who may see
- * records.
- */
+/** The answer for a record's page. `signed_out`: the request has no session of a person who may see records. */
 export type RecordPage =
   | { readonly state: 'signed_out' }
   | { readonly state: 'throttled'; readonly viewer: Viewer; readonly retryAfter: number }
   | { readonly state: 'missing'; readonly viewer: Viewer }
   | { readonly state: 'shown'; readonly viewer: Viewer; readonly record: RecordShown };
 
-/** The limit for the views of one person. Each process counts in its own memory. */
+/** How often one person may view records. Each process counts in its own memory. */
 const VIEWS = { perMinute: 60, burst: 60 };
 /** No organization has the number 0. */
 const NOWHERE = { tenant: '0', site: '0' };
 
-/** Returns true for a text that can be the id of a record. */
 export const isRecordId = (id: string): boolean => RecordId.schema.safeParse(id).success && parseId(id) !== null;
 
-/**
- * Opens the pages of records. Returns a function that reads the record for the person of a session secret. `source` is
- * the address of the caller.
- */
+/** Returns a function that reads a record for the person of a session. `source` is the caller's address. */
 export function openRecordPages(
   db: Database,
 ): (asked: { id: string; session: string | undefined; source: string }) => Promise<RecordPage> {
-  const views = new Throttle(VIEWS);
+  const views = new RateLimit(VIEWS);
   return async ({ id, session, source }) => {
     const of = parseId(id)?.website;
     if (session === undefined || !wellFormed(session) || of === undefined) return { state: 'signed_out' };
@@ -49,8 +42,7 @@ export function openRecordPages(
     const retryAfter = views.wait(authority.personId);
     if (retryAfter > 0) return { state: 'throttled', viewer, retryAfter };
     views.failed(authority.personId);
-    // For a website of another organization, read a website without records. So each answer without a record takes the
-    // same statements.
+    // Every answer without a record takes the same statements, also for a website of another organization.
     const website = viewer.website ?? { ...NOWHERE, id: of };
     const caller = new Caller(authority);
     try {

@@ -2,11 +2,11 @@ import type { Authority } from '../core/authority.ts';
 import { isRestricted, meets } from '../core/authority.ts';
 import { isAlternative } from '../core/conditions.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
-import type { OperationFacts, Tool } from '../core/tool.ts';
+import type { OperationSummary, Tool } from '../core/tool.ts';
 
 export class Registry {
   readonly operations: readonly Tool[];
-  /** All operations that are MCP tools: every operation except the realtime operations. */
+  /** Every operation except the realtime operations. */
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
 
@@ -21,22 +21,21 @@ export class Registry {
     return this.#byName.get(name);
   }
 
-  /** Returns the tools that a credential may call. The credential does not see any other tool. */
+  /** The tools that a credential may call. It sees no other tool. */
   callableBy(authority: Authority): Tool[] {
     return this.tools.filter((tool) => mayCall(tool, authority));
   }
 }
 
 /**
- * True when the authority is enough for a call of the operation. If the operation has alternatives, such as several
- * kinds of ids, one alternative is enough. Some parameters of a call can still require more.
+ * True if the authority is enough to call the operation with some parameters. Of alternatives, such as kinds of ids,
+ * one is enough. Other parameters can still need more.
  */
 export function mayCall(tool: Tool, authority: Authority): boolean {
   const alternatives = tool.when.filter(isAlternative);
   return mayEnter(tool, authority) && (alternatives.length === 0 || alternatives.some((one) => meets(authority, one)));
 }
 
-/** True when the authority has what every call of the operation needs. */
 export const mayEnter = (tool: Tool, authority: Authority): boolean =>
   holds(authority, tool.required) &&
   !(tool.restrictions === 'refused' && isRestricted(authority)) &&
@@ -47,7 +46,7 @@ export const lacking = (authority: Authority, { scopes, dataAccess }: Requiremen
   dataAccess: dataAccess.filter((flag) => !authority.dataAccess.has(flag)),
 });
 
-export const factsOf = (tool: Tool): OperationFacts => ({
+export const summaryOf = (tool: Tool): OperationSummary => ({
   operation: tool.name,
   method: tool.method,
   path: tool.path,

@@ -11,7 +11,6 @@ export interface OfferedSkill {
   readonly skill: Skill;
   readonly tools: readonly Tool[];
   readonly required: Requirement;
-  /** True when a restricted credential cannot run the skill. */
   readonly unrestricted: boolean;
 }
 
@@ -60,12 +59,12 @@ export function permit({ tools, required, unrestricted }: OfferedSkill, authorit
   });
 }
 
-/** Parses the arguments of a skill. Throws a Failure that names the wrong arguments and never repeats their values. */
+/** Throws a Failure that names the wrong arguments and never repeats their values. */
 export function argumentsOf(
   { skill }: OfferedSkill,
   given: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  // Treat the arguments as a JSON body, so that each error has a JSON pointer.
+  // As a JSON body, so that each error has a JSON pointer.
   const places = {
     input: skill.input,
     parameters: Object.keys(skill.input.shape).map((name) => ({ name, in: 'body' as const })),

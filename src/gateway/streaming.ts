@@ -2,7 +2,6 @@ import type { Authority } from '../core/authority.ts';
 import type { Corridor } from './call.ts';
 import { mayCall } from './registry.ts';
 
-/** What the realtime socket needs from the corridor: check the authority, charge for a page, give the charge back. */
 export function streaming(corridor: Corridor): {
   permitted(authority: Authority): boolean;
   charge(authority: Authority): Promise<number>;

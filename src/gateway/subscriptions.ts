@@ -30,7 +30,7 @@ export class Subscriptions {
   readonly #keys: CursorKeys;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /** `writer` has the connections for statements that can wait for row locks. `secret` reads the store's own key. */
+  /** `writer`: connections for statements that can wait for row locks. `secret` reads the store's own key. */
   constructor(writer: Database, keys: CursorKeys, secret: () => Promise<Uint8Array>) {
     this.#writer = writer;
     this.#keys = keys;
@@ -50,7 +50,7 @@ export class Subscriptions {
   writes(call: WriteCall, state: (operation: OperationState) => void): SubscriptionWrites {
     const { authority } = call.caller;
     const run = async (command: SubscriptionCommand): Promise<unknown> => this.#run(call, command, state);
-    const revision = call.ifMatch ?? 0; // 0 is never used, because the two operations that need the revision require If-Match
+    const revision = call.ifMatch ?? 0; // 0 is never used: the two operations that need the revision require If-Match
     return {
       createSubscription: async (definition) => {
         const id = `sub_${randomBytes(16).toString('hex')}`;
@@ -86,7 +86,7 @@ export class Subscriptions {
     return resultOf(entry, operation?.operationId, state);
   }
 
-  /** Returns a subscription with its first cursor. A repeated request gets the same cursor from the ledger. */
+  /** A subscription with its first cursor. A repeated request gets the same cursor from the ledger. */
   #subscribed(authority: Authority, done: unknown): Subscribed {
     const row = storedSubscription(done);
     if (row instanceof Failure) throw row;
@@ -106,7 +106,7 @@ export class Subscriptions {
   }
 }
 
-/** Returns the definition with native website numbers. Throws `not_found` if one of the websites is not granted. */
+/** The definition with native website numbers. Throws `not_found` for a website that is not granted. */
 function storedForm(
   authority: Authority,
   { website_ids, event_types, start }: SubscriptionDefinition,

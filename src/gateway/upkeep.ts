@@ -1,52 +1,50 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Rounds } from '../core/rounds.ts';
 import type { RemoteWriter } from '../core/writes.ts';
+import { PeriodicJob } from '../flow/periodic-job.ts';
 import { forgetRemoved } from '../store/administration/sources.ts';
 import { eraseOutcomes, settle, takeLapsed } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { endStrangeHosts } from '../store/sign-in/hosted.ts';
-import { purgeOAuth } from '../store/sign-in/oauth.ts';
+import { endStrangeHosts, purgeOAuth } from '../store/sign-in/upkeep.ts';
 import type { Registry } from './registry.ts';
 
 export interface UpkeepOptions {
   readonly db: Database;
   readonly registry: Registry;
   readonly remote?: RemoteWriter | undefined;
-  /** The hosts whose clients may keep their consents. Undefined means that every host may. */
+  /** The hosts whose clients may keep their consents. Undefined: every host. */
   readonly clientHosts?: readonly string[] | undefined;
   readonly onError: (error: unknown) => void;
 }
 
-/** The largest number of rows in one statement. Small batches hold their locks only briefly. */
+/** Rows of one statement. Small batches hold their locks only briefly. */
 const BATCH = 500;
 /** Milliseconds between two rounds. */
 const EVERY = 5_000;
-/** How many commands one round looks up in the other system at the same time. */
+/** Commands that one round looks up in the other system at the same time. */
 const ASKED = 25;
-/** Milliseconds that a round waits for the other system. The lease of the round is much longer. */
+/** Milliseconds that a round waits for the other system. The round's lease is much longer. */
 const PATIENCE = 3_000;
 
 /**
- * Runs one round of maintenance. Asks another system for the outcomes of commands that a lost replica left open. Erases
- * outcomes of writes after 24 hours. Deletes staged records of removed sources. Deletes tokens and consents that ended
- * long ago. Ends consents of clients whose host is no longer believed. Returns the number of changed rows.
+ * One round of maintenance. Asks another system how commands of a lost replica ended. Erases outcomes of writes after
+ * 24 hours. Deletes staged records of removed sources, and tokens and consents that ended long ago. Ends consents of
+ * clients whose host is no longer trusted. Returns the number of changed rows.
  */
 export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;
-  // Erase all outcomes that are due. One batch in each round would erase only 100 outcomes per second. With more writes
-  // than that, outcomes would be kept for more than 24 hours.
+  // Erase everything that is due. One batch a round would erase only 100 outcomes a second, and more writes than that
+  // would keep outcomes for longer than 24 hours.
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
   await forgetRemoved(db);
-  // A replica with the old list can still store a consent while the replicas start again. So each round looks again.
+  // While the replicas restart, one with the old list can still store a consent. So each round looks again.
   if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
   if (!remote) return changed;
   const lapsed = await takeLapsed(db, ASKED);
   await Promise.all(
     lapsed.map(async ({ operationId, epoch, website, operation }) => {
       const found = remote.find(operationId, website).catch(() => undefined);
-      // If the other system does not answer or does not know the command, the outcome stays unknown. A later round asks
-      // again.
+      // If the other system does not answer or does not know the command, a later round asks again.
       const outcome = (await Promise.race([found, pause(PATIENCE, undefined, { ref: false })])) ?? null;
       const receipts = registry.get(operation)?.emits ?? [];
       if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;
@@ -55,5 +53,5 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
   return changed;
 }
 
-export const startUpkeep = (options: UpkeepOptions): Rounds =>
-  new Rounds({ every: EVERY, round: () => upkeep(options), onError: options.onError });
+export const startUpkeep = (options: UpkeepOptions): PeriodicJob =>
+  new PeriodicJob({ every: EVERY, run: () => upkeep(options), onError: options.onError });

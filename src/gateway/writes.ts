@@ -2,12 +2,12 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
 import { isRestricted } from '../core/authority.ts';
 import { native } from '../core/ids.ts';
-import { Lanes } from '../core/lanes.ts';
 import type { Tool } from '../core/tool.ts';
 import type { RemoteCommand, RemoteWriter, Write } from '../core/writes.ts';
+import { BatchQueues } from '../flow/batch-queues.ts';
 import type { Caller } from '../store/calls/caller.ts';
 import type { Proved } from '../store/calls/guard.ts';
-import { type Entry, enter, type Keyed, type Kind, LEASE, settle } from '../store/calls/ledger.ts';
+import { type CommandKind, type Entry, enter, type Keyed, LEASE, settle } from '../store/calls/ledger.ts';
 import type { WebsiteAccess } from '../store/calls/read.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { type OperationState, resultOf } from './outcomes.ts';
@@ -17,38 +17,32 @@ export interface WriteCall {
   readonly access: WebsiteAccess;
   readonly tool: Tool;
   readonly key: string | undefined;
-  /** The revision from If-Match. Undefined means that the operation does not require If-Match. */
+  /** The revision from If-Match. Undefined: the operation does not require If-Match. */
   readonly ifMatch: number | undefined;
   readonly origin: string | undefined;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Milliseconds that a command waits for its turn. A request takes at most 3 s, and the statement needs the rest
- * (store/open/open.ts).
- */
+/** How long (ms) a command waits for its turn. The statement needs the rest of the 3 s of a request. */
 const PATIENCE = 1_000;
 
 /**
- * Performs each command once for its Idempotency-Key, with the help of the ledger of writes. A write to the gateway's
- * own database is part of the ledger's statement. For a remote writer, the ledger reserves the command first and stores
- * the outcome afterwards. If the remote writer does not answer, the outcome is unknown, and upkeep.ts asks later.
+ * Performs each command once for its Idempotency-Key, with the ledger of writes. A write to the gateway's own database
+ * is part of the ledger's statement. For a remote writer, the ledger first reserves the command and then stores the
+ * outcome. If the remote writer does not answer, the outcome is unknown, and upkeep.ts asks later.
  */
 export class Ledger {
   readonly #db: Database;
   readonly #remote: RemoteWriter | undefined;
-  readonly #lanes: Lanes<{ readonly kind: Kind; readonly keyed: Keyed }, Proved<Entry>>;
+  readonly #batches: BatchQueues<{ readonly kind: CommandKind; readonly keyed: Keyed }, Proved<Entry>>;
   readonly #secret: () => Promise<Uint8Array>;
 
-  /**
-   * `writers` has one Database for each batch of writes that can run at the same time. `secret` returns the store's own
-   * key.
-   */
+  /** `writers`: one Database for each concurrent batch of writes. `secret` returns the store's own key. */
   constructor(writers: readonly [Database, ...Database[]], secret: () => Promise<Uint8Array>, remote?: RemoteWriter) {
     [this.#db] = writers;
     this.#secret = secret;
     this.#remote = remote;
-    this.#lanes = new Lanes({
+    this.#batches = new BatchQueues({
       run: async (items, slot) => {
         const [first] = items;
         const keyed = items.map((item) => item.keyed);
@@ -66,25 +60,24 @@ export class Ledger {
     state: (operation: OperationState) => void,
   ): Promise<R> {
     const { caller, access, tool, key } = call;
-    const { name, about, command: schema, result } = write;
+    const { name, about, result } = write;
     if (key === undefined) throw new Error(`${tool.name} writes to the ledger, so it must require an Idempotency-Key`);
     const { operationId, fingerprint } = operationOf(await this.#secret(), call, key);
     // A command without an author only computes a result, so it never goes to another system.
     const remote = tool.author ? this.#remote : undefined;
     const { authority, website } = access;
     const [member, view] = about;
-    const members = schema.parse(given);
-    const id = String(members[member]);
-    const command = { ...members, operation: name, [member]: native(id) };
+    const id = String(given[member]);
+    const command = { ...given, operation: name, [member]: native(id) };
     const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id } };
     const reserves = remote?.onlySources === true ? ('sources' as const) : remote !== undefined;
     const kind = { write, authored: tool.author, receipts: tool.emits, remote: reserves };
     // All commands of a batch share one check of what their callers can see. So each restricted credential has a
-    // separate lane.
+    // separate queue.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
-    const lane = `${website.id} ${name}${own}`;
-    const queue = { lane, group: website.id, app: authority.appId };
-    let entry = await caller.take(this.#lanes.add(queue, { kind, keyed }));
+    const queue = `${website.id} ${name}${own}`;
+    const batchQueue = { queue, group: website.id, app: authority.appId };
+    let entry = await caller.take(this.#batches.add(batchQueue, { kind, keyed }));
     if (entry.state === 'reserved' && remote) {
       const work = { operationId, website: website.id, author: entry.author, command };
       const { epoch } = entry;
@@ -107,19 +100,19 @@ export class Ledger {
   ): Promise<Entry> {
     // Keep two seconds of the lease to store the outcome.
     const signal = AbortSignal.timeout(LEASE - 2_000);
-    // `late` ends the wait for the remote writer, because a remote writer can ignore the signal.
+    // A remote writer can ignore the signal, so `late` ends the wait.
     const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
     const performed = Promise.resolve()
       .then(() => remote.perform(work, signal))
       .catch(() => null);
     const outcome = await Promise.race([performed, late]);
     const settled = await settle(this.#db, { operationId: work.operationId, ...held }, outcome).catch(() => false);
-    // If the outcome arrives too late, another replica has taken the command over and decides its outcome.
+    // Too late: another replica has taken the command over and decides its outcome.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
   }
 }
 
-/** Returns the id of a command and the fingerprint of its input. A repeated call has the same id and fingerprint. */
+/** A command's id and the fingerprint of its input. A repeated call has the same ones. */
 export function operationOf(
   secret: Uint8Array,
   call: WriteCall,
@@ -128,10 +121,10 @@ export function operationOf(
   const { caller, tool, input } = call;
   const { credentialId, revision } = caller.authority;
   return {
-    // Credential id, tool name and key contain no space, so different parts never give the same joined text.
+    // None of the parts contains a space, so different parts never join to the same text.
     operationId: idOf(secret, credentialId, tool.name, key),
-    // Canonical JSON (RFC 8785) has one order of members. HMAC protects short texts, because an attacker could guess a
-    // short text from a plain digest.
+    // Canonical JSON (RFC 8785) has one order of members. An attacker could guess a short text from a plain digest, but
+    // not from an HMAC.
     fingerprint: hmac(secret, stringify({ input, revision, if_match: call.ifMatch }) ?? ''),
   };
 }

@@ -1,9 +1,6 @@
 import { eld } from 'eld/small';
 
-/**
- * The name and version of the language detector, for the guide that publishes this information. A test compares the
- * name and the version with the installed package.
- */
+/** Name and version of the language detector, for a guide. A test compares them with the installed package. */
 export const DETECTOR = { name: 'eld', version: '2.1.0' };
 
 /**

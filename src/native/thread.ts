@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 
 /** The largest number of texts that wait for the thread. */
 const WAITING = 1_000;
-/** Milliseconds for one text. The first text also waits for the model, which takes 0.4 s on an idle processor. */
+/** Timeout (ms) for one text. The first text also waits for the model, which loads in 0.4 s on an idle processor. */
 const DEADLINE = 5_000;
 
 interface Detection {
@@ -18,19 +18,19 @@ let thread: { readonly worker: Worker; readonly waiting: Map<number, Detection> 
 let texts = 0;
 
 /**
- * Detects the language of a text in a thread of its own, which starts with the first text. In the serving thread, the
- * load of the model held all callers: 0.4 s, and 3 s on a loaded machine (24 November 2026).
+ * Detects the language of a text in a worker thread, which starts with the first text. On the main thread, loading the
+ * model blocked all requests: for 0.4 s, and for 3 s on a loaded machine (24 November 2026).
  *
- * Returns `undefined` when the thread gives no answer in time. Such a thread is ended, and the next text starts another.
+ * Returns `undefined` after a timeout. The thread is then terminated, and the next text starts another.
  *
- * Node 20 cannot load a thread from TypeScript, so code that is not built detects in its own thread.
+ * Node 20 cannot start a thread from a TypeScript file, so code that is not built detects in the calling thread.
  */
 export async function detectInThread(text: string): Promise<string | null | undefined> {
   if (import.meta.url.endsWith('.ts')) return (await import('./language.ts')).detectLanguage(text);
   const { worker, waiting } = thread ?? start();
   if (waiting.size >= WAITING) return undefined;
   const id = ++texts;
-  // The end of the thread answers all its callers.
+  // When the thread exits, all its waiting callers get an answer.
   const late = setTimeout(() => void worker.terminate(), DEADLINE).unref();
   try {
     return await new Promise<string | null | undefined>((resolve) => {
@@ -54,7 +54,7 @@ function start(): NonNullable<typeof thread> {
   worker.on('message', ({ id, language }: Reply) => started.waiting.get(id)?.resolve(language));
   worker.on('error', end);
   worker.on('exit', end);
-  // A listener holds the process again, so this comes last.
+  // Adding a listener makes the thread keep the process alive again, so `unref` comes last.
   worker.unref();
   thread = started;
   return started;

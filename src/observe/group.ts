@@ -13,32 +13,24 @@ import { sharing } from './sharing.ts';
  * spike.
  */
 
-/**
- * How long a scrape waits for an answer, in milliseconds. A worker that is too slow is left out of the scrape. If the
- * supervisor is too slow, the scrape gets 503.
- */
+/** How long (ms) a scrape waits. It leaves out a worker that is too slow. A slow supervisor makes it answer 503. */
 const WORKER_PATIENCE = 1_000;
 const SCRAPE_PATIENCE = 2_000;
 
-type Message =
+type GroupMessage =
   | { readonly metrics: 'scrape' | 'collect'; readonly id: number }
   | { readonly metrics: 'collected'; readonly id: number; readonly values: Snapshot }
   | { readonly metrics: 'scraped'; readonly id: number; readonly text: string };
 
-/**
- * Returns the value if the value is a message about metrics. Messages of node:cluster itself have no member `metrics`.
- * Only the supervisor and its workers write to the channel, so no other message has this member.
- */
-const messageOf = (value: unknown): Message | undefined =>
-  typeof value === 'object' && value !== null && 'metrics' in value ? (value as Message) : undefined;
+/** Returns the value if it is a message about metrics. No other message on this channel has a member `metrics`. */
+const messageOf = (value: unknown): GroupMessage | undefined =>
+  typeof value === 'object' && value !== null && 'metrics' in value ? (value as GroupMessage) : undefined;
 
-class Waiting<T> {
+class PendingRequests<T> {
   readonly #resolve = new Map<number, (value: T | undefined) => void>();
   #last = 0;
 
-  /**
-   * Sends a request. Resolves with the answer, or with `undefined` if no answer comes within `patience` milliseconds.
-   */
+  /** Sends a request. Resolves with the answer, or with `undefined` after `patience` milliseconds. */
   ask(send: (id: number) => void, patience: number): Promise<T | undefined> {
     const id = ++this.#last;
     return new Promise((resolve) => {
@@ -61,8 +53,8 @@ type OnError = (error: unknown) => void;
 
 /** For a worker: answers the supervisor's requests, and returns a function that reads the metrics of all workers. */
 export function joinGroup(metrics: Metrics, onError: OnError): () => Promise<string> {
-  const scrapes = new Waiting<string>();
-  const send = (message: Message): void => {
+  const scrapes = new PendingRequests<string>();
+  const send = (message: GroupMessage): void => {
     // A worker that has lost its supervisor is about to end, so it sends nothing.
     if (process.connected) process.send?.(message, undefined, {}, () => undefined);
   };
@@ -91,7 +83,7 @@ export function superviseGroup(onError: OnError): (worker: Worker, number: numbe
   const workers = new Map<Worker, number>();
   // A worker that is still starting cannot answer, so the supervisor does not ask it.
   const listening = new WeakSet<Worker>();
-  const collections = new Waiting<Snapshot>();
+  const collections = new PendingRequests<Snapshot>();
 
   const collect = sharing(async () => {
     const asked = [...workers]
@@ -121,13 +113,13 @@ export function superviseGroup(onError: OnError): (worker: Worker, number: numbe
   };
 }
 
-const send = (worker: Worker, message: Message): void => {
+const send = (worker: Worker, message: GroupMessage): void => {
   if (worker.isConnected()) worker.send(message, undefined, () => undefined);
 };
 
 /**
- * Adds the label `worker` to every series. Leaves out values that are NaN or infinity. Such a value becomes null when
- * one process sends the value to another process, and a null would break the scrape.
+ * Adds the label `worker` to every series. Leaves out NaN and infinity: they arrive as null from another process, and
+ * null breaks the scrape.
  */
 export const labelled = (metrics: Snapshot, worker: string): Snapshot =>
   metrics.map((metric) => ({

@@ -1,19 +1,19 @@
-/** A delay of the event loop that is longer than this many milliseconds counts as held. All callers wait during it. */
+/** The event loop counts as held while its delay is longer than this many milliseconds. All requests wait meanwhile. */
 const HELD = 250;
-/** Milliseconds between two looks. */
+/** Milliseconds between two samples of the delay. */
 const LOOK = 50;
-/** The log gets at most one line in this many milliseconds. */
+/** The shortest time (ms) between two lines of the log. */
 const QUIET = 10_000;
 
 export interface LoopWatch {
-  /** Seconds by which the event loop was late since the start, in delays that count as held. */
+  /** How long the event loop was held since the start, in seconds. */
   readonly seconds: number;
   stop(): void;
 }
 
 /**
- * Watches whether something holds the event loop. `onHeld` gets the longest delay since its last call, in milliseconds.
- * A process that is stopped, or that gets no processor time, looks the same.
+ * Watches for delays of the event loop. `onHeld` gets the longest delay (ms) since its last call. A process that is
+ * stopped, or gets no processor time, looks the same.
  */
 export function watchLoop(onHeld: (milliseconds: number) => void): LoopWatch {
   let seconds = 0;

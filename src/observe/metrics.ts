@@ -1,25 +1,22 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { EndedCall, Held } from '../core/calls.ts';
+import type { EndedCall, HeldResources } from '../core/calls.ts';
 import type { Pool } from '../store/driver/watched.ts';
 
 export interface Sources {
   readonly version: string;
   readonly pools: readonly Pool[];
   readonly sockets: () => number;
-  readonly held: () => Held;
+  readonly held: () => HeldResources;
   /** Returns true while reports are read from the replica. Absent when there is no replica. */
   readonly replica?: (() => boolean) | undefined;
   readonly quotaRefusals: () => number;
-  /** Seconds by which the event loop was late, in long delays (observe/loop.ts). */
+  /** How long the event loop was held, in seconds (observe/loop.ts). */
   readonly loopHeld: () => number;
 }
 
 export type Snapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/**
- * The metrics of one process. The code defines all label values, so no label contains an id, a path or a value from a
- * client.
- */
+/** The metrics of one process. No label contains an id, a path or a value from a client. */
 export interface Metrics {
   ended(call: EndedCall): void;
   json(): Promise<Snapshot>;
@@ -49,60 +46,53 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
     buckets: BUCKETS,
     registers,
   });
-  new Counter({
-    name: 'gateway_quota_refusals_total',
-    help: 'Charges that were refused because the quota of an app was used up.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(quotaRefusals());
-    },
-  });
-  new Counter({
-    name: 'gateway_event_loop_held_seconds_total',
-    help: 'Seconds by which the event loop was late, in delays longer than 250 ms. All callers of the process wait meanwhile.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(loopHeld());
-    },
-  });
-  new Gauge({
-    name: 'gateway_realtime_sockets',
-    help: 'Open realtime sockets.',
-    registers,
-    collect() {
-      this.set(sockets());
-    },
-  });
-  for (const [name, help, value] of [
-    ['gateway_http_connections', 'Open client connections, including realtime sockets.', (all) => all.connections],
-    ['gateway_http_requests', 'Requests in progress.', (all) => all.requests],
-    [
-      'gateway_http_requests_waiting',
-      'Requests that wait for an earlier one on the same connection.',
-      (all) => all.waiting,
-    ],
-    ['gateway_http_unread_bytes', 'Bytes of replies that clients have not read yet.', (all) => all.unread],
-  ] satisfies [name: string, help: string, value: (all: Held) => number][]) {
+  /** Adds a metric that is read at each scrape. */
+  const gauge = (name: string, help: string, read: () => number): void => {
     new Gauge({
       name,
       help,
       registers,
       collect() {
-        this.set(value(held()));
+        this.set(read());
       },
     });
-  }
-  if (replica)
-    new Gauge({
-      name: 'gateway_replica_current',
-      help: '1 if reports are read from the replica. 0 while it lags, is away or does not replicate the primary.',
+  };
+  const total = (name: string, help: string, read: () => number): void => {
+    new Counter({
+      name,
+      help,
       registers,
       collect() {
-        this.set(replica() ? 1 : 0);
+        this.reset();
+        this.inc(read());
       },
     });
+  };
+  total(
+    'gateway_quota_refusals_total',
+    'Charges that were refused because the quota of an app was used up.',
+    quotaRefusals,
+  );
+  total(
+    'gateway_event_loop_held_seconds_total',
+    'Seconds by which the event loop was late, in delays longer than 250 ms. All callers of the process wait meanwhile.',
+    loopHeld,
+  );
+  gauge('gateway_realtime_sockets', 'Open realtime sockets.', sockets);
+  gauge('gateway_http_connections', 'Open client connections, including realtime sockets.', () => held().connections);
+  gauge('gateway_http_requests', 'Requests in progress.', () => held().requests);
+  gauge(
+    'gateway_http_requests_waiting',
+    'Requests that wait for an earlier one on the same connection.',
+    () => held().waiting,
+  );
+  gauge('gateway_http_unread_bytes', 'Bytes of replies that clients have not read yet.', () => held().unread);
+  if (replica)
+    gauge(
+      'gateway_replica_current',
+      '1 if reports are read from the replica. 0 while it lags, is away or does not replicate the primary.',
+      () => (replica() ? 1 : 0),
+    );
   const names = [...new Set(pools.map(({ name }) => name))];
   const perPool = (name: string, help: string, value: (pool: Pool) => number): void => {
     new Gauge({

@@ -2,10 +2,7 @@ import type { Logger } from 'pino';
 import { auditLog, auditOf, doesOf } from '../gateway/audit.ts';
 import type { RunCall } from '../tasks/tasks.ts';
 
-/**
- * Logs the calls that an A2A task makes. Each call has its own log entry, because a task can outlive the request that
- * started the task (LG-02).
- */
+/** Logs each call of an A2A task by itself, because a task can outlive the request that started it (LG-02). */
 export const tellRunCall = (log: Logger) => {
   const audits = auditLog(log);
   return ({ id, requestId, authority, tool, outcome }: RunCall): void => {

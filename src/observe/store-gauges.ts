@@ -2,10 +2,7 @@ import { Gauge, Registry } from 'prom-client';
 import { type Gauges, readGauges, type SourceGauges } from '../store/doctor/gauges.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
-/**
- * KEPT: milliseconds for which an answer of the store is used again. PATIENCE: milliseconds that a scrape waits for a
- * new answer.
- */
+/** KEPT: how long (ms) an answer of the store is used again. PATIENCE: how long (ms) a scrape waits for a new one. */
 const KEPT = 5_000;
 const PATIENCE = 1_000;
 
@@ -45,9 +42,8 @@ const OF_SOURCE: Readonly<Record<Exclude<keyof SourceGauges, 'source'>, readonly
 };
 
 /**
- * Opens the gauges whose values come from the store. The values are the same in all processes. The gauges ask the store
- * at most once in five seconds. If the store does not answer in time, the gauges are left out and `gateway_store_up` is
- * 0.
+ * Opens the gauges from the store, which are the same in all processes. Asks the store at most once in five seconds.
+ * Without an answer in time, the gauges are left out and `gateway_store_up` is 0.
  */
 export function openStoreGauges(db: Database): () => Promise<string> {
   let last: { readonly at: number; readonly gauges: Gauges } | undefined;

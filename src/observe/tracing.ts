@@ -20,8 +20,8 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base';
 import type { CallTrace } from '../core/calls.ts';
+import { collectorAgent } from '../outbound/collector-agent.ts';
 import type { OnStatement } from '../store/driver/watched.ts';
-import { collectorAgent } from './collector-agent.ts';
 
 /**
  * OpenTelemetry traces. Each call gets a server span. Each read of the store during the call gets a client span inside
@@ -41,14 +41,10 @@ export interface TracingOptions {
   readonly url: string;
   readonly service: string;
   readonly version: string;
-  /**
-   * Called at most once a minute, with the number of spans that were lost because an export failed. Spans wait in a
-   * queue of limited size. When the queue is full, new spans are dropped.
-   */
+  /** Called at most once a minute, with the number of spans lost by failed exports or dropped from a full queue. */
   readonly onError: (lost: number) => void;
   /**
-   * Called at most once a minute, when the SDK logs a warning. The text of the warning is not passed on, because it can
-   * contain values of settings.
+   * Called at most once a minute when the SDK warns. The warning itself can contain settings, so it is not passed on.
    */
   readonly onComplaint: () => void;
   /** Milliseconds that one export may take. The default is the constant TIMEOUT. */
@@ -79,8 +75,8 @@ export function startTracing(options: TracingOptions): Tracing {
   };
   const provider = new BasicTracerProvider(settings);
   const tracer = provider.getTracer('installation-gateway', version);
-  // Makes the other spans of a call that is already sampled. A sampler such as traceidratio decides by the id of the
-  // trace, and a client can choose that id.
+  // Makes the other spans of a sampled call. Samplers such as traceidratio trust the trace id, which a client can
+  // choose.
   const sampled = new BasicTracerProvider({ ...settings, sampler: new AlwaysOnSampler() }).getTracer(
     'installation-gateway',
     version,
@@ -146,14 +142,10 @@ export function startTracing(options: TracingOptions): Tracing {
   };
 }
 
-/**
- * The traceparent header in any version except ff (W3C Trace Context, section 3.2). A later version can append fields.
- */
+/** The traceparent header of any version except ff (W3C Trace Context, section 3.2), perhaps with more fields. */
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/**
- * Returns the caller's span. For an absent or malformed header, returns `undefined`, and the call starts a new trace.
- */
+/** Returns the caller's span. For an absent or malformed header, returns `undefined`: the call starts a new trace. */
 export function contextOf(traceparent: string | undefined): SpanContext | undefined {
   const [, version, traceId = '', spanId = '', flags = '', more] = TRACEPARENT.exec(traceparent ?? '') ?? [];
   if (version === undefined || (version === '00' && more !== undefined)) return undefined;

@@ -9,15 +9,13 @@ import type { Config } from '../config/config.ts';
 type Address = Pick<Config, 'host' | 'port' | 'baseUrl'>;
 
 /**
- * Milliseconds that the check waits for a connection to the port. If another process accepts the connection later, the
- * check does not find the process. Then `listen` fails, because the port is taken.
+ * How long (ms) the check waits for a connection to the port. After that, only `listen` finds a process on the port.
  */
 const TAKEN = 1_000;
 
 /**
- * Throws when this process cannot use the port. The check does not listen on a configured port. If the check listened
- * while a replica restarts, a client could connect to the check by mistake. The client would be reset at the end of the
- * check (F-18).
+ * Throws if this process cannot use the port. The check does not listen on the port. Otherwise a client of a restarting
+ * replica could connect to the check, and would lose the connection when the check ends (F-18).
  */
 export async function checkAddress({ host, port }: Address): Promise<void> {
   try {
@@ -32,10 +30,7 @@ export async function checkAddress({ host, port }: Address): Promise<void> {
   }
 }
 
-/**
- * Returns the port to listen on and the base URL for clients. With PORT=0, the system chooses a free port, and the base
- * URL contains this port.
- */
+/** Returns the port to listen on and the base URL. With PORT=0, the system chooses a free port for both. */
 export async function address({ host, port, baseUrl }: Address): Promise<{ port: number; baseUrl: string }> {
   if (port !== 0) return { port, baseUrl };
   const chosen = await chosenPort(host);
@@ -62,16 +57,13 @@ async function chosenPort(host: string): Promise<number> {
   return typeof free === 'object' && free ? free.port : 0;
 }
 
-/**
- * Error codes that have the same meaning for a UDP socket and for a TCP socket. The check opens a UDP socket and
- * reports these errors. The check ignores most other errors, because `listen` reports them for the TCP socket.
- */
+/** Errors of the UDP socket that also hold for TCP. The check ignores other errors, because `listen` reports them. */
 const FOREIGN: readonly unknown[] = ['EADDRNOTAVAIL', 'EAFNOSUPPORT'];
 const PRIVILEGED = 1_024;
 
 /**
- * Rejects when the address does not belong to this machine, or when this user may not use the port. The check opens a
- * UDP socket, because no TCP client can connect to such a socket by mistake.
+ * Rejects if the address is not of this machine, or if the port is forbidden to this user. Uses a UDP socket, to which
+ * no TCP client can connect by mistake.
  */
 async function mayBind(host: string, family: number, port: number): Promise<void> {
   const probe = createSocket(family === 6 ? 'udp6' : 'udp4');
@@ -86,16 +78,12 @@ async function mayBind(host: string, family: number, port: number): Promise<void
   }
 }
 
-/**
- * True when a process already accepts connections on this port. For `0.0.0.0` and `::`, only the loopback address is
- * checked.
- */
+/** True if a process accepts connections on this port. For `0.0.0.0` and `::`, checks only the loopback address. */
 async function isTaken(host: string, port: number): Promise<boolean> {
   const probe = connect({ host, port });
   try {
     await Promise.race([once(probe, 'connect'), pause(TAKEN, undefined, { ref: false })]);
-    // The system can choose the checked port as the local port of this connection. The connection then connects to
-    // itself, although no process listens on the port.
+    // The system can give this connection the checked port as its local port. It then connects to itself.
     return !probe.connecting && probe.localPort !== port;
   } catch {
     return false;

@@ -4,8 +4,8 @@ import type { Config } from '../config/config.ts';
 import type { RemoteWriter } from '../core/writes.ts';
 import { startJournals } from '../events/journals.ts';
 import { startWebhooks } from '../events/webhooks/dispatcher.ts';
-import { senderOptions } from '../events/webhooks/sender.ts';
 import { startUpkeep } from '../gateway/upkeep.ts';
+import { senderOptions } from '../outbound/sender.ts';
 import { explainSource } from '../sources/follow/explain.ts';
 import { startSources } from '../sources/follow/runner.ts';
 import { openStoredReader } from '../sources/reader/reader.ts';
@@ -25,7 +25,7 @@ interface BackgroundOptions {
 
 /** Starts the work that no request asks for: upkeep, deliveries of webhooks, and live sources. */
 export function startBackground(options: BackgroundOptions): {
-  /** Ends what uses other systems. */
+  /** Stops webhooks and sources, which use other systems. */
   leave(): Promise<void>;
   stop(): Promise<void>;
 } {

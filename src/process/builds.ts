@@ -1,19 +1,19 @@
 import type { Logger } from 'pino';
-import { Rounds } from '../core/rounds.ts';
+import { PeriodicJob } from '../flow/periodic-job.ts';
 import type { Store } from '../store/open/open.ts';
 
-/** Milliseconds until the gateway looks again for indexes to build. */
+/** Milliseconds between two searches for indexes to build. */
 const EVERY = 30_000;
 
 /**
- * Builds the indexes that a migration has left to build, while the gateway serves. `stop` resolves with true when a build
- * was left running. The process must then exit.
+ * Builds the missing indexes while the gateway serves. `stop` resolves with true if a build still runs: then the
+ * process must exit.
  */
 export function buildInBackground(store: Store, log: Logger, stop: AbortSignal): { stop(): Promise<boolean> } {
   let left = false;
-  const builds = new Rounds({
+  const builds = new PeriodicJob({
     every: EVERY,
-    round: async (ended) => {
+    run: async (ended) => {
       left = !(await store.build(ended));
     },
     onError: (error) => log.warn({ err: error }, 'building an index failed; it is tried again'),

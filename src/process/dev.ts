@@ -4,7 +4,7 @@ import { watch } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { packageRoot } from '../config/package.ts';
-import { Rounds } from '../core/rounds.ts';
+import { PeriodicJob } from '../flow/periodic-job.ts';
 import { watchParents } from './parent.ts';
 
 /**
@@ -32,8 +32,8 @@ const end = async (): Promise<void> => {
   await once(server, 'exit');
 };
 
-const rounds = new Rounds({
-  round: async (stop) => {
+const job = new PeriodicJob({
+  run: async (stop) => {
     // npm puts the project's own tsc on PATH.
     const [code] = await once(run('tsc', ['--build']), 'exit');
     if (code !== 0) say('it does not compile, so the old server keeps running');
@@ -55,13 +55,13 @@ for (const folder of WATCHED) {
     clearTimeout(timer);
     timer = setTimeout(() => {
       say(`${folder}/${name ?? ''} changed`);
-      rounds.wake();
+      job.wake();
     }, QUIET);
   });
 }
 const stop = (): void => {
   clearTimeout(timer);
-  void rounds
+  void job
     .stop()
     .then(end)
     .then(() => process.exit(0));
@@ -69,4 +69,4 @@ const stop = (): void => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop);
 watchParents(true, stop);
 say(`debugger at ${values.inspect} (chrome://inspect, or "attach" in an editor); Ctrl-C ends it`);
-rounds.wake();
+job.wake();

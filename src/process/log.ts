@@ -10,8 +10,8 @@ interface LogOptions {
 }
 
 /**
- * Opens a log that writes one line for each event to standard output. Lines are buffered. If nobody reads the pipe, the
- * buffer grows to 8 MiB and later lines are dropped. So a blocked log never stops a request.
+ * Opens a log with one line for each event on standard output. Lines are buffered up to 8 MiB, and later lines are
+ * dropped. So a blocked pipe never stops a request.
  */
 export function openLog({ level, format, fd = 1 }: LogOptions): { log: Logger; flush: () => void } {
   const pretty = (format ?? (isatty(fd) ? 'pretty' : 'json')) === 'pretty';
@@ -22,7 +22,7 @@ export function openLog({ level, format, fd = 1 }: LogOptions): { log: Logger; f
     maxLength: 8 * 1024 * 1024,
     periodicFlush: 500,
   });
-  // A closed terminal takes no more lines. The gateway must still end in order.
+  // Writes to a closed terminal fail. The gateway must still shut down in order.
   let lost = false;
   destination.on('error', () => {
     lost = true;
@@ -48,8 +48,7 @@ export const logSettings = (level: string): LoggerOptions => ({
   base: null,
   timestamp: pino.stdTimeFunctions.isoTime,
   formatters: { level: (label) => ({ level: label }) },
-  // Log the name, the code and the stack frames of an error. Leave out the message, because a message of PostgreSQL can
-  // contain data.
+  // Log an error's name, code and stack frames, but not its message: PostgreSQL's messages can contain data.
   serializers: { err: (error: unknown) => describeError(error) },
 });
 
@@ -62,8 +61,8 @@ function describeError(error: unknown, depth = 0): object | undefined {
 }
 
 /**
- * Returns the frames of an error's stack. The stack begins with the message, and a line of the message can look like a
- * frame. So only the text after the message is read. If the stack does not contain the message, no frames are returned.
+ * Returns the frames of an error's stack. A line of the message can look like a frame, so only the text after the
+ * message is read. Without the message in the stack, there are no frames.
  */
 function framesOf({ message, stack = '' }: Error): string[] {
   const at = stack.indexOf(message);

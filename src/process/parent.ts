@@ -55,8 +55,7 @@ const parentOf = (pid: number): number | undefined => (pid === process.pid ? pro
 
 function statOf(pid: number | 'self'): { parent: number; session: number } | undefined {
   const stat = read(pid, 'stat');
-  // The name stands in parentheses and can contain parentheses itself. After the name come state, parent, group and
-  // session.
+  // The name is in parentheses and can itself contain some. Then come state, parent, group and session.
   const [, parent, , session] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
   return stat === undefined ? undefined : { parent: Number(parent), session: Number(session) };
 }
@@ -66,6 +65,6 @@ function read(pid: number | 'self', name: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');
   } catch {
-    return undefined; // as the comment above says
+    return undefined; // the process has ended, or there is no /proc
   }
 }

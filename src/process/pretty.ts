@@ -1,5 +1,5 @@
 import { styleText } from 'node:util';
-import { plain } from '../cli/text.ts';
+import { plain } from '../cli/output.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -15,8 +15,8 @@ const COLOURS: Readonly<Record<string, Style>> = {
 const SENTENCE = ['level', 'time', 'msg', 'err', 'method', 'path', 'operation', 'status', 'ms', 'request_id'];
 
 /**
- * Turns a JSON line of the log into one line for a person: local time, level, message, then the other members as
- * `name=value`. The frames of an error follow on lines of their own.
+ * Turns a JSON line of the log into one line for a person: local time, level, message, then `name=value`. The frames of
+ * an error follow on lines of their own.
  */
 export function prettyLine(json: string, colours: boolean): string {
   const styled = (style: Style, text: string): string => (colours ? styleText(style, text) : text);

@@ -1,16 +1,15 @@
 import type { Logger } from 'pino';
 
-/** What to do with an unhandled rejection and with an uncaught exception. */
 export interface Uncaught {
-  /** A rejected promise. The work of the promise has ended, and all other work is whole. */
+  /** An unhandled rejection. Only the work of this promise has failed. */
   rejection(error: unknown): void;
-  /** An error thrown into the event loop. What it left half done is unknown. */
+  /** An uncaught exception. It can have left any work half done. */
   exception(error: unknown): void;
 }
 
 let current: Uncaught | undefined;
 
-/** Listens once for the whole process. A later call replaces what is done. */
+/** Adds the listeners once for the process. A later call replaces the handlers. */
 export function handleUncaught(next: Uncaught): void {
   if (!current) {
     process.on('unhandledRejection', (error) => current?.rejection(error));
@@ -19,10 +18,12 @@ export function handleUncaught(next: Uncaught): void {
   current = next;
 }
 
-/** Milliseconds that running requests have to end. Then the process ends without them. */
+/** How long (ms) running requests may take after an uncaught exception. Then the process ends without them. */
 const ENDING = 4_000;
 
-/** A serving process logs the place of the error. After an exception it ends as after SIGTERM, with exit code 1. */
+/**
+ * Both handlers log where the error came from. After an exception, the process ends as after SIGTERM, with exit code 1.
+ */
 export const endInOrder = (log: Logger, flush: () => void, stop: AbortSignal): Uncaught => ({
   rejection: (error) => log.error({ err: asError(error) }, 'unhandled rejection; the process continues'),
   exception: (error) => {
@@ -34,6 +35,6 @@ export const endInOrder = (log: Logger, flush: () => void, stop: AbortSignal): U
   },
 });
 
-/** The log takes its fields from an Error. Anything else that was thrown may hold data, so only its type is logged. */
+/** The log shows fields of an Error. Any other thrown value can contain data, so the log shows only its type. */
 const asError = (error: unknown): Error =>
   error instanceof Error ? error : Object.assign(new Error('not an error'), { code: typeof error });

@@ -31,10 +31,7 @@ A first read, and the configuration of a client that takes the token:
   ${JSON.stringify(clientConfiguration(baseUrl, token))}
 `;
 
-/**
- * The text that is shown at every start except the first start. This text does not contain the demo's token. If the
- * file with the token exists, the text names this file.
- */
+/** Shown at every start but the first. Does not contain the demo's token, but names the file with the token, if any. */
 export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `${paste(baseUrl)}\
 ${tokenFile === undefined ? '' : `Demo token      ${tokenFile}\n`}\
 With a token    ${JSON.stringify(clientConfiguration(baseUrl, 'YOUR_TOKEN'))}

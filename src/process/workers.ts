@@ -6,8 +6,8 @@ import { Refused } from '../cli/output.ts';
 import { watchParents } from './parent.ts';
 
 /**
- * Milliseconds before a worker that ended unexpectedly is replaced. Without this pause, a worker that always fails
- * would be started again and again, and would take all processor time.
+ * How long (ms) to wait before replacing a worker that ended unexpectedly. Without it, a worker that always fails would
+ * take all processor time.
  */
 const BEFORE_ANOTHER = 1_000;
 
@@ -34,8 +34,8 @@ export function stopSignal(npm: boolean): AbortSignal {
       begin(signal);
       return;
     }
-    // A worker receives a signal twice: from the service manager or the terminal, which signals every process of the
-    // group, and from the supervisor.
+    // A worker gets a signal twice: from the supervisor, and from the service manager or terminal, which signals the
+    // whole group.
     if (cluster.isWorker && signal !== 'SIGINT') return;
     if (npm && performance.now() - since < REPEATED) return;
     process.off(signal, end);
@@ -52,8 +52,8 @@ export const aborted = async (signal: AbortSignal): Promise<void> => {
 };
 
 /**
- * Closes the channel from the worker to its supervisor, because an open channel would keep the process alive. After
- * SIGHUP, ends the process by this signal. A normal exit of Node 20 aborts when the terminal has closed.
+ * Closes the channel to the supervisor, which would keep the process alive. After SIGHUP, ends by this signal, because
+ * a normal exit of Node 20 aborts if the terminal has closed.
  */
 export function leave(stop: AbortSignal): void {
   if (cluster.isWorker && process.connected) process.disconnect();
@@ -69,16 +69,14 @@ export interface Supervision {
   readonly log: Logger;
   readonly onReady: () => void;
   /**
-   * Called for each new worker with its slot number (1 to `count`). A replacement gets the slot of the worker that has
-   * ended.
+   * Called for each new worker with its slot, 1 to `count`. A replacement gets the slot of the worker that has ended.
    */
   readonly onWorker: (worker: Worker, place: number) => void;
 }
 
 /**
  * Runs this command line in `count` processes that share one port (node:cluster). Replaces a worker that ends
- * unexpectedly. Resolves when all workers have ended after the signal `stop`. Rejects when a worker ends before all
- * workers listen.
+ * unexpectedly. Resolves when all have ended after `stop`. Rejects if one ends before all listen.
  */
 export async function superviseWorkers({ count, env, stop, log, onReady, onWorker }: Supervision): Promise<void> {
   const living = new Set<Worker>();

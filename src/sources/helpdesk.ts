@@ -1,8 +1,8 @@
 import type { FailureCode } from '../core/failures.ts';
 
-/** A note as the helpdesk keeps it. */
+/** A note as the helpdesk stores it. */
 export interface SentNote {
-  /** The start of the external_id that the source gives to the note of each visitor. */
+  /** The start of the external_ids of the note. The source gives the note one external_id for each visitor. */
   readonly prefix: string;
   readonly text: string;
   /** The creation time as RFC 3339. */
@@ -10,32 +10,32 @@ export interface SentNote {
 }
 
 /** The place of a write: the external_id of a contact or a conversation, and the id of the operation. */
-export interface Place {
+export interface WriteTarget {
   readonly operationId: string;
   readonly target: string;
 }
 
 /**
- * The REST API of a helpdesk, for the writes of the gateway. A method that throws NotPerformed has had no effect. After
- * any other error, nobody knows whether the write had an effect. No method sends a write a second time.
+ * The REST API of a helpdesk for writes. NotPerformed means that the write had no effect. After any other error, the
+ * effect is unknown. No method sends a write twice.
  */
 export interface Helpdesk {
   addNote(
-    place: Place,
+    place: WriteTarget,
     note: { readonly text: string; readonly author: string },
     signal: AbortSignal,
   ): Promise<SentNote>;
   /** Returns the disposition that the conversation has in the helpdesk afterwards. */
-  setDisposition(place: Place, value: string, signal: AbortSignal): Promise<string>;
+  setDisposition(place: WriteTarget, value: string, signal: AbortSignal): Promise<string>;
   /** Looks for the effect of a write. Undefined says that the effect is not there yet. The effect can still come. */
-  findNote(place: Place, signal: AbortSignal): Promise<SentNote | undefined>;
-  findDisposition(place: Place, signal: AbortSignal): Promise<string | undefined>;
+  findNote(place: WriteTarget, signal: AbortSignal): Promise<SentNote | undefined>;
+  findDisposition(place: WriteTarget, signal: AbortSignal): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
 /**
- * The write had no effect. `refused`: the write did not begin, and a repetition with the same key can succeed. `rejected`:
- * the helpdesk does not accept the write. The message is for the operator's log and holds no data of customers.
+ * The write had no effect. `refused`: it did not start, and a retry with the same key can succeed. `rejected`: the
+ * helpdesk does not accept it. The message is for the operator's log and contains no customer data.
  */
 export class NotPerformed extends Error {
   override readonly name = 'NotPerformed';
@@ -44,7 +44,6 @@ export class NotPerformed extends Error {
     readonly ending: { readonly refused: FailureCode } | { readonly rejected: FailureCode },
     message: string,
     options?: ErrorOptions,
-    /** The HTTP status of the helpdesk's answer. */
     readonly status?: number,
   ) {
     super(message, options);

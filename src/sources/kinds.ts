@@ -3,39 +3,39 @@ import { chatwootGrants } from './chatwoot/grants.ts';
 import type { Source } from './source.ts';
 
 export interface SourceSettings {
-  /** The address of the helpdesk's database. It can hold a password. */
+  /** The address of the helpdesk's database. It can contain a password. */
   readonly address: string;
   readonly account: string;
   readonly mode: 'poll' | 'live';
-  /** Seconds between two polls. */
+  /** Seconds between two rounds of polling. */
   readonly period: number;
+  /** The IANA time zone of the website. */
   readonly timeZone: string;
   readonly storage: string | null;
-  /** The external_id of the organization to which the website belongs. Undefined: the account is an organization. */
+  /** The external_id of the website's organization. If undefined, the account becomes an organization. */
   readonly organization?: string;
-  /** Names the reader in the helpdesk. */
+  /** The name under which the helpdesk keeps the state of this reader. */
   readonly reader: string;
 }
 
-/** The API of a helpdesk, to which the writes of the gateway go (src/sources/writer). */
+/** The API of a helpdesk, which gets the writes of the gateway (src/sources/writer). */
 export interface ApiOfSource {
-  /** The address of the helpdesk's database. */
   readonly address: string;
   readonly account: string;
   readonly apiUrl: string;
   readonly token: string;
 }
 
-interface Kind {
+interface SourceOpener {
   open(settings: SourceSettings): Source;
-  /** SQL that gives the gateway the rights it needs in the helpdesk's database, and no other rights. */
+  /** SQL that grants the gateway only the rights that it needs in the helpdesk's database. */
   grants(options: { readonly mode: 'poll' | 'live'; readonly role?: string }): string;
-  /** The row of an account, as in `Change.from`, and the external_id of its website. */
+  /** The row name of an account, as in `Change.from`, and the external_id of its website. */
   website(account: string): { readonly row: string; readonly external_id: string };
 }
 
 /** The helpdesks that can be a source. */
-export const SOURCE_KINDS: Readonly<Record<'chatwoot', Kind>> = {
+export const SOURCE_KINDS: Readonly<Record<'chatwoot', SourceOpener>> = {
   chatwoot: {
     open: ({ account, storage, ...settings }) =>
       openChatwoot({ ...settings, account: Number(account), ...(storage !== null && { storage }) }),

@@ -1,15 +1,15 @@
 /**
- * The most rows of a round that are remembered. A reader has two such memories of two rounds, and one row takes about 120
- * bytes. With 200,000 rows in each, a page of long mails no longer fits into the heap of the reader.
+ * The most rows of a round that are remembered, at about 120 bytes each. A reader has two such memories of two rounds.
+ * With 200,000 rows in each, a page of long mails does not fit into its heap.
  */
 const MOST = 50_000;
 
-/** Digests of the rows of this and the last round of polling. The memory is of one reader: the next one tells all again. */
+/** Digests of the rows of this and the last round of polling. A new reader has none, and reports all rows again. */
 export class Remembered {
   #last = new Map<string, string>();
   #now = new Map<string, string>();
 
-  /** The digest that was remembered last. */
+  /** The newest digest of the row. */
   of(row: string): string | undefined {
     return this.#now.get(row) ?? this.#last.get(row);
   }
@@ -19,13 +19,13 @@ export class Remembered {
     else this.#now.delete(row);
   }
 
-  /** A row that the last round did not see is outside of the window. */
+  /** Rows that this round did not see are outside of the window, so their digests are dropped. */
   endRound(): void {
     this.#last = this.#now;
     this.#now = new Map();
   }
 
-  /** Call this when a load or a second read told these rows. The store then no longer holds what polling told before. */
+  /** Call this after a load or a second read: the store may no longer have what polling reported before. */
   forget(rows?: readonly string[]): void {
     for (const map of [this.#last, this.#now]) {
       if (rows === undefined) map.clear();

@@ -2,7 +2,7 @@ import type { SourceRecord } from '../store/administration/sources.ts';
 import type { Prepared } from './engine/prepare.ts';
 import type { RecordType } from './engine/records.ts';
 
-/** A place in a source. The gateway stores it as JSON and understands nothing of it. */
+/** A position in a source. The gateway stores it as JSON and never interprets it. */
 export type Position = Readonly<Record<string, unknown>>;
 
 /** A finding of a check. `refused`: the source cannot be read. `degraded`: a part of the mapping is missing. */
@@ -13,67 +13,74 @@ export interface Finding {
   readonly text: string;
 }
 
-/** What an operator is told of a stored source. */
+/** Returns the findings of a stored source as an operator sees them. */
 export const findingsOf = ({
   findings,
   compare_error: text,
 }: Pick<SourceRecord, 'findings' | 'compare_error'>): SourceRecord['findings'] =>
   text === null ? findings : [...findings, { level: 'degraded', about: 'comparison', text } satisfies Finding];
 
-/** What the source says about one of its rows. `from` names the row, for example `messages/17`. */
+/** A change that the source reports for one of its rows. `from` names the row, for example `messages/17`. */
 export type Change = { readonly from: string } & (
   | { readonly record: Readonly<Record<string, unknown>> }
-  /** A record that is checked and converted already, or a row that cannot be read. */
+  /** A record that is already checked and converted, or a row that cannot be read. */
   | { readonly prepared: Prepared }
   | { readonly gone: { readonly of: RecordType; readonly external_id: string } }
-  /** The stored records of this type whose external ids begin with the prefix, of this owner if given, are exactly `keep`. */
+  /** Only `keep` still exist of the stored records with this type, external id prefix and owner (if given). */
   | {
       readonly only: { readonly of: RecordType; readonly prefix: string; readonly owner?: string };
       readonly keep: readonly string[];
     }
 );
 
-export interface Page {
+export interface SourcePage {
   readonly changes: readonly Change[];
-  /** The place of the next page. Null after the last page of a load. */
+  /** The position of the next page. Null after the last page of a load. */
   readonly after: Position | null;
   /** True if the source has more changes now. */
   readonly more: boolean;
 }
 
-/** Digests of values by which a helpdesk differs from every other one. They never change, also not by a restore. */
+/** Digests of values that distinguish a helpdesk from every other one. Even a restore does not change these values. */
 export interface Installation {
   readonly account: string;
   /** Undefined if the role may not read the helpdesk's own identifier. */
   readonly identifier?: string | undefined;
 }
 
-/** What a helpdesk provides to be a source. All times come from the clock of the source. */
+/** What a helpdesk must provide to be a source. All times come from the clock of the source. */
 export interface Source {
-  /** Looks at the schema, the rights and the address. */
+  /** Checks the schema, the rights and the address. */
   check(): Promise<readonly Finding[]>;
-  /**
-   * Tells which helpdesk this is. From then on, every page that comes from another helpdesk throws OtherInstallation, for
-   * example when the address leads elsewhere.
-   */
+  /** Identifies the helpdesk. Later pages throw OtherInstallation if the address leads to another one. */
   installation(): Promise<Installation>;
-  /** The place to follow from. It is taken before the load, so that no change during the load is lost. */
+  /** Where to follow the source from. Call this before the load, so that no change during the load is lost. */
   begin(): Promise<Position>;
   /** One page of all records: each type after the types to which it refers, messages in their order. */
-  load(after: Position | null): Promise<Page>;
+  load(after: Position | null): Promise<SourcePage>;
   /** The next page of changes, in any order. A change may be told twice. Throws PositionLost if changes are lost. */
-  changes(after: Position): Promise<Page>;
+  changes(after: Position): Promise<SourcePage>;
   /** The rows as they are now, named as in `Change.from`, in pages. */
   reread(from: readonly string[]): AsyncIterable<readonly Change[]>;
-  /** Those of the records that the source does not have any more. */
+  /** Returns the records that the source no longer has. */
   missing(of: RecordType, externalIds: readonly string[]): Promise<readonly string[]>;
-  /** How far this place is behind the source: seconds, and changes that wait (null if nobody can count them). */
+  /** How far this position is behind the source, in seconds and in pending changes (null if they cannot be counted). */
   behind(after: Position): Promise<{ readonly seconds: number; readonly changes: number | null }>;
-  /** The number of values that have no place in the gateway, by kind. */
+  /** Counts the values that have no place in the gateway, by kind. */
   unmapped(): Promise<Readonly<Record<string, number>>>;
-  /** Calls back soon after a change. Returns a function that ends this. A source that cannot tell does not call. */
+  /** Calls back soon after a change, if the source can do so. Returns a function that ends the calls. */
   listen(changed: () => void): () => Promise<void>;
-  /** Removes what the source keeps in the helpdesk for this reader. */
+  /** Removes the state that the helpdesk keeps for this reader. */
   forget(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** The source cannot say what has changed since a position. The reader must start again and compare all records. */
+export class PositionLost extends Error {
+  override readonly name = 'PositionLost';
+}
+
+/** The address now leads to another helpdesk than before. No record of that helpdesk may be written. */
+export class OtherInstallation extends Error {
+  override readonly name = 'OtherInstallation';
 }

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import type { Keyring } from '../auth/keys.ts';
-import { before } from '../core/before.ts';
 import type { Ending, RemoteCommand, RemoteWriter } from '../core/writes.ts';
+import { before } from '../outbound/before.ts';
 import {
   forgetWriteBack,
   type PreparedWrite,
@@ -21,13 +21,13 @@ import { openWriter, type Writer, type WriterOptions } from './writer/writer.ts'
 export interface WriteBackOptions {
   readonly db: Database;
   readonly keys: Pick<Keyring, 'open'>;
-  /** For the operator's log. The error holds no token and no data of customers. */
+  /** For the operator's log. The error contains no token and no customer data. */
   readonly onError: (error: unknown, source: string | undefined) => void;
-  /** Milliseconds that a write may take in the helpdesk, with its wait for a turn. The default is SENDING. */
+  /** How long (ms) a write may take in the helpdesk, including the wait for its turn. Default: SENDING. */
   readonly sending?: number;
-  /** The most threads at the same time. The default is MOST. */
+  /** The most threads at the same time. Default: MOST. */
   readonly most?: number | undefined;
-  /** Changes the thread of each helpdesk. */
+  /** Options for the thread of each helpdesk. */
   readonly writer?: WriterOptions | undefined;
 }
 
@@ -37,23 +37,24 @@ export interface WriteBack extends RemoteWriter {
 
 const SENDING = 4_000;
 /**
- * Milliseconds that a write waits for the start of a thread, before its other time begins. With SENDING, this is shorter
- * than the time of the ledger (gateway/writes.ts). A start took 0.2 to 0.8 s beside much other work (24 November 2026).
+ * How long (ms) a write waits for the start of its thread. The time SENDING starts after that. Both together are
+ * shorter than the time in the ledger (gateway/writes.ts). A start took 0.2 to 0.8 s beside much other work (24
+ * November 2026).
  */
 const STARTING = 3_000;
-/** Milliseconds of one question about an outcome. */
+/** Timeout (ms) for asking the helpdesk how a write ended. */
 const ASKING = 2_500;
-/** The number of calls that run at the same time for one source, and the number of calls that wait for their turn. */
+/** How many calls of one source run at the same time, and how many wait for their turn. */
 const AT_ONCE = 4;
 const WAITING = 64;
-/** The number of helpdesks to which a process writes at the same time. Each has a thread. */
+/** How many helpdesks a process writes to at the same time. Each helpdesk has a thread. */
 const MOST = 8;
-/** Milliseconds between two looks whether a conversation is free. */
+/** Milliseconds between two checks whether another write still changes the conversation. */
 const LOOK = 50;
 
 /**
- * Runs `work` with a signal that aborts after `ms`, or together with `outer`. A timer of its own does this: Node can
- * collect a signal of AbortSignal.timeout inside AbortSignal.any as garbage, and then the signal never aborts.
+ * Runs `work` with a signal that aborts after `ms` or with `outer`. Node can garbage-collect an AbortSignal.timeout
+ * inside AbortSignal.any, which then never aborts. So this uses its own timer.
  */
 async function within<T>(ms: number, outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
   const aborter = new AbortController();
@@ -74,38 +75,39 @@ interface Limit {
   readonly outer?: AbortSignal;
 }
 
-interface Opened {
+interface OpenWriter {
   readonly source: string;
   readonly helpdesk: Writer;
   readonly turns: PQueue;
-  /** Resolves when the thread that had this place has ended. */
+  /** Resolves when the thread that had to make room has ended. */
   readonly free: Promise<unknown>;
-  /** The address and the token with which the helpdesk was opened. They are sealed. */
+  /** The address and the token with which the helpdesk was opened, both encrypted. */
   readonly with: string;
-  /** The number of writes that wait for the thread or for their turn, and of those that wait or work. */
+  /** `waiting`: how many writes wait for the thread or for their turn. `uses`: how many wait or run. */
   waiting: number;
   uses: number;
-  /** True when the source has another address or token. The writes that this one has go on. */
+  /** True if the source now has another address or token. The writes that already use this thread continue. */
   replaced: boolean;
 }
 
 /**
  * Sends notes and dispositions to the helpdesks of live sources. Each source has its own thread and its own turns. So a
- * hostile helpdesk can end only its own thread, and a slow one delays only its own writes. A write is sent once. If its
- * outcome is unknown, the gateway looks for the mark of the write in the helpdesk. A mark that is not there proves nothing,
- * because the helpdesk can still be working on the write.
+ * hostile helpdesk can end only its own thread, and a slow one delays only its own writes.
+ *
+ * A write is sent once. If its outcome is unknown, the gateway looks for the mark of the write in the helpdesk. A
+ * missing mark proves nothing, because the helpdesk can still be processing the write.
  */
 export function openWriteBack(options: WriteBackOptions): WriteBack {
   const { db, keys, onError, sending = SENDING, most = MOST, writer } = options;
   /** In the order of their last use. */
-  const opened = new Set<Opened>();
+  const opened = new Set<OpenWriter>();
   let closed = false;
 
-  const end = (desk: Opened): Promise<unknown> =>
+  const end = (desk: OpenWriter): Promise<unknown> =>
     Promise.all([desk.free, desk.helpdesk.close()]).catch((error: unknown) => onError(error, desk.source));
 
-  /** Makes room for one more thread. Resolves when the thread that leaves has ended. */
-  function makeRoom(last: Opened | undefined): Promise<unknown> {
+  /** Makes room for one more thread by ending an idle one, if necessary. Resolves when the idle thread has ended. */
+  function makeRoom(last: OpenWriter | undefined): Promise<unknown> {
     if (last) last.replaced = true;
     const isFull = opened.size >= most;
     const idle = last?.uses === 0 ? last : [...opened].find(({ uses, replaced }) => isFull && uses === 0 && !replaced);
@@ -115,7 +117,7 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
     return end(idle);
   }
 
-  function open(row: WriteBackSource): Opened {
+  function open(row: WriteBackSource): OpenWriter {
     const given = `${row.address} ${row.api_url} ${row.api_token}`;
     if (closed) throw refused('the gateway stops');
     const last = [...opened].find(({ source, replaced }) => source === row.source && !replaced);
@@ -138,8 +140,8 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
   }
 
   /**
-   * Waits for the thread and for a turn, and runs `work`. Before its turn, nothing was sent. The time of the thread's start
-   * does not count as time of the work.
+   * Waits for the start of the thread, which does not count in `ms`, and for its turn. Then runs `work`. Nothing is
+   * sent before the turn.
    */
   async function inTurn<T>(
     row: WriteBackSource,
@@ -158,7 +160,7 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
     const turn = async (signal: AbortSignal, resolve: (done: T) => void, reject: (error: unknown) => void) => {
       if (signal.aborted) return;
       begin();
-      // The work of others can have ended the thread meanwhile.
+      // Another call can have ended the thread meanwhile, so check again that it is ready.
       await desk.helpdesk
         .ready(signal)
         .then(() => work(desk.helpdesk, signal))

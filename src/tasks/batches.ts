@@ -1,16 +1,16 @@
 import type { Authority } from '../core/authority.ts';
-import { Lanes } from '../core/lanes.ts';
+import { BatchQueues } from '../flow/batch-queues.ts';
 import type { Proved } from '../store/calls/guard.ts';
 import { isUnavailable, mayRepeat } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { type Acceptance, acceptTasks, type Ending, endTasks } from '../store/tasks/batches.ts';
+import { type Acceptance, acceptTasks, endTasks, type TaskEnding } from '../store/tasks/batches.ts';
 import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks/tasks.ts';
 
 const BATCH = 32;
 /** The longest time in milliseconds that a task waits while no batch makes progress. */
 const PATIENCE = 1_000;
-/** There is only one lane (queue). One batch runs at a time, and tasks that arrive meanwhile share the next batch. */
-const LANE = { lane: '', group: '' };
+/** There is only one queue. One batch runs at a time, and tasks that arrive meanwhile share the next batch. */
+const QUEUE = { queue: '', group: '' };
 
 /** The largest number of tasks that can wait for a batch. */
 const LENGTH = 1_000;
@@ -20,10 +20,7 @@ type Alone = 'alone';
 
 export interface BatchesOptions {
   readonly db: Database;
-  /**
-   * One connection for new tasks and one for ended tasks. Only batches use these connections, so a batch never waits
-   * behind other work.
-   */
+  /** A connection for new and one for ended tasks, used only by batches, so that a batch waits for nothing else. */
   readonly batches: { readonly begins: Database; readonly ends: Database };
   readonly onError: (error: unknown) => void;
 }
@@ -32,18 +29,18 @@ export interface BatchesOptions {
  * Stores new tasks and ended tasks in batches (group commit). A caller gets its answer when its batch has committed.
  *
  * A batch can leave out a task. A separate statement then stores this one task. The separate statement can wait for
- * locked rows, so it runs outside the lane of the batches. The separate statement also runs if the reply of a batch was
+ * locked rows, so it runs outside the queue of the batches. The separate statement also runs if the reply of a batch was
  * lost. In this case, the statement finds what the batch has stored.
  */
 export class Batches {
   readonly #db: Database;
-  readonly #acceptances: Lanes<Acceptance, Proved<Accepted> | Alone>;
-  readonly #ends: Lanes<Ending, TaskRow | Alone>;
+  readonly #acceptances: BatchQueues<Acceptance, Proved<Accepted> | Alone>;
+  readonly #ends: BatchQueues<TaskEnding, TaskRow | Alone>;
 
   constructor({ db, batches, onError }: BatchesOptions) {
     this.#db = db;
-    const lanes = <Item, Result>(enter: (batch: readonly Item[]) => Promise<(Result | undefined)[]>) =>
-      new Lanes<Item, Result | Alone>({
+    const queues = <Item, Result>(enter: (batch: readonly Item[]) => Promise<(Result | undefined)[]>) =>
+      new BatchQueues<Item, Result | Alone>({
         run: async (batch) => {
           try {
             const results = await enter(batch);
@@ -60,21 +57,20 @@ export class Batches {
         batch: BATCH,
         length: LENGTH,
         patience: PATIENCE,
-        // The task has waited too long, and its batch never ran. Handle the task alone, because a batch that hangs must
-        // not block the other callers.
+        // The batch never ran in time. Handle this task alone, because a batch that hangs must not block the others.
         late: 'alone',
       });
-    this.#acceptances = lanes((batch) => acceptTasks(batches.begins, batch));
-    this.#ends = lanes((batch) => endTasks(batches.ends, batch));
+    this.#acceptances = queues((batch) => acceptTasks(batches.begins, batch));
+    this.#ends = queues((batch) => endTasks(batches.ends, batch));
   }
 
   async accept(authority: Authority, task: Accepting): Promise<Proved<Accepted>> {
-    const accepted = await this.#acceptances.add({ ...LANE, app: authority.appId }, { authority, task });
+    const accepted = await this.#acceptances.add({ ...QUEUE, app: authority.appId }, { authority, task });
     return accepted === 'alone' ? acceptTask({ db: this.#db, authority }, task) : accepted;
   }
 
   async end(authority: Authority, id: string, end: RunEnd): Promise<TaskRow | undefined> {
-    const row = await this.#ends.add({ ...LANE, app: authority.appId }, { authority, id, end });
+    const row = await this.#ends.add({ ...QUEUE, app: authority.appId }, { authority, id, end });
     return row === 'alone' ? endTask(this.#db, authority, id, end) : row;
   }
 }

@@ -5,10 +5,7 @@ import type { TaskPageStart } from '../store/tasks/tasks.ts';
 const seal = (key: Uint8Array, list: string, start: string): Buffer =>
   createHmac('sha256', key).update(`page ${start} ${list}`).digest().subarray(0, 16);
 
-/**
- * The token for the next page of a list: `{ms}.{task id}.{seal}` in base64url. The seal makes the token valid only for
- * this list.
- */
+/** A page token, `{ms}.{task id}.{seal}` in base64url. The seal makes it valid only for this list. */
 export const pageTokenOf = (key: Uint8Array, list: string, { at, id }: TaskPageStart): string => {
   const start = `${at}.${id}`;
   return Buffer.from(`${start}.${seal(key, list, start).toString('base64url')}`).toString('base64url');

@@ -1,8 +1,9 @@
 import PQueue from 'p-queue';
 import type { Authority } from '../core/authority.ts';
-import { Rounds } from '../core/rounds.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
+import { pauseUpTo } from '../flow/pause.ts';
+import { PeriodicJob } from '../flow/periodic-job.ts';
 import { asFailure, type Corridor, type Outcome } from '../gateway/call.ts';
 import { isUnavailable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -17,8 +18,7 @@ import {
   withdrawTasks,
 } from '../store/tasks/tasks.ts';
 import type { Batches } from './batches.ts';
-import { pauseUpTo } from './pause.ts';
-import { type Held, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './slots.ts';
+import { type HeldTask, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './capacity.ts';
 
 export interface Work {
   readonly id: string;
@@ -41,12 +41,12 @@ export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
  * How a task of this process has ended, and under which authority. `undefined` means that the task ended in another
  * process or no longer exists.
  */
-export type Ended = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
+export type EndedTask = { readonly row: TaskRow; readonly body: unknown; readonly authority: Authority } | undefined;
 
-interface Job extends Work, Held {
-  state: Held['state'];
-  readonly ended: Promise<Ended>;
-  finish(ended: Ended): void;
+interface RunningTask extends Work, HeldTask {
+  state: HeldTask['state'];
+  readonly ended: Promise<EndedTask>;
+  finish(ended: EndedTask): void;
 }
 
 export interface RunnerOptions {
@@ -56,10 +56,7 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
-  /**
-   * The largest number of tasks that this process keeps in memory. The arguments of one task take up to 64 KiB. The
-   * default is 1,000 tasks. One app can have half of the tasks.
-   */
+  /** The most tasks in memory, with up to 64 KiB of arguments each. Default: 1,000. One app can have half of them. */
   readonly held?: number;
 }
 
@@ -79,24 +76,21 @@ const GRACE = 3_000;
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #queue = new PQueue({ concurrency: RUNNING_HERE });
-  readonly #jobs = new Map<string, Job>();
+  readonly #jobs = new Map<string, RunningTask>();
   readonly #acceptances = new Set<Promise<unknown>>();
-  /**
-   * The tasks whose acceptance got no reply from the store. The value is the time until which the acceptance can still
-   * commit.
-   */
+  /** Tasks whose acceptance got no reply, with the time until which the acceptance can still commit. */
   readonly #unanswered = new Map<string, number>();
   /** Jobs that are still running, including dropped jobs. */
-  readonly #running: Job[] = [];
+  readonly #running: RunningTask[] = [];
   #served: string[] = [];
-  readonly #renewals: Rounds;
-  readonly #starts: Rounds;
+  readonly #renewals: PeriodicJob;
+  readonly #starts: PeriodicJob;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
     const { onError } = options;
-    this.#renewals = new Rounds({ every: RENEWAL, round: () => this.#renew(), onError });
-    this.#starts = new Rounds({ every: EVERY, round: () => this.#startWaiting(), onError });
+    this.#renewals = new PeriodicJob({ every: RENEWAL, run: () => this.#renew(), onError });
+    this.#starts = new PeriodicJob({ every: EVERY, run: () => this.#startWaiting(), onError });
   }
 
   room = (app: string): boolean => roomFor(app, this.#jobs, this.#options.held ?? HELD);
@@ -104,15 +98,15 @@ export class Runner {
   slots = (app: string): number => slotsFor(app, this.#running, this.#jobs.values());
 
   /**
-   * Registers a task before the store accepts the task, because the task can start before the promise of `acceptance`
-   * resolves. This happens if the runner starts waiting tasks when the task is already in the store.
+   * Registers a task before it is accepted, because it can start before `acceptance` resolves: the runner may find it
+   * in the store first.
    */
   async accept(work: Work, acceptance: () => Promise<Accepted>): Promise<Accepted> {
-    let finish: Job['finish'] = () => undefined;
-    const ended = new Promise<Ended>((resolve) => {
+    let finish: RunningTask['finish'] = () => undefined;
+    const ended = new Promise<EndedTask>((resolve) => {
       finish = resolve;
     });
-    const job: Job = this.#jobs.get(work.id) ?? { ...work, state: 'accepting', ended, finish };
+    const job: RunningTask = this.#jobs.get(work.id) ?? { ...work, state: 'accepting', ended, finish };
     this.#jobs.set(job.id, job);
     const accepting = acceptance();
     this.#acceptances.add(accepting);
@@ -125,8 +119,8 @@ export class Runner {
       }
       return accepted;
     } catch (error) {
-      // The task may be in the store, although no caller knows of the task. Remember the task, so that the runner
-      // deletes this task from the store. The client can then send the message again.
+      // The store may have a task that no caller knows. Remember it, so that the runner deletes it and the client can
+      // send again.
       if (isUnavailable(error)) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
       throw error;
     } finally {
@@ -136,7 +130,7 @@ export class Runner {
   }
 
   /** Resolves when the task has ended. Returns `undefined` if this process does not have the task. */
-  ended(id: string): Promise<Ended> | undefined {
+  ended(id: string): Promise<EndedTask> | undefined {
     return this.#jobs.get(id)?.ended;
   }
 
@@ -144,9 +138,7 @@ export class Runner {
     this.#forget(id, undefined);
   }
 
-  /**
-   * Stops the runner. Tasks that are running or being accepted have three seconds to end. All other tasks end as lost.
-   */
+  /** Stops the runner. Running tasks, and tasks being accepted, have three seconds to end. All others end as lost. */
   async stop(): Promise<void> {
     const settled = async (): Promise<void> => {
       await Promise.allSettled(this.#acceptances);
@@ -169,7 +161,7 @@ export class Runner {
     for (const id of ids) if ((this.#unanswered.get(id) ?? 0) < now) this.#unanswered.delete(id);
   }
 
-  #forget(id: string, ended: Ended): void {
+  #forget(id: string, ended: EndedTask): void {
     this.#jobs.get(id)?.finish(ended);
     this.#jobs.delete(id);
   }
@@ -191,7 +183,7 @@ export class Runner {
     }
   }
 
-  #run(job: Job | undefined): void {
+  #run(job: RunningTask | undefined): void {
     if (!job || job.state === 'running') return;
     job.state = 'running';
     this.#running.push(job);
@@ -208,7 +200,7 @@ export class Runner {
       });
   }
 
-  async #result(job: Job): Promise<{ end: RunEnd; body?: unknown }> {
+  async #result(job: RunningTask): Promise<{ end: RunEnd; body?: unknown }> {
     try {
       const body = await job.skill.run({ input: job.input, call: (tool, input) => this.#call(job, tool, input) });
       const artifact = JSON.stringify(body);
@@ -221,7 +213,7 @@ export class Runner {
     }
   }
 
-  async #call(job: Job, name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
+  async #call(job: RunningTask, name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
     const tool = job.skill.tools.includes(name) ? this.#options.corridor.registry.get(name) : undefined;
     if (!tool) throw new Error(`${job.skill.name} does not compose ${name}`);
     const outcome = await this.#options.corridor.call({
@@ -241,7 +233,7 @@ export class Runner {
   }
 
   /** Stores the end of a task. Tries again until the lease of the task can have expired. */
-  async #end(job: Job, end: RunEnd): Promise<TaskRow | undefined> {
+  async #end(job: RunningTask, end: RunEnd): Promise<TaskRow | undefined> {
     const until = performance.now() + TASK_LEASE;
     // A dropped task has already ended, so the runner does not store its end.
     while (this.#jobs.has(job.id)) {

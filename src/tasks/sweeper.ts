@@ -1,16 +1,10 @@
-import { Rounds } from '../core/rounds.ts';
+import { PeriodicJob } from '../flow/periodic-job.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { sweepTasks } from '../store/tasks/tasks.ts';
 
-/**
- * The largest number of rows in one statement. The number is small, so that the statement releases its locks soon.
- * Other replicas skip locked rows.
- */
+/** The most rows of one statement. Few, to release its locks soon. Other replicas skip locked rows. */
 const BATCH = 500;
-/**
- * Milliseconds between two rounds. When a process dies, its tasks end at most 5 s after their leases have expired
- * (F-12).
- */
+/** Milliseconds between two rounds. Tasks of a dead process end at most 5 s after their leases (F-12). */
 const EVERY = 2_000;
 
 export async function sweep(db: Database): Promise<{ interrupted: number; deleted: number }> {
@@ -23,5 +17,5 @@ export async function sweep(db: Database): Promise<{ interrupted: number; delete
   }
 }
 
-export const startSweeper = (db: Database, onError: (error: unknown) => void): Rounds =>
-  new Rounds({ every: EVERY, round: () => sweep(db), onError });
+export const startSweeper = (db: Database, onError: (error: unknown) => void): PeriodicJob =>
+  new PeriodicJob({ every: EVERY, run: () => sweep(db), onError });

@@ -4,6 +4,7 @@ import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { idKind, parseId } from '../core/ids.ts';
 import type { Skill } from '../core/skill.ts';
+import { pauseUpTo } from '../flow/pause.ts';
 import { asFailure, Caller, type Corridor } from '../gateway/call.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
@@ -20,8 +21,7 @@ import {
 } from '../store/tasks/tasks.ts';
 import { Batches, type BatchesOptions } from './batches.ts';
 import { pageStartOf, pageTokenOf } from './page-token.ts';
-import { pauseUpTo } from './pause.ts';
-import { type Ended, type RunCall, Runner } from './runner.ts';
+import { type EndedTask, type RunCall, Runner } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
 import { Watch } from './watch.ts';
 
@@ -77,25 +77,18 @@ export class MessageIdConflict extends Error {
 }
 
 /**
- * The operations on A2A tasks. The caller keeps the proof of every statement. The methods throw only three errors: a
- * Failure, a MessageIdConflict, or a StaleAuthority when the loaded authority is outdated.
+ * The operations on A2A tasks. The caller keeps every proof. Methods throw only a Failure, a MessageIdConflict, or a
+ * StaleAuthority for an outdated authority.
  */
 export interface Tasks {
   /**
-   * If the message already has a task, returns that task. Otherwise accepts a new task, which costs one more unit.
-   * Throws MessageIdConflict, `task_limit` or `quota_exceeded`. After `task_limit` or `quota_exceeded`, the messageId
-   * is still unused.
+   * Returns the message's task, or accepts a new one for one more unit. Throws MessageIdConflict, `task_limit` or
+   * `quota_exceeded`. The last two leave the messageId unused.
    */
   send(request: NewTask): Promise<Task>;
-  /**
-   * Returns the task with this id. Returns `undefined` when the credential has no such task, or when the task has
-   * expired.
-   */
+  /** Returns a task, or `undefined` if the credential has no such task or it has expired. */
   get(caller: Caller, id: string): Promise<Task | undefined>;
-  /**
-   * Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for a page token of another
-   * list.
-   */
+  /** Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for another list's token. */
   list(caller: Caller, query: TaskQuery): Promise<TaskPage>;
   /** Cancels a task. `canceled` is false when the task had already ended. */
   cancel(caller: Caller, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
@@ -149,8 +142,7 @@ export function openTasks(options: TasksOptions): Tasks {
     }
     let accepted: Accepted | undefined;
     try {
-      // If the caller does not wait, the answer says `submitted`. So the task must not start together with its
-      // acceptance.
+      // A caller that does not wait gets `submitted`. So its task must not start with its acceptance.
       const starts = wait && runner.slots(authority.appId) > 0;
       const idempotencyKey = `a2a-${message.toString('hex')}`;
       const work = { id, requestId, bearer, authority, skill, input, idempotencyKey, starts };
@@ -182,7 +174,7 @@ export function openTasks(options: TasksOptions): Tasks {
   /** Waits until a task has ended, on any replica. Returns the task as the caller may see it then. */
   const ended = async ({ bearer, caller, signal }: NewTask, first: TaskRow): Promise<Task> => {
     if (!isOpen(first.state)) return viewOf(first, caller.authority);
-    let end: Ended;
+    let end: EndedTask;
     const here = runner.ended(first.id)?.then((value) => {
       end = value;
     });
@@ -190,14 +182,15 @@ export function openTasks(options: TasksOptions): Tasks {
     const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
-    // The statement that stored the result has proved the token of the task, so a caller with this token needs no new
-    // proof.
+    // Storing the result has proved the token of the task. So a caller with this token needs no new proof.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf(end.row, end.authority, end.body);
     }
     const authority = await corridor.prove(bearer, 'a2a');
+    const row = end ? undefined : await new Caller(authority).take(readTask({ db, authority }, first.id));
+    // An expired task has no row, but its own run may still be about to end in this process.
+    if (!end && !row && here) await pauseUpTo(patience, [here], signal);
     if (end) return viewOf(end.row, authority, end.body);
-    const row = await new Caller(authority).take(readTask({ db, authority }, first.id));
     if (!row) throw new Failure('service_unavailable', { retryAfter: 1 });
     return viewOf(row, authority);
   };
@@ -273,9 +266,7 @@ async function failing<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/**
- * Replaces a malformed id by an id that does not exist. So its look-up takes as long as the look-up of an unknown id.
- */
+/** Replaces a malformed id by an id that does not exist. Both look-ups then take the same time. */
 const askable = (id: string): string => (/^task_[a-f0-9]{32}$/.test(id) ? id : '');
 
 const grantsKnown = new WeakMap<Authority, Buffer>();

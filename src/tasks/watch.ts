@@ -1,20 +1,14 @@
-import { Rounds } from '../core/rounds.ts';
+import { PeriodicJob } from '../flow/periodic-job.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { endedTasks } from '../store/tasks/tasks.ts';
 
-/**
- * Milliseconds between two queries. If a task ends in another process, the waiting caller learns of the end within this
- * time.
- */
+/** Milliseconds between two queries, so the longest delay in noticing a task that ended in another process. */
 const EVERY = 250;
 
-/**
- * Tells callers of this process when their tasks have ended, on any replica. In each round, one statement asks for all
- * these tasks.
- */
+/** Tells callers when their tasks have ended, on any replica. One statement a round asks for all of them. */
 export class Watch {
   readonly #db: Database;
-  readonly #rounds: Rounds;
+  readonly #job: PeriodicJob;
   readonly #waiting = new Map<string, Set<() => void>>();
   #stopped = false;
 
@@ -22,13 +16,10 @@ export class Watch {
     this.#db = db;
     // Ignore the error, because the next round asks again. When the caller's waiting time is over, the caller reads the
     // store itself and gets the error.
-    this.#rounds = new Rounds({ every: EVERY, round: () => this.#look(), onError: () => undefined });
+    this.#job = new PeriodicJob({ every: EVERY, run: () => this.#look(), onError: () => undefined });
   }
 
-  /**
-   * Watches a task. `ended` resolves when the task has ended or does not exist. The caller must call `leave` when it
-   * stops waiting.
-   */
+  /** Watches a task. `ended` resolves when it has ended or does not exist. Call `leave` when you stop waiting. */
   watch(id: string): { readonly ended: Promise<void>; leave(): void } {
     const all = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, all);
@@ -47,7 +38,7 @@ export class Watch {
 
   stop(): void {
     this.#stopped = true;
-    void this.#rounds.stop();
+    void this.#job.stop();
     for (const all of this.#waiting.values()) for (const wake of all) wake();
   }
 

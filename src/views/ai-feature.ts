@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { accepts } from '../core/expected.ts';
+import { accepts } from '../core/accepted-values.ts';
+import { example } from '../core/example.ts';
 import { AiFeatureId } from '../core/ids.ts';
+import { named } from '../core/json-schema.ts';
 import { raw } from '../core/sql.ts';
 import { ServiceText } from '../core/texts.ts';
 import * as f from '../core/view.ts';
@@ -24,7 +26,7 @@ export const AI_TYPES = [
   'unsupported',
 ] as const;
 
-/** The only type of AI feature that the gateway executes. It needs only the text in the request and no AI provider. */
+/** The only type that the gateway executes. It needs only the text in the request and no AI provider. */
 const EXECUTABLE = 'language_detection';
 
 const metadata = {
@@ -32,48 +34,63 @@ const metadata = {
   alias: 'a',
   id: AiFeatureId,
   order: 'asc',
-  // The metadata describes the active version. So a feature without an active version is hidden.
+  // The metadata describes the active version, so a feature without one is hidden.
   visible: raw('a.active_version IS NOT NULL'),
 } as const;
 
-const Type = z.enum(AI_TYPES).describe('Type of the AI feature.');
-const Version = z
-  .int()
-  .min(1)
-  .describe('Number of the active version of the AI feature. Send this number as expected_version in a write.');
+const Type = named('AiFeatureType', z.enum(AI_TYPES).describe('Type of the AI feature.'));
+const Version = example(
+  3,
+  z
+    .int()
+    .min(1)
+    .describe('Number of the active version of the AI feature. Send this number as expected_version in a write.'),
+);
 
 /** The feature version that the caller has read. A write fails if another version is active now. */
-export const ExpectedVersion = z
-  .int()
-  .min(1)
-  .max(2_147_483_647)
-  .describe('Version that you read. The write fails if another version of the feature is active now.');
+export const ExpectedVersion = example(
+  3,
+  z
+    .int()
+    .min(1)
+    .max(2_147_483_647)
+    .describe('Version that you read. The write fails if another version of the feature is active now.'),
+);
 
-/** A language code of ISO 639-1. */
+/** ISO 639-1. */
 export const LanguageCode = accepts(z.string().regex(/^[a-z]{2}$/), 'two small letters such as en');
 
-export const DetectionContext = z
-  .strictObject({
-    type: z.literal('text').describe('Kind of the input. The only kind is text.'),
-    text: z
-      .string()
-      .min(1)
-      .max(4000)
-      .describe('Text in which the gateway detects the language. The length is 1 to 4,000 characters.'),
-    default_language: LanguageCode.optional().describe(
-      'Language to return if no language is detected. The value is an ISO 639-1 code. Absent: the answer is null in this case.',
-    ),
-  })
-  .describe('Input of the AI feature.');
+export const DetectionContext = named(
+  'DetectionContext',
+  z
+    .strictObject({
+      type: z.literal('text').describe('Kind of the input. The only kind is text.'),
+      text: example(
+        'Wo ist mein Paket?',
+        z
+          .string()
+          .min(1)
+          .max(4000)
+          .describe('Text in which the gateway detects the language. The length is 1 to 4,000 characters.'),
+      ),
+      default_language: example(
+        'en',
+        LanguageCode.optional().describe(
+          'Language to return if no language is detected. The value is an ISO 639-1 code. Absent: the answer is null in this case.',
+        ),
+      ),
+    })
+    .describe('Input of the AI feature.'),
+);
 
-/** The metadata of an AI feature. Instructions, provider credentials and settings are not in the database. */
+/** Metadata only. Instructions, provider credentials and settings are not in the database. */
 export const AiFeatureView = f.defineView({
   ...metadata,
   name: 'AiFeature',
   fields: {
     id: f.ownId('a', AiFeatureId),
-    name: f.text('a.name', 200, 'Name of the AI feature.', { writer: 'service' }),
-    type: f.column('a.type', Type),
+    name: f.text('a.name', 200, 'Name of the AI feature.', { writer: 'service', example: 'Language detection' }),
+    type: f.column('a.type', Type, { example: 'language_detection' }),
     enabled: f.column('a.enabled', z.boolean().describe('True if the AI feature is in use.')),
     version: f.column('a.active_version', Version),
   },
@@ -87,7 +104,10 @@ export const AiFeatureListView = f.defineView({
     application_execution: f.derived(
       z
         .strictObject({
-          available: z.boolean().describe('True if the credential can run the AI feature with ai_feature_execute.'),
+          available: example(
+            false,
+            z.boolean().describe('True if the credential can run the AI feature with ai_feature_execute.'),
+          ),
           reason: z
             .enum(['adapter_not_available', 'scope_denied'])
             .optional()
@@ -120,9 +140,10 @@ export const AiFeatureMatchView = f.defineView({
       ([id], { website }) => {
         return `/ai/features/${AiFeatureId.format(website, String(id))}`;
       },
+      { example: '/ai/features/aif_1_1_4' },
     ),
-    label: f.text('a.name', 200, 'Name of the AI feature.', { writer: 'service' }),
-    type: f.column('a.type', Type),
+    label: f.text('a.name', 200, 'Name of the AI feature.', { writer: 'service', example: 'Live translation' }),
+    type: f.column('a.type', Type, { example: 'translation' }),
     version: f.column('a.active_version', Version),
   },
 });

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { type Authority, type Demand, meets } from '../core/authority.ts';
+import { example } from '../core/example.ts';
 import { ChannelId, ContactId, ConversationId, type IdKind, OperatorId, TeamId } from '../core/ids.ts';
+import { named } from '../core/json-schema.ts';
 import { both, DIRECTORY, MSG, needs, PII } from '../core/scopes.ts';
 import { SAID_NEEDS } from '../core/search.ts';
 import { raw } from '../core/sql.ts';
-import { type Writer, writtenBy } from '../core/texts.ts';
+import { type TextWriter, writtenBy } from '../core/texts.ts';
 import { listOf } from '../core/tool.ts';
 import * as f from '../core/view.ts';
 import { ContactView } from './contact.ts';
@@ -12,7 +14,7 @@ import { ConversationView } from './conversation.ts';
 import { MessageView } from './message.ts';
 import { NoteView } from './note.ts';
 
-/** The parts of a brief that need more than the conversation, each with the needs of the operation that shows the part. */
+/** The parts of a brief that need further grants: those of the operation that shows the same data. */
 export const PARTS = {
   contacts: both(needs('contact_read'), PII),
   operator: both(DIRECTORY, PII),
@@ -23,24 +25,32 @@ export const PARTS = {
 } as const satisfies Readonly<Record<string, Demand>>;
 const PART_NAMES = Object.keys(PARTS) as (keyof typeof PARTS)[]; // Object.keys returns string[]
 
-/** The parts that a caller may not see. */
 export const leftOut = (authority: Authority): (keyof typeof PARTS)[] =>
   PART_NAMES.filter((part) => !meets(authority, PARTS[part]));
 
-const Named = (noun: string, { schema }: IdKind, writer: Writer) =>
+const Named = (noun: string, { schema }: IdKind, writer: TextWriter, shown: string) =>
   z
     .strictObject({
       id: schema.describe(`Id of the ${noun}.`),
-      name: writtenBy(writer, z.string().max(240))
-        .nullable()
-        .describe(`Name of the ${noun}. Null if there is no name.`),
+      name: example(
+        shown,
+        writtenBy(writer, z.string().max(240)).nullable().describe(`Name of the ${noun}. Null if there is no name.`),
+      ),
     })
     .nullable();
 
-/** A member with the id and the name of the conversation's operator, team or channel. `table` also names the column. */
-const named = (table: 'operator' | 'team' | 'channel', noun: string, kind: IdKind, writer: Writer): f.Field =>
+/** A member with the id and the name of the conversation's operator, team or channel. `table` also names the column, and `shown` is an example of the name. */
+const withName = (
+  table: 'operator' | 'team' | 'channel',
+  noun: string,
+  kind: IdKind,
+  writer: TextWriter,
+  shown: string,
+): f.Field =>
   f.derived(
-    Named(noun, kind, writer).describe(`The ${noun} of the conversation. Null if the conversation has no ${noun}.`),
+    Named(noun, kind, writer, shown).describe(
+      `The ${noun} of the conversation. Null if the conversation has no ${noun}.`,
+    ),
     [
       raw(`c.${table}_id`),
       raw(
@@ -52,7 +62,7 @@ const named = (table: 'operator' | 'team' | 'channel', noun: string, kind: IdKin
     { needs: PARTS[table] },
   );
 
-/** A conversation with the names of its operator, team and channel. One statement reads all of them. */
+/** A conversation with the names of its operator, team and channel, in one statement. */
 export const HandoverView = f.defineView({
   name: 'Conversation',
   table: 'platform.conversation',
@@ -61,9 +71,9 @@ export const HandoverView = f.defineView({
   ...(ConversationView.reachable && { reachable: ConversationView.reachable }),
   fields: {
     ...ConversationView.fields,
-    operator: named('operator', 'assigned operator', OperatorId, 'outsiders'),
-    team: named('team', 'team', TeamId, 'service'),
-    channel: named('channel', 'channel', ChannelId, 'service'),
+    operator: withName('operator', 'assigned operator', OperatorId, 'outsiders', 'Priya Raman'),
+    team: withName('team', 'team', TeamId, 'service', 'Returns and exchanges'),
+    channel: withName('channel', 'channel', ChannelId, 'service', 'WhatsApp US'),
   },
 });
 
@@ -72,13 +82,15 @@ const absent = (schema: z.ZodType): z.ZodType =>
 const fieldOf = (view: { readonly fields: Readonly<Record<string, f.Field>> }, name: string): z.ZodType =>
   view.fields[name]?.schema ?? z.never();
 
-const BriefContact = z.strictObject({
-  id: ContactId.schema,
-  name: fieldOf(ContactView, 'name'),
-  email: fieldOf(ContactView, 'email'),
-});
+const BriefContact = named(
+  'BriefContact',
+  z.strictObject({
+    id: ContactId.schema,
+    name: fieldOf(ContactView, 'name'),
+    email: fieldOf(ContactView, 'email'),
+  }),
+);
 
-/** The members of a brief beside the conversation. */
 export const BriefParts = {
   contacts: absent(listOf(BriefContact).describe('Contacts that take part in the conversation, the newest first.')),
   operator: absent(fieldOf(HandoverView, 'operator')),
@@ -88,5 +100,5 @@ export const BriefParts = {
     listOf(MessageView.schema).describe('The newest messages of the conversation, the oldest of them first.'),
   ),
   notes: absent(z.array(NoteView.schema).max(20).describe('The newest 20 notes on the visitor, the newest first.')),
-  left_out: z.array(z.enum(PART_NAMES)).describe('Parts that are absent because they are not granted.'),
+  left_out: example([], z.array(z.enum(PART_NAMES)).describe('Parts that are absent because they are not granted.')),
 };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ChannelId, DispositionId, OfferId, OperatorId, TeamId } from '../core/ids.ts';
+import { named } from '../core/json-schema.ts';
 import { raw, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
 
@@ -7,11 +8,14 @@ const LABEL = 240;
 const CONTENT = 32_768;
 const enabled = (noun: string) => z.boolean().describe(`True if the ${noun} is in use.`);
 
-export const PlainId = z
-  .string()
-  .max(19)
-  .regex(/^[1-9][0-9]{0,18}$/)
-  .describe('Id of a saved response or a saved link. The id is a positive integer, written as a string.');
+export const PlainId = named(
+  'SavedId',
+  z
+    .string()
+    .max(19)
+    .regex(/^[1-9][0-9]{0,18}$/)
+    .describe('Id of a saved response or a saved link. The id is a positive integer, written as a string.'),
+);
 
 export const OperatorView = f.defineView({
   name: 'Operator',
@@ -20,11 +24,14 @@ export const OperatorView = f.defineView({
   id: OperatorId,
   fields: {
     id: f.ownId('o', OperatorId),
-    name: f.text('o.name', 120, 'Display name of the operator.', { writer: 'outsiders' }),
+    name: f.text('o.name', 120, 'Display name of the operator.', { writer: 'outsiders', example: 'Kenji Mori' }),
     email: f.nullableText('o.email', 320, 'E-mail address of the operator. Null if no address is stored.', {
       writer: 'outsiders',
+      example: 'kenji@larkspur.example',
     }),
-    role: f.column('o.role', z.enum(['owner', 'admin', 'operator', 'bot']).describe('Role of the operator.')),
+    role: f.column('o.role', z.enum(['owner', 'admin', 'operator', 'bot']).describe('Role of the operator.'), {
+      example: 'operator',
+    }),
     enabled: f.column('o.enabled', enabled('operator account')),
     team_ids: f.derived(
       z
@@ -51,18 +58,23 @@ export const DispositionView = f.defineView({
   fields: {
     value: f.text('d.value', 200, 'Value of the disposition. Send this value to conversation_disposition_set.', {
       writer: 'service',
+      example: 'refund-issued',
     }),
-    label: f.text('d.label', LABEL, 'Label of the disposition. Operators see this label.', { writer: 'service' }),
+    label: f.text('d.label', LABEL, 'Label of the disposition. Operators see this label.', {
+      writer: 'service',
+      example: 'Refund issued',
+    }),
     group: f.nullableText(
       'd.group_name',
       120,
       'Name of the group that the disposition belongs to. Null if the disposition has no group.',
-      { writer: 'service' },
+      { writer: 'service', example: 'Solved' },
     ),
     enabled: f.column('d.enabled', enabled('disposition')),
     position: f.column(
       'd.position',
       z.int().describe('Place of the disposition in its group. The lowest number comes first.'),
+      { example: 2 },
     ),
   },
 });
@@ -77,20 +89,25 @@ export const SavedResponseView = f.defineView({
   visible: raw(`sr.scope = 'global'`),
   weight: 'sr.content',
   fields: {
-    id: f.derived(PlainId, ['sr.id'], ([id]) => String(id)),
-    label: f.text('sr.label', LABEL, 'Label of the saved response. Operators see this label.', { writer: 'outsiders' }),
-    content: f.text(content, CONTENT, 'Text of the saved response.', { writer: 'outsiders' }),
+    id: f.derived(PlainId, ['sr.id'], ([id]) => String(id), { example: '2' }),
+    label: f.text('sr.label', LABEL, 'Label of the saved response. Operators see this label.', {
+      writer: 'outsiders',
+      example: 'Refund timing',
+    }),
+    content: f.text(content, CONTENT, 'Text of the saved response.', {
+      writer: 'outsiders',
+      example: 'We release refunds within five working days of receiving the parcel.',
+    }),
     content_truncated: f.truncated(content, CONTENT),
     category_name: f.text('sr.category_name', LABEL, 'Name of the category that the saved response belongs to.', {
       writer: 'outsiders',
+      example: 'Returns',
     }),
     shortcut: f.nullableText(
       'sr.shortcut',
       120,
       'Shortcut that operators type to insert the saved response. Null if there is no shortcut.',
-      {
-        writer: 'outsiders',
-      },
+      { writer: 'outsiders', example: 'refund' },
     ),
     platform_id: f.column(
       'sr.platform_id',
@@ -101,6 +118,7 @@ export const SavedResponseView = f.defineView({
         .describe(
           'Number of the platform that the saved response is for. -1 means every platform. config_catalog names the other numbers.',
         ),
+      { example: -1 },
     ),
   },
 });
@@ -112,9 +130,15 @@ export const SavedLinkView = f.defineView({
   id: 'plain',
   visible: raw(`sl.scope = 'global' AND sl.kind = 'static'`),
   fields: {
-    id: f.derived(PlainId, ['sl.id'], ([id]) => String(id)),
-    label: f.text('sl.label', LABEL, 'Label of the saved link. Operators see this label.', { writer: 'service' }),
-    url: f.text('sl.url', 2048, 'URL that the saved link opens. The scheme is http or https.', { writer: 'service' }),
+    id: f.derived(PlainId, ['sl.id'], ([id]) => String(id), { example: '3' }),
+    label: f.text('sl.label', LABEL, 'Label of the saved link. Operators see this label.', {
+      writer: 'service',
+      example: 'Warranty terms',
+    }),
+    url: f.text('sl.url', 2048, 'URL that the saved link opens. The scheme is http or https.', {
+      writer: 'service',
+      example: 'https://larkspur.example/help/warranty',
+    }),
   },
 });
 
@@ -125,19 +149,18 @@ export const OfferView = f.defineView({
   id: OfferId,
   fields: {
     id: f.ownId('of', OfferId),
-    name: f.text('of.name', LABEL, 'Name of the offer.', { writer: 'service' }),
+    name: f.text('of.name', LABEL, 'Name of the offer.', { writer: 'service', example: 'Winter warm-up' }),
     type: f.column(
       'of.type',
       z.enum(['banner', 'popup', 'proactive_chat', 'link', 'other']).describe('Kind of the offer.'),
+      { example: 'popup' },
     ),
     status: f.column('of.status', z.enum(['draft', 'active', 'paused', 'ended']).describe('Status of the offer.')),
     url: f.nullableText(
       'of.url',
       2048,
       'URL that the offer opens. The scheme is http or https. Null if the offer opens no URL.',
-      {
-        writer: 'service',
-      },
+      { writer: 'service', example: 'https://larkspur.example/winter' },
     ),
     starts_at: f.nullableTime('of.starts_at', 'Time at which the offer starts. Null if no start is set.'),
     ends_at: f.nullableTime('of.ends_at', 'Time at which the offer ends. Null if no end is set.'),
@@ -154,6 +177,7 @@ export const ChannelView = f.defineView({
     id: f.ownId('ch', ChannelId),
     name: f.nullableText('ch.name', LABEL, 'Name of the channel. Null if the channel has no name.', {
       writer: 'service',
+      example: 'WhatsApp US',
     }),
   },
 });
@@ -166,15 +190,15 @@ export const TeamView = f.defineView({
   reachable: ({ permits }) => permits('team_ids', 't.id'),
   fields: {
     id: f.ownId('t', TeamId),
-    name: f.nullableText('t.name', LABEL, 'Name of the team. Null if the team has no name.', { writer: 'service' }),
+    name: f.nullableText('t.name', LABEL, 'Name of the team. Null if the team has no name.', {
+      writer: 'service',
+      example: 'Returns and exchanges',
+    }),
     enabled: f.column('t.enabled', enabled('team')),
   },
 });
 
-/**
- * Returns the canonical form of a language tag (RFC 5646). A tag without a canonical form is returned unchanged. Saved
- * responses are stored with the canonical tag.
- */
+/** The canonical form of a language tag (RFC 5646), as in stored responses. Unchanged if the tag has no such form. */
 export function canonicalLanguage(tag: string): string {
   try {
     return Intl.getCanonicalLocales(tag)[0] ?? tag;

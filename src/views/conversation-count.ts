@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { accepts } from '../core/expected.ts';
+import { accepts } from '../core/accepted-values.ts';
 import { ChannelId, ContactId, type IdKind, native, OperatorId, TeamId, WebsiteId } from '../core/ids.ts';
+import { named } from '../core/json-schema.ts';
 import type { CountRequest, Grouping } from '../core/reads.ts';
 import { PII, type Requirement } from '../core/scopes.ts';
 import { type Fragment, raw, sql } from '../core/sql.ts';
 import { writtenBy } from '../core/texts.ts';
-import { STATUSES } from './conversation.ts';
+import { Status } from './conversation.ts';
 import { BY_CONTACT, BY_OPERATOR } from './conversation-filters.ts';
 
 const GROUPS = [
@@ -21,7 +22,7 @@ const GROUPS = [
 ] as const;
 type Group = (typeof GROUPS)[number];
 
-/** What a group needs in addition to the operation. Other groups need nothing more. */
+/** The grants that some groups need beside those of the operation. */
 export const GROUP_NEEDS: readonly (Requirement & { readonly given: string; readonly has: Group })[] = [
   { given: 'group_by', has: 'operator', ...BY_OPERATOR },
   { given: 'group_by', has: 'contact', ...BY_CONTACT },
@@ -48,10 +49,9 @@ const ofKind = (member: string, column: Fragment, kind: IdKind): Grouping => ({
 });
 
 /**
- * A conversation with several contacts belongs to the contact with the lowest id, so that each conversation counts once.
- * Deleted contacts do not count. They are rare, so the first contact is found without them: DISTINCT ON reads the contacts
- * in the order of their index. For 100,000 conversations, the count takes 66 ms of CPU. With a GROUP BY of all contacts,
- * the count takes 160 ms (23 November 2026).
+ * A conversation with several contacts counts for the one with the lowest id, so that it counts once. Deleted contacts
+ * do not count. They are rare, so DISTINCT ON reads the contacts in the order of their index without them. For 100,000
+ * conversations, that takes 66 ms of CPU. A GROUP BY of all contacts takes 160 ms (23 November 2026).
  */
 const FIRST_CONTACT: Grouping = {
   ...ofKind(
@@ -81,7 +81,7 @@ const GROUPINGS: Readonly<Record<Group, Grouping>> = {
   website: { member: 'website_id', column: raw('c.site'), within: 'website', public: (_, website) => website.id },
 };
 
-/** Returns the groupings of a list such as `status,team`. With the filter `contact`, this contact is the only group. */
+/** The groupings of a list such as `status,team`. With the filter `contact`, this contact is the only group. */
 export function groupingsOf(list: string | undefined, contact: string | undefined): CountRequest['by'] {
   return GROUPS.filter((name) => list?.split(',').includes(name)).map((name) =>
     name === 'contact' && contact !== undefined
@@ -98,20 +98,23 @@ const id = ({ schema }: { schema: z.ZodType }, noun: string, names: string) =>
       `Id of the ${noun}. Null for conversations without one. Absent if not grouped. The operation ${names} has the name.`,
     );
 
-export const GroupKey = z.strictObject({
-  status: z.enum(STATUSES).optional().describe('Status of the conversations. Absent if not grouped.'),
-  disposition: writtenBy('service', z.string())
-    .nullable()
-    .optional()
-    .describe('Disposition of the conversations. Null for conversations without one. Absent if not grouped.'),
-  team_id: id(TeamId, 'team', 'teams'),
-  operator_id: id(OperatorId, 'assigned operator', 'operators'),
-  channel_id: id(ChannelId, 'channel', 'channels'),
-  language: writtenBy('service', z.string())
-    .nullable()
-    .optional()
-    .describe('Language as a BCP 47 tag. Null if the language is unknown. Absent if not grouped.'),
-  day: z.iso.date().optional().describe('Local day on which the conversations were created. Absent if not grouped.'),
-  contact_id: id(ContactId, 'contact', 'contact_get'),
-  website_id: WebsiteId.optional().describe('Id of the website. Absent if not grouped.'),
-});
+export const GroupKey = named(
+  'ConversationGroupKey',
+  z.strictObject({
+    status: Status.optional().describe('Status of the conversations. Absent if not grouped.'),
+    disposition: writtenBy('service', z.string())
+      .nullable()
+      .optional()
+      .describe('Disposition of the conversations. Null for conversations without one. Absent if not grouped.'),
+    team_id: id(TeamId, 'team', 'teams'),
+    operator_id: id(OperatorId, 'assigned operator', 'operators'),
+    channel_id: id(ChannelId, 'channel', 'channels'),
+    language: writtenBy('service', z.string())
+      .nullable()
+      .optional()
+      .describe('Language as a BCP 47 tag. Null if the language is unknown. Absent if not grouped.'),
+    day: z.iso.date().optional().describe('Local day on which the conversations were created. Absent if not grouped.'),
+    contact_id: id(ContactId, 'contact', 'contact_get'),
+    website_id: WebsiteId.optional().describe('Id of the website. Absent if not grouped.'),
+  }),
+);

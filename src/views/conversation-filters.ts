@@ -1,26 +1,32 @@
 import { z } from 'zod';
-import { accepts } from '../core/expected.ts';
+import { accepts } from '../core/accepted-values.ts';
+import { example } from '../core/example.ts';
 import { ChannelId, ContactId, native, OperatorId, SubsiteId, TeamId } from '../core/ids.ts';
-import { Moment } from '../core/moment.ts';
+import { shared } from '../core/parameters.ts';
+import { Rfc3339Time } from '../core/rfc3339.ts';
 import { both, DIRECTORY, PII, type Requirement } from '../core/scopes.ts';
 import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
-import { PLATFORMS, STATUS_WORDS, STATUSES } from './conversation.ts';
+import { Platform, STATUS_WORDS, STATUSES } from './conversation.ts';
 
 const Statuses = accepts(
   z.string().regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`)),
   `one or more of ${STATUSES.join(', ')}, with a comma between two`,
 );
 
-/** The parameters that select conversations, for operations that list or count conversations. */
 export const conversationFilters = {
-  contact_id: ContactId.schema
-    .optional()
-    .describe('Only conversations with this contact. Absent: conversations with any contact.'),
-  status: Statuses.optional().describe(`Comma-separated statuses: ${STATUS_WORDS}. Absent: every status.`),
-  platform: z
-    .enum(PLATFORMS)
-    .optional()
-    .describe('Only conversations on this platform. Absent: conversations on every platform.'),
+  contact_id: shared(
+    'contact_id_of_conversations',
+    ContactId.schema
+      .optional()
+      .describe('Only conversations with this contact. Absent: conversations with any contact.'),
+  ),
+  status: example(
+    'pending,closed',
+    Statuses.optional().describe(`Comma-separated statuses: ${STATUS_WORDS}. Absent: every status.`),
+  ),
+  platform: Platform.optional().describe(
+    'Only conversations on this platform. Absent: conversations on every platform.',
+  ),
   channel_id: ChannelId.schema
     .optional()
     .describe('Only conversations of this channel. Absent: conversations of every channel.'),
@@ -33,20 +39,24 @@ export const conversationFilters = {
     .describe(
       'Only conversations assigned to this operator, named in operators. Absent: conversations with any operator or none.',
     ),
-  created_from: Moment.optional().describe('Created at or after this RFC 3339 UTC time. Absent: no earliest time.'),
-  created_to: Moment.optional().describe('Created before this RFC 3339 UTC time. Absent: no latest time.'),
-  updated_since: Moment.optional().describe('Changed at or after this RFC 3339 UTC time. Absent: no earliest time.'),
+  created_from: Rfc3339Time.optional().describe(
+    'Created at or after this RFC 3339 UTC time. Absent: no earliest time.',
+  ),
+  created_to: Rfc3339Time.optional().describe('Created before this RFC 3339 UTC time. Absent: no latest time.'),
+  updated_since: Rfc3339Time.optional().describe(
+    'Changed at or after this RFC 3339 UTC time. Absent: no earliest time.',
+  ),
 };
 
-/** What the ids of contacts need, as a filter and as a group. */
+/** The grants that a filter or a group by contact needs. */
 export const BY_CONTACT: Requirement = { scopes: ['contact_read', 'contact_read_pii'], dataAccess: [] };
-/** What the ids of operators need, as a filter and as a group. */
+/** The grants that a filter or a group by operator needs. */
 export const BY_OPERATOR: Requirement = both(DIRECTORY, PII);
 
-/** The values of the filters. A conversation must match all filters. The ids are public ids of the website. */
+/** A conversation must match all filters. The ids are public ids. */
 export interface ConversationFilters {
   readonly contact_id?: string | undefined;
-  /** One or more statuses of conversations, separated by commas. */
+  /** Statuses, separated by commas. */
   readonly status?: string | undefined;
   readonly platform?: string | undefined;
   readonly channel_id?: string | undefined;
@@ -59,7 +69,7 @@ export interface ConversationFilters {
   readonly disposition?: string | undefined;
 }
 
-/** SQL condition: the subject contains the text, in any letter case. No index supports this condition. */
+/** SQL condition: the subject contains the text, in any letter case. No index supports it. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
 export function byConversation(by: ConversationFilters): Fragment[] {
@@ -68,7 +78,7 @@ export function byConversation(by: ConversationFilters): Fragment[] {
   return [
     ...given(
       by.contact_id,
-      // Use EXISTS and not IN. Before PostgreSQL 17, a correlated IN runs once for every conversation of the website.
+      // EXISTS, not IN: before PostgreSQL 17, a correlated IN runs once for every conversation of the website.
       (id) => sql`EXISTS (SELECT 1 FROM platform.conversation_contact k
         JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
         WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id AND k.contact_id = ${native(id)})`,

@@ -1,18 +1,19 @@
 import { z } from 'zod';
+import { example } from '../core/example.ts';
 import { ChannelId, ConversationId, OperatorId, SubsiteId, TeamId, VisitorId, WebsiteId } from '../core/ids.ts';
+import { named } from '../core/json-schema.ts';
 import { both, DIRECTORY, MSG, PII } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
 import { writtenBy } from '../core/texts.ts';
 import * as f from '../core/view.ts';
 
 export const STATUSES = ['unassigned', 'assigned', 'pending', 'snoozed', 'closed', 'missed', 'spam'] as const;
-/** What a status means, for each status whose name does not say so. */
+/** The meaning of each status whose name does not say it. */
 const MEANINGS: Partial<Record<(typeof STATUSES)[number], string>> = {
   unassigned: 'open, no operator',
   pending: 'waits for the visitor or a bot',
   missed: 'ended without an operator’s reply',
 };
-/** The statuses in the words of descriptions, with meanings. */
 export const STATUS_WORDS = STATUSES.map((status) =>
   MEANINGS[status] === undefined ? status : `${status} (${MEANINGS[status]})`,
 ).join(', ');
@@ -30,6 +31,9 @@ export const PLATFORMS = [
   'unknown',
 ] as const;
 
+export const Status = named('ConversationStatus', z.enum(STATUSES));
+export const Platform = named('Platform', z.enum(PLATFORMS));
+
 const SUBJECT = 500;
 const content = { needs: both(MSG, PII) };
 const told = { ...content, writer: 'outsiders' } as const;
@@ -46,44 +50,43 @@ export const ConversationView = f.defineView({
     website_id: f.websiteId(WebsiteId),
     status: f.column(
       'c.status',
-      z
-        .enum(STATUSES)
-        .describe(
-          `Status of the conversation: ${STATUS_WORDS}. Conversations with another status can have no operator too. Only the source system changes the status.`,
-        ),
+      Status.describe(
+        `Status of the conversation: ${STATUS_WORDS}. Conversations with another status can have no operator too. Only the source system changes the status.`,
+      ),
+      { example: 'closed' },
     ),
-    platform: f.column('c.platform', z.enum(PLATFORMS).describe('Platform on which the conversation takes place.')),
+    platform: f.column('c.platform', Platform.describe('Platform on which the conversation takes place.'), {
+      example: 'email',
+    }),
     channel_id: f.reference(
       'c.channel_id',
       ChannelId,
       'Id of the channel of the conversation. Null if the conversation has no channel. The operations conversation_brief and channels have the name.',
+      { example: 'chn_1_1_2' },
     ),
     team_id: f.reference(
       'c.team_id',
       TeamId,
       'Id of the team of the conversation. Null if the conversation has no team. The operations conversation_brief and teams have the name.',
+      { example: 'tem_1_1_2' },
     ),
     subsite_id: f.reference(
       'c.subsite_id',
       SubsiteId,
       'Id of the subsite of the conversation. Null if the conversation has no subsite.',
+      { example: 'sst_1_1_1' },
     ),
     disposition: f.nullableText(
       'c.disposition',
       200,
       'Disposition of the conversation, as a value from the list of dispositions. Null if no disposition is set.',
-      {
-        writer: 'service',
-      },
+      { writer: 'service', example: 'replacement-sent' },
     ),
     language: f.nullableText(
       'c.language',
       35,
       'Language of the conversation, as a BCP 47 tag. Null if the language is unknown.',
-      {
-        needs: PII,
-        writer: 'service',
-      },
+      { needs: PII, writer: 'service', example: 'en' },
     ),
     ai: f.derived(
       z
@@ -101,30 +104,44 @@ export const ConversationView = f.defineView({
       'c.visitor_id',
       VisitorId,
       'Id of the visitor in the conversation. Null if no visitor is known.',
+      { example: 'vis_1_1_55' },
     ),
-    message_count: f.count('c.message_count', 'Number of public messages in the conversation.'),
-    created_at: f.time('c.created_at', 'Time at which the conversation started.'),
-    updated_at: f.time('c.updated_at', 'Time of the last change of the conversation.'),
+    message_count: f.count('c.message_count', 'Number of public messages in the conversation.', { example: 10 }),
+    created_at: f.time('c.created_at', 'Time at which the conversation started.', {
+      example: '2026-10-06T21:11:33.922Z',
+    }),
+    updated_at: f.time('c.updated_at', 'Time of the last change of the conversation.', {
+      example: '2026-10-07T16:24:20.922Z',
+    }),
     first_response_at: f.nullableTime(
       'c.first_response_at',
       'Time of the first reply to the visitor. Null if there is no reply yet.',
+      { example: '2026-10-06T21:11:36.922Z' },
     ),
     last_message_at: f.nullableTime(
       'c.last_message_at',
       'Time at which the last public message was written. Null if there is no public message.',
+      { example: '2026-10-07T15:47:20.922Z' },
     ),
     closed_at: f.nullableTime(
       'c.closed_at',
       'Time at which the conversation was closed. Null if the conversation is not closed.',
+      { example: '2026-10-07T16:24:20.922Z' },
     ),
     rating: f.derived(
       z
         .strictObject({
-          label: writtenBy('outsiders', z.string().max(120)).describe('Label of the rating that the visitor gave.'),
-          score: z
-            .int()
-            .nullable()
-            .describe('Score of the rating that the visitor gave. Null if the rating has only a label.'),
+          label: example(
+            'Good',
+            writtenBy('outsiders', z.string().max(120)).describe('Label of the rating that the visitor gave.'),
+          ),
+          score: example(
+            4,
+            z
+              .int()
+              .nullable()
+              .describe('Score of the rating that the visitor gave. Null if the rating has only a label.'),
+          ),
         })
         .nullable()
         .describe('Rating that the visitor gave to the conversation. Null if there is no rating.'),
@@ -136,13 +153,13 @@ export const ConversationView = f.defineView({
       'c.operator_id',
       OperatorId,
       'Id of the operator who is assigned to the conversation. Null if no operator is assigned, whatever the status is. The operations conversation_brief and operators have the name.',
-      { needs: both(DIRECTORY, PII) },
+      { needs: both(DIRECTORY, PII), example: 'opr_1_1_5' },
     ),
     subject: f.nullableText(
       f.longText('c.subject', SUBJECT),
       SUBJECT,
       'Subject line of the conversation. Null if there is no subject.',
-      told,
+      { ...told, example: 'Broken pole on Campanula Ultralight' },
     ),
     subject_truncated: f.truncated(f.longText('c.subject', SUBJECT), SUBJECT, content),
     access: f.access({ pii: PII, message_content: MSG }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../core/example.ts';
 import { ConversationId, FileId, MessageId, WebsiteId } from '../core/ids.ts';
 import { raw, sql } from '../core/sql.ts';
 import * as f from '../core/view.ts';
@@ -12,7 +13,7 @@ export const publicFilesOnly = sql`${raw(ofMessage('fm.visibility'))} = 'public'
 
 const Dimension = z.int().min(1);
 
-/** A field that is absent when the file has no value for the field. The field is never null. */
+/** A field that is absent, never null, if the file has no value for it. */
 const optional = (expression: string, schema: z.ZodType): f.Field =>
   f.derived(schema.optional().describe(schema.description ?? ''), [expression], ([value]) => value ?? undefined);
 
@@ -32,17 +33,19 @@ export const FileView = f.defineView({
     website_id: f.websiteId(WebsiteId),
     conversation_id: f.owner('f.conversation_id', ConversationId),
     message_id: f.owner('f.message_id', MessageId),
-    name: f.text('f.name', 255, 'Name of the file, without a path.', { writer: 'outsiders' }),
+    name: f.text('f.name', 255, 'Name of the file, without a path.', { writer: 'outsiders', example: 'gps-track.csv' }),
     media_type: f.text('f.media_type', 127, 'Media type of the file, as the sender declared the type.', {
       writer: 'outsiders',
+      example: 'text/csv',
     }),
-    size: f.count('f.size', 'Size of the file in bytes.'),
+    size: f.count('f.size', 'Size of the file in bytes.', { example: 153_641 }),
     version: f.column(
       'f.version',
       z
         .string()
         .regex(/^[a-f0-9]{16,64}$/)
         .describe('Version of the content of the file. The version changes whenever the content changes.'),
+      { example: 'bc6c8d45379cff6357fdd0160f179618' },
     ),
     sha256: f.column(
       'f.sha256',
@@ -61,6 +64,7 @@ export const FileView = f.defineView({
       z.int().min(0).describe('Number of chunks in the file. The number is 0 if the file is empty.'),
       ['f.size'],
       ([size]) => Math.ceil(Number(size) / CHUNK_SIZE),
+      { example: 3 },
     ),
     disposition: f.column(
       'f.disposition',
@@ -69,6 +73,7 @@ export const FileView = f.defineView({
         .describe(
           'How the conversation shows the file. inline: inside the message. attachment: as a separate attachment.',
         ),
+      { example: 'attachment' },
     ),
     visibility: f.column(
       raw(ofMessage('fm.visibility')),
@@ -83,7 +88,10 @@ export const FileView = f.defineView({
     height: optional('f.height', Dimension.describe('Height of the image in pixels. Absent if the height is unknown.')),
     duration_ms: optional(
       'f.duration_ms',
-      z.int().min(0).describe('Duration of the audio or video in milliseconds. Absent if the duration is unknown.'),
+      example(
+        2,
+        z.int().min(0).describe('Duration of the audio or video in milliseconds. Absent if the duration is unknown.'),
+      ),
     ),
   },
 });

@@ -1,18 +1,18 @@
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min';
 
-/** A telephone number as a person typed the number. */
+/** A telephone number as a person typed it. */
 export interface TypedPhone {
   readonly digits: string;
-  /** The number in E.164 form. Null if the number names no country, or if the number is not valid. */
+  /** Null if the number names no country or is not valid. */
   readonly e164: string | null;
 }
 
-// The first digit of each row of ten digits that people type besides the European digits.
+// The zeros of the non-European digits that people type.
 const ROWS = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50];
 
 /**
- * Reads a telephone number in any spelling, as each number that the person can mean. `00` at the start means the same as
- * `+`, but a local number can also start with `00`. Empty if the text has no digit.
+ * The numbers that a person can mean by this text, in any spelling. `00` at the start means `+`, but a local number can
+ * also start with `00`. Empty for a text without digits.
  */
 export function readPhone(typed: string): readonly TypedPhone[] {
   const plain = typed.normalize('NFKC').replace(/\p{Nd}/gu, (digit) => {
@@ -26,7 +26,7 @@ export function readPhone(typed: string): readonly TypedPhone[] {
   const parsed = number.includes('+') ? parsePhoneNumberFromString(number) : undefined;
   const meant = { digits: digitsOf(number), e164: parsed?.number ?? null };
   if (meant.digits === digits || parsed?.isPossible()) return [meant];
-  // No code of a country starts with 0.
+  // No country code starts with 0.
   return [...(/^[1-9]/.test(meant.digits) ? [meant] : []), { digits, e164: null }];
 }
 

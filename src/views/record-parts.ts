@@ -2,7 +2,7 @@ import { bytesOf } from '../core/fence.ts';
 import type { Projection } from '../core/view.ts';
 import { NOTES_BYTES, type RecordWriter, TEXT_BYTES } from './record-text.ts';
 
-/** A fact about a record. `name` is the name of the operator, team or channel that `value` identifies. */
+/** `name` is the name of the operator, team or channel that `value` identifies. */
 export interface RecordFact {
   readonly label: string;
   readonly value: string;
@@ -16,12 +16,12 @@ export interface RecordMessage {
   readonly files: readonly Projection[];
 }
 
-/** The number of bytes that a message without text counts, and that a file counts. */
+/** Bytes that every message and every file counts, beside the message's text. */
 const HEAD_BYTES = 100;
 
 const known = (words: unknown): words is string => typeof words === 'string' && words.trim() !== '';
 
-/** The parts of one record, for a page that people read. The words of outsiders have no fences in the parts. */
+/** The parts of one record, for a page that people read. Outsiders' words have no fences here. */
 export class RecordParts implements RecordWriter {
   readonly facts: RecordFact[] = [];
   readonly lists: Partial<Record<'contacts' | 'visitors' | 'conversations' | 'notes', readonly Projection[]>> = {};
@@ -33,7 +33,7 @@ export class RecordParts implements RecordWriter {
     return this.#truncated;
   }
 
-  /** The messages, oldest first. */
+  /** Oldest first. */
   get messages(): readonly RecordMessage[] {
     return this.#messages.toReversed();
   }

@@ -1,26 +1,25 @@
 import { bytesOf, drawFence } from '../core/fence.ts';
 import type { Projection } from '../core/view.ts';
 
-/** The largest size of a text in UTF-8. */
+/** The largest text, in bytes of UTF-8. */
 export const TEXT_BYTES = 65_536;
-/** Everything but messages has at most this size together, so that messages have room. */
+/** The limit of everything but messages, so that messages have room. */
 const HEAD_BYTES = 40_960;
-/** All notes have at most this size together. */
 export const NOTES_BYTES = 16_384;
-/** A message lists at most this many files. */
+/** The files that a message lists. */
 const FILES = 10;
 
-/** Values that stand outside of fences: ids, times, telephone numbers, and words of a fixed list. None has a space. */
+/** Values that need no fence: ids, times, telephone numbers, and words of a fixed list. None has a space. */
 const PLAIN = /^[\w+:.-]{1,80}$/;
 
 const told = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
 
-/** Takes the parts of a record, one after the other. `RecordText` writes for models, and `RecordParts` for people. */
+/** Takes the parts of a record one after the other. `RecordText` writes for models, `RecordParts` for people. */
 export interface RecordWriter {
   readonly truncated: boolean;
-  /** Records that the writer does not get all parts of the record. */
+  /** Marks the text as incomplete: the record has further parts, which the writer does not get. */
   cutHere(): void;
-  /** Adds a value of the service. `name` is the name of the team or channel that the value identifies. Skips null. */
+  /** Adds a value of the service. `name` is the name of the team or channel that it identifies. Skips null. */
   fact(label: string, value: unknown, name?: unknown): void;
   /** Adds words that people wrote. Skips empty words. */
   said(label: string, words: unknown): void;
@@ -29,17 +28,17 @@ export interface RecordWriter {
   contacts(rows: readonly Projection[]): void;
   visitors(rows: readonly Projection[]): void;
   conversations(rows: readonly Projection[]): void;
-  /** Adds the notes. The newest note comes first. */
+  /** Newest first. */
   notes(rows: readonly Projection[]): void;
-  /** Adds the next older message. Returns false if there is no room for the message. */
+  /** Adds the next older message. False if there is no room for it. */
   message(row: Projection, files: readonly Projection[]): boolean;
 }
 
-/** The text of one record. The words of outsiders stand in fences, and each answer has fences of its own. */
+/** One record as text. Outsiders' words stand in fences, which each answer draws anew. */
 export class RecordText implements RecordWriter {
   readonly #fence = drawFence();
   readonly #lines: string[] = [this.#fence.notice];
-  /** The texts of the messages. The newest message comes first. */
+  /** Newest first. */
   readonly #messages: string[] = [];
   #size = bytesOf(this.#fence.notice);
   #truncated = false;
@@ -64,7 +63,7 @@ export class RecordText implements RecordWriter {
     this.#line(`\n${words}`);
   }
 
-  /** Adds a line. The text leaves out a line that does not fit. */
+  /** Leaves out a line that does not fit. */
   #line(words: string): void {
     const size = this.#size + bytesOf(words) + 1;
     if (size > HEAD_BYTES) {
@@ -76,8 +75,8 @@ export class RecordText implements RecordWriter {
   }
 
   /**
-   * A line with a value of the service, such as an id or a time. No line if there is no value. A value with other
-   * characters gets a fence, because the store does not check every value.
+   * A line with a value of the service, such as an id. An unusual value gets a fence: the store does not check each
+   * one.
    */
   fact(label: string, value: unknown): void {
     const words = typeof value === 'number' || typeof value === 'boolean' ? String(value) : told(value);
@@ -85,18 +84,17 @@ export class RecordText implements RecordWriter {
     else this.said(label, words);
   }
 
-  /** A line with words of outsiders. No line if there are no words. */
   said(label: string, words: unknown): void {
     if (told(words) !== null) this.#line(`${label}: ${this.#words(words)}`);
   }
 
-  /** Words of outsiders for the middle of a line, with a space before. Empty if there are no words. */
+  /** Words of outsiders for the middle of a line, with a space before. Empty if there are none. */
   #words(words: unknown): string {
     const known = told(words);
     return known === null ? '' : this.#fence.inline(known);
   }
 
-  /** Words of outsiders with labels. A value without words is left out. */
+  /** Words of outsiders with labels, without those that are empty. */
   #labelled(values: Readonly<Record<string, unknown>>): string[] {
     return Object.entries(values).flatMap(([label, words]) =>
       told(words) === null ? [] : [`${label} ${this.#words(words)}`],
@@ -107,7 +105,7 @@ export class RecordText implements RecordWriter {
     this.#line(`Operator: ${id} ${this.#words(name)}`.trimEnd());
   }
 
-  /** A telephone number: the E.164 form, which the service writes, or the stored form, which outsiders write. */
+  /** Adds a telephone number in E.164 form, which the service writes, or as outsiders wrote it. */
   phone(label: string, row: Projection, kind: 'mobile' | 'phone'): void {
     const normal = told(row[`${kind}_e164`]);
     if (normal === null) this.said(label, row[kind]);
@@ -160,7 +158,7 @@ export class RecordText implements RecordWriter {
     return true;
   }
 
-  /** The text of one message of at most `bytes` bytes. Undefined if a message of this size would have no words. */
+  /** One message of at most `bytes` bytes. Undefined if it would have no words in this size. */
   #message(row: Projection, files: readonly Projection[], bytes: number): string | undefined {
     const author = Object(row['author']) as { type?: string; id?: string | null; name?: string | null }; // the view of messages has these members
     const head = [
@@ -187,7 +185,7 @@ export class RecordText implements RecordWriter {
     return bytesOf(empty) <= bytes ? empty : undefined;
   }
 
-  /** A line and the words of outsiders under the line. The words are cut if fewer than `bytes` bytes are left. */
+  /** A line with outsiders' words under it, cut if fewer than `bytes` bytes are left. */
   #block(head: string, words: string, bytes: number): string | undefined {
     const room = bytes - bytesOf(`${head}\n${this.#fence.block('')}\n`);
     if (room < 200 && room < bytesOf(words)) return undefined;

@@ -15,7 +15,7 @@ import { RecordParts } from './record-parts.ts';
 import { RecordText, type RecordWriter } from './record-text.ts';
 import { VisitorView } from './visitor.ts';
 
-/** Numbers of rows that a text lists. */
+/** Rows that a text lists. */
 const LISTED = 20;
 const FILES = 100;
 const MESSAGES_PAGE = 100;
@@ -24,10 +24,7 @@ const CONTENT = both(MSG, PII);
 const PEOPLE = both(needs('contact_read'), PII);
 const HISTORY = both(needs('conversation_read'), PEOPLE);
 
-/**
- * The parts of a text, and what each part needs beside the record itself. Each part needs what the operation needs that
- * shows the same data.
- */
+/** The parts of a text. Each needs the grants of the operation that shows the same data. */
 const NEEDS = {
   conversation: {
     subject: CONTENT,
@@ -50,11 +47,11 @@ const NEEDS = {
   visitor: { personal_data: PII, contacts: PEOPLE, subject: CONTENT, notes: SAID_NEEDS.notes },
 } as const satisfies Record<string, Readonly<Record<string, Demand>>>;
 
-type Kind = keyof typeof NEEDS;
-type Part = { [K in Kind]: keyof (typeof NEEDS)[K] }[Kind];
+type PartKind = keyof typeof NEEDS;
+type Part = { [K in PartKind]: keyof (typeof NEEDS)[K] }[PartKind];
 export const PARTS = [...new Set(Object.values(NEEDS).flatMap((parts) => Object.keys(parts)))] as Part[]; // Object.keys returns string[]
 
-/** What each part needs. A part whose needs depend on the kind has a name for each kind, such as `subject of a contact`. */
+/** The needs by part. A part whose needs differ by kind has a name for each kind, such as `subject of a contact`. */
 export const PART_NEEDS: Readonly<Record<string, Demand>> = Object.entries(NEEDS).reduce<Record<string, Demand>>(
   (all, [kind, parts]) => {
     for (const [part, demand] of Object.entries<Demand>(parts))
@@ -64,22 +61,21 @@ export const PART_NEEDS: Readonly<Record<string, Demand>> = Object.entries(NEEDS
   {},
 );
 
-const KINDS: Readonly<Record<string, Kind>> = { cnv: 'conversation', ctc: 'contact', vis: 'visitor' };
+const KINDS: Readonly<Record<string, PartKind>> = { cnv: 'conversation', ctc: 'contact', vis: 'visitor' };
 
-interface Reader {
+interface RecordReader {
   readonly id: string;
   readonly read: RecordReads;
   readonly to: RecordWriter;
   may(part: Part): boolean;
 }
 
-/** The reads that a record needs. */
 type RecordReads = Pick<Reads, 'one' | 'page'>;
 
 interface RecordHead {
   readonly title: string;
   readonly metadata: {
-    readonly kind: Kind;
+    readonly kind: PartKind;
     readonly website_id: string;
     readonly created_at: string | null;
     readonly truncated: boolean;
@@ -87,8 +83,12 @@ interface RecordHead {
   };
 }
 
-const kindOf = (id: string): Kind => KINDS[id.slice(0, 3)] ?? 'conversation';
-const NOUNS: Readonly<Record<Kind, string>> = { conversation: 'Conversation', contact: 'Contact', visitor: 'Visitor' };
+const kindOf = (id: string): PartKind => KINDS[id.slice(0, 3)] ?? 'conversation';
+const NOUNS: Readonly<Record<PartKind, string>> = {
+  conversation: 'Conversation',
+  contact: 'Contact',
+  visitor: 'Visitor',
+};
 
 /** Reads a conversation, contact or visitor as one text for a model. */
 export async function readRecord(
@@ -136,10 +136,9 @@ interface Shown {
   readonly created_at: unknown;
 }
 
-/** Returns the name from a member such as `team`, which has an id and a name. */
 const nameIn = (member: unknown): unknown => Object(member)['name'];
 
-const READ: Readonly<Record<Kind, (reader: Reader) => Promise<Shown>>> = {
+const READ: Readonly<Record<PartKind, (reader: RecordReader) => Promise<Shown>>> = {
   conversation: async (reader) => {
     const { id, read, to, may } = reader;
     const one = await read.one(HandoverView, id);
@@ -212,17 +211,17 @@ const LABELS: Readonly<Record<string, string>> = {
   last_seen_at: 'Last seen',
   conversation_count: 'Conversations',
 };
-/** The label of a member: `channel_id` is labelled `Channel`. */
+/** `channel_id` is labelled `Channel`. */
 function labelOf(member: string): string {
   const words = LABELS[member] ?? member.replace(/_id$/, '').replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-type Page = Parameters<Reads['page']>[1];
+type PageOptions = Parameters<Reads['page']>[1];
 
 async function conversations(
-  { read, to }: Reader,
-  of: Pick<Page, 'where'> & { within?: readonly [{ view: typeof VisitorView; id: string }] },
+  { read, to }: RecordReader,
+  of: Pick<PageOptions, 'where'> & { within?: readonly [{ view: typeof VisitorView; id: string }] },
 ): Promise<void> {
   const { rows, next_cursor } = await read.page(ConversationView, { ...of, limit: LISTED });
   if (next_cursor !== null) to.cutHere();
@@ -230,7 +229,7 @@ async function conversations(
 }
 
 async function notes(
-  { read, to }: Reader,
+  { read, to }: RecordReader,
   owner: { view: typeof VisitorView | typeof ContactView; id: string },
 ): Promise<void> {
   const { rows, next_cursor } = await read.page(NoteView, { within: [owner], limit: LISTED });
@@ -238,8 +237,8 @@ async function notes(
   to.notes(rows);
 }
 
-/** Adds the newest messages that the writer has room for. */
-async function messages({ id, read, to, may }: Reader): Promise<void> {
+/** Adds the newest messages, as many as the writer has room for. */
+async function messages({ id, read, to, may }: RecordReader): Promise<void> {
   const internal = may('internal_messages');
   const within = [{ view: ConversationView, id }] as const;
   const files = may('files')

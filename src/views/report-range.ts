@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accepts } from '../core/expected.ts';
+import { accepts } from '../core/accepted-values.ts';
 import { Failure, type ParameterError } from '../core/failures.ts';
 import type { ReportRange } from '../core/reads.ts';
 
@@ -23,16 +23,12 @@ function refused(parameters: readonly string[], expected: string, code: Paramete
   return new Failure('invalid_parameter', { errors: parameters.map((parameter) => ({ parameter, code, expected })) });
 }
 
-/** The refusal of a report's time zone. */
 export const wrongZone = (code?: 'missing'): Failure => refused(['timezone'], ZONE_EXPECTED, code);
 
 const MOST_DAYS = 31;
 const DAY = 86_400_000;
 
-/**
- * Returns the period of a report. If `range` is absent, `start` and `end` give the period. If all three are absent, the
- * period is the last seven days.
- */
+/** The period of a report: `range`, or from `start` to `end`. The default is the last seven days. */
 export function periodOf({ range, start, end }: ReportRange): Period {
   const days = { start, end };
   const named = (is: (day: string | undefined) => boolean): string[] =>
@@ -57,13 +53,13 @@ export function periodOf({ range, start, end }: ReportRange): Period {
   return { range: 'date', start, end };
 }
 
-/** True for a date of the calendar in the form `YYYY-MM-DD`. Year 0 is refused, because PostgreSQL has no year 0. */
+/** True for a calendar date in the form `YYYY-MM-DD`. PostgreSQL has no year 0. */
 function isDay(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
 }
 
-/** Checks the first and the last day of a range. Each day can be absent. */
+/** Each day can be absent. */
 export function daysOf(from: string | undefined, to: string | undefined) {
   const wrong = Object.entries({ from, to }).flatMap(([name, day]) => (day === undefined || isDay(day) ? [] : [name]));
   if (wrong.length > 0) throw refused(wrong, DAY_EXPECTED);
@@ -78,7 +74,7 @@ const PLAIN = new Set(
    TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
 );
 
-/** Returns the name of an IANA time zone with the usual letter case of IANA. */
+/** The name of an IANA time zone in its usual letter case. */
 export function zoneOf(name: string): string {
   const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
   try {

@@ -1,23 +1,25 @@
 import { z } from 'zod';
-import { accepts } from '../core/expected.ts';
+import { accepts } from '../core/accepted-values.ts';
+import { example } from '../core/example.ts';
 import { Failure } from '../core/failures.ts';
+import { named } from '../core/json-schema.ts';
 import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import { AI_TYPES } from './ai-feature.ts';
 
 export const AREA = '/ai/features';
 
-export const SettingsPath = accepts(
-  z
-    .string()
-    .max(200)
-    .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/),
-  `${AREA}, or ${AREA}/{feature_id} for one item`,
-).describe('Settings path: /ai/features, or /ai/features/{feature_id} for one item.');
+export const SettingsPath = example(
+  AREA,
+  accepts(
+    z
+      .string()
+      .max(200)
+      .regex(/^\/ai\/features(\/aif_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})?$/),
+    `${AREA}, or ${AREA}/{feature_id} for one item`,
+  ).describe('Settings path: /ai/features, or /ai/features/{feature_id} for one item.'),
+);
 
-/**
- * Returns the feature id in a settings path. `undefined` means that the path names all features. Throws `not_found` if
- * the feature belongs to another website.
- */
+/** The feature id in a path. Undefined: all features. Throws `not_found` for a feature of another website. */
 export function itemOf(path: string, websiteId: string): string | undefined {
   if (path === AREA) return undefined;
   const id = path.slice(AREA.length + 1);
@@ -29,10 +31,10 @@ const words = (type: string): string => type.replaceAll('_', ' ');
 const label = (type: string): string =>
   type === 'ask_ai' ? 'Ask AI' : words(type).replace(/^./, (c) => c.toUpperCase());
 
-/** The settings search also searches in the labels of the feature types. */
+/** The settings search also finds the labels of the types. */
 export const TYPE_LABELS: ReadonlyMap<string, string> = new Map(AI_TYPES.map((type) => [type, label(type)]));
 
-/** SQL condition: the name or the type label of a feature contains the text, in any letter case. */
+/** SQL condition: a feature's name or type label contains the text, in any letter case. */
 export function matching(text: string): Fragment {
   const needle = text.toLowerCase();
   const types = [...TYPE_LABELS].flatMap(([type, name]) => (name.toLowerCase().includes(needle) ? [type] : []));
@@ -54,13 +56,16 @@ export const PLATFORM_NUMBERS = [
   { id: 10, name: 'api' },
 ] as const;
 
-export const PlanChanges = accepts(
-  z
-    .strictObject({
-      name: z.string().min(1).max(200).optional().describe('New name of the feature. Absent: the name stays.'),
-      enabled: z.boolean().optional().describe('Whether the feature is in use. Absent: the state stays.'),
-    })
-    .refine(({ name, enabled }) => name !== undefined || enabled !== undefined)
-    .meta({ minProperties: 1 }),
-  'an object with the member name, the member enabled, or both',
+export const PlanChanges = named(
+  'PlanChanges',
+  accepts(
+    z
+      .strictObject({
+        name: z.string().min(1).max(200).optional().describe('New name of the feature. Absent: the name stays.'),
+        enabled: z.boolean().optional().describe('Whether the feature is in use. Absent: the state stays.'),
+      })
+      .refine(({ name, enabled }) => name !== undefined || enabled !== undefined)
+      .meta({ minProperties: 1 }),
+    'an object with the member name, the member enabled, or both',
+  ),
 );

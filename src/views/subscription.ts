@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { accepts, expectedText } from '../core/accepted-values.ts';
 import {
   EVENT_FAMILIES,
   EVENT_KINDS,
@@ -6,12 +7,12 @@ import {
   type Subscription,
   type SubscriptionDefinition,
 } from '../core/events.ts';
-import { accepts, expectedText } from '../core/expected.ts';
+import { example } from '../core/example.ts';
 import { AFTER_EXPECTED } from '../core/failures.ts';
 import { SubscriptionId, WebsiteId } from '../core/ids.ts';
+import { named } from '../core/json-schema.ts';
 import { ServiceText } from '../core/texts.ts';
 
-/** An array of 1 to `max` different values. */
 export const unique = <S extends z.ZodType<string>>(members: S, max: number) =>
   accepts(
     z
@@ -30,26 +31,38 @@ const EventType = accepts(
   `an event type such as conversation.*: a family (${FAMILIES}), a dot and a kind (${KINDS})`,
 );
 
-/** A whole subscription definition, as the body of the create and replace operations. */
+/** A whole definition, as the body of create and replace. */
 export const Definition = {
-  website_ids: unique(WebsiteId, 50).describe('Ids of 1 to 50 granted websites.'),
-  event_types: unique(EventType, 35).describe(
-    `Event types such as conversation.*, with families ${FAMILIES} and kinds ${KINDS}. A type has a family and a kind. The kind * means every kind of the family.`,
+  website_ids: example(['web_1_1'], unique(WebsiteId, 50).describe('Ids of 1 to 50 granted websites.')),
+  event_types: named(
+    'EventTypes',
+    example(
+      ['conversation.*', 'privacy.*'],
+      unique(EventType, 35).describe(
+        `Event types such as conversation.*, with families ${FAMILIES} and kinds ${KINDS}. A type has a family and a kind. The kind * means every kind of the family.`,
+      ),
+    ),
   ),
   payload_mode: z
     .literal('thin')
     .describe('Always thin. A thin receipt says that something changed, and never what changed.'),
-  delivery: z
-    .strictObject({ mode: z.literal('pull').describe('Always pull. In this mode the client asks for the receipts.') })
-    .describe('Delivery mode. The mode says how receipts reach the client.'),
-  start: z
-    .enum(['beginning', 'retained'])
-    .describe(
-      'Where reading starts: beginning of the journal, or oldest retained receipt. If old receipts are deleted already, a pull from the beginning fails with replay_expired.',
-    ),
+  delivery: named(
+    'SubscriptionDelivery',
+    z
+      .strictObject({ mode: z.literal('pull').describe('Always pull. In this mode the client asks for the receipts.') })
+      .describe('Delivery mode. The mode says how receipts reach the client.'),
+  ),
+  start: named(
+    'SubscriptionStart',
+    z
+      .enum(['beginning', 'retained'])
+      .describe(
+        'Where reading starts: beginning of the journal, or oldest retained receipt. If old receipts are deleted already, a pull from the beginning fails with replay_expired.',
+      ),
+  ),
 };
 
-/** Returns the members of a definition that clients can choose. All other members have a fixed value. */
+/** The members that clients can choose. All others have a fixed value. */
 export const definitionOf = ({ website_ids, event_types, start }: SubscriptionDefinition): SubscriptionDefinition => ({
   website_ids,
   event_types,
@@ -58,26 +71,30 @@ export const definitionOf = ({ website_ids, event_types, start }: SubscriptionDe
 
 const moment = (what: string) => z.int().describe(`${what} The unit is Unix milliseconds.`);
 
-export const SubscriptionView: z.ZodType<Subscription, Subscription> = z
-  .strictObject({
-    subscription_id: SubscriptionId,
-    revision: z
-      .int()
-      .min(1)
-      .describe('Revision of the subscription. Each replacement adds 1. Send the revision in If-Match.'),
-    status: z
-      .enum(['active', 'paused'])
-      .describe(
-        'Status of the subscription. active: pulls work. paused: the operator of the gateway holds back an event family, and pulls fail with status 503.',
-      ),
-    ...Definition,
-    created_at: moment('Time at which the subscription was created.'),
-    updated_at: moment('Time of the last replacement of the subscription.'),
-  })
-  .describe('An event subscription.');
+export const SubscriptionView: z.ZodType<Subscription, Subscription> = named(
+  'Subscription',
+  z
+    .strictObject({
+      subscription_id: SubscriptionId,
+      revision: z
+        .int()
+        .min(1)
+        .describe('Revision of the subscription. Each replacement adds 1. Send the revision in If-Match.'),
+      status: z
+        .enum(['active', 'paused'])
+        .describe(
+          'Status of the subscription. active: pulls work. paused: the operator of the gateway holds back an event family, and pulls fail with status 503.',
+        ),
+      ...Definition,
+      created_at: moment('Time at which the subscription was created.'),
+      updated_at: moment('Time of the last replacement of the subscription.'),
+    })
+    .describe('An event subscription.'),
+);
 
-export const EventCursor = accepts(ServiceText.max(12_000), AFTER_EXPECTED).describe(
-  'Cursor of a pull. Send the cursor unchanged.',
+export const EventCursor = example(
+  'eyJ2IjoxfQ.c2lnbmF0dXJl',
+  accepts(ServiceText.max(12_000), AFTER_EXPECTED).describe('Cursor of a pull. Send the cursor unchanged.'),
 );
 
 export const subscribed = z.strictObject({

@@ -26,12 +26,16 @@ export const VisitorView = f.defineView({
     last_seen_at: f.nullableTime(
       'v.last_seen_at',
       'Time at which the visitor was last seen. Null if the time is unknown.',
+      { example: '2026-11-10T18:14:04.847Z' },
     ),
-    blocked: f.column('v.blocked', z.boolean().describe('True if an operator has blocked the visitor.')),
+    blocked: f.column('v.blocked', z.boolean().describe('True if an operator has blocked the visitor.'), {
+      example: false,
+    }),
     conversation_count: f.count(
       (caller) => sql`(SELECT count(*) FROM platform.conversation n
         WHERE n.tenant = v.tenant AND n.site = v.site AND n.visitor_id = v.id AND ${caller.allowed('n')})`,
       'Number of the visitor’s conversations. Conversations that the credential may not see are not counted.',
+      { example: 2 },
     ),
     contact_linked: f.column(
       sql`EXISTS (SELECT 1 FROM platform.visitor_contact k
@@ -58,6 +62,7 @@ export const VisitorView = f.defineView({
     nickname: f.nullableText('v.nickname', 120, 'Nickname of the visitor. Null if no nickname is stored.', {
       needs: PII,
       writer: 'outsiders',
+      example: 'Callum',
     }),
     access: f.access({ pii: PII }),
   },

@@ -1,19 +1,13 @@
 import { z } from 'zod';
 import { Failure } from '../core/failures.ts';
-import { AiFeatureId } from '../core/ids.ts';
 import { defineWrite } from '../core/writes.ts';
 import { detectInThread } from '../native/thread.ts';
-import { AiFeatureView, ExpectedVersion, LanguageCode } from '../views/ai-feature.ts';
+import { AiFeatureView, LanguageCode } from '../views/ai-feature.ts';
 
 /** Records a run of a language detection. The record does not contain the text. */
-export const RunDetection = defineWrite({
+export const RunDetection = defineWrite<{ feature: string; expected_version: number; language: string | null }>()({
   name: 'ai_feature_execute',
   about: ['feature', AiFeatureView],
-  command: z.strictObject({
-    feature: AiFeatureId.schema,
-    expected_version: ExpectedVersion,
-    language: LanguageCode.nullable(),
-  }),
   result: z.object({ version: z.int(), language: z.string().nullable() }),
   writer: 'platform.run_detections',
 });
@@ -22,5 +16,5 @@ export const RunDetection = defineWrite({
 export async function languageOf(text: string): Promise<string | null> {
   const language = await detectInThread(text);
   if (language === undefined) throw new Failure('service_unavailable', { retryAfter: 1 });
-  return language;
+  return LanguageCode.nullable().parse(language);
 }

@@ -6,9 +6,10 @@ import { type IdentityProvider, NotVouchedFor, openIdentityProvider } from '../.
 import { newId } from '../../src/auth/issue.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
 import { insertPerson, type Role } from '../../src/store/administration/people.ts';
+import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
-import { openSource } from '../../src/surfaces/http/source.ts';
 import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
+import { recordSurface } from '../../src/surfaces/record/record.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { Browser, openTestProvider, type TestProvider } from '../support/oauth/identity-provider.ts';
@@ -49,7 +50,7 @@ afterEach(async () => {
   await database.sql`DELETE FROM gateway.person`;
 });
 
-const hosted = { hosts: ['vscode.dev'], longest: 2_592_000, fetch: fetchProfile };
+const byUrl = { hosts: ['vscode.dev'], longest: 2_592_000, fetch: fetchProfile };
 
 const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer> =>
   startServer({
@@ -58,7 +59,10 @@ const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer>
     port: 0,
     tls: undefined,
     log: pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) }),
-    handlers: [oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [], hosted }), openSource([]), at)],
+    handlers: [
+      oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [], byUrl }), openClientAddress([]), at),
+      recordSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
+    ],
     otherwise: (_request, response) => void response.writeHead(404).end(),
   });
 
@@ -346,6 +350,7 @@ describe('whoever the provider does not vouch for is refused', () => {
       ON CONFLICT DO NOTHING`;
     await database.sql.unsafe(change);
     expect(await signedIn()).toBe(false);
+    expect(await subjects()).toEqual([null]);
   });
 
   it('whoever refuses to sign in there', async () => {

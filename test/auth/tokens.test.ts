@@ -1,12 +1,19 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, createServer, connect as dial, type Server } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openAuthorities } from '../../src/auth/authority.ts';
 import { digestOf, newSecret, type SecretKind, wellFormed } from '../../src/auth/tokens.ts';
+import { packageRoot } from '../../src/config/package.ts';
 import { Failure } from '../../src/core/failures.ts';
-import type { Database } from '../../src/store/driver/postgres.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { sql } from '../../src/core/sql.ts';
+import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
+import { counting, freshDatabase } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { rpc } from '../support/surfaces/mcp.ts';
 
 /** The prefixes of secrets, written by hand. A change of a prefix in the product must fail this test. */
 const KINDS: Readonly<Record<SecretKind, string>> = {
@@ -37,25 +44,38 @@ const resigned = (body: string): string => body + checksum(body);
 
 let gateway: TestGateway;
 let queries = 0;
+/** The bytes that the gateway has sent to the store. */
+const sent: Buffer[] = [];
+let wire: Server;
+let db: Database;
 
 beforeAll(async () => {
   const own = await freshDatabase('demo');
-  const db: Database = {
-    ...own.db,
-    query: (statement) => {
-      if (statement.app !== undefined) queries++; // background work sends its statements without an app
-
-      return own.db.query(statement);
-    },
-    read: (statement) => {
-      if (statement.app !== undefined) queries++;
-      return own.db.read(statement);
-    },
-  };
-  const counted: TestDatabase = { ...own, db };
+  wire = createServer((client) => {
+    const { host, port } = own;
+    const server = host.startsWith('/') ? dial(`${host}/.s.PGSQL.${port}`) : dial({ host, port });
+    client.on('data', (part) => sent.push(Buffer.from(part)));
+    client
+      .on('error', () => server.destroy())
+      .pipe(server)
+      .on('error', () => client.destroy())
+      .pipe(client);
+  });
+  await new Promise<void>((resolve) => wire.listen(0, '127.0.0.1', resolve));
+  // A listening TCP server always has an address with a port.
+  const { port } = wire.address() as AddressInfo;
+  const target = { host: '127.0.0.1', port, database: own.name, username: 'postgres' };
+  db = openDatabase({ target, connections: 2, statementTimeout: 5_000, name: 'recorded' });
+  const counted = counting({ ...own, db }, ({ app }) => {
+    if (app !== undefined) queries++; // background work sends its statements without an app
+  });
   gateway = await openTestGateway('demo', counted);
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await gateway.close();
+  await db.close();
+  await new Promise((resolve) => wire.close(resolve));
+});
 
 const statusOf = async (token: string): Promise<number> => (await gateway.ask('/api/v1/websites', { token })).status;
 
@@ -205,4 +225,53 @@ describe('TK-04 environments and kinds', () => {
       UPDATE gateway.credential SET secret_digest = ${digestOf(secret)} WHERE id = ${credential}`;
     expect(await statusOf(secret)).toBe(401);
   });
+});
+
+const recorded = (text: string): boolean => Buffer.concat(sent).includes(text);
+
+it('MC-11 no bearer goes on to the store: of REST and every MCP method only its digest does', async () => {
+  const { token } = await gateway.issue();
+  sent.splice(0);
+  await gateway.ask('/api/v1/context', { token });
+  await gateway.ask('/api/v1/conversations?website_id=web_1_1&limit=1', { token });
+  const conversations = { name: 'conversations_list', arguments: { website_id: 'web_1_1', limit: 1 } };
+  const calls: [string, object?][] = [
+    ['ping'],
+    ['tools/list'],
+    ['tools/call', conversations],
+    ['tools/call', { name: 'ai_conversation_summary', arguments: { website_id: 'web_1_1' } }],
+    ['resources/list'],
+    ['resources/templates/list'],
+    ['resources/read', { uri: 'gateway://config/web_1_1/ai/features' }],
+    ['prompts/list'],
+    ['prompts/get', { name: 'performance_summary', arguments: { website_id: 'web_1_1', range: 'today' } }],
+  ];
+  for (const [method, params] of calls) {
+    expect((await rpc(gateway.port, token, method, params)).status, method).toBe(200);
+  }
+  // Prove that the test sees the statements of the calls with their parameters.
+  expect(recorded('platform.conversation')).toBe(true);
+  expect(recorded('ai_conversation_summary')).toBe(false);
+  expect(recorded(token)).toBe(false);
+  // Prove that the test would see a token in a statement.
+  await db.query(sql`SELECT ${token}::text AS token`);
+  expect(recorded(token)).toBe(true);
+});
+
+const SECRET = /\bigw(?:[ar]?_(?:live|test)|[a-z])_[0-9A-Za-z]{49}\b/g;
+const found = (text: string): string[] => (text.match(SECRET) ?? []).filter(wellFormed);
+
+it('TK-05 a scanner finds every kind of secret in a text, and none that is mistyped', () => {
+  const secrets = kinds.map(newSecret);
+  const text = secrets.map((secret, i) => `line ${i}: token="${secret}", next`).join('\n');
+  expect(found(text)).toEqual(secrets);
+  expect(found(text.replaceAll('", next', 'x", next'))).toEqual([]);
+});
+
+it('TK-05 none is in the repository', () => {
+  const root = fileURLToPath(packageRoot);
+  const files = execFileSync('git', ['ls-files', '-z'], { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean);
+  expect(files.length).toBeGreaterThan(300);
+  const holding = files.filter((file) => found(readFileSync(`${root}/${file}`, 'utf8')).length > 0);
+  expect(holding).toEqual([]);
 });

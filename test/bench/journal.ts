@@ -1,16 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
-import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
-import { migrate } from '../../src/store/open/migrate.ts';
+import { median } from './report.ts';
+import { openWorld } from './world.ts';
 
 const WRITERS = 16;
 const SECONDS = 3;
 const ROUNDS = 3;
 const LOOPS = 2_000;
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /**
  * Measures how many changes per second 16 writers commit, on one website and on eight websites. Each measurement
@@ -19,11 +16,7 @@ const median = (values: readonly number[]): number =>
  * commit.
  */
 export async function journal(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
-  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
-  const db = openDatabase({ target, connections: 1, statementTimeout: 600_000, name: 'bench' });
-  await migrate(db);
-  await db.close();
-  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  const { target, sql, close } = await openWorld(store, 'gateway', 1);
   await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (900, 'bench', 'Bench')`;
   await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
     SELECT 900, n, 'bench' || n, 'Bench', 'UTC' FROM generate_series(1, 8) AS n`;
@@ -103,5 +96,5 @@ export async function journal(store: EmbeddedStore, print: (line: string) => voi
   );
   await sql`DROP PROCEDURE public.bench_changes`;
   await sql`DELETE FROM platform.organization WHERE tenant = 900`;
-  await sql.end();
+  await close();
 }

@@ -1,10 +1,7 @@
-import postgres from 'postgres';
-import { openGateway } from '../../src/gateway/open.ts';
-import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
-import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
-import { KEYS } from '../support/keys.ts';
+import { median } from './report.ts';
+import { openCalls, openWorld } from './world.ts';
 
 const CALLS = 1_000;
 const WEBSITES = 50;
@@ -29,10 +26,9 @@ export async function pulls(store: EmbeddedStore, print: (line: string) => void)
       }
     }
   }
-  const median = (all: readonly number[] = []): number => [...all].sort((a, b) => a - b)[all.length >> 1] ?? 0;
   for (const [k, kind] of kinds.entries()) {
-    const [small, large] = times.map((of) => median(of[k]));
-    const [contact] = times.map((of) => median(of[0]));
+    const [small, large] = times.map((of) => median(of[k] ?? []));
+    const [contact] = times.map((of) => median(of[0] ?? []));
     print(
       `${kind.padEnd(24)} ${small?.toFixed(2)} ms at 50,000 receipts  ${large?.toFixed(2)} ms at 10,000,000  ratio ${((large ?? 0) / (small ?? 1)).toFixed(2)}` +
         `  against contact by id ${((small ?? 0) / (contact ?? 1)).toFixed(2)}`,
@@ -42,14 +38,7 @@ export async function pulls(store: EmbeddedStore, print: (line: string) => void)
 }
 
 async function world(store: EmbeddedStore, receipts: number) {
-  const name = `pulls_${receipts}`;
-  const target = { host: store.host, port: store.port, username: 'postgres' };
-  const admin = postgres({ ...target, database: 'postgres', max: 1, onnotice: () => undefined });
-  await admin.unsafe(`CREATE DATABASE ${name}`);
-  await admin.end();
-  const db = openDatabase({ target: { ...target, database: name }, connections: 2, statementTimeout: 600_000, name });
-  await migrate(db);
-  const sql = postgres({ ...target, database: name, max: 1, onnotice: () => undefined });
+  const { db, sql, close } = await openWorld(store, `pulls_${receipts}`);
   await sql.unsafe(`
     SET gateway.capture = 'off';
     INSERT INTO platform.organization (external_id, name) VALUES ('pulls', 'Pulls');
@@ -62,22 +51,7 @@ async function world(store: EmbeddedStore, receipts: number) {
     INSERT INTO gateway.journal_head (tenant, site, position, last_at)
       SELECT 1, s, ${receipts / WEBSITES}, '{"conversation": 1}' FROM generate_series(1, ${WEBSITES}) s;`);
   await sql`VACUUM ANALYZE`;
-  const { token } = await issue(sql, 1);
-  const corridor = await openGateway({
-    store: { db, slow: db },
-    keys: KEYS,
-    checkEvery: 1_000_000,
-    onDefect: () => undefined,
-  });
-  // The test suite checks these bodies. The bench only passes them on.
-  // biome-ignore lint/suspicious/noExplicitAny: the bench only passes these bodies on
-  const call = async (name: string, input: Record<string, unknown>): Promise<any> => {
-    const tool = corridor.registry.get(name);
-    if (!tool) throw new Error(`no tool ${name}`);
-    const outcome = await corridor.call({ tool, resource: 'rest', bearer: token, input });
-    if (!('body' in outcome)) throw new Error(`${name}: ${'failure' in outcome ? outcome.failure.code : 'bytes'}`);
-    return outcome.body;
-  };
+  const call = await openCalls(db, (await issue(sql, 1)).token);
   const definition = {
     website_ids: Array.from({ length: WEBSITES }, (_, i) => `web_1_${i + 1}`),
     event_types: ['conversation.*', 'privacy.*'],
@@ -108,8 +82,6 @@ async function world(store: EmbeddedStore, receipts: number) {
       'pull, a page of 25': walking(25),
       'pull, a page of 100': walking(100),
     },
-    close: async () => {
-      await Promise.all([db.close(), sql.end()]);
-    },
+    close,
   };
 }

@@ -4,15 +4,15 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import { WebSocket } from 'ws';
 import { digestOf } from '../../src/auth/tokens.ts';
 import { packageRoot } from '../../src/config/package.ts';
-import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
-import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
 import { start } from './processes.ts';
+import { quantile } from './report.ts';
+import { openWorld } from './world.ts';
 
 const PORT = 8793;
 const ORIGIN = 'https://app.example';
@@ -37,22 +37,14 @@ interface Held {
  * on one website and on ten websites. The second figure is the memory and the processor time of 4,000 idle sockets.
  */
 export async function realtime(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
-  const name = 'realtime';
-  const target = { host: store.host, port: store.port, username: 'postgres' };
-  const admin = postgres({ ...target, database: 'postgres', max: 1, onnotice: () => undefined });
-  await admin.unsafe(`CREATE DATABASE ${name}`);
-  await admin.end();
-  const db = openDatabase({ target: { ...target, database: name }, connections: 1, statementTimeout: 60_000, name });
-  await migrate(db);
-  await db.close();
-  const sql = postgres({ ...target, database: name, max: 2, onnotice: () => undefined });
+  const { sql, close } = await openWorld(store, 'realtime', 1);
   await sql.unsafe(`
     SET gateway.capture = 'off';
     INSERT INTO platform.organization (external_id, name) VALUES ('realtime', 'Realtime');
     INSERT INTO platform.website SELECT 1, s, 's' || s, 'Site', 'UTC' FROM generate_series(1, ${WEBSITES}) s`);
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const server = await start(fileURLToPath(new URL('dist/src/main.js', packageRoot)), ['serve'], {
-    DATABASE_URL: `postgres://postgres@${encodeURIComponent(store.host)}:${store.port}/${name}`,
+    DATABASE_URL: `postgres://postgres@${encodeURIComponent(store.host)}:${store.port}/realtime`,
     GATEWAY_DATA_DIR: dataDir,
     PORT: String(PORT),
     LOG_LEVEL: 'silent',
@@ -112,7 +104,7 @@ export async function realtime(store: EmbeddedStore, print: (line: string) => vo
   await pause(3_000);
   print(`${server.rss().toFixed(0)} MB when they have gone`);
   await server.stop();
-  await sql.end();
+  await close();
   rmSync(dataDir, { recursive: true, force: true });
 }
 
@@ -164,8 +156,3 @@ function socketOf(session: string, ticket: string, subscription: string): Promis
     });
   });
 }
-
-const quantile = (all: readonly number[], share: number): number => {
-  const sorted = [...all].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-};

@@ -1,15 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import postgres from 'postgres';
 import { packageRoot } from '../../src/config/package.ts';
-import { openGateway } from '../../src/gateway/open.ts';
 import { importFiles } from '../../src/sources/files/import.ts';
-import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
-import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
-import { KEYS } from '../support/keys.ts';
+import { openCalls, openWorld } from './world.ts';
 
 const QUESTIONS = 200;
 const SHOWN = 10;
@@ -48,20 +44,10 @@ export async function recall(store: EmbeddedStore, print: (line: string) => void
   const data = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
   if (!existsSync(folder) || !existsSync(data))
     throw new Error('GATEWAY_BENCH_LABELS must name a folder with dialogues');
-  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
-  const db = openDatabase({ target, connections: 2, statementTimeout: 600_000, name: 'recall' });
-  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  const { db, sql, close } = await openWorld(store, 'gateway');
   try {
-    await migrate(db);
     await importFiles(db, { files: [data] });
-    const { token } = await issue(sql, 1);
-    const corridor = await openGateway({
-      store: { db, slow: db },
-      keys: KEYS,
-      checkEvery: 1_000,
-      onDefect: () => undefined,
-    });
-    const tool = corridor.registry.get('search');
+    const call = await openCalls(db, (await issue(sql, 1)).token, 0);
     const rows = await sql<{ id: string; external: string; subject: string | null }[]>`
       SELECT 'cnv_' || tenant || '_' || site || '_' || id AS id, external_id AS external, subject FROM platform.conversation`;
     const ids = new Map(rows.map(({ id, external }) => [external, id]));
@@ -76,11 +62,7 @@ export async function recall(store: EmbeddedStore, print: (line: string) => void
       let sum = 0;
       let found = 0;
       for (const { query, answers } of questions) {
-        const outcome = tool
-          ? await corridor.call({ tool, resource: 'rest', bearer: token, input: { query, limit: 50 }, cost: 0 })
-          : undefined;
-        if (!outcome || !('body' in outcome)) throw new Error(`search ${query}: ${JSON.stringify(outcome)}`);
-        const { results } = outcome.body as { results: { conversation_id?: string }[] }; // the answer of search
+        const { results }: { results: { conversation_id?: string }[] } = await call('search', { query, limit: 50 });
         const hits = [...new Set(results.map(({ conversation_id = '' }) => conversation_id))].slice(0, SHOWN);
         const right = hits.filter((id) => answers.has(id)).length;
         sum += right / Math.min(SHOWN, answers.size);
@@ -91,7 +73,7 @@ export async function recall(store: EmbeddedStore, print: (line: string) => void
       );
     }
   } finally {
-    await Promise.all([db.close(), sql.end()]);
+    await close();
   }
 }
 

@@ -22,8 +22,14 @@ export interface Report {
   readonly lines: readonly string[];
 }
 
-export const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+/** The value below which `share` of all values lie. */
+export function quantile(all: readonly number[], share: number): number {
+  const sorted = [...all].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}
+
+export const median = (all: readonly number[]): number => quantile(all, 0.5);
+
 /**
  * Returns one ratio for each round. A ratio does not depend on the speed of the machine, because a slow machine slows
  * both sides.

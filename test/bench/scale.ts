@@ -1,10 +1,7 @@
-import postgres from 'postgres';
-import { openGateway } from '../../src/gateway/open.ts';
-import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
-import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
-import { KEYS } from '../support/keys.ts';
+import { median } from './report.ts';
+import { openCalls, openWorld } from './world.ts';
 
 const CALLS = 1_000;
 const MESSAGES_PER_CONVERSATION = 20;
@@ -17,48 +14,38 @@ export async function scale(store: EmbeddedStore, print: (line: string) => void)
   const sizes = [40_000, 4_000_000];
   const worlds = await Promise.all(sizes.map((messages) => world(store, messages)));
   const site = 1;
-  const reads: [string, (pick: () => number) => { tool: string; input: Record<string, unknown> }][] = [
-    ['contact_get', (pick) => ({ tool: 'contact_get', input: { contact_id: `ctc_1_${site}_${pick()}` } })],
-    ['conversation', (pick) => ({ tool: 'conversation', input: { conversation_id: `cnv_1_${site}_${pick()}` } })],
-    ['conversations_list', () => ({ tool: 'conversations_list', input: { website_id: `web_1_${site}` } })],
-    [
-      'conversations status',
-      () => ({ tool: 'conversations_list', input: { website_id: `web_1_${site}`, status: 'snoozed' } }),
-    ],
-    [
-      'conversations updated',
-      () => ({ tool: 'conversations_list', input: { website_id: `web_1_${site}`, order: 'updated_asc' } }),
-    ],
-    [
-      'conversations team',
-      () => ({ tool: 'conversations_list', input: { website_id: `web_1_${site}`, team_id: `tem_1_${site}_1` } }),
-    ],
-    ['messages', (pick) => ({ tool: 'conversation_messages', input: { conversation_id: `cnv_1_${site}_${pick()}` } })],
-    [
-      'contacts prefix',
-      (pick) => ({ tool: 'contacts_list', input: { website_id: `web_1_${site}`, query: `Person ${pick()}` } }),
-    ],
-    ['contacts_list', () => ({ tool: 'contacts_list', input: { website_id: `web_1_${site}` } })],
-    ['visitor', (pick) => ({ tool: 'visitor', input: { visitor_id: `vis_1_${site}_${pick()}` } })],
-    ['visitor_notes', (pick) => ({ tool: 'visitor_notes', input: { visitor_id: `vis_1_${site}_${pick()}` } })],
-    [
-      'visitor_conversations',
-      (pick) => ({ tool: 'visitor_conversations', input: { visitor_id: `vis_1_${site}_${pick()}` } }),
-    ],
+  const list =
+    (more: object = {}, tool = 'conversations_list') =>
+    () =>
+      [tool, { website_id: `web_1_${site}`, ...more }] as const;
+  const of = (tool: string, member: string, kind: string) => (pick: () => number) =>
+    [tool, { [member]: `${kind}_1_${site}_${pick()}` }] as const;
+  const reads: [string, (pick: () => number) => readonly [tool: string, input: Readonly<Record<string, unknown>>]][] = [
+    ['contact_get', of('contact_get', 'contact_id', 'ctc')],
+    ['conversation', of('conversation', 'conversation_id', 'cnv')],
+    ['conversations_list', list()],
+    ['conversations status', list({ status: 'snoozed' })],
+    ['conversations updated', list({ order: 'updated_asc' })],
+    ['conversations team', list({ team_id: `tem_1_${site}_1` })],
+    ['messages', of('conversation_messages', 'conversation_id', 'cnv')],
+    ['contacts prefix', (pick) => list({ query: `Person ${pick()}` }, 'contacts_list')()],
+    ['contacts_list', list({}, 'contacts_list')],
+    ['visitor', of('visitor', 'visitor_id', 'vis')],
+    ['visitor_notes', of('visitor_notes', 'visitor_id', 'vis')],
+    ['visitor_conversations', of('visitor_conversations', 'visitor_id', 'vis')],
   ];
   for (const [name, request] of reads) {
     const times = worlds.map((): number[] => []);
     for (let i = 0; i < CALLS; i++) {
       for (const [w, one] of worlds.entries()) {
         // Use only ids that exist on both websites, so that the reads of both websites visit the same number of rows.
-        const { tool, input } = request(() => 1 + Math.floor(((i * 7919) % 997) * 1.9));
+        const [tool, input] = request(() => 1 + Math.floor(((i * 7919) % 997) * 1.9));
         const began = performance.now();
-        const outcome = await one.call(tool, input);
+        await one.call(tool, input);
         times[w]?.push(performance.now() - began);
-        if (!('body' in outcome)) throw new Error(`${name}: ${'failure' in outcome ? outcome.failure.code : 'bytes'}`);
       }
     }
-    const [small = 0, large = 0] = times.map((all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)]);
+    const [small = 0, large = 0] = times.map(median);
     print(
       `${name.padEnd(24)} ${small.toFixed(2)} ms at 40,000 messages  ${large.toFixed(2)} ms at 4,000,000  ratio ${(large / small).toFixed(2)}`,
     );
@@ -67,14 +54,7 @@ export async function scale(store: EmbeddedStore, print: (line: string) => void)
 }
 
 async function world(store: EmbeddedStore, messages: number) {
-  const name = `scale_${messages}`;
-  const target = { host: store.host, port: store.port, username: 'postgres' };
-  const admin = postgres({ ...target, database: 'postgres', max: 1, onnotice: () => undefined });
-  await admin.unsafe(`CREATE DATABASE ${name}`);
-  await admin.end();
-  const db = openDatabase({ target: { ...target, database: name }, connections: 2, statementTimeout: 600_000, name });
-  await migrate(db);
-  const sql = postgres({ ...target, database: name, max: 1, onnotice: () => undefined });
+  const { db, sql, close } = await openWorld(store, `scale_${messages}`);
   const conversations = messages / MESSAGES_PER_CONVERSATION;
   await sql.unsafe(`
     ALTER TABLE platform.message DISABLE TRIGGER USER;
@@ -96,21 +76,5 @@ async function world(store: EmbeddedStore, messages: number) {
     DROP TABLE c;
     ALTER TABLE platform.message ENABLE TRIGGER USER;`);
   await sql`VACUUM ANALYZE`;
-  const { token } = await issue(sql, 1);
-  const corridor = await openGateway({
-    store: { db, slow: db },
-    keys: KEYS,
-    checkEvery: 1_000_000,
-    onDefect: () => undefined,
-  });
-  return {
-    call: (tool: string, input: Record<string, unknown>) => {
-      const found = corridor.registry.get(tool);
-      if (!found) throw new Error(`no tool ${tool}`);
-      return corridor.call({ tool: found, resource: 'rest', bearer: token, input });
-    },
-    close: async () => {
-      await Promise.all([db.close(), sql.end()]);
-    },
-  };
+  return { call: await openCalls(db, (await issue(sql, 1)).token), close };
 }

@@ -1,10 +1,7 @@
-import postgres from 'postgres';
-import { openGateway } from '../../src/gateway/open.ts';
-import { openDatabase } from '../../src/store/driver/postgres.ts';
+import type postgres from 'postgres';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
-import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
-import { KEYS } from '../support/keys.ts';
+import { openCalls, openWorld } from './world.ts';
 
 const MESSAGES = 1_000_000;
 const CONVERSATIONS = MESSAGES / 10;
@@ -19,23 +16,16 @@ type Call = readonly [tool: string, input: Record<string, unknown>, bearer?: str
  * messages follow Zipf's law, so the word w1 is in 60 of 100 messages, and the word w10000 is in one of 8,000.
  */
 export async function search(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
-  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
-  const db = openDatabase({ target, connections: 8, statementTimeout: 600_000, name: 'search' });
-  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  const { db, sql, close } = await openWorld(store, 'gateway', 8);
   try {
-    await migrate(db);
     const began = performance.now();
     await fill(sql);
     print(`a website with ${MESSAGES} messages, filled in ${Math.round((performance.now() - began) / 1000)} s`);
     const { token } = await issue(sql, 1);
     const tenth = await issue(sql, 1, { teams: ['tem_1_1_1'] });
     const nothing = await issue(sql, 1, { teams: ['tem_1_1_11'] });
-    const corridor = await openGateway({
-      store: { db, slow: db },
-      keys: KEYS,
-      checkEvery: 1_000_000,
-      onDefect: () => undefined,
-    });
+    const call = await openCalls(db, token, 0);
+    const nth = (n: number): number => 1 + ((n * 7_919) % CONVERSATIONS);
     const find = (query: string, more = {}): Call => ['search', { query, limit: 10, ...more }];
     const count = (more: Record<string, unknown>): Call => ['conversations_count', { website_id: 'web_1_1', ...more }];
     const rows: [string, (n: number) => Call][] = [
@@ -59,25 +49,13 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
       ['conversations_count by day', () => count({ group_by: 'day' })],
       ['conversations_count by contact', () => count({ group_by: 'contact' })],
       ['conversations_count by team,day', () => count({ group_by: 'team,day', from: '2026-01-01' })],
-      ['conversation', (n) => ['conversation', { conversation_id: `cnv_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }]],
-      [
-        'conversation_messages',
-        (n) => ['conversation_messages', { conversation_id: `cnv_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }],
-      ],
-      [
-        'conversation_brief',
-        (n) => ['conversation_brief', { conversation_id: `cnv_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }],
-      ],
-      ['fetch', (n) => ['fetch', { id: `cnv_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }]],
-      ['contact_get', (n) => ['contact_get', { contact_id: `ctc_1_1_${1 + ((n * 7_919) % CONVERSATIONS)}` }]],
-      [
-        'customer_find by e-mail',
-        (n) => ['customer_find', { email: `P${1 + ((n * 7_919) % CONVERSATIONS)}@mail.example` }],
-      ],
-      [
-        'customer_find by phone',
-        (n) => ['customer_find', { phone: `030 ${1_000_000 + ((n * 7_919) % CONVERSATIONS)}` }],
-      ],
+      ['conversation', (n) => ['conversation', { conversation_id: `cnv_1_1_${nth(n)}` }]],
+      ['conversation_messages', (n) => ['conversation_messages', { conversation_id: `cnv_1_1_${nth(n)}` }]],
+      ['conversation_brief', (n) => ['conversation_brief', { conversation_id: `cnv_1_1_${nth(n)}` }]],
+      ['fetch', (n) => ['fetch', { id: `cnv_1_1_${nth(n)}` }]],
+      ['contact_get', (n) => ['contact_get', { contact_id: `ctc_1_1_${nth(n)}` }]],
+      ['customer_find by e-mail', (n) => ['customer_find', { email: `P${nth(n)}@mail.example` }]],
+      ['customer_find by phone', (n) => ['customer_find', { phone: `030 ${999_999 + nth(n)}` }]],
       ['customer_find by name', (n) => ['customer_find', { name: `w${1 + (n % 3_000)}` }]],
     ];
     for (const [name, request] of rows) {
@@ -86,14 +64,10 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
       let turn = 0;
       const client = async (): Promise<void> => {
         while (performance.now() < end) {
-          const [named, input, bearer = token] = request(turn++);
-          const tool = corridor.registry.get(named);
-          if (!tool) throw new Error(`no tool ${named}`);
+          const asked = request(turn++);
           const start = performance.now();
-          const outcome = await corridor.call({ tool, resource: 'rest', bearer, input, cost: 0 });
+          await call(...asked);
           times.push(performance.now() - start);
-          if (!('body' in outcome))
-            throw new Error(`${name}: ${'failure' in outcome ? outcome.failure.code : 'bytes'}`);
         }
       };
       await Promise.all(Array.from({ length: CLIENTS }, client));
@@ -102,7 +76,7 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
       print(`${name.padEnd(32)} p50 ${at(0.5)} ms   p99 ${at(0.99)} ms   ${String(times.length).padStart(6)} calls`);
     }
   } finally {
-    await Promise.all([db.close(), sql.end()]);
+    await close();
   }
 }
 

@@ -13,6 +13,7 @@ import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { start } from './processes.ts';
+import { quantile } from './report.ts';
 
 /**
  * `npm run build && node dist/test/bench/soak.js --minutes 2 --share 0.7` runs mixed operations against one gateway.
@@ -177,11 +178,6 @@ function steps({
   const reads = [one, mcp, one, messages, mcp, context];
   return [...reads, note, page, pull, messages, ...reads, note, page, pull, task];
 }
-
-const quantile = (all: readonly number[], share: number): number => {
-  const sorted = [...all].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-};
 
 /**
  * The slope of y over x, computed as the median slope of all pairs of points (Theil and Sen). A single spike does not

@@ -5,6 +5,7 @@ import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
 import { KEYS } from '../support/keys.ts';
 import { mapAuthors } from './notes.ts';
+import { median } from './report.ts';
 
 const TOMBSTONES = 1_000_000;
 const RETRIES = 2_000;
@@ -34,7 +35,7 @@ export async function tombstones(store: EmbeddedStore, visitor: string, print: (
       times.push(performance.now() - began);
       if (!('body' in outcome)) throw new Error('a retry was refused');
     }
-    return times.sort((a, b) => a - b)[RETRIES / 2] ?? 0;
+    return median(times);
   };
   await retries();
   const before = await retries();

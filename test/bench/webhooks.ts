@@ -1,24 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import postgres from 'postgres';
 import { Keyring } from '../../src/auth/keys.ts';
 import { startWebhooks } from '../../src/events/webhooks/dispatcher.ts';
-import { senderOptions } from '../../src/events/webhooks/sender.ts';
-import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
+import { senderOptions } from '../../src/outbound/sender.ts';
+import { newWebhookSecret } from '../../src/outbound/signature.ts';
 import { insertEndpoint } from '../../src/store/administration/endpoints.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
-import { openDatabase } from '../../src/store/driver/postgres.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { claimDeliveries } from '../../src/store/events/deliveries.ts';
-import { migrate } from '../../src/store/open/migrate.ts';
 import { issue } from '../support/credentials.ts';
+import { median } from './report.ts';
+import { openWorld } from './world.ts';
 
 const EVENTS = 2_000;
 const ROUNDS = 3;
-
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /**
  * Measures deliveries per second to receivers on this machine. The sender and the receivers run in one process. The
@@ -26,10 +22,7 @@ const median = (values: readonly number[]): number =>
  * from a receipt to its delivery while another website has many changes.
  */
 export async function webhooks(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
-  const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
-  const db = openDatabase({ target, connections: 4, statementTimeout: 15_000, name: 'bench' });
-  await migrate(db);
-  const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+  const { db, sql, close } = await openWorld(store, 'gateway', 4);
   await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (901, 'hooks', 'Bench')`;
   await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
     SELECT 901, n, 'hooks' || n, 'Bench', 'UTC' FROM generate_series(1, 8) AS n`;
@@ -123,5 +116,5 @@ export async function webhooks(store: EmbeddedStore, print: (line: string) => vo
   print(`webhooks, a round that finds nothing to do at 1,000 endpoints: ${median(rounds).toFixed(1)} ms`);
   await sql`DELETE FROM platform.organization WHERE tenant = 901`;
   await new Promise((resolve) => receiver.close(resolve));
-  await Promise.all([db.close(), sql.end()]);
+  await close();
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cliDatabase, demoApp, document, gateway, issue, text } from '../support/cli.ts';
+import { cliDatabase, demoApp, document, gateway, issue, refused, text } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -20,18 +20,8 @@ test('migrate says the version', async () => {
 describe('app', () => {
   test('create, list, update', async () => {
     const [organization] = await database.sql`SELECT public_id FROM platform.organization`;
-    const made = await document(
-      ...[
-        'app',
-        'create',
-        '--organization',
-        String(organization?.['public_id']),
-        '--name',
-        ' Zoë’s agent ',
-        '--burst',
-        '5',
-      ],
-    );
+    const given = ['--organization', String(organization?.['public_id']), '--name', ' Zoë’s agent ', '--burst', '5'];
+    const made = await document('app', 'create', ...given);
     expect(made).toEqual({
       app_id: expect.stringMatching(/^app_[a-f0-9]{32}$/),
       installation_id: expect.stringMatching(/^ins_[a-f0-9]{32}$/),
@@ -83,17 +73,9 @@ describe('author', () => {
     ['an unknown operator', 'larkspur-us', 'op-nobody', 'There is no operator "op-nobody"'],
   ])('%s is refused, and nothing is mapped', async (_, website, operator, reason) => {
     const credential = text(await issue(installation), 'credential_id');
-    const ran = await gateway(
-      'author',
-      'map',
-      '--credential',
-      credential,
-      '--website',
-      website,
-      '--operator',
-      operator,
-    );
-    expect(ran).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(reason) });
+    const on = ['--credential', credential, '--website', website];
+    const ran = await gateway('author', 'map', ...on, '--operator', operator);
+    expect(ran).toMatchObject(refused(reason));
     expect(await document('author', 'list', '--credential', credential)).toEqual({ authors: [] });
   });
 });
@@ -113,20 +95,7 @@ describe('names that mean more than one record, or another organization’s', ()
     gateway('credential', 'issue', '--installation', installation, '--environment', 'test', '--scopes', 'all', ...more);
 
   test('a website is looked up in the app’s organization', async () => {
-    expect(
-      await document(
-        'credential',
-        'issue',
-        '--installation',
-        installation,
-        '--environment',
-        'test',
-        '--scopes',
-        'all',
-        '--website',
-        'larkspur-us',
-      ),
-    ).toMatchObject({ website_ids: ['web_1_1'] });
+    expect(await issue(installation)).toMatchObject({ website_ids: ['web_1_1'] });
     expect(await issuing('--website', 'web_1_1')).toMatchObject({ code: 0 });
     for (const foreign of ['web_7_1', 'rival-web']) {
       expect(await issuing('--website', 'larkspur-us', '--website', foreign)).toMatchObject({
@@ -157,19 +126,15 @@ describe('names that mean more than one record, or another organization’s', ()
       ['rival-chat', 'There is no channel'],
       ['chn_7_1_1', 'There is no channel'],
     ] as const) {
-      expect(await issuing('--website', 'larkspur-us', '--channel', channel)).toMatchObject({
-        code: 1,
-        stderr: expect.stringContaining(reason),
-      });
+      expect(await issuing('--website', 'larkspur-us', '--channel', channel)).toMatchObject(refused(reason));
     }
   });
 
   test('two apps of one name', async () => {
     await document('app', 'create', '--organization', 'rival', '--name', 'Test agent');
-    expect(await gateway('app', 'update', 'Test agent', '--burst', '9')).toMatchObject({
-      code: 1,
-      stderr: expect.stringContaining(`${app} (Test agent, organization larkspur)`),
-    });
+    expect(await gateway('app', 'update', 'Test agent', '--burst', '9')).toMatchObject(
+      refused(`${app} (Test agent, organization larkspur)`),
+    );
   });
 
   test('stored control characters do not reach the terminal', async () => {

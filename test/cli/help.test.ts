@@ -1,21 +1,20 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { EXAMPLES } from '../../src/cli/examples.ts';
+import { EXAMPLES } from '../../src/cli/help.ts';
 import { buildProgram } from '../../src/cli/program.ts';
 import { DATA_ACCESS, SCOPES } from '../../src/core/scopes.ts';
-import { parse, text } from '../support/cli.ts';
-import { checkout, command, main, shellEnvironment, urlOf } from '../support/command.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { built } from '../support/replica.ts';
+import { cliDatabase, demoApp, gateway, issue, text } from '../support/cli.ts';
+import { command, main, shellEnvironment, urlOf } from '../support/command.ts';
+import type { TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let folder: string;
 beforeAll(async () => {
-  [database] = await Promise.all([freshDatabase('demo'), built()]);
+  database = await cliDatabase('demo');
   folder = mkdtempSync(join(tmpdir(), 'gateway-help-'));
 });
 afterAll(async () => {
@@ -43,7 +42,6 @@ describe('the help', () => {
     for (const [path, lines] of Object.entries(EXAMPLES)) {
       for (const line of lines) {
         expect(line.startsWith(path)).toBe(true);
-        if (path === 'completion') continue; // prints the script
         const words = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
         await expect((await idle()).parseAsync(words, { from: 'user' }), line).resolves.toBeDefined();
       }
@@ -51,7 +49,7 @@ describe('the help', () => {
   });
 
   test('marks required options, and lists scopes and flags of data access', async () => {
-    const { stdout } = await command(database, ['credential', 'issue', '--help']);
+    const { stdout } = await gateway('credential', 'issue', '--help');
     const help = stdout.replaceAll(/\s+/g, ' ');
     expect(help).toMatch(
       /--installation <INS> [^-]*\(required\) --environment <ENV> [^-]*\(required\) \(one of: live, test\)/,
@@ -59,7 +57,7 @@ describe('the help', () => {
     expect(help).toContain(`(one of: ${SCOPES.join(', ')})`);
     expect(help).toContain(`(one of: ${DATA_ACCESS.join(', ')})`);
     expect(help).toContain('Examples: gateway credential issue --installation');
-    expect((await command(database, ['credential', 'update', '--help'])).stdout).not.toContain('(required)');
+    expect((await gateway('credential', 'update', '--help')).stdout).not.toContain('(required)');
   });
 });
 
@@ -80,67 +78,6 @@ test('a command loads only what it needs', () => {
   ).toEqual([]);
 });
 
-describe('completion', () => {
-  const bash = (...words: string[]): string[] => {
-    const script = spawnSync(process.execPath, [main, 'completion', 'bash'], {
-      encoding: 'utf8',
-      env: shellEnvironment(),
-    });
-    expect({ status: script.status, stderr: script.stderr }).toEqual({ status: 0, stderr: '' });
-    writeFileSync(join(folder, 'gateway.bash'), script.stdout);
-    const typed = words.map((word) => `'${word}'`).join(' ');
-    const { stdout, stderr } = spawnSync(
-      'bash',
-      [
-        '--norc',
-        '-c',
-        `set -eu; source gateway.bash; complete -p gateway installation-gateway >/dev/null; COMP_WORDS=(gateway ${typed}); COMP_CWORD=${words.length}; _gateway; printf '%s\\n' "\${COMPREPLY[@]-}"`,
-      ],
-      { cwd: folder, encoding: 'utf8' },
-    );
-    expect(stderr).toBe('');
-    return stdout.split('\n').filter((word) => word !== '');
-  };
-
-  test.each([
-    [['cre'], ['credential']],
-    [['credential', 're'], ['revoke']],
-    [['credential', 'issue', '--env'], ['--environment']],
-    [
-      ['credential', 'issue', '--environment', ''],
-      ['live', 'test'],
-    ],
-    [
-      ['credential', 'issue', '--json', '--scope', 'conversation_'],
-      ['conversation_read', 'conversation_update'],
-    ],
-    [['person', 'role', 'ada@example.com', '--role', 'a'], ['admin']],
-    [
-      ['completion', ''],
-      ['bash', 'zsh', 'fish', '--help'],
-    ],
-    // No word fits, so bash completes the name of a file.
-    [['import', 'my-'], []],
-    [['import', '--rejects', ''], []],
-  ])('bash: gateway %j', (words, expected) => {
-    expect(bash(...words)).toEqual(expected);
-  });
-
-  test('the scripts for zsh and fish name every command and option', async () => {
-    const options = leaves(await idle()).flatMap(([, one]) => one.options.map(({ long }) => long ?? ''));
-    for (const shell of ['zsh', 'fish']) {
-      const { stdout } = spawnSync(process.execPath, [main, 'completion', shell], { cwd: checkout, encoding: 'utf8' });
-      for (const option of options)
-        expect(stdout, `${shell} ${option}`).toContain(shell === 'zsh' ? option : `-l ${option.slice(2)}`);
-      expect(stdout).toMatch(
-        shell === 'zsh' ? /^#compdef .* installation-gateway$/m : /^complete -c installation-gateway /m,
-      );
-      for (const path of Object.keys(EXAMPLES))
-        expect(stdout).toContain(path.includes(' ') ? `'${path}'` : `' ${path}'`);
-    }
-  });
-});
-
 describe('a command whose effect nobody can undo', () => {
   const state = async (id: string) =>
     (await database.sql`SELECT revoked_at IS NOT NULL AS revoked FROM gateway.credential WHERE id = ${id}`)[0]?.[
@@ -148,20 +85,9 @@ describe('a command whose effect nobody can undo', () => {
     ];
 
   test('asks on a terminal, where only yes goes on; --yes and a pipe are not asked', async () => {
-    await command(database, ['app', 'create', '--organization', 'larkspur', '--name', 'Test agent']);
-    const options = [
-      '--installation',
-      'Test agent',
-      '--environment',
-      'test',
-      '--website',
-      'web_1_1',
-      '--scopes',
-      'read',
-    ];
-    const issue = async (): Promise<string> =>
-      text(parse((await command(database, ['credential', 'issue', ...options, '--json'])).stdout), 'credential_id');
-    const [first, second] = [await issue(), await issue()];
+    const { installation } = await demoApp();
+    const issued = async (): Promise<string> => text(await issue(installation), 'credential_id');
+    const [first, second] = [await issued(), await issued()];
     const asked = await command(database, ['credential', 'revoke', first], '\n');
     expect(asked.code).toBe(1);
     expect(asked.stdout).toContain(

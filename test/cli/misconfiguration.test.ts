@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { run } from '../../src/cli/program.ts';
+import { EXPECTED } from '../../src/config/allowed-values.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { EXPECTED } from '../../src/config/expected.ts';
 import { packageRoot } from '../../src/config/package.ts';
 import { serve } from '../../src/process/serve.ts';
 import { LONG } from '../support/form.ts';
@@ -77,6 +77,17 @@ const ADDRESSES = [
   'postgres://gateway:12?3@db/gateway',
   'postgres://gateway:hush@12/3@db/gateway',
 ];
+const ISSUERS = [
+  'http://id.example',
+  'http://127.0.0.1.example',
+  'http://localhost.example',
+  'id.example',
+  'ftp://id.example',
+  'not an address',
+  'https://id.example/?a',
+  'https://id.example/#x',
+  'https://user@id.example',
+];
 const PROVIDER = {
   GATEWAY_OIDC_ISSUER: 'https://id.example',
   GATEWAY_OIDC_CLIENT_ID: 'gateway',
@@ -110,6 +121,8 @@ const CASES = (): Record<string, Case[]> => ({
     'gateway.example',
     'http://gateway.example',
     'https://gateway.example/x',
+    'ftp://gateway.example',
+    'https://a@gateway.example',
     ' ',
   ]),
   DATABASE_URL: each('DATABASE_URL', ADDRESSES),
@@ -138,16 +151,28 @@ const CASES = (): Record<string, Case[]> => ({
     [{ GATEWAY_TLS_CERT: text, GATEWAY_TLS_KEY: base }, unreadable('GATEWAY_TLS_KEY')],
   ],
   GATEWAY_DB_CONNECTIONS: each('GATEWAY_DB_CONNECTIONS', ['0', '201', '-1', '1.5', 'many', ' 8']),
-  GATEWAY_OIDC_ISSUER: [
-    ...each('GATEWAY_OIDC_ISSUER', ['http://id.example', 'id.example', 'https://id.example/?a'], PROVIDER),
-    ...without('GATEWAY_OIDC_ISSUER'),
-  ],
+  GATEWAY_OIDC_ISSUER: [...each('GATEWAY_OIDC_ISSUER', ISSUERS, PROVIDER), ...without('GATEWAY_OIDC_ISSUER')],
   GATEWAY_OIDC_CLIENT_ID: without('GATEWAY_OIDC_CLIENT_ID'),
   GATEWAY_OIDC_CLIENT_SECRET: without('GATEWAY_OIDC_CLIENT_SECRET'),
   GATEWAY_KEYS: each('GATEWAY_KEYS', ['1', '1:AAAA', `1:${KEY},1:${KEY}`, `:${KEY}`, `1:${KEY},`]),
-  GATEWAY_TRUSTED_PROXIES: each('GATEWAY_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '10.0.0']),
-  GATEWAY_WEBHOOK_ALLOW: each('GATEWAY_WEBHOOK_ALLOW', ['*', '127.0.0.1:9000', 'http://127.0.0.1:9000/hook']),
-  GATEWAY_WEBHOOK_SCHEDULE: each('GATEWAY_WEBHOOK_SCHEDULE', ['now', '0,', '0,1,2,3,4,5', '-1', '1000000']),
+  GATEWAY_TRUSTED_PROXIES: each('GATEWAY_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '10.0.0', '300.1.1.1']),
+  GATEWAY_WEBHOOK_ALLOW: each(
+    'GATEWAY_WEBHOOK_ALLOW',
+    '* 127.0.0.1:9000 http://127.0.0.1:9000/ http://127.0.0.1:9000/hook http://a@127.0.0.1 ftp://127.0.0.1 http://h:80'.split(
+      ' ',
+    ),
+  ),
+  GATEWAY_WEBHOOK_SCHEDULE: each('GATEWAY_WEBHOOK_SCHEDULE', [
+    'now',
+    '0,',
+    ',',
+    '0,,1',
+    '0;5',
+    '1.5',
+    '0,1,2,3,4,5',
+    '-1',
+    '1000000',
+  ]),
   GATEWAY_CLIENT_HOSTS: each('GATEWAY_CLIENT_HOSTS', [
     'https://claude.ai',
     'claude.ai:443',
@@ -160,7 +185,7 @@ const CASES = (): Record<string, Case[]> => ({
   ]),
   GATEWAY_CLIENT_ALLOW: each('GATEWAY_CLIENT_ALLOW', ['*', '127.0.0.1:9000', 'http://127.0.0.1:9000/client.json']),
   GATEWAY_HOSTED_CONSENT_MAX: each('GATEWAY_HOSTED_CONSENT_MAX', ['1h', '31d', '30', 'never']),
-  GATEWAY_METRICS_ALLOW: each('GATEWAY_METRICS_ALLOW', ['monitoring.example', '10.0.0.0/33', '*']),
+  GATEWAY_METRICS_ALLOW: each('GATEWAY_METRICS_ALLOW', ['monitoring.example', '10.0.0.0/33', '300.1.1.1', '*']),
   OTEL_EXPORTER_OTLP_ENDPOINT: each('OTEL_EXPORTER_OTLP_ENDPOINT', ['collector:4318', 'grpc://collector:4317', ' ']),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: each('OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', ['collector:4318', '/v1/traces']),
   OTEL_EXPORTER_OTLP_PROTOCOL: each('OTEL_EXPORTER_OTLP_PROTOCOL', ['grpc', 'http/protobuf'], TRACED),
@@ -171,7 +196,7 @@ const CASES = (): Record<string, Case[]> => ({
     ...each('OTEL_TRACES_SAMPLER_ARG', [''], { ...TRACED, OTEL_TRACES_SAMPLER: 'traceidratio' }),
   ],
   OTEL_RESOURCE_ATTRIBUTES: each('OTEL_RESOURCE_ATTRIBUTES', ['test', 'a=b=c', 'a=%zz', '=b'], TRACED),
-  OTEL_TRACES_EXPORTER: each('OTEL_TRACES_EXPORTER', ['console', 'otlp,none']),
+  OTEL_TRACES_EXPORTER: each('OTEL_TRACES_EXPORTER', ['console', 'jaeger', 'otlp,none']),
   OTEL_SDK_DISABLED: each('OTEL_SDK_DISABLED', ['yes', '1']),
   OTEL_SERVICE_NAME: each('OTEL_SERVICE_NAME', ['a'.repeat(201)]),
   LOG_FORMAT: each('LOG_FORMAT', ['JSON', 'text', ' ']),

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { ConfigError } from '../../src/config/error.ts';
 
+/** Values that are taken. misconfiguration.test.ts has the values that are refused. */
+
 /**
  * Returns the message with which the gateway refuses this environment. Undefined when the gateway accepts the
  * environment.
@@ -22,17 +24,6 @@ const PROVIDER = {
   GATEWAY_OIDC_CLIENT_SECRET: 'hush',
 };
 
-test.each([
-  'gateway.example',
-  'ftp://gateway.example',
-  'https://gateway.example/api',
-  'https://a@gateway.example',
-  'http://gateway.example',
-  ' ',
-])('GATEWAY_BASE_URL %j is refused', (given) => {
-  expect(refusal({ GATEWAY_BASE_URL: given })).toMatch(/^GATEWAY_BASE_URL must be an https address/);
-});
-
 test.each(['http://127.0.0.1:8420', 'http://localhost', 'http://[::1]:1', 'https://gateway.example'])(
   'GATEWAY_BASE_URL %j is taken',
   (given) => {
@@ -40,25 +31,16 @@ test.each(['http://127.0.0.1:8420', 'http://localhost', 'http://[::1]:1', 'https
   },
 );
 
+test('a range may end with a comma', () => {
+  expect(refusal({ GATEWAY_TRUSTED_PROXIES: '10.0.0.0/8,' })).toBeUndefined();
+});
+
 test('a host that others reach needs an address that they use', () => {
   expect(refusal({ HOST: '0.0.0.0' })).toMatch(/^GATEWAY_BASE_URL must be given/);
   expect(refusal({ HOST: '0.0.0.0', GATEWAY_BASE_URL: 'https://gateway.example' })).toBeUndefined();
 });
 
-test.each(['1.2.3.4/99', 'proxy.example', '10.0.0.0/8,', '300.1.1.1'])('GATEWAY_TRUSTED_PROXIES %j', (given) => {
-  const fine = given === '10.0.0.0/8,';
-  expect(refusal({ GATEWAY_TRUSTED_PROXIES: given })).toEqual(
-    fine ? undefined : expect.stringMatching(/^GATEWAY_TRUSTED_PROXIES must be addresses or ranges/),
-  );
-});
-
 describe('observability', () => {
-  test.each(['1.2.3.4/99', 'prometheus.example', '300.1.1.1'])('GATEWAY_METRICS_ALLOW %j is refused', (given) => {
-    expect(refusal({ GATEWAY_METRICS_ALLOW: given })).toBe(
-      'GATEWAY_METRICS_ALLOW must be addresses or ranges other than this machine that may read /metrics, separated by commas.',
-    );
-  });
-
   test('ranges are taken; by default nobody but this machine', () => {
     expect(readConfig({}).metricsAllowed).toEqual([]);
     expect(readConfig({ GATEWAY_METRICS_ALLOW: '10.1.0.0/16, fd00::/8,' }).metricsAllowed).toEqual([
@@ -80,21 +62,6 @@ describe('observability', () => {
   ])('%j: traces go to %s', (given, url) => {
     expect(readConfig(given).tracing).toEqual(url === undefined ? undefined : { url, service: 'installation-gateway' });
   });
-
-  test.each([
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
-    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'grpc://collector:4317'],
-    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', '/v1/traces'],
-    ['OTEL_EXPORTER_OTLP_PROTOCOL', 'grpc'],
-    ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'http/protobuf'],
-    ['OTEL_TRACES_EXPORTER', 'jaeger'],
-    ['OTEL_SDK_DISABLED', 'yes'],
-    ['OTEL_SERVICE_NAME', 'x'.repeat(201)],
-  ])('%s=%s is refused with a sentence', (name, given) => {
-    expect(refusal({ OTEL_EXPORTER_OTLP_ENDPOINT: at, [name]: given })).toMatch(
-      new RegExp(`^${name} must be [^.].+\\.$`),
-    );
-  });
 });
 
 describe('webhooks', () => {
@@ -112,20 +79,6 @@ describe('webhooks', () => {
       schedule: [0, 1],
     });
   });
-
-  test.each(['127.0.0.1:9000', 'http://127.0.0.1:9000/', 'http://a@127.0.0.1', 'ftp://127.0.0.1', '*', 'http://h:80'])(
-    'GATEWAY_WEBHOOK_ALLOW %s is refused',
-    (given) => {
-      expect(refusal({ GATEWAY_WEBHOOK_ALLOW: given })).toMatch(/^GATEWAY_WEBHOOK_ALLOW must be origins/);
-    },
-  );
-
-  test.each(['0,5,300,1800,7200,1', '-1', '1.5', '0;5', ',', '0,,1', '1000000'])(
-    'GATEWAY_WEBHOOK_SCHEDULE %s is refused',
-    (given) => {
-      expect(refusal({ GATEWAY_WEBHOOK_SCHEDULE: given })).toMatch(/^GATEWAY_WEBHOOK_SCHEDULE must be seconds/);
-    },
-  );
 });
 
 describe('the identity provider: all of its settings or none', () => {
@@ -142,31 +95,11 @@ describe('the identity provider: all of its settings or none', () => {
     });
   });
 
-  const names = Object.keys(PROVIDER);
-  test.each(names.flatMap((name) => names.filter((other) => other !== name).map((other) => [name, other] as const)))(
-    'without %s and %s, or without the first alone, it is refused',
-    (first, second) => {
-      expect(refusal({ ...PROVIDER, [first]: undefined, [second]: '' })).toMatch(/^GATEWAY_OIDC_\w+ must be .+\.$/);
-      expect(refusal({ ...PROVIDER, [first]: '' })).toMatch(new RegExp(`^${first} must be .+\\.$`));
-    },
-  );
+  test.each(Object.entries(PROVIDER))('%s alone is refused', (name, value) => {
+    expect(refusal({ [name]: value })).toMatch(/^GATEWAY_OIDC_\w+ must be .+\.$/);
+  });
 
-  test.each([
-    ['http://127.0.0.1:9000', true],
-    ['http://localhost:9000/oidc', true],
-    ['http://[::1]:9000', true],
-    ['http://id.example', false],
-    ['http://127.0.0.1.example', false],
-    ['http://localhost.example', false],
-    ['https://id.example/?tenant=1', false],
-    ['https://id.example/#x', false],
-    ['https://user@id.example', false],
-    ['ftp://id.example', false],
-    ['id.example', false],
-    ['not an address', false],
-  ])('issuer %s: accepted %s', (issuer, accepted) => {
-    const said = refusal({ ...PROVIDER, GATEWAY_OIDC_ISSUER: issuer });
-    if (accepted) expect(said).toBeUndefined();
-    else expect(said).toMatch(/^GATEWAY_OIDC_ISSUER must be the https address of an OpenID Connect provider/);
+  test.each(['http://127.0.0.1:9000', 'http://localhost:9000/oidc', 'http://[::1]:9000'])('issuer %s', (issuer) => {
+    expect(refusal({ ...PROVIDER, GATEWAY_OIDC_ISSUER: issuer })).toBeUndefined();
   });
 });

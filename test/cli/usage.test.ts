@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { cliDatabase, demoApp, gateway, issueArguments } from '../support/cli.ts';
+import { cliDatabase, demoApp, gateway, issueArguments, refused } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -68,7 +68,7 @@ describe('wrong usage: exit code 2, one line that helps, nothing on standard out
       'test',
       ...options,
     );
-    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(help) });
+    expect(ran).toMatchObject(refused(help, 2));
     expect(await credentials()).toBe(before);
   });
 

@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { EXPECTED } from '../../src/config/allowed-values.ts';
 import { readConfig } from '../../src/config/config.ts';
-import { EXPECTED } from '../../src/config/expected.ts';
 import { packageRoot } from '../../src/config/package.ts';
 import {
   argumentsOf,

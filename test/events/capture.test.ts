@@ -16,109 +16,63 @@ afterAll(() => database.close());
 const row = (table: string, columns: string, values: string): string =>
   `INSERT INTO platform.${table} (tenant, site, id, external_id, ${columns}) VALUES (1, 1, 90, '${table}90', ${values})`;
 
+/** The columns of a conversation that a test must set, and their values. */
+const TIMED = 'status, platform, created_at, updated_at';
+const TIMES = "'closed', 'web', now(), now()";
+
 describe('plain SQL: insert, update and delete of each table', () => {
-  it.each<[table: string, insert: string, update: string, events: [string, string, string]]>([
-    [
-      'contact',
-      row('contact', 'created_at', 'now()'),
-      "name = 'N'",
-      ['visitor', 'visitor', 'privacy.removed visitor.removed'],
-    ],
-    [
-      'visitor',
-      row('visitor', 'created_at', 'now()'),
-      "nickname = 'N'",
-      ['visitor', 'visitor', 'privacy.removed visitor.removed'],
-    ],
-    [
-      'note',
-      row('note', 'visitor_id, text, created_at', "1, 'x', now()"),
-      "text = 'N'",
-      ['visitor', 'visitor', 'visitor.removed'],
-    ],
-    [
-      'conversation',
-      row('conversation', 'visitor_id, status, platform, created_at, updated_at', "1, 'closed', 'web', now(), now()"),
-      "subject = 'N'",
-      ['conversation', 'conversation', 'conversation.removed'],
-    ],
+  const OF_CONVERSATION = 'conversation.changed conversation.removed';
+  it.each<[table: string, columns: string, values: string, column: string, family: string, removed: string]>([
+    ['contact', 'created_at', 'now()', 'name', 'visitor', 'privacy.removed visitor.removed'],
+    ['visitor', 'created_at', 'now()', 'nickname', 'visitor', 'privacy.removed visitor.removed'],
+    ['note', 'visitor_id, text, created_at', "1, 'x', now()", 'text', 'visitor', 'visitor.removed'],
+    ['conversation', `visitor_id, ${TIMED}`, `1, ${TIMES}`, 'subject', 'conversation', 'conversation.removed'],
     [
       'message',
-      row(
-        'message',
-        'conversation_id, author_type, visibility, kind, created_at',
-        "1, 'visitor', 'public', 'text', now()",
-      ),
-      "text = 'N'",
-      ['conversation', 'conversation', 'conversation.changed conversation.removed'],
+      'conversation_id, author_type, visibility, kind, created_at',
+      "1, 'visitor', 'public', 'text', now()",
+      'text',
+      'conversation',
+      OF_CONVERSATION,
     ],
     [
       'file',
-      row(
-        'file',
-        'conversation_id, message_id, name, media_type, size, version, created_at',
-        "1, 1, 'f', 'a/b', 0, '0123456789abcdef', now()",
-      ),
-      "name = 'N'",
-      ['conversation', 'conversation', 'conversation.changed conversation.removed'],
+      'conversation_id, message_id, name, media_type, size, version, created_at',
+      "1, 1, 'f', 'a/b', 0, '0123456789abcdef', now()",
+      'name',
+      'conversation',
+      OF_CONVERSATION,
     ],
-    [
-      'ai_result',
-      row('ai_result', 'conversation_id', '1'),
-      "outcome = 'N'",
-      ['conversation', 'conversation', 'conversation.changed conversation.removed'],
-    ],
-    [
-      'operator',
-      row('operator', 'name, role', "'n', 'admin'"),
-      "name = 'N'",
-      ['operator', 'operator', 'operator.removed'],
-    ],
-    ['team', row('team', 'name', "'n'"), "name = 'N'", ['operator', 'operator', 'operator.removed']],
-    ['channel', row('channel', 'platform', "'web'"), "name = 'N'", ['website', 'website', 'website.removed']],
-    ['subsite', row('subsite', 'name', "'n'"), "name = 'N'", ['website', 'website', 'website.removed']],
-    [
-      'disposition',
-      row('disposition', 'value, label', "'v', 'l'"),
-      "label = 'N'",
-      ['website', 'website', 'website.removed'],
-    ],
+    ['ai_result', 'conversation_id', '1', 'outcome', 'conversation', OF_CONVERSATION],
+    ['operator', 'name, role', "'n', 'admin'", 'name', 'operator', 'operator.removed'],
+    ['team', 'name', "'n'", 'name', 'operator', 'operator.removed'],
+    ['channel', 'platform', "'web'", 'name', 'website', 'website.removed'],
+    ['subsite', 'name', "'n'", 'name', 'website', 'website.removed'],
+    ['disposition', 'value, label', "'v', 'l'", 'label', 'website', 'website.removed'],
     [
       'saved_response',
-      row('saved_response', 'language, label, content, category_name', "'en', 'l', 'c', 'n'"),
-      "label = 'N'",
-      ['website', 'website', 'website.removed'],
+      'language, label, content, category_name',
+      "'en', 'l', 'c', 'n'",
+      'label',
+      'website',
+      'website.removed',
     ],
-    [
-      'saved_link',
-      row('saved_link', 'label, url', "'l', 'u'"),
-      "label = 'N'",
-      ['website', 'website', 'website.removed'],
-    ],
-    [
-      'offer',
-      row('offer', 'name, type, status', "'n', 't', 's'"),
-      "name = 'N'",
-      ['website', 'website', 'website.removed'],
-    ],
-    [
-      'ai_feature',
-      row('ai_feature', 'name, type, versions', "'n', 't', '{1}'"),
-      "name = 'N'",
-      ['website', 'website', 'website.removed'],
-    ],
-  ])('%s', async (table, insert, update, events) => {
+    ['saved_link', 'label, url', "'l', 'u'", 'label', 'website', 'website.removed'],
+    ['offer', 'name, type, status', "'n', 't', 's'", 'name', 'website', 'website.removed'],
+    ['ai_feature', 'name, type, versions', "'n', 't', '{1}'", 'name', 'website', 'website.removed'],
+  ])('%s', async (table, columns, values, column, family, removed) => {
     const { sql } = database;
-    const expected = events.map((types) =>
-      types.split(' ').map((type) => `1_1 ${type.includes('.') ? type : `${type}.changed`}`),
-    );
+    const changed = [`1_1 ${family}.changed`];
+    const update = `UPDATE platform.${table} SET ${column} = 'N' WHERE`;
     const mine = `(tenant, site, id) = (1, 1, 90)`;
-    expect(await appended(sql, insert)).toEqual(expected[0]);
-    expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE ${mine}`)).toEqual(expected[1]);
-    expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE ${mine}`)).toEqual([]);
-    expect(await appended(sql, `UPDATE platform.${table} SET ${update} WHERE false`)).toEqual([]);
+    expect(await appended(sql, row(table, columns, values))).toEqual(changed);
+    expect(await appended(sql, `${update} ${mine}`)).toEqual(changed);
+    expect(await appended(sql, `${update} ${mine}`)).toEqual([]);
+    expect(await appended(sql, `${update} false`)).toEqual([]);
     expect(await appended(sql, `DELETE FROM platform.${table} WHERE false`)).toEqual([]);
-    expect(await appended(sql, `DELETE FROM platform.${table} WHERE ${mine}`)).toEqual(expected[2]);
+    expect(await appended(sql, `DELETE FROM platform.${table} WHERE ${mine}`)).toEqual(
+      removed.split(' ').map((type) => `1_1 ${type}`),
+    );
   });
 
   it('website, links and held families', async () => {

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { wanting } from '../../src/core/events.ts';
 import { type Mergeable, merge, type Scanned } from '../../src/events/merge.ts';
 import { ALL_FAMILIES, append, create, definition, pull, tool } from '../support/events/subscriptions.ts';
+import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 const TYPES = ALL_FAMILIES.flatMap((family) =>
@@ -318,6 +319,7 @@ describe('pulling', () => {
     await sql()`DELETE FROM gateway.subscription WHERE id = ${id}`;
   });
 
+  const WRITES = times(30, 60);
   it('F-09 three kinds of readers beside concurrent writers: in order, nothing missed, nothing doubled', async () => {
     const target = { host: gateway.database.host, port: gateway.database.port, database: gateway.database.name };
     const writers = postgres({ ...target, username: 'postgres', max: 8, onnotice: () => undefined });
@@ -328,7 +330,7 @@ describe('pulling', () => {
     let rolledBack = 0;
     let committed = 0;
     const write = async (): Promise<void> => {
-      for (let i = 0; i < 60; i++) {
+      for (let i = 0; i < WRITES; i++) {
         const types = Array.from({ length: randomInt(1, 4) }, () => TYPES[randomInt(TYPES.length)] ?? '');
         // Each writer takes the websites in ascending order, as the capture trigger does. In any other order, two
         // writers could wait for each other.
@@ -363,7 +365,7 @@ describe('pulling', () => {
         events.push(...body.events);
         after = body.next_cursor;
         if (last && !body.has_more) return events;
-        if (!body.has_more) await pause(2);
+        if (!body.has_more) await pause(10);
       }
     };
     const written = Promise.all(Array.from({ length: 8 }, write)).finally(() => {

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type postgres from 'postgres';
 import { expect, it } from 'vitest';
 import { issue } from '../support/credentials.ts';
-import { freshDatabase } from '../support/database.ts';
+import { addressOf, freshDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
 import { plant } from '../support/events/journal.ts';
 import { Client, type Door, doorOf, newTicket, ORIGIN, openSession } from '../support/events/realtime.ts';
@@ -91,14 +91,12 @@ it(
       });
       secrets.set(site, secret);
     }
-    const spares = await pool(1, {
-      databaseUrl: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`,
-      env: {
-        GATEWAY_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
-        GATEWAY_WEBHOOK_ALLOW: receiver.origin,
-        GATEWAY_WEBHOOK_SCHEDULE: '0,1,1,1,1',
-      },
-    });
+    const env = {
+      GATEWAY_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+      GATEWAY_WEBHOOK_ALLOW: receiver.origin,
+      GATEWAY_WEBHOOK_SCHEDULE: '0,1,1,1,1',
+    };
+    const spares = await pool(1, { databaseUrl: addressOf(database), env }, 6);
     let replicas: readonly Replica[] = await Promise.all([spares.take(), spares.take()]);
     let [turn, going, kills] = [0, true, 0];
     const door = (): Door => doorOf(replicas[turn++ % 2] ?? expect.fail('no replica'));

@@ -8,6 +8,7 @@ import { type Database, openDatabase } from '../../src/store/driver/postgres.ts'
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
+import { itInFull } from '../support/form.ts';
 import {
   everyPoint,
   type MessagePoint,
@@ -277,7 +278,8 @@ describe('replicas', () => {
   beforeAll(async () => {
     world = await freshDatabase('demo');
     wire = await openProxy(world);
-    [replicas, { token }] = await Promise.all([pool(2, { databaseUrl: wire.url(world.name) }), issue(world.sql, 1)]);
+    const options = { databaseUrl: wire.url(world.name) };
+    [replicas, { token }] = await Promise.all([pool(2, options, 4), issue(world.sql, 1)]);
   });
   afterAll(async () => {
     await replicas.close();
@@ -286,7 +288,7 @@ describe('replicas', () => {
     await world.close();
   });
 
-  it('one is stopped at a message while another serves, and goes on where it was', async () => {
+  itInFull('one is stopped at a message while another serves, and goes on where it was', async () => {
     const [stopped, other] = [await replicas.take(), await replicas.take()];
     const trap = wire.arm({
       match: /gateway\.take_quota/,
@@ -304,7 +306,7 @@ describe('replicas', () => {
     expect([await stopped.end(), await other.end()]).toEqual(Array(2).fill({ code: 0, signal: null }));
   });
 
-  it('one is killed at a message, and its spare serves on at once', async () => {
+  itInFull('one is killed at a message, and its spare serves on at once', async () => {
     await replicas.warm();
     const victim = await replicas.take();
     expect(await ask(victim)).toBe(200);
@@ -323,7 +325,7 @@ describe('replicas', () => {
     expect(await ask(spare)).toBe(200);
   });
 
-  it('one that cannot start says why', async () => {
+  itInFull('one that cannot start says why', async () => {
     const nowhere = 'postgres://postgres@127.0.0.1:1/nowhere';
     await expect(startReplica({ databaseUrl: nowhere })).rejects.toThrow('DATABASE_URL cannot be reached');
   });

@@ -2,7 +2,7 @@ import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
 import { freePort } from '../support/port.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
@@ -33,7 +33,7 @@ afterAll(() => database.close());
 
 const start = (port: number): Promise<Replica> =>
   startReplica({
-    databaseUrl: `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`,
+    databaseUrl: addressOf(database),
     env: { PORT: `${port}` },
   });
 

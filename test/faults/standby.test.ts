@@ -4,12 +4,12 @@ import type postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import { digestOf, newSecret } from '../../src/auth/tokens.ts';
-import { demoRecords } from '../../src/sources/demo/index.ts';
+import { demoRecords } from '../../src/sources/files/demo.ts';
 import { importRecords } from '../../src/sources/files/import.ts';
 import { insertPerson } from '../../src/store/administration/people.ts';
 import { isUnavailable } from '../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
-import { endedSessions } from '../../src/store/events/realtime.ts';
+import { endedSessions } from '../../src/store/events/realtime-sessions.ts';
 import { openStore } from '../../src/store/open/open.ts';
 import { readMemberships } from '../../src/store/sign-in/memberships.ts';
 import { personOf } from '../../src/store/sign-in/sessions.ts';
@@ -85,7 +85,7 @@ beforeAll(async () => {
     connections: 2,
     log: () => undefined,
   });
-  await importRecords(store.slow, demoRecords({ seed: 1, now: new Date(DEMO_NOW) }), {});
+  await importRecords(store.slow, demoRecords(new Date(DEMO_NOW)), {});
   await store.close();
   caller = await issue(sql, 1, { authors: ['opr_1_1_1'], origins: [ORIGIN] });
   standby = await primary.replica();

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
-import { times } from '../support/form.ts';
+import { itInFull, times } from '../support/form.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
@@ -26,10 +26,7 @@ interface WireTask {
 }
 type Told = { readonly task: WireTask } | { readonly error: { code: number } } | { readonly http: number };
 
-const start = (): Promise<Replica> =>
-  startReplica({
-    databaseUrl: `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`,
-  });
+const start = (): Promise<Replica> => startReplica({ databaseUrl: addressOf(database) });
 
 beforeAll(async () => {
   database = await freshDatabase('demo');
@@ -101,7 +98,8 @@ const settled = async (): Promise<boolean> => Object.keys(await states()).every(
 
 describe('two replicas', () => {
   it('A2-05 20 parallel sends of a message: one task and one run', async () => {
-    for (let round = 0; round < 10; round++) {
+    const rounds = times(10, 10, 3);
+    for (let round = 0; round < rounds; round++) {
       const messageId = newMessage();
       const told = await Promise.all(
         Array.from({ length: 20 }, (_, i) => send(i % 2 ? replicas[0] : replicas[1], messageId, i % 3 > 0)),
@@ -112,10 +110,10 @@ describe('two replicas', () => {
         if (i % 3 > 0) expect(task.status.state).toBe('TASK_STATE_COMPLETED');
       });
     }
-    expect(await states()).toEqual({ completed: 10 });
+    expect(await states()).toEqual({ completed: rounds });
   });
 
-  const RACES = times(60, 200);
+  const RACES = times(60, 200, 6);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
     // The time in milliseconds that a task usually takes on this machine. The test cancels each task before this time
@@ -183,45 +181,53 @@ describe('F-12 a replica dies with five tasks WORKING and three in the line', ()
 });
 
 describe('F-08 a replica that is stopped for longer than its lease', () => {
-  it('publishes nothing of what it had, and goes on', async () => {
-    const [zombie, other] = replicas;
-    const messageId = newMessage();
-    const { id } = await locked(async () => {
-      const task = taskOf(await send(zombie, messageId, false));
-      await until(async () => (await states())['working'] === 1, 2_000);
-      await zombie.stop();
-      return task;
-    });
-    await until(async () => ENDED.test((await get(other, id)).status.state), LEASE + 5_000);
-    const before = await get(other, id);
-    expect(before.status.state).toBe('TASK_STATE_FAILED');
-    zombie.cont();
-    expect(taskOf(await send(zombie, newMessage(), true)).status.state).toBe('TASK_STATE_COMPLETED');
-    expect(await get(zombie, id)).toEqual(before);
-    expect(await states()).toEqual({ failed: 1, completed: 1 });
-  }, 60_000);
+  itInFull(
+    'publishes nothing of what it had, and goes on',
+    async () => {
+      const [zombie, other] = replicas;
+      const messageId = newMessage();
+      const { id } = await locked(async () => {
+        const task = taskOf(await send(zombie, messageId, false));
+        await until(async () => (await states())['working'] === 1, 2_000);
+        await zombie.stop();
+        return task;
+      });
+      await until(async () => ENDED.test((await get(other, id)).status.state), LEASE + 5_000);
+      const before = await get(other, id);
+      expect(before.status.state).toBe('TASK_STATE_FAILED');
+      zombie.cont();
+      expect(taskOf(await send(zombie, newMessage(), true)).status.state).toBe('TASK_STATE_COMPLETED');
+      expect(await get(zombie, id)).toEqual(before);
+      expect(await states()).toEqual({ failed: 1, completed: 1 });
+    },
+    60_000,
+  );
 });
 
 describe('F-18 a replica that is ended', () => {
-  it('ends its waits, finishes or interrupts what it has, and is gone within 10 s', async () => {
-    const [ending, other] = replicas;
-    const messages = Array.from({ length: 7 }, newMessage);
-    const told = await locked(async () => {
-      const waiting = messages.map((messageId) => send(ending, messageId, true));
-      await until(async () => (await states())['working'] === 5 && (await states())['submitted'] === 2, 2_000);
-      const began = performance.now();
-      const exit = ending.end();
-      const answers = await Promise.all(waiting);
-      expect((await exit).code).toBe(0);
-      console.info(`F-18: gone after ${Math.round(performance.now() - began)} ms`);
-      expect(performance.now() - began).toBeLessThan(10_000);
-      return answers;
-    });
-    replicas = [await start(), other];
-    for (const answer of told) expect(taskOf(answer).status.state).toMatch(/SUBMITTED|WORKING|FAILED/);
-    expect(await settled()).toBe(true);
-    for (const [i, messageId] of messages.entries()) {
-      expect(taskOf(await send(other, messageId, true)).id).toBe(taskOf(told[i] ?? { http: 0 }).id);
-    }
-  }, 60_000);
+  itInFull(
+    'ends its waits, finishes or interrupts what it has, and is gone within 10 s',
+    async () => {
+      const [ending, other] = replicas;
+      const messages = Array.from({ length: 7 }, newMessage);
+      const told = await locked(async () => {
+        const waiting = messages.map((messageId) => send(ending, messageId, true));
+        await until(async () => (await states())['working'] === 5 && (await states())['submitted'] === 2, 2_000);
+        const began = performance.now();
+        const exit = ending.end();
+        const answers = await Promise.all(waiting);
+        expect((await exit).code).toBe(0);
+        console.info(`F-18: gone after ${Math.round(performance.now() - began)} ms`);
+        expect(performance.now() - began).toBeLessThan(10_000);
+        return answers;
+      });
+      replicas = [await start(), other];
+      for (const answer of told) expect(taskOf(answer).status.state).toMatch(/SUBMITTED|WORKING|FAILED/);
+      expect(await settled()).toBe(true);
+      for (const [i, messageId] of messages.entries()) {
+        expect(taskOf(await send(other, messageId, true)).id).toBe(taskOf(told[i] ?? { http: 0 }).id);
+      }
+    },
+    60_000,
+  );
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
-import { expectedText } from '../../src/core/expected.ts';
+import { expectedText } from '../../src/core/accepted-values.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { parseInput } from '../../src/gateway/call-input.ts';
 import type { Call } from '../../src/gateway/contract.ts';

@@ -11,6 +11,7 @@ import { type RunningServer, startServer } from '../../src/surfaces/http/server.
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Issued, issue } from '../support/credentials.ts';
+import { itInFull } from '../support/form.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, Client, http, mcp, note, serve } from '../support/hostile/served.ts';
 
@@ -172,39 +173,43 @@ it('room is made by the caller who holds most, never by another', () => {
   expect(budget.bytes).toBe(90);
 });
 
-it('a network that floods with tokens nobody knows holds up only itself: new tokens of others are known, and ready is ready', async () => {
-  const served = await serve();
-  const flood: Socket[] = [];
-  let floods = true;
-  for (let n = 0; n < 700; n++) {
-    const socket = connect({ port: served.port, host: '127.0.0.1' });
-    socket.on('error', () => undefined); // the gateway may cut this connection
-    const again = (): void => {
-      if (floods) socket.write(http('GET /api/v1/context', [bearer(newSecret('installation_test'))]));
-    };
-    socket.on('connect', again);
-    socket.on('data', again);
-    flood.push(socket);
-  }
-  await pause(1_500);
-  const agent = new Agent({ localAddress: '127.0.0.2', maxSockets: 5 });
-  const ask = (path: string, token: string): Promise<number> =>
-    new Promise((resolve, reject) => {
-      const headers = { authorization: `Bearer ${token}` };
-      httpRequest({ host: '127.0.0.1', port: served.port, path, agent, headers }, (response) => {
-        response.resume();
-        response.on('end', () => resolve(response.statusCode ?? 0));
-      })
-        .on('error', reject)
-        .end();
-    });
-  const tokens = await Promise.all(Array.from({ length: 25 }, () => issue(served.database.sql, 1)));
-  const statuses = await Promise.all(tokens.map(({ token }) => ask('/api/v1/context', token)));
-  const ready = await Promise.all(Array.from({ length: 5 }, () => ask('/readyz', '')));
-  floods = false;
-  agent.destroy();
-  for (const socket of flood) socket.destroy();
-  await served.close();
-  expect(statuses).toEqual(Array(25).fill(200));
-  expect(ready).toEqual(Array(5).fill(200));
-}, 60_000);
+itInFull(
+  'a network that floods with tokens nobody knows holds up only itself: new tokens of others are known, and ready is ready',
+  async () => {
+    const served = await serve();
+    const flood: Socket[] = [];
+    let floods = true;
+    for (let n = 0; n < 700; n++) {
+      const socket = connect({ port: served.port, host: '127.0.0.1' });
+      socket.on('error', () => undefined); // the gateway may cut this connection
+      const again = (): void => {
+        if (floods) socket.write(http('GET /api/v1/context', [bearer(newSecret('installation_test'))]));
+      };
+      socket.on('connect', again);
+      socket.on('data', again);
+      flood.push(socket);
+    }
+    await pause(1_500);
+    const agent = new Agent({ localAddress: '127.0.0.2', maxSockets: 5 });
+    const ask = (path: string, token: string): Promise<number> =>
+      new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${token}` };
+        httpRequest({ host: '127.0.0.1', port: served.port, path, agent, headers }, (response) => {
+          response.resume();
+          response.on('end', () => resolve(response.statusCode ?? 0));
+        })
+          .on('error', reject)
+          .end();
+      });
+    const tokens = await Promise.all(Array.from({ length: 25 }, () => issue(served.database.sql, 1)));
+    const statuses = await Promise.all(tokens.map(({ token }) => ask('/api/v1/context', token)));
+    const ready = await Promise.all(Array.from({ length: 5 }, () => ask('/readyz', '')));
+    floods = false;
+    agent.destroy();
+    for (const socket of flood) socket.destroy();
+    await served.close();
+    expect(statuses).toEqual(Array(25).fill(200));
+    expect(ready).toEqual(Array(5).fill(200));
+  },
+  60_000,
+);

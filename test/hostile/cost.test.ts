@@ -24,7 +24,7 @@ async function call(corridor: Corridor, { token }: Issued) {
   const tool = corridor.registry.get('channels') ?? expect.fail('no tool');
   const outcome = await corridor.call({ tool, resource: 'rest', bearer: token, input: { website_id: webId(1, 1) } });
   const authority = outcome.authority ?? expect.fail('no authority');
-  return { outcome, authority, left: outcome.quota?.remaining ?? expect.fail('no quota') };
+  return { outcome, authority, left: corridor.quotaOf(authority)?.remaining ?? expect.fail('no quota') };
 }
 
 const codeOf = ({ outcome }: Awaited<ReturnType<typeof call>>): string =>

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, symlinkSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openKeys } from '../../src/config/keys.ts';
+import { openKeys } from '../../src/auth/key-file.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { isRoot, nobody } from '../support/embedded.ts';
 

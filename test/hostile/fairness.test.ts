@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { issue } from '../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
 import { times } from '../support/form.ts';
 import { Clients, counted, plant, plantLong, quantile, type Shot } from '../support/hostile/fairness.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
@@ -25,12 +25,12 @@ let gateway: Replica;
 
 beforeAll(async () => {
   database = await freshDatabase('empty');
-  const { sql, host, port, name } = database;
+  const { sql } = database;
   await plant(sql, 1, CONVERSATIONS);
   await plantLong(sql, { tenant: 1, base: LONG_ONES, messages: 100, bytes: 32_768 });
   for (let tenant = 2; tenant < 2 + VICTIMS; tenant++) await plant(sql, tenant, 200);
   await sql`ANALYZE`;
-  gateway = await startReplica({ databaseUrl: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}` });
+  gateway = await startReplica({ databaseUrl: addressOf(database) });
 }, 240_000);
 afterAll(async () => {
   await gateway.kill9();

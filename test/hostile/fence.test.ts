@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../support/answer.ts';
 import { World } from '../support/authority/world.ts';
+import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { INJECTIONS } from '../support/hostile/injections.ts';
 import { rpc } from '../support/surfaces/mcp.ts';
@@ -97,7 +98,7 @@ describe('words that are planted', () => {
     expect(INJECTIONS.filter(({ kind }) => kind === 'language').length).toBeGreaterThanOrEqual(10);
   });
 
-  it.each(INJECTIONS)('$kind: $words', async ({ words }) => {
+  it.each(INJECTIONS.filter((_, i) => i % times(1, 1, 5) === 0))('$kind: $words', async ({ words }) => {
     // The text of the last answer is the best knowledge of the delimiters that an attacker can have.
     const before = (await read('cnv_1_1_1')).body.text as string;
     const [, close = ''] = before.match(/<<<(?:data|end) [0-9a-f]{16}>>>/g) ?? [];
@@ -124,7 +125,7 @@ describe('words that are planted', () => {
 
 describe('reading', () => {
   it('never writes: no row of any table changes', async () => {
-    for (const { words } of INJECTIONS.filter((_, i) => i % 8 === 0)) {
+    for (const { words } of INJECTIONS.filter((_, i) => i % times(8, 8, 24) === 0)) {
       await plant(`${MARK} ${words}`);
       await read('cnv_1_1_1');
       const before = await everything();

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { stringify } from 'safe-stable-stringify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hostedClientOf } from '../../src/auth/oauth/hosted/document.ts';
+import { clientOf } from '../../src/auth/oauth/clients/document.ts';
 import { drawFence } from '../../src/core/fence.ts';
 import { readQuery } from '../../src/core/search.ts';
 import { detectLanguage } from '../../src/native/language.ts';
@@ -12,7 +12,7 @@ import { parseJson } from '../../src/surfaces/http/json.ts';
 import { readPhone } from '../../src/views/phone.ts';
 import { urlOf } from '../support/command.ts';
 import { issue } from '../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
 import { keepAsking, slowestOf } from '../support/hostile/neighbour.ts';
 import { restOf, sample } from '../support/ledger/commands.ts';
 import { readScrape, sumOf } from '../support/observe.ts';
@@ -62,7 +62,7 @@ const WORK: Readonly<Record<string, () => unknown>> = {
   'words of a search: 400 characters': () => readQuery(filled('-"a" or ', 400)),
   'HTML of a record page: 128 KiB': () => escapeHtml(filled('<&"', 128 * KIB)),
   'document of a client: 5 KiB': () =>
-    hostedClientOf('https://a.example/c', {
+    clientOf('https://a.example/c', {
       client_id: 'https://a.example/c',
       client_name: 'a',
       redirect_uris: Array.from({ length: 100 }, (_, n) => `https://a.example/${n}`),
@@ -143,9 +143,7 @@ describe('a neighbour of the worst calls', () => {
     await sql`UPDATE platform.message SET text = repeat('<e' || chr(847), 33000)
       WHERE tenant = 1 AND site = 1 AND conversation_id = 2`;
     await sql`UPDATE platform.conversation SET subject = repeat('<', 2000) WHERE tenant = 1 AND site = 1 AND id < 120`;
-    replica = await startReplica({
-      databaseUrl: `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`,
-    });
+    replica = await startReplica({ databaseUrl: addressOf(database) });
   }, 240_000);
   afterAll(async () => {
     await replica?.end();

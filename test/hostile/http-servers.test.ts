@@ -2,12 +2,12 @@ import { generateKeyPairSync, sign } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NotVouchedFor, openIdentityProvider } from '../../src/auth/identity-provider.ts';
-import { hostedClientOf } from '../../src/auth/oauth/hosted/document.ts';
+import { clientOf } from '../../src/auth/oauth/clients/document.ts';
 import { Failure } from '../../src/core/failures.ts';
-import { documentFetcher } from '../../src/events/documents.ts';
-import { send, senderOptions } from '../../src/events/webhooks/sender.ts';
-import { newWebhookSecret } from '../../src/events/webhooks/signature.ts';
 import { startTracing } from '../../src/observe/tracing.ts';
+import { documentFetcher } from '../../src/outbound/documents.ts';
+import { send, senderOptions } from '../../src/outbound/sender.ts';
+import { newWebhookSecret } from '../../src/outbound/signature.ts';
 import { ask } from '../../src/sources/chatwoot/api.ts';
 import { NotPerformed } from '../../src/sources/helpdesk.ts';
 import { issue } from '../support/credentials.ts';
@@ -183,7 +183,7 @@ const document: Client = {
     const fetched = await documentFetcher({ allowed: new Set([origin]), userAgent: 'test' })(`${origin}${path}`);
     if (fetched === undefined) return 'away';
     if ('broken' in fetched) return fetched.broken;
-    const client = hostedClientOf(`${origin}${path}`, fetched.json);
+    const client = clientOf(`${origin}${path}`, fetched.json);
     return typeof client === 'string' ? client : 'accepted';
   },
   right: (name) => {

@@ -9,7 +9,6 @@ import {
   noticeOf,
   row,
 } from '../support/hostile/postgres-server.ts';
-import { built } from '../support/replica.ts';
 
 /** A hostile database server keeps to the form of each message, and sends as much as it can. */
 const MIB = 2 ** 20;
@@ -68,7 +67,6 @@ const NAMED: Readonly<Record<string, Named>> = {
 
 let server: HostileServer;
 beforeAll(async () => {
-  await built();
   const cases = Object.values(NAMED);
   server = await hostileServer((name) => {
     const [stage = 'idle', , change] = cases[Number(name)] ?? [];

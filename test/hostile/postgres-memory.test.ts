@@ -4,7 +4,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkout } from '../support/command.ts';
 import { type HostileServer, hostileServer, message, row } from '../support/hostile/postgres-server.ts';
 import { READER } from '../support/reader/memory.ts';
-import { built } from '../support/replica.ts';
 
 /**
  * A source whose thread is full ends alone. V8 ends the whole process if a full thread has no room for one very large
@@ -27,7 +26,6 @@ interface Told {
 
 let server: HostileServer;
 beforeAll(async () => {
-  await built();
   server = await hostileServer(() => ({ stage: 'rows', auth: 'trust', change: () => ({ bytes: answer }) }));
 }, 120_000);
 afterAll(() => server.close());

@@ -20,7 +20,6 @@ import {
   STAGES,
 } from '../support/hostile/postgres-server.ts';
 import { generator, pickFrom } from '../support/random.ts';
-import { built } from '../support/replica.ts';
 
 /**
  * The database server of a helpdesk belongs to somebody else. Whatever it sends, a statement ends with an answer or an
@@ -107,7 +106,6 @@ const HONEST = ['trust', 'md5', 'password', 'scram'] as const;
 
 let server: HostileServer;
 beforeAll(async () => {
-  await built();
   server = await hostileServer((name) => {
     const [stage, auth, change] = NAMED[name] ?? [];
     if (stage !== undefined && auth !== undefined && change !== undefined) return { stage, auth, change };

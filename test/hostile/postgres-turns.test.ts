@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CERTIFICATE, KEY } from '../support/events/certificate.ts';
 import { type Asked, askHostile, wellBehaved } from '../support/hostile/postgres-client.ts';
 import { type Case, type HostileServer, hostileServer, message } from '../support/hostile/postgres-server.ts';
-import { built } from '../support/replica.ts';
 
 /**
  * A hostile database server sends several messages in one turn of the event loop, and one of them is wrong. The driver
@@ -80,7 +79,6 @@ describe.each([
 ])('%s', (_, tls, query) => {
   let server: HostileServer;
   beforeAll(async () => {
-    await built();
     server = await hostileServer((name) => (name === 'ssl' ? caseOf('idle_first') : caseOf(name)), tls);
   }, 120_000);
   afterAll(() => server.close());

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { purgeOAuth } from '../../src/store/sign-in/oauth.ts';
 import { beginSignIn } from '../../src/store/sign-in/sessions.ts';
+import { purgeOAuth } from '../../src/store/sign-in/upkeep.ts';
 import type { Answer } from '../support/answer.ts';
 import { command } from '../support/command.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import type { Authority } from '../../src/core/authority.ts';
-import { Lanes } from '../../src/core/lanes.ts';
-import { Line } from '../../src/core/line.ts';
 import { compile, type Fragment, runFor, sql } from '../../src/core/sql.ts';
-import { Turns } from '../../src/events/realtime/turns.ts';
+import { BatchQueues } from '../../src/flow/batch-queues.ts';
+import { FairLimit } from '../../src/flow/fair-limit.ts';
+import { FairQueue } from '../../src/flow/fair-queue.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import { changesOf } from '../../src/store/driver/connections.ts';
 import { StoreUnreachable, sqlState } from '../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
-import { type Held, RUNNING_HERE, roomFor, slotsFor } from '../../src/tasks/slots.ts';
-import { OPERATIONS, pathOf } from '../support/authority/expected.ts';
+import { type HeldTask, RUNNING_HERE, roomFor, slotsFor } from '../../src/tasks/capacity.ts';
+import { OPERATIONS, pathOf } from '../support/authority/operations.ts';
 import { World, webId } from '../support/authority/world.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { openTestGateway } from '../support/gateway.ts';
@@ -147,7 +147,7 @@ it('one app with many websites leaves a slot of the writers, and its turn, to ot
   const SLOTS = 4;
   let [now, most] = [0, 0];
   const order: string[] = [];
-  const lanes = new Lanes<string, string>({
+  const queues = new BatchQueues<string, string>({
     slots: SLOTS,
     patience: 5_000,
     run: async (items) => {
@@ -160,7 +160,7 @@ it('one app with many websites leaves a slot of the writers, and its turn, to ot
     },
   });
   const add = (app: string, site: number): Promise<string> =>
-    lanes.add({ lane: `${app} ${site}`, group: `${app} ${site}`, app }, `${app} ${site}`);
+    queues.add({ queue: `${app} ${site}`, group: `${app} ${site}`, app }, `${app} ${site}`);
   const all = Array.from({ length: 40 }, (_, site) => add('greedy', site));
   await pause(50);
   const before = order.length;
@@ -172,9 +172,9 @@ it('one app with many websites leaves a slot of the writers, and its turn, to ot
   expect(most).toBe(SLOTS - 1);
 });
 
-it('a batch of one lane takes the apps in turn, and an app’s line is its own', async () => {
+it('a batch takes the apps in turn, and an app’s place in the queue is its own', async () => {
   const runs: string[][] = [];
-  const lanes = new Lanes<string, string>({
+  const queues = new BatchQueues<string, string>({
     slots: 1,
     batch: 4,
     length: 10,
@@ -185,7 +185,7 @@ it('a batch of one lane takes the apps in turn, and an app’s line is its own',
       return items;
     },
   });
-  const add = (app: string, item: string): Promise<string> => lanes.add({ lane: '', group: '', app }, item);
+  const add = (app: string, item: string): Promise<string> => queues.add({ queue: '', group: '', app }, item);
   const greedy = Array.from({ length: 12 }, (_, n) => add('greedy', `g${n}`).catch(() => 'full'));
   const [first, second] = await Promise.all([add('one', 'one'), add('two', 'two'), ...greedy]);
   expect([first, second]).toEqual(['one', 'two']);
@@ -196,19 +196,19 @@ it('a batch of one lane takes the apps in turn, and an app’s line is its own',
 });
 
 it('realtime reads take the apps in turn, then their credentials, and one app leaves a place free', async () => {
-  const turns = new Turns(4, 3);
+  const reads = new FairLimit({ atOnce: 4, each: 3 });
   const done: string[] = [];
   let [now, most] = [0, 0];
   const take = (appId: string, credentialId: string, ms: number): Promise<void> =>
-    turns.take(
-      { appId, credentialId },
-      () => true,
+    reads.run(
+      appId,
       async () => {
         if (appId === 'greedy') most = Math.max(most, ++now);
         await pause(ms);
         if (appId === 'greedy') now--;
         done.push(`${appId} ${credentialId}`);
       },
+      { member: credentialId },
     );
   const all = Array.from({ length: 60 }, (_, n) => take('greedy', `c${n % 30}`, 10));
   all.push(take('greedy', 'late', 10));
@@ -222,12 +222,12 @@ it('realtime reads take the apps in turn, then their credentials, and one app le
 });
 
 it('an app has half of the places for tasks, whatever was dropped of what runs, and half of what is kept', () => {
-  const held = (appId: string, state: Held['state'], starts = false): Held => ({
+  const held = (appId: string, state: HeldTask['state'], starts = false): HeldTask => ({
     authority: { appId } as Authority, // the turns use only the app id
     state,
     starts,
   });
-  const many = (n: number, one: Held): Held[] => Array.from({ length: n }, () => one);
+  const many = (n: number, one: HeldTask): HeldTask[] => Array.from({ length: n }, () => one);
   const half = RUNNING_HERE / 2;
   expect(slotsFor('a', [], [])).toBe(half);
   // The app has sixteen slots, and all slots are in use. Some slots hold canceled tasks that still run, and some slots
@@ -241,12 +241,12 @@ it('an app has half of the places for tasks, whatever was dropped of what runs, 
   expect([roomFor('a', kept, 1_000), roomFor('b', kept, 1_000), roomFor('b', kept, 500)]).toEqual([false, true, false]);
 });
 
-it('a line forgets what was taken out of it', () => {
-  const line = new Line<number>();
-  for (const n of [1, 2, 3]) line.add('a', n);
-  line.add('b', 4);
-  expect([line.remove('a', 2), line.remove('a', 2), line.remove('c', 1)]).toEqual([true, false, false]);
-  expect([line.of('a'), line.of('b'), line.empty]).toEqual([2, 1, false]);
-  expect(line.next((group) => group === 'b')).toBe(4);
-  expect([line.take(9), line.empty, line.next()]).toEqual([[1, 3], true, undefined]);
+it('a fair queue forgets what was taken out of it', () => {
+  const queue = new FairQueue<number>();
+  for (const n of [1, 2, 3]) queue.add('a', n);
+  queue.add('b', 4);
+  expect([queue.remove('a', 2), queue.remove('a', 2), queue.remove('c', 1)]).toEqual([true, false, false]);
+  expect([queue.of('a'), queue.of('b'), queue.empty]).toEqual([2, 1, false]);
+  expect(queue.next((group) => group === 'b')).toBe(4);
+  expect([queue.take(9), queue.empty, queue.next()]).toEqual([[1, 3], true, undefined]);
 });

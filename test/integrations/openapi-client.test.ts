@@ -10,16 +10,18 @@ const PACKAGES = fileURLToPath(new URL('node_modules', import.meta.url));
 const bin = (name: string): string => join(PACKAGES, '.bin', name);
 let folder: string;
 
-/** A program that reads the report with the generated types. */
+/** A program that reads the report with the generated types, which have the names of the records. */
 const program = (range: string): string => `
 import createClient from 'openapi-fetch';
-import type { paths } from './gateway.js';
+import type { components, paths } from './gateway.js';
 
 const headers = { Authorization: process.env['TOKEN'] };
 const gateway = createClient<paths>({ baseUrl: process.env['GATEWAY'] ?? '', headers });
 const query = { website_id: 'web_1_1', range: '${range}' } as const;
 const { data, error } = await gateway.GET('/api/v1/analytics/ai-conversations/summary', { params: { query } });
-console.log(data?.data.meta.coverage ?? error?.errors?.[0]?.expected);
+const coverageOf = ({ coverage }: components['schemas']['Report']['meta']): string => coverage;
+export const status: components['schemas']['Conversation']['status'] = 'assigned';
+console.log(data ? coverageOf(data.data.meta) : error?.errors?.[0]?.expected);
 `;
 
 /** Runs a compiled program. Returns what the program prints. */

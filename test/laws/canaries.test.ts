@@ -3,21 +3,19 @@ import type { Answer } from '../support/answer.ts';
 import {
   ALL_FLAGS,
   ALL_SCOPES,
-  type Flag,
   FULL,
   type Grants,
+  grantsOf,
   holdsAll,
   type Members,
+  MSG,
   type Need,
-  nameOf,
-  OPERATIONS,
-  type Operation,
-  pathOf,
-  refusalOf,
-  type Scope,
-} from '../support/authority/expected.ts';
+  PII,
+} from '../support/authority/grants.ts';
+import { nameOf, OPERATIONS, type Operation, pathOf, refusalOf } from '../support/authority/operations.ts';
 import { CANARY, type Canary, plantReceipt, receiptId, World, webId } from '../support/authority/world.ts';
 import type { Issued } from '../support/credentials.ts';
+import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /** Checks TN-02 and TN-03: which stored text appears in which answer, for every relevant subset of the grants. */
@@ -32,9 +30,6 @@ beforeAll(async () => {
   holder = await gateway.issue({ websites: [WEB] });
 });
 afterAll(() => gateway.close());
-
-const PII: readonly Need[] = ['contact_read_pii', 'pii'];
-const MSG: readonly Need[] = ['message_content_read', 'message_content'];
 
 /** Text columns that cannot hold a canary (a unique planted text): enumerations, codes and digests. */
 const OTHER_TEXT = [
@@ -77,16 +72,13 @@ async function hold({ scopes, flags }: Grants): Promise<void> {
 }
 
 const ask = (path: string, headers = {}) => gateway.ask(path, { token: holder.token, headers });
-const flagOf = (need: Need): need is Flag => ALL_FLAGS.some((flag) => flag === need);
-const scopeOf = (need: Need): need is Scope => ALL_SCOPES.some((scope) => scope === need);
-const grantsOf = (needs: readonly Need[]): Grants => ({ scopes: needs.filter(scopeOf), flags: needs.filter(flagOf) });
 
 function relevant({ scopes, flags, given, hidden, members, nulls, shows = [] }: Operation): {
   asked: Need[];
   shows: Need[];
 } {
   const tables: Members[] = [...Object.values(members), nulls ?? {}, ...shows.map(([, , columns]) => columns)];
-  const more = [...(given?.scopes ?? []), ...(given?.flags ?? []), ...(hidden?.scopes ?? [])];
+  const more = [...(given?.scopes ?? []), ...(given?.flags ?? []), ...(hidden?.oneOf[0] ?? [])];
   const asked = new Set<Need>([...scopes, ...flags, ...more]);
   const needs = tables
     .flatMap((table) => Object.values(table).flat())
@@ -100,9 +92,13 @@ const powerSet = <T>(all: readonly T[]): T[][] =>
 
 /**
  * The subsets of the grants to try. With up to six grants, these are all subsets. With more grants, these are all
- * subsets that have every required grant, and the full set without one or two required grants.
+ * subsets that have every required grant, and the full set without one or two required grants. The quick form tries
+ * every twelfth subset and the last one, which has all grants.
  */
-function subsets(operation: Operation): Need[][] {
+const subsets = (operation: Operation): Need[][] =>
+  allSubsets(operation).filter((_, i, all) => i % times(1, 1, 12) === 0 || i === all.length - 1);
+
+function allSubsets(operation: Operation): Need[][] {
   const { asked, shows } = relevant(operation);
   if (asked.length + shows.length <= 6) return powerSet([...asked, ...shows]);
   return powerSet(shows).flatMap((some, i) =>
@@ -170,8 +166,8 @@ describe('TN-02 TN-03 stored text', () => {
       }
     }
     console.info(`TN-02/03: ${asked} subsets of grants, ${world.canaries.length} canaries, ${found} times shown`);
-    expect(asked).toBeGreaterThan(1_000);
-    expect(found).toBeGreaterThan(800);
+    expect(asked).toBeGreaterThan(times(1_000, 1_000, 100));
+    expect(found).toBeGreaterThan(times(800, 800, 200));
   }, 240_000);
 
   const replant = async (): Promise<void> => {
@@ -218,7 +214,7 @@ describe('TN-02 TN-03 stored text', () => {
   it('TN-03 is not repeated by errors, whoever sent it', async () => {
     await hold(FULL);
     const sent = world.canaries[100]?.text ?? '';
-    for (const operation of OPERATIONS) {
+    for (const operation of OPERATIONS.filter((_, i) => i % times(1, 1, 6) === 0)) {
       const mark = operation.path.includes('?') ? '&' : '?';
       for (const name of ['website_id', 'limit', 'cursor', 'query_field', 'order', 'path', 'language', 'nonsense']) {
         const answer = await ask(`${pathOf(operation, WEB)}${mark}${name}=${sent}$`);
@@ -226,7 +222,7 @@ describe('TN-02 TN-03 stored text', () => {
       }
     }
     const written = gateway.log.join('\n').match(CANARY) ?? [];
-    expect(gateway.log.length).toBeGreaterThan(1_000);
+    expect(gateway.log.length).toBeGreaterThan(times(1_000, 1_000, 300));
     expect(written).toEqual([]);
   });
 

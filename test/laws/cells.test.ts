@@ -3,28 +3,35 @@ import { rotateCredential } from '../../src/auth/issue.ts';
 import type { Resource } from '../../src/core/authority.ts';
 import type { Answer } from '../support/answer.ts';
 import {
-  ALL_FLAGS,
   ALL_SCOPES,
   DIMENSIONS,
-  events,
   FULL,
   type Grants,
-  granted,
+  LACKING,
+  limitsOf,
+  type Restricted,
+} from '../support/authority/grants.ts';
+import {
+  expectMembers,
+  firstOf,
+  inOrder,
   NOT_FOUND,
   OPERATIONS,
   type Operation,
   pathOf,
+  REALTIME,
   type Refusal,
-  type Restricted,
   refusalOf,
-  valuesAt,
-} from '../support/authority/expected.ts';
-import { SUBSCRIPTION_WRITES, WRITES } from '../support/authority/expected-writes.ts';
+  SUBSCRIPTION_WRITES,
+  WRITES,
+} from '../support/authority/operations.ts';
+import { events } from '../support/authority/records.ts';
 import { CANARY, plantReceipt, receiptId, World, webId } from '../support/authority/world.ts';
 import { addDispositions } from '../support/authority/writes.ts';
-import { CONTRACT_REALTIME, CONTRACT_SKILLS } from '../support/contract.ts';
+import { CONTRACT_SKILLS } from '../support/contract.ts';
 import type { Grant } from '../support/credentials.ts';
 import { ORIGIN } from '../support/events/realtime.ts';
+import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import {
   consented,
@@ -72,9 +79,6 @@ interface Case {
   readonly ownTokens?: boolean;
 }
 
-const firstOf = <T extends Operation>(all: readonly T[]): T[] =>
-  all.filter(({ tool, given }, i) => given === undefined && all.findIndex((one) => one.tool === tool) === i);
-
 const READS: readonly Case[] = firstOf(OPERATIONS).map((operation) => ({
   ...{ name: operation.tool, surface: 'rest', operation, status: 200, ownTokens: operation.noConsent === true },
 }));
@@ -91,16 +95,16 @@ const SUBSCRIBING: readonly Case[] = SUBSCRIPTION_WRITES.map((operation, i) => (
  * The realtime operations, in the order in which a session uses them. A socket request without a WebSocket upgrade gets
  * 426.
  */
-const REALTIME: readonly Case[] = ['create', 'ticket_create', 'socket', 'session_close'].map((part) => {
-  const name = `realtime_${part === 'create' ? 'session_create' : part}`;
-  const { method, path, status, body } = CONTRACT_REALTIME[name] ?? expect.fail(name);
-  const operation: Operation = { tool: name, path: path.replace('/api/v1', ''), ...events, members: {} };
+const SESSION: readonly Case[] = ['session_create', 'ticket_create', 'socket', 'session_close'].map((part) => {
+  const name = `realtime_${part}`;
+  const { method, path, status, body } = REALTIME[name] ?? expect.fail(name);
+  const operation: Operation = { ...events, tool: name, path, flags: [], website: 'none', members: {} };
   return {
     ...{ name, surface: 'rest', operation, method, ownTokens: true, headers: { origin: ORIGIN } },
     ...{ status: status === 101 ? 426 : status, body: body ? () => ({}) : undefined },
   };
 });
-const REST: readonly Case[] = [...READS, ...COMMANDS, ...SUBSCRIBING, ...REALTIME];
+const REST: readonly Case[] = [...READS, ...COMMANDS, ...SUBSCRIBING, ...SESSION];
 const TOOLS: readonly Case[] = [...READS, ...COMMANDS, ...SUBSCRIBING].map((one) => ({ ...one, surface: 'mcp' }));
 const SKILLS: readonly Case[] = Object.entries(CONTRACT_SKILLS).map(([skill, { runs }]) => {
   const known = [...READS, ...COMMANDS].find(({ name }) => name === runs) ?? expect.fail(runs);
@@ -131,8 +135,6 @@ async function issued(name: string, grants = FULL, more: Partial<Holder> & { gra
   return { name, token, credential, grants, website, ...(restricted && { restricted }) };
 }
 
-const GRANT = { channel_ids: 'channels', team_ids: 'teams', subsite_ids: 'subsites' } as const;
-const PREFIX = { channel_ids: 'chn', team_ids: 'tem', subsite_ids: 'sst' } as const;
 const ALL: readonly Resource[] = ['rest', 'mcp', 'a2a'];
 
 async function past(name: string, column: 'revoked_at' | 'expires_at', refusal: string): Promise<Holder> {
@@ -172,13 +174,10 @@ const kept = (holder: Holder) => async (): Promise<Holder> => holder;
 async function variants(): Promise<Variant[]> {
   const all: Variant[] = [];
   const add = (holder: Holder): void => void all.push([holder.name, kept(holder)]);
-  for (const missing of ALL_SCOPES)
-    add(await issued(`without ${missing}`, { ...FULL, scopes: ALL_SCOPES.filter((scope) => scope !== missing) }));
-  for (const missing of ALL_FLAGS)
-    add(await issued(`without the flag ${missing}`, { ...FULL, flags: ALL_FLAGS.filter((flag) => flag !== missing) }));
+  for (const [name, grants] of LACKING) add(await issued(name, grants));
   for (const dimension of DIMENSIONS) {
-    const grant = { [GRANT[dimension]]: [`${PREFIX[dimension]}_1_1_1`] };
-    add(await issued(`restricted in ${dimension}`, FULL, { grant, restricted: { dimension, ids: [1] } }));
+    const restricted = { dimension, ids: [1] };
+    add(await issued(`restricted in ${dimension}`, FULL, { grant: limitsOf(restricted), restricted }));
   }
   for (const [name, website] of [
     ['a website that is not granted', webId(1, 2)],
@@ -268,8 +267,6 @@ const ASK: Readonly<Record<Resource, (one: Case, url: string, holder: Holder) =>
   },
 };
 
-const sorted = (one: Refusal['required']) => one && { ...one, scopes: [...one.scopes].sort() };
-
 /**
  * Texts that no caller of this test may see. The texts belong to another organization, or to websites that no caller
  * holds.
@@ -287,19 +284,14 @@ async function judge(one: Case, holder: Holder, where: string): Promise<void> {
   // A refusal lists the required grants. Only an MCP result has no such list, and names the grants in words.
   if (refusal) {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([refusal.status, refusal.code]);
+    if (surface === 'rest' && refusal.required === DENIED)
+      expect(said.text, where).toContain('Use an installation token.');
     // A tool with several kinds of ids is listed for one kind, so the refusal of another kind is a result.
     const inWords = surface === 'mcp' && operation.kind !== undefined && said.required === undefined;
-    if (!inWords) expect(sorted(said.required), `${where} ${said.text}`).toEqual(sorted(refusal.required));
+    if (!inWords) expect(inOrder(said.required), `${where} ${said.text}`).toEqual(inOrder(refusal.required));
   } else {
     expect([said.status, said.code], `${where} ${said.text}`).toEqual([one.status, undefined]);
-    for (const [pointer, members] of one.status === 204 || one.status === 426
-      ? []
-      : Object.entries(operation.members)) {
-      for (const object of valuesAt(said.data, pointer))
-        expect(Object.keys(Object(object)).sort(), `${where} ${pointer}`).toEqual(
-          granted(members, holder.grants, holder.restricted),
-        );
-    }
+    if (one.status < 204) expectMembers(operation, said.data, holder.grants, holder.restricted, where);
   }
   for (const canary of said.text.match(CANARY) ?? []) {
     expect(refusal, `${where} shows ${canary}`).toBeUndefined();
@@ -313,7 +305,8 @@ it('TN-01 every surface under every variant of authority answers as the tables s
 }) => {
   const { sql } = gateway.database;
   foreign = new Set(world.canaries.filter(({ tenant, site }) => tenant !== 1 || site > 1).map(({ text }) => text));
-  const rows = await variants();
+  const known = await variants();
+  const rows = known.filter((_, i) => i % times(1, 1, 5) === 0); // the quick form: every fifth variant
   const surfaces = new Map<Resource, number>();
   for (const [name, make] of rows) {
     for (const surface of ALL) {
@@ -332,7 +325,7 @@ it('TN-01 every surface under every variant of authority answers as the tables s
   const { operations, tools } = gateway.corridor.registry;
   expect(REST.map(({ name }) => name).sort()).toEqual(operations.map(({ name }) => name).sort());
   expect(TOOLS.map(({ name }) => name).sort()).toEqual(tools.map(({ name }) => name).sort());
-  expect([surfaces.size, rows.length]).toEqual([3, 36]);
+  expect([surfaces.size, known.length]).toEqual([3, 36]);
   const all = CASES.length * rows.length;
   console.info(`TN: cells ${cells}/${all} (${[...surfaces].map(([surface, n]) => `${surface} ${n}`).join(', ')})`);
   task.meta.shown = { cells: [cells, all] };

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../support/answer.ts';
-import { ALL_SCOPES, DIMENSIONS, nameOf, OPERATIONS, type Operation, pathOf } from '../support/authority/expected.ts';
+import { ALL_SCOPES, DIMENSIONS, limitsOf } from '../support/authority/grants.ts';
+import { nameOf, OPERATIONS, type Operation, pathOf } from '../support/authority/operations.ts';
 import { World, webId } from '../support/authority/world.ts';
 import { CONTRACT_SKILLS } from '../support/contract.ts';
 import { LONG, times } from '../support/form.ts';
@@ -127,11 +128,6 @@ async function transcript(token: string): Promise<Map<string, string>> {
   return said;
 }
 
-const PLACE = {
-  channel_ids: ['channels', 'chn'],
-  team_ids: ['teams', 'tem'],
-  subsite_ids: ['subsites', 'sst'],
-} as const;
 let restricted: Map<string, string>;
 let unrestricted: Map<string, string>;
 
@@ -143,9 +139,8 @@ beforeAll(async () => {
   const websites = [WEB];
   restricted = new Map<string, string>();
   for (const dimension of DIMENSIONS) {
-    const [grant, prefix] = PLACE[dimension];
-    for (const ids of dimension === 'channel_ids' ? [['1'], ['9'], []] : [['1']]) {
-      const { token } = await gateway.issue({ websites, [grant]: ids.map((id) => `${prefix}_1_1_${id}`) });
+    for (const ids of dimension === 'channel_ids' ? [[1], [9], []] : [[1]]) {
+      const { token } = await gateway.issue({ websites, ...limitsOf({ dimension, ids }) });
       restricted.set(`${dimension} ${ids}`, token);
     }
   }

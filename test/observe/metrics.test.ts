@@ -17,8 +17,8 @@ import { sharing } from '../../src/observe/sharing.ts';
 import { openStoreGauges } from '../../src/observe/store-gauges.ts';
 import { startTracing } from '../../src/observe/tracing.ts';
 import { COUNTED, readGauges } from '../../src/store/doctor/gauges.ts';
+import { openAllowed } from '../../src/surfaces/http/client-address.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
-import { openAllowed } from '../../src/surfaces/http/source.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { LONG, times } from '../support/form.ts';
@@ -112,7 +112,7 @@ describe('/metrics', () => {
     const registry = await loadTools();
     const skills = await loadSkills(registry);
     const known = {
-      surface: /^(rest|mcp|a2a|oauth|realtime|public)$/,
+      surface: /^(rest|mcp|a2a|oauth|record|realtime|public)$/,
       operation: new RegExp(
         `^(none|mcp|a2a|realtime_socket|oauth_\\w+|${[...registry.operations.map(({ name }) => name), ...skills.all.map(({ skill }) => skill.name)].join('|')})$`,
       ),
@@ -370,7 +370,7 @@ describe('OpenTelemetry', () => {
       files.filter((file) => what.test(readFileSync(join(root, 'src', file), 'utf8')));
     expect(imports(/@opentelemetry\//)).toEqual(['observe/tracing.ts']);
     expect(imports(/^import (?!type ).*observe\/tracing\.ts/m)).toEqual([]);
-    expect(imports(/await import\('\.\.\/observe\/tracing\.ts'\)/)).toEqual(['process/serve.ts']);
+    expect(imports(/await import\('\.\.\/observe\/tracing\.ts'\)/)).toEqual(['process/open-tracing.ts']);
   });
 
   if (LONG)

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { checkout, main, shellEnvironment } from '../support/command.ts';
-import { built } from '../support/replica.ts';
+import { itInFull } from '../support/form.ts';
 import { scratch } from '../support/scratch.ts';
 
 /** Ends what somebody started, each time in another way. The gateway and its embedded PostgreSQL must end, too. */
 let base: string;
 beforeAll(async () => {
-  await built();
   base = scratch('endings');
 }, 120_000);
 afterAll(() => rmSync(base, { recursive: true, force: true }));
@@ -78,45 +77,46 @@ async function begin(program: string, ...args: string[]): Promise<Started> {
 }
 
 const SERVE = ['serve', '--no-demo'];
-const NPM = ['npm', 'start', '--', '--no-demo'];
+const NPM = ['npm', 'start', '--', '--no-demo'] as const;
 
-it.each([
+async function endedBy([program, ...args]: readonly [string, ...string[]], signal: NodeJS.Signals): Promise<void> {
+  const { pid } = await begin(program, ...args);
+  process.kill(pid, signal);
+  await expect.poll(left, { timeout: 10_000, interval: 50 }).toEqual([]);
+}
+
+it('SIGKILL of npm start', () => endedBy(NPM, 'SIGKILL'), 60_000);
+
+itInFull.each([
   ['SIGTERM to npm start', NPM, 'SIGTERM'],
-  ['SIGKILL of npm start', NPM, 'SIGKILL'],
   ['SIGTERM to npm run gateway', ['npm', 'run', 'gateway', '--', ...SERVE], 'SIGTERM'],
   ['SIGTERM to a shell that runs npm', ['sh', '-c', 'cd . && npm start -- --no-demo'], 'SIGTERM'],
   ['SIGKILL of npm with workers', [...NPM, '--workers', '2'], 'SIGKILL'],
   ['SIGHUP, as a closed terminal sends it', [process.execPath, main, ...SERVE], 'SIGHUP'],
-] as const)(
-  '%s',
-  async (_, [program, ...args], signal) => {
-    const { pid } = await begin(program, ...args);
-    process.kill(pid, signal);
+] as const)('%s', (_, command, signal) => endedBy(command, signal), 60_000);
+
+itInFull(
+  'a closed terminal ends npm start, the gateway and PostgreSQL',
+  async () => {
+    const { child } = await begin('script', '-qefc', NPM.join(' '), '/dev/null');
+    child.kill('SIGKILL'); // closes the terminal
     await expect.poll(left, { timeout: 10_000, interval: 50 }).toEqual([]);
   },
   60_000,
 );
 
-it('a closed terminal ends npm start, the gateway and PostgreSQL', async () => {
-  const { child } = await begin('script', '-qefc', NPM.join(' '), '/dev/null');
-  child.kill('SIGKILL'); // closes the terminal
-  await expect.poll(left, { timeout: 10_000, interval: 50 }).toEqual([]);
-}, 60_000);
+async function outlives(command: string): Promise<void> {
+  const { pid } = await begin('sh', '-c', `${command} & sleep 600`);
+  process.kill(pid, 'SIGKILL');
+  await pause(1_500);
+  expect(left()).toEqual(['gateway', 'postgres']);
+}
 
-it.each([
-  [
-    'a job of a shell that ends before the job',
-    ['sh', '-c', `'${process.execPath}' '${main}' serve --no-demo & sleep 600`],
-  ],
-  ['a job of a shell that started npm', ['sh', '-c', 'npm start -- --no-demo & sleep 600']],
-] as const)(
-  '%s outlives the shell',
-  async (_, [program, ...args]) => {
-    const { pid } = await begin(program, ...args);
-    process.kill(pid, 'SIGKILL');
-    await pause(1_500);
-    expect(left()).toEqual(['gateway', 'postgres']);
-    // npm itself ends with the gateway.
-  },
+it(
+  'a job of a shell that ends before the job outlives the shell',
+  () => outlives(`'${process.execPath}' '${main}' serve --no-demo`),
   60_000,
 );
+
+// npm itself ends with the gateway.
+itInFull('a job of a shell that started npm outlives the shell', () => outlives(NPM.join(' ')), 60_000);

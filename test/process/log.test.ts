@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { prettyLine } from '../../src/process/pretty.ts';
 import { checkout, main, shellEnvironment, urlOf } from '../support/command.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { itInFull } from '../support/form.ts';
 import { freePort } from '../support/port.ts';
 import { startReplica } from '../support/replica.ts';
 
@@ -17,12 +18,13 @@ const ask = async (url: string, path: string): Promise<void> => {
   await (await fetch(url + path, { headers: { connection: 'close' }, redirect: 'manual' })).text();
 };
 
-it('requests of documents are logged as docs with their path; a path that the client made up is not logged', async () => {
+it('on a pipe the log is JSON: requests of documents are logged as docs with their path, a made-up path is not', async () => {
   const replica = await startReplica({ databaseUrl: urlOf(database), env: { LOG_LEVEL: 'info' } });
   const paths = ['/docs', '/docs/guides/overview', '/problems/not_found', '/llms.txt', '/api/v1/openapi.json', '/'];
   for (const path of paths) await ask(replica.url, `${path}?secret=1`.replace('/?secret=1', '/'));
   for (const path of ['/docs/made-up', '/made-up', '/livez', '/readyz', '/LIVEZ/']) await ask(replica.url, path);
   await replica.end();
+  expect(replica.log()).toMatch(/^\{"level":"info"[^\n]*"path":"\/docs"/m);
   const requests = replica
     .log()
     .split('\n')
@@ -39,52 +41,46 @@ it('requests of documents are logged as docs with their path; a path that the cl
   expect(replica.log()).not.toMatch(/secret|made-up/);
 });
 
-it('the log is JSON on a pipe, and readable with LOG_FORMAT=pretty', async () => {
-  for (const format of ['json', 'pretty'] as const) {
-    const env = { LOG_LEVEL: 'info', ...(format === 'pretty' && { LOG_FORMAT: format }) };
-    const replica = await startReplica({ databaseUrl: urlOf(database), env });
-    await ask(replica.url, '/docs');
-    await replica.end();
-    const line = replica
-      .log()
-      .split('\n')
-      .find((one) => one.includes('/docs'));
-    expect(line).toMatch(
-      format === 'json' ? /^\{"level":"info"/ : /^\d\d:\d\d:\d\d {2}200 GET \/docs docs {2}[\d.]+ ms {2}req_\w+$/,
-    );
-  }
+itInFull('the log is readable on a pipe with LOG_FORMAT=pretty', async () => {
+  const replica = await startReplica({
+    databaseUrl: urlOf(database),
+    env: { LOG_LEVEL: 'info', LOG_FORMAT: 'pretty' },
+  });
+  await ask(replica.url, '/docs');
+  await replica.end();
+  expect(replica.log()).toMatch(/^\d\d:\d\d:\d\d {2}200 GET \/docs docs {2}[\d.]+ ms {2}req_\w+$/m);
 });
 
-it('the log is readable on a terminal, and JSON there with LOG_FORMAT=json', async () => {
-  for (const [env, expected] of [
-    [{}, /^\S*\d\d:\d\d:\d\d\S* {2}200 GET \/docs docs/m],
-    [{ LOG_FORMAT: 'json' }, /^\{"level":"info"[^\n]*"path":"\/docs"/m],
-  ] as const) {
-    const port = await freePort();
-    const child = spawn('script', ['-qefc', `'${process.execPath}' '${main}' serve`, '/dev/null'], {
-      cwd: checkout,
-      env: shellEnvironment({
-        DATABASE_URL: urlOf(database),
-        GATEWAY_KEYS: `1:${'A'.repeat(43)}=`,
-        PORT: `${port}`,
-        TERM: 'xterm',
-        ...env,
-      }),
-      stdio: ['pipe', 'pipe', 'inherit'],
-    });
-    let shown = '';
-    child.stdout.on('data', (part: Buffer) => {
-      shown += part.toString();
-    });
-    const ended = once(child, 'close');
-    await expect.poll(() => shown, { timeout: 20_000 }).toContain('gateway ready on');
-    await ask(`http://127.0.0.1:${port}`, '/docs');
-    await expect.poll(() => shown, { timeout: 5_000 }).toMatch(expected);
-    child.stdin.write('\u0003'); // Ctrl+C
-    await ended;
-    expect(shown).toContain('gateway stopping');
-  }
-});
+it('the log is readable on a terminal', () => onTerminal({}, /^\S*\d\d:\d\d:\d\d\S* {2}200 GET \/docs docs/m));
+itInFull('the log is JSON on a terminal with LOG_FORMAT=json', () =>
+  onTerminal({ LOG_FORMAT: 'json' }, /^\{"level":"info"[^\n]*"path":"\/docs"/m),
+);
+
+async function onTerminal(env: Readonly<Record<string, string>>, expected: RegExp): Promise<void> {
+  const port = await freePort();
+  const child = spawn('script', ['-qefc', `'${process.execPath}' '${main}' serve`, '/dev/null'], {
+    cwd: checkout,
+    env: shellEnvironment({
+      DATABASE_URL: urlOf(database),
+      GATEWAY_KEYS: `1:${'A'.repeat(43)}=`,
+      PORT: `${port}`,
+      TERM: 'xterm',
+      ...env,
+    }),
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  let shown = '';
+  child.stdout.on('data', (part: Buffer) => {
+    shown += part.toString();
+  });
+  const ended = once(child, 'close');
+  await expect.poll(() => shown, { timeout: 20_000 }).toContain('gateway ready on');
+  await ask(`http://127.0.0.1:${port}`, '/docs');
+  await expect.poll(() => shown, { timeout: 5_000 }).toMatch(expected);
+  child.stdin.write('\u0003'); // Ctrl+C
+  await ended;
+  expect(shown).toContain('gateway stopping');
+}
 
 it('a readable line has every member, keeps errors and gives a terminal no control characters', () => {
   const time = '2026-11-22T10:00:00.000Z';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { compile, type Fragment } from '../../src/core/sql.ts';
-import { demoRecords } from '../../src/sources/demo/index.ts';
+import { demoRecords } from '../../src/sources/files/demo.ts';
 import { importRecords } from '../../src/sources/files/import.ts';
 import {
   overtakenNumbers,
@@ -148,7 +148,7 @@ it('neither does an import, nor an audit of a website', async () => {
     query: (statement) => database.db.query(note(statement)),
     read: (statement) => database.db.read(note(statement)),
   };
-  await importRecords(db, demoRecords({ seed: 1, now: new Date(DEMO_NOW) }), {});
+  await importRecords(db, demoRecords(new Date(DEMO_NOW)), {});
   const [site = expect.fail('no website')] = await sitesOfStore(database.db);
   for (const audit of [wrongTotals, wrongFiles, overtakenNumbers, unrecordedNotes]) await audit(db, site);
   let touched = 0;

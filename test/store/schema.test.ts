@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 import { migrations } from '../../src/store/open/migrate.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { dumpSchema } from '../support/schema.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -11,36 +12,67 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Reads the schema from the system catalogue, in a form that is the same on PostgreSQL 15 and 18. */
-async function dump(): Promise<string> {
-  const { sql } = database;
-  const columns = await sql<{ line: string }[]>`
-    SELECT format('%s.%s.%s %s%s%s', n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
-                  CASE WHEN a.attnotnull THEN ' NOT NULL' END,
-                  ' DEFAULT ' || pg_get_expr(d.adbin, d.adrelid)) AS line
-      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-      LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-     WHERE n.nspname IN ('platform', 'gateway') AND c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
-     ORDER BY n.nspname, c.relname, a.attnum`;
-  const rules = await sql<{ line: string }[]>`
-    SELECT format('%s %s: %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) AS line FROM pg_constraint
-     WHERE connamespace::regnamespace::text IN ('platform', 'gateway') AND contype IN ('p', 'u', 'f', 'c') ORDER BY 1`;
-  const indexes = await sql<{ line: string }[]>`
-    SELECT indexdef AS line FROM pg_indexes WHERE schemaname IN ('platform', 'gateway') ORDER BY 1`;
-  const code = await sql<{ line: string }[]>`
-    SELECT pg_get_triggerdef(t.oid) AS line FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-     WHERE NOT t.tgisinternal AND c.relnamespace::regnamespace::text IN ('platform', 'gateway')
-    UNION ALL
-    SELECT format('FUNCTION %s(%s) RETURNS %s', p.oid::regproc, pg_get_function_identity_arguments(p.oid),
-                  pg_get_function_result(p.oid))
-      FROM pg_proc p WHERE p.pronamespace::regnamespace::text IN ('platform', 'gateway') ORDER BY 1`;
-  return [columns, rules, indexes, code].map((part) => part.map(({ line }) => line).join('\n')).join('\n\n');
-}
-
 it('is the one committed: mend a wanted change with `npx vitest run test/store/schema.test.ts -u`', async () => {
-  const schema = await dump();
-  expect(schema.split('\n').length).toBeGreaterThan(200);
-  await expect(`${schema}\n`).toMatchFileSnapshot('../golden/schema.txt');
+  const schema = await dumpSchema(database.sql);
+  for (const [line, least] of [
+    [/^CREATE OR REPLACE FUNCTION /gm, 150],
+    [/^CREATE TRIGGER /gm, 100],
+    [/^CREATE (UNIQUE )?INDEX /gm, 100],
+  ] as const)
+    expect(schema.match(line)?.length ?? 0, String(line)).toBeGreaterThan(least);
+  await expect(schema).toMatchFileSnapshot('../golden/schema.txt');
+});
+
+/** A change of each kind, and what the dump then shows. */
+const SHOWN = [
+  [`ALTER TABLE gateway.app ALTER name TYPE text COLLATE "C"`, 'gateway.app.name text COLLATE "C" NOT NULL'],
+  ['ALTER TABLE gateway.app ALTER name SET STORAGE EXTERNAL', 'STORAGE e STATISTICS 7'],
+  ['ALTER TABLE gateway.app ALTER name SET STATISTICS 7', 'STORAGE e STATISTICS 7'],
+  ['ALTER TABLE gateway.app SET (fillfactor = 61)', 'TABLE gateway.app WITH fillfactor=61 ROW LEVEL SECURITY'],
+  ['ALTER TABLE gateway.app ENABLE ROW LEVEL SECURITY', 'TABLE gateway.app WITH fillfactor=61 ROW LEVEL SECURITY'],
+  ['ALTER TABLE gateway.task SET UNLOGGED', 'UNLOGGED TABLE gateway.task'],
+  ['ALTER TABLE platform.note DISABLE TRIGGER note_said', `platform.rows_said('note') ENABLED D`],
+  ['ALTER SEQUENCE platform.organization_tenant_seq CACHE 7', 'CACHE 7 OWNED BY platform.organization.tenant'],
+  [`COMMENT ON COLUMN gateway.app.name IS 'planted'`, 'table column gateway.app.name: planted'],
+  ['GRANT SELECT ON gateway.app TO PUBLIC', 'gateway.app: {'],
+  ['GRANT SELECT (name) ON gateway.app TO PUBLIC', 'gateway.app.name: {'],
+  ['REVOKE ALL ON FUNCTION gateway.lock_tasks FROM PUBLIC', 'gateway.lock_tasks(text): {'],
+  [
+    `CREATE OR REPLACE FUNCTION gateway.lock_tasks(p_installation text) RETURNS void LANGUAGE plpgsql AS 'BEGIN /* planted */ END'`,
+    'BEGIN /* planted */ END',
+  ],
+  ['ALTER FUNCTION gateway.lock_tasks SECURITY DEFINER', ' SECURITY DEFINER\n'],
+  ['ALTER FUNCTION gateway.lock_tasks SET work_mem = 1000', ` SET work_mem TO '1000'\n`],
+  [
+    'CREATE OR REPLACE VIEW gateway.missing_index AS SELECT name, relation, definition FROM gateway.wanted_index',
+    'CREATE VIEW gateway.missing_index AS\n SELECT name,\n',
+  ],
+  ['CREATE INDEX planted ON gateway.app (name) WITH (fillfactor = 62)', `(name) WITH (fillfactor='62')`],
+  [`CREATE TYPE gateway.planted AS ENUM ('a', 'b')`, `gateway.planted e 'a', 'b'`],
+  ['CREATE POLICY planted ON gateway.app USING (false)', 'policy planted on gateway.app'],
+  ['CREATE STATISTICS gateway.planted ON id, tenant FROM gateway.app', 'statistics object gateway.planted'],
+  ['CREATE RULE planted AS ON UPDATE TO gateway.app DO INSTEAD NOTHING', 'rule planted on gateway.app'],
+  [`INSERT INTO gateway.import_turn VALUES (7, 'epoch')`, 'gateway.import_turn {"at": '],
+] as const;
+const GONE = [
+  ['ALTER TABLE gateway.app DROP CONSTRAINT app_burst_check', 'app_burst_check'],
+  ['DROP INDEX gateway.task_lease', ' task_lease '],
+  [`DELETE FROM gateway.wanted_index WHERE name = 'note_words'`, '"name": "note_words"'],
+] as const;
+it('shows each kind of change', async () => {
+  const before = await dumpSchema(database.sql);
+  const rolledBack = new Error('rolled back');
+  const planting = database.sql.begin(async (transaction) => {
+    for (const [change] of [...SHOWN, ...GONE]) await transaction.unsafe(change);
+    const after = await dumpSchema(transaction);
+    for (const [change, line] of SHOWN)
+      expect([before.includes(line), after.includes(line)], change).toEqual([false, true]);
+    for (const [change, line] of GONE)
+      expect([before.includes(line), after.includes(line)], change).toEqual([true, false]);
+    throw rolledBack;
+  });
+  await expect(planting).rejects.toBe(rolledBack);
+  expect(await dumpSchema(database.sql)).toBe(before);
 });
 
 it('is made by migrations that never change: put a change into a new file, and run `npm run generate`', async () => {

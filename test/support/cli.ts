@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { vi } from 'vitest';
+import { Readable } from 'node:stream';
+import { expect, vi } from 'vitest';
 import { run, type Wired } from '../../src/cli/program.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 
@@ -14,10 +15,10 @@ const wired: Wired = {
   generate: () => Promise.reject(new Error('generate is main.ts’s')),
 };
 
-/** Creates a database for the test file. The commands find its address in DATABASE_URL. */
+/** Creates a database for the test file. Commands find its address in DATABASE_URL. */
 export async function cliDatabase(template: 'empty' | 'demo'): Promise<TestDatabase> {
   const database = await freshDatabase(template);
-  // The driver finds a socket folder only in PGHOST, not in an address.
+  // The driver takes a socket folder only from PGHOST, not from an address.
   Object.assign(process.env, {
     DATABASE_URL: `postgres:///${database.name}`,
     PGHOST: database.host,
@@ -43,6 +44,20 @@ export async function gateway(...argv: string[]): Promise<Ran> {
     process.exitCode = undefined;
   }
 }
+
+/** Runs a command with this standard input. */
+export async function fed(input: string | Uint8Array, ...argv: string[]): Promise<Ran> {
+  const stdin = Readable.from([Buffer.from(input)]) as typeof process.stdin; // the command only reads from standard input
+  const spy = vi.spyOn(process, 'stdin', 'get').mockReturnValue(stdin);
+  try {
+    return await gateway(...argv);
+  } finally {
+    spy.mockRestore();
+  }
+}
+
+/** What a refused command prints: nothing on standard output, and a text with `said` on standard error. */
+export const refused = (said: string, code = 1) => ({ code, stdout: '', stderr: expect.stringContaining(said) });
 
 /** Runs a command that must succeed. Returns the JSON document on its one line of standard output. */
 export async function document(...argv: string[]): Promise<Document> {

@@ -5,10 +5,7 @@ import { packageRoot } from '../../src/config/package.ts';
 
 const NEEDED = /\/test\/(integrations|documents)\//;
 
-/**
- * Installs the packages of test/integrations before a run that needs them. `npm ci` in the checkout does not install
- * them, because nobody needs 200 MB of clients to start the gateway.
- */
+/** Installs the packages of test/integrations before a run that needs them: 200 MB that `npm ci` leaves out. */
 export default class Clients implements Reporter {
   onTestRunStart(specifications: readonly TestSpecification[]): void {
     if (!specifications.some(({ moduleId }) => NEEDED.test(moduleId))) return;

@@ -9,14 +9,13 @@ import { linux } from '../../src/store/embedded/platform.ts';
 import { freePort } from './port.ts';
 import { scratch } from './scratch.ts';
 
-/** A PostgreSQL server on TCP for one test. Its superuser needs no password. The server can have streaming replicas. */
+/** A PostgreSQL server on TCP for one test. Its superuser needs no password. It can have streaming replicas. */
 export interface Cluster {
   readonly port: number;
   url(database: string): string;
   sql(database: string): postgres.Sql;
-  /** Creates a replica: a server that starts as a copy of this server and follows its write-ahead log. */
   replica(): Promise<Cluster>;
-  /** Stops the server as abruptly as a crash of the machine. */
+  /** Stops the server like a crash of the machine. */
   kill(): Promise<void>;
   start(): Promise<void>;
   close(): Promise<void>;
@@ -76,7 +75,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
   const kill = async (): Promise<void> => {
     if (!child) return;
     const ended = once(child, 'close');
-    // The children of the server notice the kill and end. Afterwards, the port is free.
+    // The server's children notice the kill and end. Afterwards, the port is free.
     child.kill('SIGQUIT');
     child = undefined;
     await ended;
@@ -126,7 +125,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
   return cluster;
 }
 
-/** Makes a low-level base backup over one connection, because the embedded binaries lack pg_basebackup. */
+/** A low-level base backup over one connection, because the embedded binaries lack pg_basebackup. */
 async function backup({ data, to, primary, port }: { data: string; to: string; primary: string; port: number }) {
   const sql = postgres(primary, { max: 1, onnotice: () => undefined });
   await sql`SELECT pg_backup_start('test', true)`;

@@ -4,12 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/config/package.ts';
 import type { Ran } from './cli.ts';
 import type { TestDatabase } from './database.ts';
-import { built } from './replica.ts';
 
 export const checkout = fileURLToPath(packageRoot);
 export const main = join(checkout, 'dist/src/main.js');
 
-/** The environment of a person's shell: nothing of the test run, of PostgreSQL or of npm. */
+/** The environment of a person's shell, without anything of the test run, PostgreSQL or npm. */
 export const shellEnvironment = (env: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(
@@ -22,9 +21,8 @@ export const shellEnvironment = (env: Readonly<Record<string, string>> = {}): No
 export const urlOf = ({ host, port, name }: TestDatabase): string =>
   `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
 
-/** Runs the command line in a process of its own. With `input`, the command has a terminal on which this text is typed. */
+/** Runs the command line in its own process. With `input`, the process has a terminal on which this text is typed. */
 export async function command(database: TestDatabase, argv: readonly string[], input?: string): Promise<Ran> {
-  await built();
   const words = [process.execPath, main, ...argv];
   const [program = '', ...args] =
     input === undefined ? words : ['script', '-qefc', words.map((word) => `'${word}'`).join(' '), '/dev/null'];
@@ -37,7 +35,7 @@ export async function command(database: TestDatabase, argv: readonly string[], i
   for (const name of ['stdout', 'stderr'] as const)
     child[name]?.on('data', (part: Buffer) => {
       written[name] += part.toString();
-      // Type only after the question, because a terminal drops what is typed before.
+      // Type only after the question: a terminal drops earlier input.
       if (input !== undefined && /\[y\/N\] $/.test(written[name])) child.stdin?.write(input);
     });
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));

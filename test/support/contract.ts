@@ -1,24 +1,21 @@
-import { type Flag, OPERATIONS, type Operation, type Scope } from './authority/expected.ts';
-import { SUBSCRIPTION_WRITES, WRITES } from './authority/expected-writes.ts';
+import type { Flag, Scope } from './authority/grants.ts';
+import { OPERATIONS, type Operation, REALTIME, SUBSCRIPTION_WRITES, WRITES } from './authority/operations.ts';
 
 type Condition = readonly [given: string, is: true | string | undefined, scopes: Scope[], dataAccess: Flag[]];
 
-/** What the contract says about an operation as a whole. Several test cases of one operation are combined. */
+/** The contract of an operation as a whole, from all its test cases. */
 export interface ContractOperation {
   readonly method: string;
   readonly path: string;
   readonly scopes: readonly Scope[];
   readonly dataAccess: readonly Flag[];
   readonly unrestricted: boolean;
-  /**
-   * none: every credential may call the operation. refused: a token from a person's consent may not call the operation.
-   */
+  /** `none`: every credential may call it. `refused`: a token from a person's consent may not. */
   readonly consent: 'none' | 'refused';
   readonly author: boolean;
   readonly key: 'required' | 'optional' | 'none';
   readonly revision: boolean;
   readonly status: number;
-  /** The members of the request body. */
   readonly body: readonly string[];
   readonly when: readonly Condition[];
   readonly paged: boolean;
@@ -26,7 +23,7 @@ export interface ContractOperation {
   readonly configured: readonly string[];
 }
 
-/** The name of a path parameter, by the prefix of the ids that the parameter takes. */
+/** The name of the path parameter for ids with this prefix. */
 const PARAMETERS: Readonly<Record<string, string>> = {
   receipt: 'operation_id',
   cnv: 'conversation_id',
@@ -97,35 +94,19 @@ function whole(cases: readonly Case[]): [string, ContractOperation] {
 
 const NAMES = [...new Set(CASES.map(({ tool }) => tool))];
 
-/** The contract's operations by name, derived from the tables in test/support/authority. */
 export const CONTRACT: Readonly<Record<string, ContractOperation>> = Object.fromEntries(
   NAMES.map((name) => whole(CASES.filter(({ tool }) => tool === name))),
 );
 
 /** The contract's realtime operations. All four need website_read and event_read, and none of them has an MCP tool. */
-export const CONTRACT_REALTIME: Readonly<
-  Record<string, { readonly method: string; readonly path: string; readonly status: number; readonly body: boolean }>
-> = {
-  realtime_session_create: { method: 'POST', path: '/api/v1/realtime/sessions', status: 201, body: true },
-  realtime_ticket_create: {
-    method: 'POST',
-    path: '/api/v1/realtime/sessions/{session_id}/tickets',
-    status: 201,
-    body: true,
-  },
-  realtime_session_close: {
-    method: 'DELETE',
-    path: '/api/v1/realtime/sessions/{session_id}',
-    status: 204,
-    body: false,
-  },
-  realtime_socket: { method: 'GET', path: '/api/v1/realtime/sessions/{session_id}/socket', status: 101, body: false },
-};
+export const CONTRACT_REALTIME = Object.fromEntries(
+  Object.entries(REALTIME).map(([name, one]) => [
+    name,
+    { ...one, path: `/api/v1${one.path}`, body: one.body !== undefined },
+  ]),
+);
 
-/**
- * The contract's table of A2A skills, by hand. For each skill, it names the operation whose answer body becomes the
- * skill's artifact.
- */
+/** The contract's A2A skills, by hand, each with the operation whose body becomes the skill's artifact. */
 export const CONTRACT_SKILLS: Readonly<
   Record<string, { runs: string; arguments: string; required: string; scopes: string; dataAccess: string }>
 > = {

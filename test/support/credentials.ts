@@ -6,19 +6,19 @@ import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../../src/core
 export interface Grant {
   readonly scopes?: readonly Scope[];
   readonly dataAccess?: readonly DataAccess[];
-  /** The public ids of the websites. Absent: all websites of the organization. */
+  /** Public ids. The default is all websites of the organization. */
   readonly websites?: readonly string[];
   readonly channels?: readonly string[];
   readonly teams?: readonly string[];
   readonly subsites?: readonly string[];
   readonly expires?: string;
   readonly environment?: 'live' | 'test';
-  /** The quota of a new app in units per minute. Absent: practically unlimited. */
+  /** The quota of a new app in units per minute. The default is practically unlimited. */
   readonly perMinute?: number;
   readonly burst?: number;
   readonly app?: string;
   readonly origins?: readonly string[];
-  /** The operators in whose name the credential writes, one for each website. Absent: the credential has no author. */
+  /** The operators in whose name the credential writes, one for each website. The default is none. */
   readonly authors?: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface Issued {
 
 const id = (prefix: string): string => `${prefix}_${randomBytes(16).toString('hex')}`;
 
-/** Writes a credential straight into the store, so that tests of reads do not depend on the command line. */
+/** Writes a credential into the store, so that tests of reads do not depend on the command line. */
 export async function issue(sql: postgres.Sql, tenant: number, grant: Grant = {}): Promise<Issued> {
   const { environment = 'test', expires = '1 day' } = grant;
   const app = grant.app ?? id('app');

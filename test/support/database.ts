@@ -8,10 +8,14 @@ export interface TestDatabase {
   readonly host: string;
   readonly port: number;
   readonly db: Database;
-  /** A connection as superuser. Tests use it to plant and read data without the gateway. */
+  /** A superuser's connection, to plant and read data without the gateway. */
   readonly sql: postgres.Sql;
   close(): Promise<void>;
 }
+
+/** The address for DATABASE_URL. The host is the path of a folder with a socket, so the host must be encoded. */
+export const addressOf = ({ host, port, name }: Pick<TestDatabase, 'host' | 'port' | 'name'>): string =>
+  `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
 
 export async function freshDatabase(template: 'empty' | 'demo' = 'empty'): Promise<TestDatabase> {
   const { host, port } = inject('server');
@@ -34,4 +38,21 @@ export async function freshDatabase(template: 'empty' | 'demo' = 'empty'): Promi
       await admin.end();
     },
   };
+}
+
+/** The same database. Each statement of the gateway is first given to `count`. */
+export function counting(
+  own: TestDatabase,
+  count: (statement: Parameters<Database['query']>[0]) => unknown,
+): TestDatabase {
+  const { db } = own;
+  const query: Database['query'] = (statement) => {
+    count(statement);
+    return db.query(statement);
+  };
+  const read: Database['read'] = (statement) => {
+    count(statement);
+    return db.read(statement);
+  };
+  return { ...own, db: { ...db, query, read } };
 }

@@ -11,9 +11,7 @@ export interface Stage {
   readonly steps: readonly (readonly [instruction: string, rest: string])[];
 }
 
-/**
- * Reads the stages of the Dockerfile. The variables in FROM lines get their defaults, which stand before the first FROM.
- */
+/** The stages of the Dockerfile. Variables in FROM lines get their defaults from before the first FROM. */
 export function readDockerfile(): Stage[] {
   const defaults = new Map<string, string>();
   const lines = fileOf('Dockerfile')
@@ -39,7 +37,7 @@ const argumentOf = (rest: string): [name: string, value: string] => [
   rest.replace(/^[^=]*=?/, ''),
 ];
 
-/** The arguments of a stage with their defaults. `given` replaces the defaults, like --build-arg. */
+/** A stage's arguments with their defaults. `given` replaces the defaults, like --build-arg. */
 export const argumentsOf = (stage: Stage, given: Readonly<Record<string, string>> = {}): Record<string, string> =>
   Object.fromEntries(
     stage.steps
@@ -107,7 +105,7 @@ const Compose = z.object({
 });
 export type Service = z.infer<typeof Service>;
 
-/** Reads a compose file with these values in place of its variables. Throws when a required variable has no value. */
+/** Reads a compose file with these values for its variables. Throws if a required variable has no value. */
 export function readCompose(
   given: Readonly<Record<string, string>>,
   path = 'resources/compose/production.yaml',

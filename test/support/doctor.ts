@@ -1,14 +1,11 @@
 import { vi } from 'vitest';
 import { run } from '../../src/cli/program.ts';
-import type { TestDatabase } from './database.ts';
+import { addressOf, type TestDatabase } from './database.ts';
 
-/**
- * Runs `gateway doctor --json` on a test database and returns its findings. There must be no findings, even after a
- * fault.
- */
-export async function doctor({ name, host, port }: Pick<TestDatabase, 'name' | 'host' | 'port'>): Promise<unknown[]> {
+/** Findings of `gateway doctor --json` on a test database. There must be none, even after a fault. */
+export async function doctor(database: Pick<TestDatabase, 'name' | 'host' | 'port'>): Promise<unknown[]> {
   const before = process.env['DATABASE_URL'];
-  process.env['DATABASE_URL'] = `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`;
+  process.env['DATABASE_URL'] = addressOf(database);
   let written = '';
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk: string | Uint8Array): boolean => {
     written += Buffer.from(chunk).toString();

@@ -1,8 +1,15 @@
+import { it } from 'vitest';
+
 /**
- * The suite has a short and a long form. The long form, `TEST_FORM=long npm test`, injects as many faults and repeats
- * the tests as often as the checks demand. CI runs the short form, which takes a few minutes and still finds every
- * planted defect.
+ * The suite has three forms. `npm run test:all` has the form `all`: it finds every planted defect. `npm test` has the
+ * form `quick`: it runs fewer files and repeats less (suites.ts). `TEST_FORM=long npx vitest run <file>` injects as many
+ * faults and repeats the tests as often as the checks demand. Where a test speaks of the short form, it means `all` and `quick`.
  */
 export const LONG = process.env['TEST_FORM'] === 'long';
+const QUICK = process.env['TEST_FORM'] === 'quick';
 
-export const times = (short: number, long: number): number => (LONG ? long : short);
+/** A file that gives `quick` must be in SHORTER of suites.ts. */
+export const times = (all: number, long: number, quick = all): number => (LONG ? long : QUICK ? quick : all);
+
+/** A test that `npm test` leaves out. Its file must be in SHORTER of suites.ts. */
+export const itInFull = it.runIf(!QUICK);

@@ -1,7 +1,6 @@
 import type postgres from 'postgres';
 import { expect } from 'vitest';
 
-/** Changes a part of the source text of a store function. */
 export const replaced = async (sql: postgres.Sql, name: string, from: RegExp | string, to: string): Promise<void> => {
   const [row] = await sql<{ text: string }[]>`SELECT pg_get_functiondef(${name}::regproc) AS text`;
   const text = row?.text ?? '';

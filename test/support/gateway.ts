@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { expect } from 'vitest';
-import type { HostedOptions } from '../../src/auth/oauth/hosted/clients.ts';
+import type { ClientsByUrlOptions } from '../../src/auth/oauth/clients/by-url.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
 import type { RemoteWriter } from '../../src/core/writes.ts';
 import { openRealtime, type Realtime } from '../../src/events/realtime/realtime.ts';
@@ -9,6 +9,7 @@ import type { Corridor } from '../../src/gateway/call.ts';
 import { readGuides } from '../../src/gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
+import type { Registry } from '../../src/gateway/registry.ts';
 import { streaming } from '../../src/gateway/streaming.ts';
 import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
@@ -17,20 +18,21 @@ import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
 import { agentCard } from '../../src/surfaces/a2a/card.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
+import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
-import { openSource } from '../../src/surfaces/http/source.ts';
 import { llms } from '../../src/surfaces/llms/llms.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { openapi } from '../../src/surfaces/openapi/openapi.ts';
 import { realtimeSurface } from '../../src/surfaces/realtime/realtime.ts';
+import { recordSurface } from '../../src/surfaces/record/record.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { openTasks } from '../../src/tasks/tasks.ts';
 import { type Answer, exchange } from './answer.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
-import { openOracle } from './oracle.ts';
+import { type Oracle, openOracle } from './oracle.ts';
 
 export const BASE_URL = 'http://127.0.0.1:8420';
 
@@ -38,11 +40,11 @@ export interface AskOptions {
   readonly token?: string | undefined;
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
-  /** The body, sent as JSON with Content-Type and Content-Length. With a body, the default method is POST. */
+  /** Sent as JSON with Content-Type and Content-Length. With a body, the default method is POST. */
   readonly body?: unknown;
-  /** The body as raw bytes, for bodies that JSON cannot express. The test then sets the headers itself. */
+  /** Raw bytes, for bodies that JSON cannot express. The test then sets the headers itself. */
   readonly raw?: string | Uint8Array;
-  /** True for requests that break the protocol on purpose. The OpenAPI oracle does not check their answers. */
+  /** For requests that break the protocol on purpose: the OpenAPI oracle does not check their answers. */
   readonly unchecked?: boolean;
 }
 
@@ -54,10 +56,7 @@ export interface TestGateway {
   readonly port: number;
   readonly log: string[];
   ask(path: string, options?: AskOptions): Promise<Answer>;
-  /**
-   * Checks an answer against the served OpenAPI document and throws on a mismatch. Use it for answers that do not come
-   * from `ask`.
-   */
+  /** Checks an answer that does not come from `ask` against the served OpenAPI document. */
   readonly check: (method: string, path: string, answer: Answer) => void;
   issue(grant?: Grant, tenant?: number): Promise<Issued>;
   close(): Promise<void>;
@@ -68,7 +67,7 @@ export async function openTestGateway(
   database?: TestDatabase,
   keys = KEYS,
   timings: Partial<Timings> = {},
-  hosted?: HostedOptions,
+  byUrl?: ClientsByUrlOptions,
   remote?: RemoteWriter,
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
@@ -87,8 +86,7 @@ export async function openTestGateway(
   const tasks = openTasks({
     db: own.db,
     corridor,
-    // Some tests stop the store on purpose. An unreachable store is therefore not a defect, and the next round tries
-    // again.
+    // Some tests stop the store on purpose, so an unreachable store is not a defect. The next round tries again.
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT tasks ${String(error)}`),
     onCall: tellRunCall(lines),
   });
@@ -100,7 +98,6 @@ export async function openTestGateway(
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT realtime ${String(error)}`),
     timings,
   });
-  const document = openapi(registry, BASE_URL);
   const server = await startServer({
     host: '127.0.0.1',
     baseUrl: BASE_URL,
@@ -112,21 +109,22 @@ export async function openTestGateway(
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
       restSurface(corridor, BASE_URL),
       oauthSurface(
-        openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes, ...(hosted && { hosted }) }),
-        openSource([]),
+        openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes, ...(byUrl && { byUrl }) }),
+        openClientAddress([]),
       ),
+      recordSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress([])),
     ],
     upgrade: realtimeSurface(realtime),
     otherwise: publicApp({
       baseUrl: BASE_URL,
-      openapi: document,
-      llms: llms({ registry, guides, baseUrl: BASE_URL, resources, prompts, skills }),
-      agentCard: agentCard({ skills, baseUrl: BASE_URL }),
+      openapi: () => documentOf(registry),
+      llms: () => llms({ registry, guides, baseUrl: BASE_URL, resources, prompts, skills }),
+      agentCard: () => agentCard({ skills, baseUrl: BASE_URL }),
       docs: docsPages({ baseUrl: BASE_URL, registry, skills, guides, version: '0.0.0' }),
       ready: async () => true,
     }),
   });
-  const check = openOracle(document);
+  const check: Oracle = (...answered) => openOracle(documentOf(registry))(...answered);
   const ask = async (path: string, options: AskOptions = {}): Promise<Answer> => {
     const sent = wire(options);
     const answer = await exchange({ port: server.port, path, method: sent.method, headers: sent.headers }, sent.bytes);
@@ -150,6 +148,14 @@ export async function openTestGateway(
   };
 }
 
+let document: object | undefined;
+
+/** All gateways of a test file serve the same tools, so the file makes the document only once. */
+function documentOf(registry: Registry): object {
+  document ??= openapi(registry, BASE_URL);
+  return document;
+}
+
 interface Wire {
   readonly method: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -165,7 +171,7 @@ function wire({ token, body, raw, method, headers = {} }: AskOptions): Wire {
     headers: {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
-      // When a test sets Content-Length or Transfer-Encoding itself, add no length.
+      // If a test sets Content-Length or Transfer-Encoding itself, add no length.
       ...(bytes && !framed(headers) && { 'content-length': String(bytes.length) }),
       ...headers,
     },

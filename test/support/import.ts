@@ -1,38 +1,18 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type postgres from 'postgres';
+import { packageRoot } from '../../src/config/package.ts';
 import type { ImportRecordInput } from '../../src/sources/engine/records.ts';
 
 export type Row = Record<string, unknown>;
 
-const TABLES = [
-  'organization',
-  'website',
-  'native_id',
-  'subsite',
-  'channel',
-  'team',
-  'operator',
-  'contact',
-  'visitor',
-  'visitor_contact',
-  'conversation',
-  'conversation_contact',
-  'ai_feature',
-  'message',
-  'file',
-  'file_chunk',
-  'note',
-  'disposition',
-  'saved_response',
-  'saved_link',
-  'offer',
-  'ai_result',
-];
+const TABLES =
+  `organization website native_id subsite channel team operator contact visitor visitor_contact conversation
+  conversation_contact ai_feature message file file_chunk note disposition saved_response saved_link offer
+  ai_result`.split(/\s+/);
 
-/** Every row of every platform table, in a fixed order. Only the random public id of organizations is left out. */
+/** Every row of every platform table in a fixed order, without the random public id of organizations. */
 export async function dump(sql: postgres.Sql): Promise<Record<string, string[]>> {
   const all: Record<string, string[]> = {};
   for (const table of TABLES) {
@@ -58,7 +38,7 @@ const POINTS: Record<string, string> = {
   in_reply_to: 'message',
 };
 
-/** The stored content with external_ids instead of ids. Tests can therefore compare runs that assign different ids. */
+/** The stored content with external_ids, so that tests can compare runs that assign different ids. */
 export async function content(sql: postgres.Sql): Promise<Record<string, string[]>> {
   const tables = new Map<string, Row[]>();
   for (const table of TABLES) {
@@ -232,38 +212,14 @@ export function shuffled<T>(list: readonly T[], seed: number): T[] {
 
 export const temporary = (): string => mkdtempSync(join(tmpdir(), 'import-'));
 
-/**
- * Compiles the importer for child processes that a test kills. Returns the path of the script. The script takes two
- * arguments: a target as JSON, and a file.
- */
-export function compileImporter(folder: string): string {
-  const project = resolve(import.meta.dirname, '../..');
-  const built = join(folder, 'built');
-  mkdirSync(built);
-  writeFileSync(join(built, 'package.json'), '{"type":"module"}');
-  symlinkSync(join(project, 'node_modules'), join(built, 'node_modules'));
-  const config = {
-    extends: join(project, 'tsconfig.json'),
-    compilerOptions: {
-      outDir: built,
-      rootDir: project,
-      incremental: false,
-      sourceMap: false,
-      typeRoots: [join(project, 'node_modules/@types')],
-    },
-    include: [join(project, 'src/sources/files/import.ts'), join(project, 'src/store/driver/postgres.ts')],
-  };
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-  execFileSync(process.execPath, [
-    join(project, 'node_modules/typescript/bin/tsc'),
-    '-p',
-    join(folder, 'tsconfig.json'),
-  ]);
-  const script = join(built, 'child.mjs');
+/** Writes a script that imports as a process that a test kills. Its arguments: a target as JSON, a file. Needs dist/. */
+export function importerIn(folder: string): string {
+  const script = join(folder, 'child.mjs');
+  const moduleAt = (path: string): string => JSON.stringify(new URL(`dist/src/${path}`, packageRoot).href);
   writeFileSync(
     script,
-    `import { openDatabase } from './src/store/driver/postgres.js';
-import { importFiles } from './src/sources/files/import.js';
+    `import { openDatabase } from ${moduleAt('store/driver/postgres.js')};
+import { importFiles } from ${moduleAt('sources/files/import.js')};
 const [, , target, file] = process.argv;
 const db = openDatabase({ target: JSON.parse(target), connections: 3, statementTimeout: 60000, name: 'import-child' });
 const say = (what) => process.stdout.write(JSON.stringify(what) + '\\n');

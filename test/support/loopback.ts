@@ -4,10 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect } from 'vitest';
 
-/**
- * Every child process loads this script. The script reports connections and name look-ups, and it allows only loopback
- * addresses.
- */
+/** Child processes load this script. It reports connections and look-ups, and allows only loopback addresses. */
 const GUARD = `
 import net from 'node:net';
 import dns from 'node:dns';
@@ -40,14 +37,14 @@ export interface Ended {
 
 interface RunOptions {
   readonly node?: string;
-  /** The time in milliseconds after which the program is killed. */
+  /** Milliseconds after which the program is killed. */
   readonly patience?: number;
   readonly heard?: (stdout: string) => void;
 }
 
 /**
- * Runs the first program of a package. `from` is the module whose packages are searched. `node` is the Node that runs the
- * program. `heard` gets all output so far whenever the program writes more.
+ * Runs the first program of a package. `from`: the module whose packages are searched. `node`: the Node that runs it.
+ * `heard` gets all output so far whenever the program writes more.
  */
 export function run(
   name: string,

@@ -7,10 +7,7 @@ export interface Series {
   readonly value: number;
 }
 
-/**
- * Parses the Prometheus text format 0.0.4. Throws for an invalid line, and for a metric whose lines are in two separate
- * blocks.
- */
+/** Parses the Prometheus text format 0.0.4. Throws for an invalid line, or a metric in two separate blocks. */
 export function readScrape(text: string): Series[] {
   const declared = new Set<string>();
   return text
@@ -79,7 +76,7 @@ interface Sent {
 const plain = (attributes: readonly Attribute[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 
-/** A collector on loopback that receives OTLP over HTTP. With `answer` false, it never answers. */
+/** An OTLP collector over HTTP on loopback. With `answer` false, it never answers. */
 export async function openCollector(answer = true): Promise<Collector> {
   const collected: Pick<Collector, 'spans' | 'bodies' | 'headers'> = { spans: [], bodies: [], headers: [] };
   const server = createServer((request, response) => {

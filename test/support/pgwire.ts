@@ -2,15 +2,14 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
  * A proxy in front of PostgreSQL that reads the wire protocol (version 3). A test can cut, hold or lose exactly one
- * message, without a hook in the product. The proxy refuses TLS ('N') and does not support COPY, because these tests
- * use no TLS and no COPY.
+ * message, without a hook in the product. These tests need neither TLS (refused with 'N') nor COPY (not supported).
  *
  * An exchange is everything that a client sends up to its Sync (or one simple Query), and the server's answer up to
- * ReadyForQuery. The SQL text of the Query or of the prepared statement identifies the exchange.
+ * ReadyForQuery. The SQL text of the Query or of the prepared statement identifies it.
  */
 export type Side = 'frontend' | 'backend';
 
-/** One message of an exchange: the side that sends it, and the number of the message, starting at 1. */
+/** A message of an exchange: the side that sends it, and its number, from 1. */
 export interface MessagePoint {
   readonly side: Side;
   readonly at: number;
@@ -19,54 +18,42 @@ export interface MessagePoint {
 
 export type Point =
   | MessagePoint
-  /** Inject the fault before the first Bind (or Query). The server has received nothing to execute. */
+  /** Before the first Bind (or Query): the server has received nothing to execute. */
   | 'before-execute'
-  /**
-   * Inject the fault right after the Sync (or Query), which is the implicit COMMIT. The fault does not wait for the
-   * server's answer.
-   */
+  /** Right after the Sync (or Query), which is the implicit COMMIT, without waiting for the server's answer. */
   | 'sync-then-cut'
-  /**
-   * Inject the fault after the server has answered. The client gets no part of the answer since Bind, so the reply to
-   * the COMMIT is lost.
-   */
+  /** After the server's answer. The client gets nothing after Bind, so the reply to the COMMIT is lost. */
   | 'after-sync';
 
 export interface Plan {
   readonly match: RegExp;
   readonly at: Point;
-  /**
-   * What happens to the connection. cut: both ends close. reset: both ends close with a reset. blackhole: the
-   * connection stays open but silent. forward: nothing happens.
-   */
+  /** `cut` closes both ends, `reset` resets them, `blackhole` keeps the connection silent, `forward` does nothing. */
   readonly action: 'cut' | 'reset' | 'blackhole' | 'forward';
-  /** Runs before `action`. The message waits until the promise resolves, so a test can kill or stop a process here. */
+  /** Runs before `action`. The message waits for it, so a test can kill or stop a process here. */
   readonly run?: (seen: Seen) => Promise<unknown>;
-  /** The number of exchanges in which the fault occurs. The default is 1. Infinity means every exchange. */
+  /** In how many exchanges the fault occurs. The default is 1. Infinity: in every exchange. */
   readonly times?: number;
 }
 
 export interface Armed {
   hits(): number;
-  /** Resolves after the first fault. Rejects when `run` rejects, and the proxy then cuts the connection. */
+  /** Resolves after the first fault. If `run` rejects, it rejects too, and the proxy cuts the connection. */
   readonly fired: Promise<void>;
 }
 
 export interface Seen {
   readonly connection: number;
-  /** The number of the message's exchange, counted over all proxies. 0 for messages that no client asked for. */
+  /** The exchange's number, over all proxies. 0 for messages that no client asked for. */
   readonly exchange: number;
   readonly direction: Side;
-  /** The type byte of the message in the protocol, or 'startup'. */
+  /** The message's type byte in the protocol, or 'startup'. */
   readonly type: string;
   readonly text: string | undefined;
   forwarded: boolean;
 }
 
-/**
- * The type bytes of the messages that each side sent, in their order. For example, PDHBES from the client and 1tn2CZ
- * from the server.
- */
+/** The type bytes of each side's messages in order, for example PDHBES from the client and 1tn2CZ from the server. */
 export type Messages = Readonly<Record<Side, string>>;
 
 export interface WireProxy {
@@ -76,17 +63,11 @@ export interface WireProxy {
   connections(): number;
   arm(plan: Plan): Armed;
   disarm(): void;
-  /**
-   * Stops all traffic on every connection, old or new, without closing any end. The returned function lets the traffic
-   * pass again.
-   */
+  /** Stops all traffic on every connection, old or new, without closing an end. The returned function resumes it. */
   blackhole(): () => void;
-  /** The latest messages, about ten thousand, in the order in which they arrived. */
+  /** The latest messages, about ten thousand, in the order of their arrival. */
   log(): readonly Seen[];
-  /**
-   * The message types of the last finished exchange whose SQL text matches. The first run of a statement differs from
-   * later runs, because the first run prepares the statement.
-   */
+  /** The messages of the last finished exchange with this SQL text. A statement's first run also prepares it. */
   messagesOf(match: RegExp): Messages;
   close(): Promise<void>;
 }
@@ -94,7 +75,7 @@ export interface WireProxy {
 const SIDES = ['frontend', 'backend'] as const;
 const MOMENTS = ['before', 'after'] as const;
 
-/** Every point at which a test can inject a fault into an exchange with these messages. */
+/** Every point of such an exchange at which a test can inject a fault. */
 export const everyPoint = (messages: Messages): MessagePoint[] =>
   SIDES.flatMap((side) => [...messages[side]].flatMap((_, i) => MOMENTS.map((when) => ({ side, at: i + 1, when }))));
 
@@ -110,10 +91,7 @@ interface Link {
   readonly client: Socket;
   readonly server: Socket;
   readonly statements: Map<string, string>;
-  /**
-   * The exchanges whose ReadyForQuery is still missing, oldest first. A message of the server belongs to the oldest
-   * exchange.
-   */
+  /** Exchanges without ReadyForQuery so far, oldest first. A message of the server belongs to the oldest one. */
   readonly waiting: Exchange[];
   sending: Exchange | undefined;
   state: 'open' | 'silent' | 'dropped';
@@ -152,10 +130,7 @@ function place(link: Link, side: Side, type: string, text: string | undefined): 
   return exchange;
 }
 
-/**
- * Tells whether a fault at this point comes before or after the message. Undefined when the message is not at this
- * point.
- */
+/** Whether a fault at this point comes before or after the message. Undefined: the message is not at this point. */
 function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'before' | 'after' | undefined {
   if (typeof at === 'object') {
     return at.side === direction && at.at === exchange[direction].length ? at.when : undefined;
@@ -170,7 +145,7 @@ function moment(at: Point, { direction, type }: Seen, exchange: Exchange): 'befo
 async function* messagesFrom(socket: Socket, untyped: boolean): AsyncGenerator<Message> {
   let rest = Buffer.alloc(0);
   let head = untyped ? 0 : 1;
-  // A client that has sent everything can still read. The end of one direction must therefore not close the socket.
+  // A client that has sent everything can still read, so the end of one direction must not close the socket.
   for await (const part of socket.iterator({ destroyOnReturn: false })) {
     rest = Buffer.concat([rest, part]);
     while (rest.length >= head + 4) {
@@ -263,8 +238,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
     for (const trap of struck.before) await strike(trap, link, seen);
     await open(link);
     if (lost || link.state === 'dropped') return;
-    // The callback comes when the kernel has the bytes or the receiving socket has closed. A later cut therefore does
-    // not lose these bytes.
+    // The kernel has the bytes, or the receiving socket has closed. So a later cut does not lose them.
     await new Promise<void>((resolve) => to.write(bytes, () => resolve()));
     seen.forwarded = true;
     for (const trap of struck.after) await strike(trap, link, seen);
@@ -287,7 +261,7 @@ export async function openProxy(target: { host: string; port: number }): Promise
   const listener = createServer({ noDelay: true, allowHalfOpen: true }, async (client) => {
     clients.add(client);
     client.once('close', () => clients.delete(client));
-    client.on('error', () => undefined); // the loop that forwards the messages of this socket notices the end of the socket
+    client.on('error', () => undefined); // the loop that forwards this socket's messages notices its end
     await gate;
     const { host, port } = target;
     const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect({ host, port, noDelay: true });

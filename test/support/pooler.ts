@@ -3,19 +3,15 @@ import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { atFileEnd } from './ends.ts';
 import { freePort } from './port.ts';
 
-/**
- * True when this machine has pgbouncer. Debian's version 1.18 does not support prepared statements in transaction mode.
- */
+/** Debian's pgbouncer 1.18 does not support prepared statements in transaction mode. */
 export const hasPgbouncer = spawnSync('pgbouncer', ['--version']).status === 0;
 
-/** Functions that end the poolers of failed tests. They run after the test file. */
+/** Functions that end the poolers of failed tests, after the test file. */
 const living = new Set<() => Promise<void>>();
-afterAll(async () => {
-  await Promise.all([...living].map((close) => close()));
-});
+atFileEnd(() => Promise.all([...living].map((close) => close())));
 
 export interface Pooler {
   url(database: string): string;
@@ -24,7 +20,7 @@ export interface Pooler {
 
 /**
  * Starts pgbouncer in transaction mode in front of a server on TCP without a password. All clients share `size` server
- * connections. `more` adds lines to the configuration file.
+ * connections. `more` adds lines to the configuration.
  */
 export async function openPooler(server: { host: string; port: number }, size: number, more = ''): Promise<Pooler> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-pooler-'));

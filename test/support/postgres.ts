@@ -1,17 +1,15 @@
 import { rmSync } from 'node:fs';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
-import { demoRecords } from '../../src/sources/demo/index.ts';
+import { demoRecords } from '../../src/sources/files/demo.ts';
 import { importRecords } from '../../src/sources/files/import.ts';
 import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { migrate } from '../../src/store/open/migrate.ts';
+import { build } from './build.ts';
 import { scratch } from './scratch.ts';
 
-/**
- * The address of the suite's PostgreSQL. Its superuser has no password, but only the current user can open the socket
- * folder (mode 0700).
- */
+/** The superuser has no password, but only the current user can open the socket folder (mode 0700). */
 export interface TestServer {
   readonly host: string;
   readonly port: number;
@@ -24,23 +22,25 @@ declare module 'vitest' {
   }
 }
 
-/** The time of the demo's data in tests. A fixed time gives the same rows in every run. */
+/** The time of the demo's data. A fixed time gives the same rows in every run. */
 export const DEMO_NOW = '2026-11-15T12:00:00.000Z';
 
 /**
- * Starts one PostgreSQL server in its own folder for the whole run. The server comes from the embedded package, or from
- * PATH if TEST_POSTGRES is `path`. Test files clone one of two template databases. `empty_template` has only the
- * schema, and `demo_template` also has the demo's data.
+ * Builds dist/, and starts one PostgreSQL server in its own folder for the whole run: the embedded package, or PATH if
+ * TEST_POSTGRES is `path`. Test files clone one of two template databases: `empty_template` has only the schema, `demo_template` also the demo's
+ * data.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const built = build();
+  built.catch(() => undefined); // it is awaited below
+  project.onTestsRerun(build);
   const dataDir = scratch('test');
   const binaries = process.env['TEST_POSTGRES'] === 'path' ? 'path' : 'embedded';
   const store = await openEmbedded({ dataDir, binaries, log: () => undefined });
   const { host, port, version } = store;
   const admin = postgres({ host, port, database: 'postgres', username: 'postgres', max: 1, onnotice: () => undefined });
   await admin`ALTER SYSTEM SET fsync = off`;
-  // Reuse the files of the write-ahead log. When PostgreSQL had to create new files, cloning a database took 500 ms
-  // instead of 60 ms.
+  // Reuses files of the write-ahead log. With new files, cloning a database took 500 ms instead of 60 ms.
   await admin`ALTER SYSTEM SET min_wal_size = '1GB'`;
   await admin`SELECT pg_reload_conf()`;
   for (const name of ['empty_template', 'demo_template']) {
@@ -55,10 +55,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
       name: 'test-setup',
     });
     if (name === 'empty_template') await migrate(db);
-    else await importRecords(db, demoRecords({ seed: 1, now: new Date(DEMO_NOW) }), {});
+    else await importRecords(db, demoRecords(new Date(DEMO_NOW)), {});
     await db.close();
   }
   await admin.end();
+  await built;
   process.stderr.write(`PostgreSQL ${version} (${store.origin}) for this run\n`);
   project.provide('server', { host, port, version });
   return async () => {

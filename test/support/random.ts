@@ -10,4 +10,4 @@ export function generator(seed: number): () => number {
 }
 
 export const pickFrom = <T>(list: readonly T[], random: () => number): T =>
-  list[Math.floor(random() * list.length)] as T; // the cast is sound, because no caller passes an empty list
+  list[Math.floor(random() * list.length)] as T; // the cast is sound: no caller passes an empty list

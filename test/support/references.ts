@@ -1,18 +1,12 @@
 import type { RecordType } from '../../src/sources/engine/records.ts';
 
-/**
- * The references between records, written by hand. A list from the importer's own tables would repeat the importer's
- * mistakes.
- */
+/** The references between records, by hand. A list from the importer's own tables would repeat its mistakes. */
 export interface Reference {
-  /** The member that holds an external_id. With `many`, the member holds a list of external_ids. */
+  /** The member with an external_id, or with `many`, a list of them. */
   readonly member: string;
   readonly to: RecordType;
   readonly many: boolean;
-  /**
-   * Limits the reference to records with one of these author types. The author of a message is a visitor or an
-   * operator.
-   */
+  /** Only for records with one of these author types. A message's author is a visitor or an operator. */
   readonly authorTypes?: readonly string[];
 }
 
@@ -20,7 +14,7 @@ const one = (member: string, to: RecordType): Reference => ({ member, to, many: 
 const many = (member: string, to: RecordType): Reference => ({ member, to, many: true });
 const ofWebsite = one('website', 'website');
 
-/** The references of each record type. A `delete` record names its target in `of` and `external_id`. */
+/** By record type. A `delete` record names its target in `of` and `external_id`. */
 export const REFERENCES: Readonly<Record<RecordType, readonly Reference[]>> = {
   organization: [],
   website: [one('organization', 'organization')],

@@ -1,27 +1,25 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
+import { atFileEnd } from './ends.ts';
 
 /**
- * Replicas of the gateway: real processes (`dist/src/main.js serve`) that tests kill and stop. If a test leaves a
- * replica behind, the replica is killed after the test file or when the test worker exits.
+ * Real gateway processes (`dist/src/main.js serve`) that tests kill and stop. One that a test leaves behind is killed
+ * after the test file or when the test worker exits.
  */
 export interface Replica {
   readonly url: string;
   readonly pid: number;
   readonly exited: Promise<Exit>;
   stderr(): string;
-  /** The log of the process. Empty unless LOG_LEVEL is set. */
+  /** Empty unless LOG_LEVEL is set. */
   log(): string;
   kill9(): Promise<Exit>;
-  /**
-   * Sends SIGSTOP. Resolves when the kernel has stopped the process. The process does not notice that it is stopped.
-   */
+  /** Sends SIGSTOP. Resolves when the kernel has stopped the process, which does not notice it. */
   stop(): Promise<void>;
   cont(): void;
   /** Sends SIGTERM, as an operator does. Resolves when the process has ended. */
@@ -34,7 +32,7 @@ export interface Exit {
 }
 
 export interface ReplicaOptions {
-  /** The address of the database. Through a proxy, use `proxy.url(database.name)`. */
+  /** The address of the database, or of a proxy: `proxy.url(database.name)`. */
   readonly databaseUrl: string;
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -45,47 +43,17 @@ const main = join(root, 'dist/src/main.js');
 const living = new Set<() => Promise<Exit>>();
 const killAll = (): Promise<Exit[]> => Promise.all([...living].map((kill) => kill()));
 let folder: string | undefined;
-let building: Promise<void> | undefined;
 
 process.once('exit', killAll);
-afterAll(async () => {
+atFileEnd(async () => {
   await killAll();
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
   folder = undefined;
 });
 
 /**
- * Builds dist/. Only one process on this machine builds at a time, and the build writes only changed files. The build
- * ignores type errors, because somebody may be editing a file. `npm run check` reports type errors.
- */
-async function build(): Promise<void> {
-  const lock = join(root, 'dist', '.building');
-  mkdirSync(join(root, 'dist'), { recursive: true });
-  for (;;) {
-    try {
-      mkdirSync(lock);
-      break;
-    } catch {
-      // A builder that is killed leaves its lock behind, so remove an old lock.
-      const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-      if (Date.now() - since > 60_000) rmSync(lock, { recursive: true, force: true });
-      await pause(50);
-    }
-  }
-  try {
-    const { stdout, stderr } = spawnSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '--build'], {
-      cwd: root,
-      encoding: 'utf8',
-    });
-    if (!statSync(main, { throwIfNoEntry: false })) throw new Error(`tsc --build wrote no main.js: ${stdout}${stderr}`);
-  } finally {
-    rmSync(lock, { recursive: true, force: true });
-  }
-}
-
-/**
- * The environment contains only the test's own settings. A developer's DATABASE_URL or GATEWAY_KEYS must not reach a
- * replica under test. Without npm's variables, a replica is like a service.
+ * Only the test's own settings: a developer's DATABASE_URL must not reach a replica. npm's variables are left out, as
+ * for a service.
  */
 function environment({ databaseUrl, env }: ReplicaOptions): NodeJS.ProcessEnv {
   folder ??= mkdtempSync(join(tmpdir(), 'gateway-replicas-'));
@@ -95,7 +63,7 @@ function environment({ databaseUrl, env }: ReplicaOptions): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(inherited),
     DATABASE_URL: databaseUrl,
-    // All replicas of a test file share one folder, as the replicas of one installation share their settings.
+    // The replicas of a test file share one folder, as those of one installation share their settings.
     GATEWAY_DATA_DIR: folder,
     HOST: '127.0.0.1',
     PORT: '0',
@@ -137,8 +105,7 @@ function launch(options: ReplicaOptions): Launched {
     kill9,
     async stop() {
       child.kill('SIGSTOP');
-      // The signal can arrive after kill() has returned. In /proc, the state of a process follows its name in
-      // parentheses.
+      // The signal can arrive after kill() has returned. In /proc, a process's state follows its name in parentheses.
       while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))) await pause(1);
     },
     cont: () => void child.kill('SIGCONT'),
@@ -160,30 +127,22 @@ function launch(options: ReplicaOptions): Launched {
   return { ready, kill: kill9 };
 }
 
-export async function built(): Promise<void> {
-  building ??= build();
-  await building;
-}
-
-export async function startReplica(options: ReplicaOptions): Promise<Replica> {
-  await built();
-  return launch(options).ready;
-}
+export const startReplica = (options: ReplicaOptions): Promise<Replica> => launch(options).ready;
 
 export interface Pool {
-  /** Returns the oldest spare replica, at once when it is ready. Then starts a new spare replica. */
+  /** The oldest spare replica, when it is ready. Starts a new one in its place. */
   take(): Promise<Replica>;
   warm(): Promise<void>;
-  /** Kills the spare replicas. A test must end the replicas that it has taken. */
+  /** Kills the spare replicas. A test must end those that it has taken. */
   close(): Promise<void>;
 }
 
 /**
- * Keeps `size` spare replicas ready, so that a test does not wait for a new Node process after a kill. Resolves when
- * all are ready.
+ * Keeps `size` spare replicas ready, so that a test need not wait for a new Node process. Resolves when all are ready.
+ * `most`: the number of replicas that the test takes. After that, no spare replica starts.
  */
-export async function pool(size: number, options: ReplicaOptions): Promise<Pool> {
-  await built();
+export async function pool(size: number, options: ReplicaOptions, most = Number.POSITIVE_INFINITY): Promise<Pool> {
+  let left = most - size;
   const spares = Array.from({ length: size }, () => launch(options));
   const warm = async (): Promise<void> => {
     await Promise.all(spares.map(({ ready }) => ready));
@@ -192,9 +151,8 @@ export async function pool(size: number, options: ReplicaOptions): Promise<Pool>
   return {
     warm,
     take() {
-      const next = launch(options);
-      spares.push(next);
-      return (spares.shift() ?? next).ready;
+      if (left-- > 0) spares.push(launch(options));
+      return (spares.shift() ?? launch(options)).ready;
     },
     async close() {
       await Promise.all(spares.splice(0).map((spare) => spare.kill()));

@@ -3,12 +3,12 @@ import { freemem, tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MEMORY = '/dev/shm';
-/** The bytes that must be free in memory and on the memory file system. A run takes 2 GB. */
+/** Bytes that must be free in memory and on the memory file system. A run takes 2 GB. */
 const ROOM = 6 * 2 ** 30;
 
 /**
- * Creates a folder for PostgreSQL's data, in memory when there is room. On a disk that discards freed blocks, a clone
- * of a database took 0.15 s and its removal 0.65 s. In memory they took 0.02 s and 0.006 s.
+ * A folder for PostgreSQL's data, in memory if there is room. On a disk that discards freed blocks, a clone of a
+ * database took 0.15 s and its removal 0.65 s. In memory, they took 0.02 s and 0.006 s.
  */
 export const scratch = (name: string): string => mkdtempSync(join(hasRoom() ? MEMORY : tmpdir(), `gateway-${name}-`));
 

@@ -1,4 +1,3 @@
-import { beforeAll } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import { Keyring } from '../../src/auth/keys.ts';
 import { writePage } from '../../src/sources/engine/page.ts';
@@ -16,10 +15,6 @@ import {
   takeOrganization,
 } from '../../src/store/administration/sources.ts';
 import type { TestDatabase } from './database.ts';
-import { built } from './replica.ts';
-
-// The thread of a source is loaded from dist/.
-beforeAll(built, 120_000);
 
 export const keys = new Keyring([{ kid: '1', secret: new Uint8Array(32).fill(7) }]);
 
@@ -29,14 +24,13 @@ export interface AddedSource {
   state(): Promise<SourceRecord>;
 }
 
-/** Reads all items. Node 20 has no Array.fromAsync. */
+/** Node 20 has no Array.fromAsync. */
 export async function collected<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = [];
   for await (const item of items) all.push(item);
   return all;
 }
 
-/** Adds a source as `gateway source add` does. */
 export async function addSource(
   { db }: Pick<TestDatabase, 'db'>,
   given: {
@@ -45,7 +39,6 @@ export async function addSource(
     mode: 'poll' | 'live';
     period?: number;
     organization?: string;
-    /** The REST API, to which writes go back. */
     api?: { readonly url: string; readonly token: string };
   },
 ): Promise<AddedSource> {
@@ -92,7 +85,7 @@ export function openStored(stored: StoredSource): Source {
   return SOURCE_KINDS[kind].open(settings);
 }
 
-/** Runs the sources of a store, as a gateway does, each in a thread of its own. `errors` collects what the gateway would log. */
+/** Runs a store's sources as a gateway does, each in its own thread. `errors` collects what the gateway would log. */
 export function runSources(
   { db }: Pick<TestDatabase, 'db'>,
   checkEvery?: number,

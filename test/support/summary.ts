@@ -2,16 +2,13 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node';
 
 /** The counts that a test adds to the summary. The test sets `task.meta.shown` before its expectations. */
 export interface Shown {
-  /** The cells of the authority grid (TN-01): the number of checked cells and the number of all cells. */
+  /** Cells of the authority grid (TN-01): how many were checked, and how many there are. */
   readonly cells?: readonly [judged: number, all: number];
   readonly inputs?: { readonly asked: number; readonly '5xx': number; readonly leaks: number };
   /** `doubles`: effects that happened twice. `missed`: acknowledged or journalled effects that do not exist. */
   readonly doubles?: number;
   readonly missed?: number;
-  /**
-   * The number of defects that the test plants, from the test's option `meta`. The test passes only when it finds all
-   * these defects.
-   */
+  /** The number of planted defects, from the test's option `meta`. The test passes only if it finds them all. */
   readonly planted?: number;
 }
 
@@ -25,7 +22,19 @@ declare module 'vitest' {
 
 const sum = (all: readonly number[]): number => all.reduce((total, n) => total + n, 0);
 
-/** Ends the run with the counts of its tests and with the line that CI reads: `N passed, N failed`. */
+const SLOWEST = 20;
+
+const slowest = (modules: readonly TestModule[]): string[] =>
+  modules
+    .map((module) => ({ file: module.relativeModuleId, seconds: module.diagnostic().duration / 1_000 }))
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, SLOWEST)
+    .map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
+
+/**
+ * Ends the run with the slowest files, the tests that ran again after a failure, the counts of the tests, and the line
+ * that CI reads: `N passed, N failed`.
+ */
 export default class Summary implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
@@ -37,7 +46,7 @@ export default class Summary implements Reporter {
     ]);
     const passed = (test: TestCase): boolean => test.result().state === 'passed';
     const ran = tests.filter((test) => test.result().state !== 'skipped');
-    // Each fault has an id. A fault counts as passed when every test that names the id has passed.
+    // Each fault has an id. It counts as passed if every test that names the id has passed.
     const named = FAULTS.map((id) => ran.filter(({ fullName }) => new RegExp(`\\b${id}\\b`).test(fullName)));
     const counted = (['doubles', 'missed'] as const).flatMap((what) => {
       const all = shown.flatMap((one) => one[what] ?? []);
@@ -49,6 +58,9 @@ export default class Summary implements Reporter {
     }
     const planted = (all: readonly TestCase[]): number => sum(all.map((test) => test.meta().shown?.planted ?? 0));
     if (planted(ran) > 0) parts.push(`planted defects ${planted(ran.filter(passed))}/${planted(ran)}`);
+    const again = tests.filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0).map(({ fullName }) => fullName);
+    process.stdout.write(`slowest files:\n${slowest(modules).join('\n')}\n`);
+    process.stdout.write(`ran again after a failure: ${again.join(', ') || 'none'}\n`);
     if (parts.length > 0) process.stdout.write(`${parts.join(' · ')}\n`);
     process.stdout.write(`${count('passed')} passed, ${count('failed')} failed\n`);
   }

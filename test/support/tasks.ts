@@ -13,8 +13,7 @@ import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
 
 /**
- * The parts of a gateway that run tasks. Each replica has its own connection pool, corridor (the path of every call)
- * and task runner on the shared store.
+ * The parts of a gateway that run tasks, each replica with its own pool, corridor and task runner on the shared store.
  */
 export interface Replica {
   readonly tasks: Tasks;
@@ -43,6 +42,8 @@ export interface World {
   /** Proves the authority and charges one unit before `work` runs, as the surface does. */
   run<T>(replica: Replica, token: string, work: (caller: Caller) => Promise<T>): Promise<T>;
   send(replica: Replica, token: string, sending?: Sending): Promise<Task>;
+  /** Sends `n` tasks to the replicas in turn. They do not end until the test releases them. */
+  fill(probe: Pick<Probe, 'skill'>, sender: Issued, n: number, replicas?: readonly Replica[]): Promise<Task[]>;
   authority(replica: Replica, token: string): Promise<Authority>;
   get(replica: Replica, token: string, id: string): Promise<Task | undefined>;
   cancel(replica: Replica, token: string, id: string): ReturnType<Tasks['cancel']>;
@@ -50,7 +51,7 @@ export interface World {
     target?: Parameters<typeof openDatabase>[0]['target'],
     options?: Pick<TasksOptions, 'patience' | 'held'> & {
       readonly db?: (db: Database) => Database;
-      /** The statement timeout in milliseconds. */
+      /** Milliseconds. */
       readonly statementTimeout?: number;
     },
   ): Promise<Replica>;
@@ -105,8 +106,8 @@ export function probe(run: Skill['run'] = ({ call, input }) => call('contact_get
 
 let PROBE: Skill;
 
-export async function until(what: () => unknown, limit = 5_000): Promise<void> {
-  for (const end = performance.now() + limit; performance.now() < end; await pause(5)) if (await what()) return;
+export async function until(what: () => unknown, limit = 20_000): Promise<void> {
+  for (const end = performance.now() + limit; performance.now() < end; await pause(20)) if (await what()) return;
   expect(await what(), String(what)).toBeTruthy();
 }
 
@@ -169,8 +170,13 @@ export async function openWorld(): Promise<World> {
   };
   const [a, b] = await Promise.all([open(), open()]);
   const run: World['run'] = (replica, token, work) => replica.corridor.run(token, 'a2a', work);
-  const authority: World['authority'] = async (replica, token) =>
-    (await replica.corridor.admit(token, 'a2a')).authority;
+  const authority: World['authority'] = (replica, token) => replica.corridor.admit(token, 'a2a');
+  const send: World['send'] = (replica, token, sending = {}) => {
+    const { messageId = newMessage(), contextId, input = { contact_id: CONTACT }, wait = true } = sending;
+    const { skill = PROBE, signal = new AbortController().signal } = sending;
+    const message = { id: newTaskId(), requestId: 'req_test', bearer: token, messageId, contextId, input, wait };
+    return run(replica, token, (caller) => replica.tasks.send({ ...message, caller, skill, signal }));
+  };
   return {
     database,
     a,
@@ -180,24 +186,13 @@ export async function openWorld(): Promise<World> {
     open,
     run,
     authority,
+    send,
     issue: (grant) => issue(sql, 1, grant),
-    async send(replica, token, sending = {}) {
-      const { messageId = newMessage(), contextId, input = { contact_id: CONTACT }, wait = true } = sending;
-      const id = newTaskId();
-      return run(replica, token, (caller) =>
-        replica.tasks.send({
-          id,
-          requestId: 'req_test',
-          bearer: token,
-          caller,
-          messageId,
-          contextId,
-          skill: sending.skill ?? PROBE,
-          input,
-          wait,
-          signal: sending.signal ?? new AbortController().signal,
-        }),
-      );
+    async fill({ skill }, { token }, n, replicas = [a, b]) {
+      const tasks: Task[] = [];
+      for (let i = 0; i < n; i++)
+        tasks.push(await send(replicas[i % replicas.length] ?? a, token, { skill, wait: false }));
+      return tasks;
     },
     get: (replica, token, id) => run(replica, token, (caller) => replica.tasks.get(caller, id)),
     cancel: (replica, token, id) => run(replica, token, (caller) => replica.tasks.cancel(caller, id)),

@@ -10,6 +10,7 @@ import type { Grant, Issued } from '../support/credentials.ts';
 import { ORIGIN } from '../support/events/realtime.ts';
 import { times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { resolved } from '../support/openapi.ts';
 import { rpc as a2a, post as a2aPost, messageId } from '../support/surfaces/a2a.ts';
 import {
   addressOf,
@@ -33,7 +34,7 @@ import { type Example, examples, freshKey } from '../support/surfaces/wire.ts';
  * agent card. A request is valid or has exactly one fault. The requests use every surface. Each answer must come within
  * ten seconds, with a documented status below 500, and must conform to the served schema. A refusal must name the
  * fault. No answer may show what its caller may not see. Over MCP and A2A, a failure can have HTTP status 200 and a
- * status of its own inside the answer. `TEST_FORM=long npm test -- test/surfaces/fuzz` sends a million requests.
+ * status of its own inside the answer. `TEST_FORM=long npx vitest run test/surfaces/fuzz.test.ts` sends a million requests.
  * FC_SEED repeats a run.
  */
 const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? times(7_000, 1_000_000));
@@ -171,7 +172,7 @@ async function keep({ name }: Operation, surface: Surface, answer: Answer, asker
 
 async function readTargets(): Promise<Target[]> {
   const { credential } = holder('full');
-  const document: Document = (await gateway.ask('/api/v1/openapi.json')).body;
+  const document = resolved<Document>((await gateway.ask('/api/v1/openapi.json')).body);
   const mine = {
     ...{ subscription: subscriptionId(credential), after: cursorOf(credential) },
     operation: receiptId(credential),
@@ -591,13 +592,7 @@ function envelopes(): Target[] {
     [
       'mcp',
       [
-        'initialize',
-        'ping',
-        'tools/list',
-        'tools/call',
-        'prompts/list',
-        'prompts/get',
-        'resources/read',
+        ...['initialize', 'ping', 'tools/list', 'tools/call', 'prompts/list', 'prompts/get', 'resources/read'],
         'resources/list',
       ],
       fc.record(
@@ -664,7 +659,7 @@ async function shoot(target: Target, shot: Shot, tally: Tally, patience = PATIEN
 
 /** These targets never succeed. The tasks end too fast to be canceled, and a plain request cannot open a WebSocket. */
 const NEVER: readonly string[] = ['A2A CancelTask', 'REST realtime_socket'];
-/** A random key is seldom the key of an earlier write. test/tools/operation-get.test.ts looks up such keys. */
+/** A random key is seldom the key of an earlier write. test/tools/discovery/operation-get.test.ts looks up such keys. */
 const SELDOM = 'REST operation_get_without_id';
 const idle = (tally: Tally): Target[] => targets.filter(({ name }) => (tally.done.get(name)?.all ?? 0) === 0);
 

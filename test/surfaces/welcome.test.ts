@@ -21,21 +21,14 @@ interface Entry {
   readonly headers: { readonly Authorization: string };
 }
 
-/** The client configurations in a text: all JSON objects with the member `mcpServers` or `servers`. */
-function configurations(text: string): Entry[] {
-  const found: Entry[] = [];
-  for (let at = text.indexOf('{'); at !== -1; at = text.indexOf('{', at + 1)) {
-    const end = closing(text, at);
-    const parsed = end === -1 ? undefined : parsedOrNothing(text.slice(at, end));
-    const entries = parsed?.mcpServers ?? parsed?.servers;
-    if (!entries) continue;
-    found.push(...Object.values<Entry>(entries));
-    at = end;
-  }
-  return found;
-}
+/** The client configurations in a text: JSON objects with `mcpServers`, or with `servers` after `inputs`. */
+const configurations = (text: string): Entry[] =>
+  [...text.matchAll(/\{\s*"(?:mcpServers|servers|inputs)":/g)].flatMap(({ index }) => {
+    const { mcpServers, servers } = JSON.parse(text.slice(index, closing(text, index)));
+    return Object.values<Entry>(mcpServers ?? servers);
+  });
 
-/** The position of the brace that closes the brace at `from`. No string of the configurations contains a brace. */
+/** The position after the brace that closes the brace at `from`. No string of the configurations has a single brace. */
 function closing(text: string, from: number): number {
   let depth = 0;
   for (let at = from; at < text.length; at++) {
@@ -43,17 +36,6 @@ function closing(text: string, from: number): number {
     else if (text[at] === '}' && --depth === 0) return at + 1;
   }
   return -1;
-}
-
-function parsedOrNothing(
-  text: string,
-): { mcpServers?: Record<string, Entry>; servers?: Record<string, Entry> } | undefined {
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 describe('what the first start prints', () => {

@@ -92,7 +92,7 @@ describe('A2-08 in the midst of a task', () => {
   it('a task waits for its place under an authority that ends: it fails', async () => {
     const sender = await world.issue();
     const slow = probe();
-    for (let i = 0; i < 5; i++) await world.send(world.a, sender.token, { skill: slow.skill, wait: false });
+    await world.fill(slow, sender, 5, [world.a]);
     const sixth = await world.send(world.a, sender.token, { wait: false });
     await world.database.sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${sender.credential}`;
     slow.release();

@@ -125,7 +125,7 @@ describe('A2-09', () => {
   it('what waits and what runs is listed; what has expired is not', async () => {
     const own = await world.issue();
     const slow = probe();
-    for (let i = 0; i < 6; i++) await world.send(world.a, own.token, { skill: slow.skill, wait: false });
+    await world.fill(slow, own, 6, [world.a]);
     await until(() => slow.held() === 5);
     const { tasks: open } = await list({}, own.token);
     expect(open.map(({ state }) => state).sort()).toEqual(['submitted', ...Array(5).fill('working')]);

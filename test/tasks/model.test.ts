@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sweep } from '../../src/tasks/sweeper.ts';
 import { MessageIdConflict } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
+import { times } from '../support/form.ts';
 import { CONTACT, newMessage, openWorld, probe, type Replica, until, type World } from '../support/tasks.ts';
 
 /** Compares the states of tasks on two replicas with a small model. */
@@ -87,7 +88,7 @@ it('any sequence of sends, cancels, ends, lapses and a change of authority', asy
         slow.release();
       }
     }),
-    { numRuns: 20, seed: 7, endOnFailure: true },
+    { numRuns: times(20, 20, 4), seed: 7, endOnFailure: true },
   );
   console.info(JSON.stringify([...seen].sort(([, x], [, y]) => y - x)));
   for (const end of ['completed', 'canceled', 'failed']) {

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compile } from '../../src/core/sql.ts';
 import { sweep } from '../../src/tasks/sweeper.ts';
 import type { Task } from '../../src/tasks/tasks.ts';
-import type { Issued } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
-import { newMessage, openWorld, type Probe, probe, type Replica, until, type World } from '../support/tasks.ts';
+import { newMessage, openWorld, probe, until, type World } from '../support/tasks.ts';
 
 /**
  * A2-06 and A2-07: the final state of a task never changes. At most five tasks of an installation run at a time, over
@@ -87,7 +86,7 @@ describe('A2-06', () => {
     expect(await world.moves(id)).toEqual(['working', 'working>canceled']);
   });
 
-  it('no road leads out of an end, nor back into the line', async () => {
+  it('a task that has ended keeps its state, and a running one never waits again', async () => {
     const sender = await world.issue();
     const { id } = await world.send(world.a, sender.token);
     const { sql } = world.database;
@@ -149,21 +148,13 @@ describe('A2-06', () => {
 });
 
 describe('A2-07', () => {
-  /** Starts `n` tasks on the two replicas in turn. The tasks do not end until the test releases them. */
-  async function fill({ skill }: Probe, sender: Issued, n: number): Promise<Task[]> {
-    const tasks: Task[] = [];
-    for (let i = 0; i < n; i++) {
-      tasks.push(await world.send(i % 2 ? world.b : world.a, sender.token, { skill, wait: false }));
-    }
-    return tasks;
-  }
   const states = async (tasks: readonly Task[]): Promise<string> =>
     (await Promise.all(tasks.map(({ id }) => world.row(id)))).map((row) => row?.state[0] ?? '-').join('');
 
   it('five of both replicas run, the sixth waits, and the oldest goes next, wherever it waits', async () => {
     const sender = await world.issue();
     const slow = probe();
-    const tasks = await fill(slow, sender, 9);
+    const tasks = await world.fill(slow, sender, 9);
     for (const { state } of tasks) expect(state).toBe('submitted');
     await until(() => slow.held() === 5);
     await pause(600);
@@ -213,7 +204,7 @@ describe('A2-07', () => {
   it('a waiting caller gets the sixth’s result when a place is free; cancelling one that runs frees its place', async () => {
     const sender = await world.issue();
     const slow = probe();
-    const running = await fill(slow, sender, 5);
+    const running = await world.fill(slow, sender, 5);
     await until(() => slow.held() === 5);
     const sixth = world.send(world.b, sender.token);
     await until(async () => (await world.count('submitted', sender.installation)) === 1);
@@ -225,7 +216,7 @@ describe('A2-07', () => {
   it('one that waits can be canceled, and is never run', async () => {
     const sender = await world.issue();
     const slow = probe();
-    await fill(slow, sender, 5);
+    await world.fill(slow, sender, 5);
     await until(() => slow.held() === 5);
     const last = probe();
     const messageId = newMessage();
@@ -245,7 +236,7 @@ describe('A2-07', () => {
     const { sql } = world.database;
     const sender = await world.issue();
     const slow = probe();
-    const tasks = await fill(slow, sender, 100);
+    const tasks = await world.fill(slow, sender, 100);
     const replica = world.b;
     const spent = async (): Promise<number> =>
       replica.corridor.quotaOf(await world.authority(replica, sender.token))?.remaining ?? 0;
@@ -326,8 +317,7 @@ describe('A2-07', () => {
     const sender = await world.issue();
     const slow = probe();
     const dying = await world.open();
-    const tasks: Task[] = [];
-    for (let i = 0; i < 7; i++) tasks.push(await world.send(dying, sender.token, { skill: slow.skill, wait: false }));
+    const tasks = await world.fill(slow, sender, 7, [dying]);
     await until(() => slow.held() === 5);
     const waiting = world.send(world.a, sender.token);
     await until(async () => (await world.count('submitted', sender.installation)) === 3);
@@ -356,16 +346,10 @@ async function lapse(tasks: readonly Task[]): Promise<void> {
 }
 
 describe('a process', () => {
-  const held = async (replica: Replica, sender: Issued, slow: Probe, n: number): Promise<Task[]> => {
-    const tasks: Task[] = [];
-    for (let i = 0; i < n; i++) tasks.push(await world.send(replica, sender.token, { skill: slow.skill, wait: false }));
-    return tasks;
-  };
-
   it('renews what it holds', async () => {
     const sender = await world.issue();
     const slow = probe();
-    const [task] = await held(world.a, sender, slow, 1);
+    const [task] = await world.fill(slow, sender, 1, [world.a]);
     // Wait for the start of the task, because the start also sets a new lease.
     await until(() => slow.held() === 1);
     const leased = (await world.row(task?.id ?? ''))?.lease_until?.getTime() ?? 0;
@@ -378,8 +362,8 @@ describe('a process', () => {
     const sender = await world.issue();
     const replica = await world.open();
     const [quick, stuck] = [probe(), probe()];
-    const [done] = await held(replica, sender, quick, 1);
-    const rest = await held(replica, sender, stuck, 6);
+    const [done] = await world.fill(quick, sender, 1, [replica]);
+    const rest = await world.fill(stuck, sender, 6, [replica]);
     await until(() => stuck.held() === 4);
     const waiting = world.send(replica, sender.token);
     await until(async () => (await world.count('submitted', sender.installation)) === 3);

@@ -98,56 +98,9 @@ describe('the overview’s job of writing', () => {
     expect(again.headers['x-gateway-operation-id']).toBe(first.headers['x-gateway-operation-id']);
     expect([first.headers['idempotency-replayed'], again.headers['idempotency-replayed']]).toEqual([undefined, 'true']);
   });
-
-  it.each(EXAMPLES)(
-    '%s: %s after 24 hours, in progress, and with an outcome that is not known',
-    async (guide, name) => {
-      const { sql } = gateway.database;
-      const example = shown(guide, name);
-      const { operation_id } = (await call(example)).result.structuredContent;
-      const notes = async () => (await sql`SELECT 1 FROM platform.note`).length;
-      const before = await notes();
-      const status = async () => (await read('operation_get', { operation_id, website_id: 'web_1_1' })).status;
-      await sql`UPDATE gateway.operation SET status = 'pending' WHERE operation_id = ${operation_id}`;
-      const { error } = (await call(example)).result.structuredContent;
-      expect(error).toMatchObject({ code: 'operation_in_progress', status: 409, retry_after: 1 });
-      expect(await status()).toBe('pending');
-      await sql`UPDATE gateway.operation SET status = 'outcome_unknown' WHERE operation_id = ${operation_id}`;
-      expect([await tell(example), await status()]).toEqual(['outcome_unknown', 'outcome_unknown']);
-      await sql`UPDATE gateway.operation SET status = 'acknowledged', created_at = now() - interval '24 hours'
-      WHERE operation_id = ${operation_id}`;
-      // The idempotency key is too old to show the outcome, but the receipt still shows the outcome.
-      expect([await tell(example), await status()]).toEqual(['outcome_unknown', 'acknowledged']);
-      expect(await notes()).toBe(before);
-    },
-  );
-
-  it('grants that have changed: the old key is in conflict, and the receipt is gone', async () => {
-    const { sql } = gateway.database;
-    const issued = await gateway.issue({ authors: ['opr_1_1_1'] });
-    const example = shown('contacts', 'visitor_note_add');
-    const { operation_id } = (await call(example, issued.token)).result.structuredContent;
-    await sql`UPDATE gateway.credential SET scopes = array_remove(scopes, 'event_read'), revision = revision + 1
-      WHERE id = ${issued.credential}`;
-    expect(await tell(example, issued.token)).toBe('idempotency_conflict');
-    const receipt = { name: 'operation_get', arguments: { operation_id, website_id: 'web_1_1' } };
-    expect(await tell(receipt, issued.token)).toBe('not_found');
-  });
 });
 
 describe('the jobs of the other guides', () => {
-  it('contacts and investigation: without an author 503 and no advice to wait; the key works once there is one', async () => {
-    const { sql } = gateway.database;
-    const bare = await gateway.issue();
-    const examples = [shown('contacts', 'visitor_note_add'), shown('investigation', 'conversation_disposition_set')];
-    for (const example of examples) {
-      const { error, operation_id } = (await call(example, bare.token)).result.structuredContent;
-      expect([error.code, error.retry_after, operation_id]).toEqual(['enrollment_unavailable', undefined, undefined]);
-    }
-    await sql`INSERT INTO gateway.native_author (credential_id, tenant, site, operator_id) VALUES (${bare.credential}, 1, 1, 1)`;
-    for (const example of examples) expect(await tell(example, bare.token)).toBe('answered');
-  });
-
   it('contacts: the note is there afterwards, word for word, in the name of the operator', async () => {
     const example = shown('contacts', 'visitor_note_add');
     const text = '  Asked for an invoice copy by post.\n';

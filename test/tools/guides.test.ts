@@ -4,8 +4,9 @@ import { lexer, type Token, walkTokens } from 'marked';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeCursor } from '../../src/events/cursors.ts';
 import { loadPrompts, loadResources, loadTools } from '../../src/gateway/load.ts';
+import { OPERATIONS, WRITES } from '../support/authority/operations.ts';
 import { CONTRACT, CONTRACT_REALTIME } from '../support/contract.ts';
-import type { Grant, Issued } from '../support/credentials.ts';
+import type { Issued } from '../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 
@@ -68,27 +69,24 @@ const PROMPT_ARGUMENTS: Readonly<Record<string, string>> = {
 };
 const PROMPTS = Object.keys(PROMPT_ARGUMENTS);
 
+/** The members of answers and the parameters of paths, as the rows of the operations name them. */
+const MEMBERS = [...OPERATIONS, ...WRITES].flatMap(({ path, members }) => [
+  ...Object.values(members).flatMap(Object.keys),
+  ...[...path.matchAll(/[?&](\w+)=/g)].map(([, name = '']) => name),
+]);
+const PARAMETERS = ROUTES.flatMap((route) => [...route.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name));
+
 /** All other snake_case words that the guides may use: fields, parameters and constants of the public contract. */
-const VOCABULARY = words(`left_out 
-  website_ids website_id data_access authority_expires_at time_zone request_id retry_after channel_ids team_ids
-  subsite_ids idempotency_key if_match next_cursor unrestricted_required prefix_tenant_site_native
-  channel_id team_id subsite_id operator_id contact_id contact_ids visitor_id conversation_id feature_id
-  subscription_id session_id event_id event_type note_id platform_id
-  created_at updated_at first_response_at last_message_at closed_at last_seen_at occurred_at recorded_at
-  created_from created_to updated_since updated_asc message_count include_internal voice_transcript attachment_only
-  text_truncated attachment_count media_type chunk_size chunk_count next_chunk
-  query_field query_match external_id visitor_ids last_conversation stored_primary_contacts first_name last_name mobile_e164 phone_e164 conversation_count
-  contact_linked bucket_time_zone restriction_dimensions
-  ai_conversations ai_touched_visitors ai_assisted_conversations ai_customer_facing_conversations human_escalations
-  first_response_seconds first_response_count speed_response_seconds speed_response_count average_response_seconds
-  duration_seconds sample_count average_seconds visitor_message_count bot_message_count operator_message_count
-  classified_count resolved_count first_contact_count first_contact_resolved sentiment_average confidence_average
-  confidence_count volume_hourly no_data content_derived_measures language_labels operator_labels
-  item_path plannable_fields expected_version application_execution context_types scope_denied
-  approval_required apply_available preview_only default_language expires_at
-  ask_ai language_detection spam_checker spelling_grammar_check chat_summary product_recommendation email_autopilot
-  voice_autopilot citation_summary
-  has_more retained_from accepted_cursor stored_events_only socket_url`);
+const VOCABULARY = words(`request_id retry_after website_ids channel_ids team_ids subsite_ids updated_asc
+  idempotency_key if_match unrestricted_required prefix_tenant_site_native event_id event_type occurred_at recorded_at
+  created_from created_to updated_since voice_transcript attachment_only query_field query_match external_id
+  stored_primary_contacts bucket_time_zone restriction_dimensions first_response_seconds first_response_count
+  speed_response_seconds speed_response_count average_response_seconds duration_seconds sample_count average_seconds
+  visitor_message_count bot_message_count operator_message_count classified_count resolved_count first_contact_count
+  first_contact_resolved sentiment_average confidence_average confidence_count no_data content_derived_measures
+  language_labels operator_labels item_path plannable_fields expected_version scope_denied preview_only
+  default_language expires_at ask_ai language_detection spam_checker spelling_grammar_check chat_summary
+  product_recommendation email_autopilot voice_autopilot citation_summary stored_events_only socket_url`);
 
 /** The formats of example values in fenced blocks. The gateway must be able to parse each value. */
 const FORMATS: Readonly<Record<string, RegExp>> = {
@@ -102,9 +100,6 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
   idempotency_key: /^[!-~]{1,128}$/,
 };
 
-const WRITES_NEEDING_KEY = words('visitor_note_add conversation_disposition_set ai_feature_execute config_plan');
-/** The arguments of tools that are not served yet. When a tool is served, its own schema checks the example. */
-const PLANNED: Readonly<Record<string, { readonly needs: readonly string[]; readonly takes: readonly string[] }>> = {};
 const RESOURCES = words(`gateway://context gateway://guides/{guide} gateway://capabilities/{website_id}
   gateway://reports/ai-conversations/{website_id}/{range} gateway://config/{website_id}/catalog
   gateway://config/{website_id}/schema gateway://config/{website_id}/ai/features
@@ -169,7 +164,6 @@ function strings(value: unknown): string[] {
 }
 
 const registry = await loadTools();
-const served = (name: string | undefined): boolean => registry.get(name ?? '') !== undefined;
 const texts = new Map(GUIDES.map((guide) => [guide, read(guide)] as const));
 const codes = Object.values(CODES).flat();
 const known = new Set([
@@ -181,6 +175,8 @@ const known = new Set([
   ...SKILLS,
   ...TASK_FAILURES,
   ...PROMPTS,
+  ...MEMBERS,
+  ...PARAMETERS,
   ...VOCABULARY,
 ]);
 
@@ -274,7 +270,7 @@ describe.each([...texts])('guide %s', (_guide, text) => {
       for (const [name, format] of Object.entries(FORMATS)) {
         if (name in values) expect(values[name], name).toMatch(format);
       }
-      if (WRITES_NEEDING_KEY.includes(call.name ?? '')) expect(values).toHaveProperty('idempotency_key');
+      if (CONTRACT[call.name ?? '']?.key === 'required') expect(values).toHaveProperty('idempotency_key');
       // All ids of one call must belong to one website. Otherwise, the answer would be not_found.
       const sites = strings(values).flatMap((value) => /\b[a-z]{3}_(\d+_\d+)(?:_\d+)?$/.exec(value)?.[1] ?? []);
       expect(new Set(sites).size, JSON.stringify(call)).toBeLessThanOrEqual(1);
@@ -284,25 +280,12 @@ describe.each([...texts])('guide %s', (_guide, text) => {
 
   it('gives examples whose arguments the tool takes', () => {
     for (const { name = '', arguments: given = {} } of examples(text).filter((call) => call.method === undefined)) {
-      const tool = registry.get(name);
-      const { idempotency_key: key, if_match: revision, ...rest } = given;
-      const values = tool ? rest : given;
-      if (tool) {
-        if (tool.idempotency !== 'optional')
-          expect(key !== undefined, `${name} and its key`).toBe(tool.idempotency === 'required');
-        expect(revision !== undefined, `${name} and its revision`).toBe(tool.ifMatch);
-        expect(tool.input.safeParse(values).error?.issues ?? [], `${name} ${JSON.stringify(values)}`).toEqual([]);
-        continue;
-      }
-      const { needs = [], takes = [] } = PLANNED[name] ?? {};
-      expect(
-        needs.filter((member) => !(member in values)),
-        `${name} lacks`,
-      ).toEqual([]);
-      expect(
-        Object.keys(values).filter((member) => !needs.includes(member) && !takes.includes(member)),
-        `${name} does not take`,
-      ).toEqual([]);
+      const tool = registry.get(name) ?? expect.fail(`${name} is not served`);
+      const { idempotency_key: key, if_match: revision, ...values } = given;
+      if (tool.idempotency !== 'optional')
+        expect(key !== undefined, `${name} and its key`).toBe(tool.idempotency === 'required');
+      expect(revision !== undefined, `${name} and its revision`).toBe(tool.ifMatch);
+      expect(tool.input.safeParse(values).error?.issues ?? [], `${name} ${JSON.stringify(values)}`).toEqual([]);
     }
   });
 
@@ -323,16 +306,6 @@ describe.each([...texts])('guide %s', (_guide, text) => {
       expect(steps[0]?.['items'].length, title).toBeGreaterThan(1);
       expect(prose(job), title).toMatch(/\b[Ss]top\b/);
     }
-  });
-
-  it('says at its head what is not served, and of that nothing that is', () => {
-    const head = text.split('\n')[2] ?? '';
-    const missing = spans(text).filter((name) => name in TOOLS && !served(name));
-    if (missing.length > 0) expect(head).toMatch(/^> Not served by this version: /);
-    expect(text.match(/Not served by this version/g)?.length ?? 0).toBe(head.startsWith('> ') ? 1 : 0);
-    if (!head.startsWith('> ')) return;
-    expect(spans(head).filter(served)).toEqual([]);
-    expect(head).not.toMatch(/MCP|llms|\/docs/);
   });
 
   it('links only to what the gateway serves, and names only MCP resources that there are', () => {
@@ -379,12 +352,9 @@ describe('together', () => {
     ]);
   });
 
-  it('keep arguments by hand only for tools that are not served', () => {
-    expect(Object.keys(PLANNED).sort()).toEqual(
-      Object.keys(TOOLS)
-        .filter((name) => !served(name))
-        .sort(),
-    );
+  it('say of no tool that it is not served, because every tool of the contract is', () => {
+    expect(Object.keys(TOOLS).filter((name) => registry.get(name) === undefined)).toEqual([]);
+    for (const text of texts.values()) expect(text).not.toContain('Not served by this version');
   });
 
   it('the overview names every MCP resource, and every prompt with its arguments', async () => {
@@ -422,30 +392,27 @@ describe('together', () => {
 describe('followed with the demo’s data', () => {
   let gateway: TestGateway;
   let holder: Issued;
-  let full: string;
   beforeAll(async () => {
     gateway = await openTestGateway();
     holder = await gateway.issue({ authors: ['opr_1_1_1'] });
-    full = holder.token;
   });
   afterAll(() => gateway.close());
 
-  const call = async (name: string, input: Record<string, unknown>, bearer = full) => {
+  const call = async (name: string, input: Record<string, unknown>) => {
     const tool = registry.get(name);
     if (!tool) throw new Error(`${name} is not served`);
     const { idempotency_key: key, if_match: revision, ...values } = input;
     return gateway.corridor.call({
       tool,
       resource: 'mcp',
-      bearer,
+      bearer: holder.token,
       input: values,
       idempotencyKey: typeof key === 'string' ? key : undefined,
       ifMatch: revision === undefined ? undefined : String(revision),
     });
   };
-  const tell = async (name: string, input: Record<string, unknown>, grant?: Grant): Promise<string> => {
-    const bearer = grant ? (await gateway.issue(grant)).token : full;
-    const outcome = await call(name, input, bearer);
+  const tell = async (name: string, input: Record<string, unknown>): Promise<string> => {
+    const outcome = await call(name, input);
     return 'failure' in outcome ? outcome.failure.code : 'answered';
   };
   // biome-ignore lint/suspicious/noExplicitAny: the corridor has checked the body
@@ -476,8 +443,7 @@ describe('followed with the demo’s data', () => {
   }
 
   it.each([...texts])('every example of %s that is served answers', async (_guide, text) => {
-    for (const { name = '', arguments: values = {} } of examples(text)) {
-      if (!served(name)) continue;
+    for (const { name = '', arguments: values = {} } of examples(text).filter((one) => one.method === undefined)) {
       const given = await prepared(name, values);
       expect(await tell(name, given), `${name} ${JSON.stringify(values)}`).toBe('answered');
     }
@@ -535,35 +501,6 @@ describe('followed with the demo’s data', () => {
       (await body('config_search', { website_id: 'web_1_1', query })).data.matches.length;
     expect(await find('LANGUAGE DET')).toBeGreaterThan(0);
     expect(await find('language_detection')).toBe(0);
-  });
-
-  it('the grants that the guides name are the ones that decide', async () => {
-    const website_id = 'web_1_1';
-    const scopes = ['conversation_read', 'contact_read', 'contact_read_pii', 'config_read'] as const;
-    const contact_id = 'ctc_1_1_89';
-    // The investigation guide says: contact_id needs two scopes and no flag, and include_internal needs a scope and a
-    // flag.
-    expect(await tell('conversations_list', { website_id, contact_id }, { scopes, dataAccess: [] })).toBe('answered');
-    expect(await tell('conversations_list', { website_id, contact_id }, { scopes: ['conversation_read'] })).toBe(
-      'not_permitted',
-    );
-    const conversation_id = 'cnv_1_1_11';
-    expect(
-      await tell(
-        'conversation_messages',
-        { conversation_id, include_internal: true },
-        { dataAccess: ['message_content', 'pii'] },
-      ),
-    ).toBe('not_permitted');
-    // The contacts guide says: without the flag for personal data, the gateway refuses a search. The gateway does not
-    // answer with an empty list.
-    expect(await tell('contacts_list', { website_id, query: 'A' }, { scopes, dataAccess: [] })).toBe('not_permitted');
-    // The overview guide says: a guide outside the grants does not exist. The configuration guide says: a restricted
-    // credential can search.
-    expect(await tell('guide_read', { guide: 'reporting' }, { scopes })).toBe('not_found');
-    const restricted = { teams: ['tem_1_1_1'] };
-    expect(await tell('config_search', { website_id, query: 'translat' }, restricted)).toBe('answered');
-    expect(await tell('config_get', { website_id, path: '/ai/features' }, restricted)).toBe('not_permitted');
   });
 
   it('the cursors that the guides call wrong are refused', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { AiFeatureId } from '../../src/core/ids.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { DetectionContext, ExpectedVersion, LanguageCode } from '../../src/views/ai-feature.ts';
@@ -29,12 +30,15 @@ export default defineTool({
   },
   output: data({
     feature_id: AiFeatureId.schema,
-    version: z.int().min(1).describe('Version of the AI feature that ran.'),
+    version: example(3, z.int().min(1).describe('Version of the AI feature that ran.')),
     type: z.literal('language_detection').describe('Type of the AI feature that ran.'),
     output: z
       .strictObject({
-        language: LanguageCode.nullable().describe(
-          'Detected language as an ISO 639-1 code. Without a detected language: the value of default_language, or null if the request had none.',
+        language: example(
+          'de',
+          LanguageCode.nullable().describe(
+            'Detected language as an ISO 639-1 code. Without a detected language: the value of default_language, or null if the request had none.',
+          ),
         ),
       })
       .describe('Result of the AI feature.'),

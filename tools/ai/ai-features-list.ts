@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { AiFeatureId } from '../../src/core/ids.ts';
 import { sql } from '../../src/core/sql.ts';
 import { data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
@@ -22,7 +23,7 @@ export default defineTool({
   },
   output: data({
     features: listOf(AiFeatureListView.schema).describe('AI features, ordered by ascending id.'),
-    truncated: z.boolean().describe('True if more features follow on a next page.'),
+    truncated: example(false, z.boolean().describe('True if more features follow on a next page.')),
     next_cursor: NextCursor,
   }),
   async handle({ input, read }) {

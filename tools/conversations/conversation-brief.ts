@@ -20,6 +20,7 @@ export default defineTool({
   rest: 'GET /api/v1/conversations/{conversation_id}/brief',
   effect: 'read',
   tag: 'Conversations',
+  toolsets: ['find'],
   scopes: ['conversation_read'],
   restrictions: 'applied',
   when: [{ given: 'include_internal', is: true, ...both(MSG, PII, INT) }],

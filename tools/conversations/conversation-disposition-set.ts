@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { ConversationId } from '../../src/core/ids.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { trimmed, writtenText } from '../../src/views/written.ts';
@@ -23,8 +24,11 @@ export default defineTool({
     path: { conversation_id: ConversationId.schema },
     query: ofWebsite,
     body: {
-      disposition: writtenText(200).describe(
-        'Value of an enabled disposition, from dispositions. Spaces at the start and at the end are ignored.',
+      disposition: example(
+        'resolved',
+        writtenText(200).describe(
+          'Value of an enabled disposition, from dispositions. Spaces at the start and at the end are ignored.',
+        ),
       ),
     },
   },

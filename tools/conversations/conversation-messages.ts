@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { ConversationId, MessageId } from '../../src/core/ids.ts';
 import { INT } from '../../src/core/scopes.ts';
 import { coverage, data, defineTool, listOf, NextCursor, ofWebsite } from '../../src/core/tool.ts';
@@ -32,7 +33,7 @@ export default defineTool({
     conversation_id: ConversationId.schema,
     messages: listOf(MessageView.schema).describe('Messages of the conversation, in the requested order.'),
     next_cursor: NextCursor,
-    include_internal: z.boolean().describe('True if the request asked for internal messages.'),
+    include_internal: example(false, z.boolean().describe('True if the request asked for internal messages.')),
     coverage: coverage('persisted_messages'),
   }),
   async handle({ input, read }) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { WebsiteId } from '../../src/core/ids.ts';
 import { ServiceText } from '../../src/core/texts.ts';
 import { data, defineTool } from '../../src/core/tool.ts';
@@ -14,6 +15,7 @@ export default defineTool({
   rest: 'GET /api/v1/conversations/count',
   effect: 'read',
   tag: 'Conversations',
+  toolsets: ['find'],
   scopes: ['conversation_read'],
   restrictions: 'applied',
   when: [{ given: 'contact_id', ...BY_CONTACT }, { given: 'operator_id', ...BY_OPERATOR }, ...GROUP_NEEDS],
@@ -40,25 +42,34 @@ export default defineTool({
     },
   },
   output: data({
-    total: z.int().min(0).describe('Number of conversations that match the filters.'),
-    groups: z
-      .array(
-        z.strictObject({
-          key: GroupKey.describe('Values that the conversations of the group share.'),
-          count: z.int().min(1).describe('Number of conversations in the group.'),
-        }),
-      )
-      .max(100)
-      .describe(
-        'At most 100 groups, the largest first. With day: the first 100 in the order of days, so the last day can lack groups. A day without conversations has no group. Empty without group_by.',
-      ),
-    other: z
-      .int()
-      .min(0)
-      .describe(
-        'Number of conversations in no listed group. The groups and other add up to total, so without group_by it equals total.',
-      ),
-    timezone: ServiceText.nullable().describe('IANA time zone of the days. Null if several websites keep their own.'),
+    total: example(42, z.int().min(0).describe('Number of conversations that match the filters.')),
+    groups: example(
+      [{ key: { team_id: 'tem_1_1_2', status: 'closed' }, count: 30 }],
+      z
+        .array(
+          z.strictObject({
+            key: GroupKey.describe('Values that the conversations of the group share.'),
+            count: z.int().min(1).describe('Number of conversations in the group.'),
+          }),
+        )
+        .max(100)
+        .describe(
+          'At most 100 groups, the largest first. With day: the first 100 in the order of days, so the last day can lack groups. A day without conversations has no group. Empty without group_by.',
+        ),
+    ),
+    other: example(
+      12,
+      z
+        .int()
+        .min(0)
+        .describe(
+          'Number of conversations in no listed group. The groups and other add up to total, so without group_by it equals total.',
+        ),
+    ),
+    timezone: example(
+      'America/New_York',
+      ServiceText.nullable().describe('IANA time zone of the days. Null if several websites keep their own.'),
+    ),
   }),
   async handle({ input, read }) {
     const { group_by, contact_id } = input;

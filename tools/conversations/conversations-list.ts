@@ -27,7 +27,7 @@ export default defineTool({
     { given: 'query', ...both(MSG, PII) },
     { given: 'operator_id', ...BY_OPERATOR },
   ],
-  // With order desc, the cursor is a conversation id. With order updated_asc, the cursor is opaque to the caller.
+  // With order desc, a cursor is a conversation id. With order updated_asc, it is opaque to the caller.
   page: { cursor: z.string().min(1).max(200), limit: 25 },
   input: {
     query: {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { accepts } from '../../src/core/expected.ts';
+import { accepts } from '../../src/core/accepted-values.ts';
+import { example } from '../../src/core/example.ts';
 import { sql } from '../../src/core/sql.ts';
 import { ServiceText } from '../../src/core/texts.ts';
 import { coverage, data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
@@ -33,7 +34,7 @@ export default defineTool({
   },
   output: data({
     // The canonical form of a language tag can be longer than the tag in the request. For example, sh becomes sr-Latn.
-    language: ServiceText.max(64).describe('Requested language, as a BCP 47 tag in canonical form.'),
+    language: example('en', ServiceText.max(64).describe('Requested language, as a BCP 47 tag in canonical form.')),
     scope: z
       .literal('website_global')
       .describe('Scope of the list. Always website_global: responses for all operators of the website.'),

@@ -1,11 +1,34 @@
 import { z } from 'zod';
-import { accepts } from '../../src/core/expected.ts';
+import { accepts } from '../../src/core/accepted-values.ts';
+import { example } from '../../src/core/example.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { DATA_ACCESS, grantsText, type Requirement, SCOPES } from '../../src/core/scopes.ts';
 import { ServiceText } from '../../src/core/texts.ts';
-import { type AccessFacts, data, defineTool } from '../../src/core/tool.ts';
+import { data, defineTool, type OperationAccess } from '../../src/core/tool.ts';
 
 const NAME_EXPECTED = 'the name of an operation, such as conversations_list';
+
+const Explained = example(
+  {
+    ...{ operation: 'operators', allowed: false },
+    lacks: { scopes: ['directory_read'], data_access: [], unrestricted: false, author: false },
+    sentence: 'Ask for the scope directory_read.',
+  },
+  z.strictObject({
+    operation: ServiceText.describe('Name of the operation. The MCP tool has the same name.'),
+    allowed: z.boolean().describe('True if the credential can call the operation now.'),
+    lacks: z
+      .strictObject({
+        scopes: z.array(z.enum(SCOPES)).describe('Scopes that the credential lacks.'),
+        data_access: z.array(z.enum(DATA_ACCESS)).describe('Data-access flags that the credential lacks.'),
+        unrestricted: z.boolean().describe('True if only a credential without restrictions can call it.'),
+        author: z.boolean().describe('True if no enabled operator is mapped to the credential as author.'),
+      })
+      .nullable()
+      .describe('What the credential lacks for the operation. Null if the operation is allowed.'),
+    sentence: ServiceText.describe('What to ask for, in one sentence for a person.'),
+  }),
+);
 
 export default defineTool({
   name: 'access_explain',
@@ -15,6 +38,7 @@ export default defineTool({
   rest: 'GET /api/v1/access',
   effect: 'read',
   tag: 'Discovery',
+  toolsets: ['find'],
   scopes: [],
   restrictions: 'none',
   input: {
@@ -24,30 +48,9 @@ export default defineTool({
         .describe('Name of one operation. Absent: the answer has every operation of the gateway.'),
     },
   },
-  output: data({
-    operations: z
-      .array(
-        z.strictObject({
-          operation: ServiceText.describe('Name of the operation. The MCP tool has the same name.'),
-          allowed: z.boolean().describe('True if the credential can call the operation now.'),
-          lacks: z
-            .strictObject({
-              scopes: z.array(z.enum(SCOPES)).describe('Scopes that the credential lacks.'),
-              data_access: z.array(z.enum(DATA_ACCESS)).describe('Data-access flags that the credential lacks.'),
-              unrestricted: z.boolean().describe('True if only a credential without restrictions can call it.'),
-              author: z.boolean().describe('True if no enabled operator is mapped to the credential as author.'),
-            })
-            .nullable()
-            .describe('What the credential lacks for the operation. Null if the operation is allowed.'),
-          sentence: ServiceText.describe('What to ask for, in one sentence for a person.'),
-        }),
-      )
-      .describe('Operations of the gateway, sorted by name.'),
-  }),
+  output: data({ operations: z.array(Explained).describe('Operations of the gateway, sorted by name.') }),
   async handle({ input, authority, read, gateway }) {
-    const asked = gateway
-      .access()
-      .filter(({ operation }) => input.operation === undefined || operation === input.operation);
+    const asked = gateway.access().filter(({ operation }) => operation === (input.operation ?? operation));
     if (asked.length === 0) {
       const errors = [{ parameter: 'operation', code: 'invalid_parameter' as const, expected: NAME_EXPECTED }];
       throw new Failure('invalid_parameter', { errors });
@@ -58,7 +61,7 @@ export default defineTool({
   },
 });
 
-function explained(facts: AccessFacts, authored: readonly string[], whole: boolean) {
+function explained(facts: OperationAccess, authored: readonly string[], whole: boolean) {
   const { operation, granted, lacks, unrestricted } = facts;
   const author = facts.author && authored.length === 0;
   const allowed = granted && !author;
@@ -71,7 +74,7 @@ function explained(facts: AccessFacts, authored: readonly string[], whole: boole
 }
 
 /** `only` names the websites with an author. An empty list means that every website has an author. */
-function allowedText({ restOnly, author, parameters, parts }: AccessFacts, only: readonly string[]): string {
+function allowedText({ restOnly, author, parameters, parts }: OperationAccess, only: readonly string[]): string {
   const where = only.length <= 5 ? `: ${only.join(', ')}` : '';
   const need = (names: readonly string[]): string => (names.length > 1 ? 'need' : 'needs');
   const limits = [...byNeeds(parameters)].map(([asks, of]) => `${of.join(' and ')} also ${need(of)} ${asks}`);
@@ -86,10 +89,8 @@ function allowedText({ restOnly, author, parameters, parts }: AccessFacts, only:
   ].join('');
 }
 
-function lackingText(
-  { lacks, alternatives, unrestricted, consentRefused, ofConsent }: AccessFacts,
-  author: boolean,
-): string {
+function lackingText(facts: OperationAccess, author: boolean): string {
+  const { lacks, alternatives, unrestricted, consentRefused, ofConsent } = facts;
   const choices = [...byNeeds(alternatives)].map(([asks, names]) => `${asks} to call it with ${names.join(' or ')}`);
   const asks = [
     ...(choices.length > 0 ? [choices.join(', or for ')] : asksOf({ ...lacks, unrestricted })),
@@ -102,7 +103,7 @@ function lackingText(
 }
 
 /** The names of the parameters, grouped by what the parameters lack. */
-function byNeeds(lacks: AccessFacts['parameters']): ReadonlyMap<string, readonly string[]> {
+function byNeeds(lacks: OperationAccess['parameters']): ReadonlyMap<string, readonly string[]> {
   const groups = new Map<string, string[]>();
   for (const lack of lacks) {
     const asks = asksOf(lack).join(' and ');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { GUIDE_NAMES } from '../../src/core/guides.ts';
 import { ChannelId, SubsiteId, TeamId, WebsiteId } from '../../src/core/ids.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
@@ -22,11 +23,14 @@ export default defineTool({
   input: {},
   output: z.strictObject({
     principal: z.literal('app_installation').describe('Kind of the caller. The caller is always an app installation.'),
-    environment: z.enum(['live', 'test']).describe('Environment of the credential: live or test.'),
+    environment: example('test', z.enum(['live', 'test']).describe('Environment of the credential: live or test.')),
     organization_id: identifier('org', 'organization'),
     app_id: identifier('app', 'app'),
     installation_id: identifier('ins', 'installation'),
-    scopes: z.array(z.enum(SCOPES)).describe('Scopes that are granted to the credential.'),
+    scopes: example(
+      ['website_read', 'conversation_read', 'contact_read', 'contact_read_pii'],
+      z.array(z.enum(SCOPES)).describe('Scopes that are granted to the credential.'),
+    ),
     website_ids: z.array(WebsiteId).describe('Ids of the websites that are granted to the credential.'),
     data_access: z
       .strictObject({
@@ -39,26 +43,35 @@ export default defineTool({
       .describe(
         'Data-access flags of the credential. A flag alone shows nothing: each class of data also needs a scope.',
       ),
-    restrictions: z
-      .strictObject({
-        channel_ids: z
-          .array(ChannelId.schema)
-          .optional()
-          .describe('Ids of the permitted channels. Absent: all channels are permitted.'),
-        team_ids: z
-          .array(TeamId.schema)
-          .optional()
-          .describe('Ids of the permitted teams. Absent: all teams are permitted.'),
-        subsite_ids: z
-          .array(SubsiteId.schema)
-          .optional()
-          .describe('Ids of the permitted subsites. Absent: all subsites are permitted.'),
-      })
-      .describe(
-        'Restrictions on the conversations that the credential may see. Empty if the credential has no restrictions.',
-      ),
-    authority_expires_at: z.int().min(1).describe('Time at which the credential expires, in Unix seconds.'),
-    guides: z.array(z.enum(GUIDE_NAMES)).describe('Names of the guides that guide_read can return to this credential.'),
+    restrictions: example(
+      {},
+      z
+        .strictObject({
+          channel_ids: z
+            .array(ChannelId.schema)
+            .optional()
+            .describe('Ids of the permitted channels. Absent: all channels are permitted.'),
+          team_ids: z
+            .array(TeamId.schema)
+            .optional()
+            .describe('Ids of the permitted teams. Absent: all teams are permitted.'),
+          subsite_ids: z
+            .array(SubsiteId.schema)
+            .optional()
+            .describe('Ids of the permitted subsites. Absent: all subsites are permitted.'),
+        })
+        .describe(
+          'Restrictions on the conversations that the credential may see. Empty if the credential has no restrictions.',
+        ),
+    ),
+    authority_expires_at: example(
+      1_798_675_200,
+      z.int().min(1).describe('Time at which the credential expires, in Unix seconds.'),
+    ),
+    guides: example(
+      ['overview', 'investigation', 'contacts'],
+      z.array(z.enum(GUIDE_NAMES)).describe('Names of the guides that guide_read can return to this credential.'),
+    ),
   }),
   async handle({ authority, gateway }) {
     const { channel_ids, team_ids, subsite_ids } = authority.restrictions;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { GUIDE_NAMES } from '../../src/core/guides.ts';
 import { ServiceText } from '../../src/core/texts.ts';
@@ -21,7 +22,10 @@ export default defineTool({
   output: z.strictObject({
     guide: GuideName,
     mime_type: z.literal('text/markdown').describe('Media type of `content`.'),
-    content: ServiceText.max(65_536).describe('Text of the guide, in Markdown (CommonMark).'),
+    content: example(
+      '# Overview\n\nThis gateway gives an installed application access to stored data …',
+      ServiceText.max(65_536).describe('Text of the guide, in Markdown (CommonMark).'),
+    ),
     coverage: z
       .literal('current_installation_guidance')
       .describe('Name of the data that this operation reads. The operation always returns this value.'),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { EVENT_FAMILIES } from '../../src/core/events.ts';
+import { example } from '../../src/core/example.ts';
 import { WebsiteId } from '../../src/core/ids.ts';
 import type { HealthReading } from '../../src/core/reads.ts';
 import { ServiceText } from '../../src/core/texts.ts';
@@ -8,10 +9,10 @@ import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 const COMPONENTS = ['store', 'journal', 'native_writes', 'files', 'ai_language_detection', 'realtime'] as const;
 const Status = z.enum(['ready', 'degraded', 'unavailable']);
 
-/** Seconds by which a source may be behind. */
+/** Seconds that a source may be behind. */
 const BEHIND = 60;
 
-/** Why a source makes its website degraded. */
+/** Why the source makes its website degraded. */
 function whyBehind({ state, lagSeconds }: NonNullable<HealthReading['source']>): string | undefined {
   if (lagSeconds === null) return 'The first load from the helpdesk has not ended.';
   if (lagSeconds <= BEHIND) return undefined;
@@ -36,19 +37,33 @@ export default defineTool({
   input: { query: inWebsite },
   output: data({
     website_id: WebsiteId,
-    status: Status.describe('Overall status. The status is ready if every component is ready, and degraded otherwise.'),
-    components: z
-      .array(
-        z.strictObject({
-          name: z
-            .enum([...COMPONENTS, 'source'])
-            .describe('Name of the component. source: the helpdesk that the website follows, only if it has one.'),
-          status: Status.describe('Status of the component.'),
-          checked_at: z.int().describe('Time at which the component was checked, in Unix milliseconds.'),
-          reason: ServiceText.optional().describe('Why the component is not ready. Only if it is not ready.'),
-        }),
-      )
-      .describe('Components that serve the website.'),
+    status: example(
+      'degraded',
+      Status.describe('Overall status. The status is ready if every component is ready, and degraded otherwise.'),
+    ),
+    components: example(
+      [
+        { name: 'store', status: 'ready', checked_at: 1_790_899_200_000 },
+        {
+          name: 'source',
+          status: 'degraded',
+          checked_at: 1_790_899_200_000,
+          reason: 'The data is 95 seconds behind the helpdesk. Reading fails.',
+        },
+      ],
+      z
+        .array(
+          z.strictObject({
+            name: z
+              .enum([...COMPONENTS, 'source'])
+              .describe('Name of the component. source: the helpdesk that the website follows, only if it has one.'),
+            status: Status.describe('Status of the component.'),
+            checked_at: z.int().describe('Time at which the component was checked, in Unix milliseconds.'),
+            reason: ServiceText.optional().describe('Why the component is not ready. Only if it is not ready.'),
+          }),
+        )
+        .describe('Components that serve the website.'),
+    ),
     families: z
       .array(
         z.strictObject({

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { accepts } from '../../src/core/expected.ts';
+import { accepts } from '../../src/core/accepted-values.ts';
+import { example } from '../../src/core/example.ts';
 import { Failure, type ParameterError } from '../../src/core/failures.ts';
 import { OperationId, WebsiteId } from '../../src/core/ids.ts';
 import { coverage, data, defineTool } from '../../src/core/tool.ts';
@@ -21,7 +22,10 @@ export default defineTool({
   restrictions: 'none',
   input: {
     path: {
-      operation_id: OperationId.optional().describe('Id of the write. Absent: idempotency_key names the write.'),
+      operation_id: example(
+        `op_${'0a1b2c3d'.repeat(8)}`,
+        OperationId.optional().describe('Id of the write. Absent: idempotency_key names the write.'),
+      ),
     },
     query: {
       website_id: WebsiteId.describe('Website of the write.'),
@@ -49,7 +53,7 @@ export default defineTool({
     const named = id !== undefined ? { id } : key !== undefined ? { key } : undefined;
     if (named === undefined) throw refused('idempotency_key', `${KEY_EXPECTED}, or the id of the write`, 'missing');
     const receipt = await read.operation(named);
-    // A credential that has lost the grant for a write must not see the receipts of that write.
+    // A credential that has lost the grant for a write must not see that write's receipts.
     if (!gateway.operations().some(({ operation }) => operation === receipt.operation)) throw new Failure('not_found');
     return { data: { website_id, ...receipt, coverage: 'gateway_command_receipt' } };
   },

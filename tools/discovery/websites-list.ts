@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { WebsiteId } from '../../src/core/ids.ts';
+import { named } from '../../src/core/json-schema.ts';
 import { ServiceText } from '../../src/core/texts.ts';
 import { defineTool } from '../../src/core/tool.ts';
 
@@ -16,14 +18,21 @@ export default defineTool({
   output: z.strictObject({
     websites: z
       .array(
-        z.strictObject({
-          website_id: WebsiteId,
-          name: ServiceText.max(240).describe('Name of the website.'),
-          time_zone: ServiceText.describe(
-            'Time zone of the website, as an IANA name. Reports use this time zone by default.',
-          ),
-          environment: z.enum(['live', 'test']).describe('Environment of the credential: live or test.'),
-        }),
+        named(
+          'Website',
+          z.strictObject({
+            website_id: WebsiteId,
+            name: example('Larkspur Outfitters US', ServiceText.max(240).describe('Name of the website.')),
+            time_zone: example(
+              'America/New_York',
+              ServiceText.describe('Time zone of the website, as an IANA name. Reports use this time zone by default.'),
+            ),
+            environment: example(
+              'test',
+              z.enum(['live', 'test']).describe('Environment of the credential: live or test.'),
+            ),
+          }),
+        ),
       )
       .describe('Websites that are granted to the credential.'),
   }),

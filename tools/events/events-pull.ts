@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { SubscriptionId } from '../../src/core/ids.ts';
 import { defineTool } from '../../src/core/tool.ts';
 import { EventPageView } from '../../src/views/event.ts';
@@ -29,12 +30,15 @@ export default defineTool({
       after: EventCursor.describe(
         'The last next_cursor, or the first cursor of the subscription. The page starts after this cursor.',
       ),
-      limit: z
-        .int()
-        .min(1)
-        .max(100)
-        .default(25)
-        .describe('Records per page. The range is 1 to 100, and the default is 25. A page can hold fewer records.'),
+      limit: example(
+        10,
+        z
+          .int()
+          .min(1)
+          .max(100)
+          .default(25)
+          .describe('Records per page. The range is 1 to 100, and the default is 25. A page can hold fewer records.'),
+      ),
     },
   },
   output: EventPageView,

@@ -1,3 +1,4 @@
+import { example } from '../../src/core/example.ts';
 import { SubscriptionId } from '../../src/core/ids.ts';
 import { defineTool } from '../../src/core/tool.ts';
 import { Definition, definitionOf, subscribed } from '../../src/views/subscription.ts';
@@ -17,7 +18,10 @@ export default defineTool({
   ifMatch: 'required',
   emits: [],
   errors: ['revision_changed', 'concurrent_mutation'],
-  input: { path: { subscription_id: SubscriptionId }, body: Definition },
+  input: {
+    path: { subscription_id: SubscriptionId },
+    body: { ...Definition, start: example('retained', Definition.start) },
+  },
   output: subscribed,
   revision: ({ subscription }) => subscription.revision,
   handle: ({ input, write }) => write.replaceSubscription(input.subscription_id, definitionOf(input)),

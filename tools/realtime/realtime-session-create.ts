@@ -1,6 +1,6 @@
 import { WebsiteId } from '../../src/core/ids.ts';
 import { defineTool } from '../../src/core/tool.ts';
-import { RealtimeSessionView } from '../../src/views/realtime.ts';
+import { RealtimeSessionView } from '../../src/views/realtime-session.ts';
 import { unique } from '../../src/views/subscription.ts';
 
 export default defineTool({

@@ -1,6 +1,6 @@
 import { RealtimeSessionId } from '../../src/core/ids.ts';
 import { defineTool } from '../../src/core/tool.ts';
-import { RealtimeTicketView } from '../../src/views/realtime.ts';
+import { RealtimeTicketView } from '../../src/views/realtime-session.ts';
 
 export default defineTool({
   name: 'realtime_ticket_create',

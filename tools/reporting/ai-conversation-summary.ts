@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { defineTool, inWebsite } from '../../src/core/tool.ts';
 import { RANGES, ReportSchema } from '../../src/views/report.ts';
 import { ReportDay, ReportZone } from '../../src/views/report-range.ts';
@@ -17,12 +18,15 @@ export default defineTool({
   input: {
     query: {
       ...inWebsite,
-      range: z
-        .enum(RANGES)
-        .optional()
-        .describe(
-          'Period in local days, default last-7-days. The value date needs start and end. If start or end is given, the default is date.',
-        ),
+      range: example(
+        'last-7-days',
+        z
+          .enum(RANGES)
+          .optional()
+          .describe(
+            'Period in local days, default last-7-days. The value date needs start and end. If start or end is given, the default is date.',
+          ),
+      ),
       start: ReportDay.optional().describe(
         'First local day, YYYY-MM-DD, only with range date. Other ranges refuse this parameter.',
       ),

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { Failure } from '../../src/core/failures.ts';
-import { WebsiteId } from '../../src/core/ids.ts';
 import type { CustomerRequest } from '../../src/core/reads.ts';
 import { holds } from '../../src/core/scopes.ts';
-import { data, defineTool, NextCursor } from '../../src/core/tool.ts';
+import { anyWebsite, data, defineTool, NextCursor } from '../../src/core/tool.ts';
 import { CustomerSchema, customerOf, HISTORY } from '../../src/views/customer.ts';
 import { readPhone } from '../../src/views/phone.ts';
 
@@ -37,8 +37,11 @@ export default defineTool({
   page: { cursor: z.string().min(1).max(200), limit: 10, max: 50 },
   input: {
     query: {
-      website_id: WebsiteId.optional().describe('Only this website. Absent: all granted websites.'),
-      email: z.string().min(1).max(320).optional().describe('Whole e-mail address, in any letter case.'),
+      ...anyWebsite,
+      email: example(
+        'en.us.74@example.org',
+        z.string().min(1).max(320).optional().describe('Whole e-mail address, in any letter case.'),
+      ),
       phone: z
         .string()
         .min(1)

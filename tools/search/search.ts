@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { accepts } from '../../src/core/accepted-values.ts';
 import { meets } from '../../src/core/authority.ts';
-import { accepts } from '../../src/core/expected.ts';
-import { WebsiteId } from '../../src/core/ids.ts';
-import { Moment } from '../../src/core/moment.ts';
+import { example } from '../../src/core/example.ts';
+import { Rfc3339Time } from '../../src/core/rfc3339.ts';
 import { both, INT } from '../../src/core/scopes.ts';
 import { readQuery, SAID, SAID_NEEDS } from '../../src/core/search.ts';
-import { defineTool, NextCursor } from '../../src/core/tool.ts';
+import { anyWebsite, defineTool, NextCursor } from '../../src/core/tool.ts';
 import { Hit, hitOf } from '../../src/views/hit.ts';
 
 const Kinds = accepts(
@@ -31,14 +31,17 @@ export default defineTool({
   page: { cursor: z.string().min(1).max(200), limit: 10, max: 50 },
   input: {
     query: {
-      query: z
-        .string()
-        .min(1)
-        .max(400)
-        .describe(
-          'Whole words that all stand in one text, "a phrase", -excluded, or. All words must stand in one message, subject, note or name, with their endings: if nothing is found, try fewer words or other forms. Write "two words" for words side by side, -word for a word that must not stand there, and the English or between alternatives. Letter case and accents make no difference.',
-        ),
-      website_id: WebsiteId.optional().describe('Only this website. Absent: all granted websites.'),
+      query: example(
+        'translat',
+        z
+          .string()
+          .min(1)
+          .max(400)
+          .describe(
+            'Whole words that all stand in one text, "a phrase", -excluded, or. All words must stand in one message, subject, note or name, with their endings: if nothing is found, try fewer words or other forms. Write "two words" for words side by side, -word for a word that must not stand there, and the English or between alternatives. Letter case and accents make no difference.',
+          ),
+      ),
+      ...anyWebsite,
       kinds: Kinds.optional().describe(
         `Texts to search, with commas between: ${SAID.join(', ')}. Absent: all of them.`,
       ),
@@ -48,8 +51,8 @@ export default defineTool({
         .describe(
           'Search internal messages too. The value true needs what messages need, and the scope internal_notes_read and the data access internal_notes.',
         ),
-      created_from: Moment.optional().describe('Written at or after this RFC 3339 UTC time.'),
-      created_to: Moment.optional().describe('Written before this RFC 3339 UTC time.'),
+      created_from: Rfc3339Time.optional().describe('Written at or after this RFC 3339 UTC time.'),
+      created_to: Rfc3339Time.optional().describe('Written before this RFC 3339 UTC time.'),
       order: z
         .enum(['best', 'newest'])
         .default('best')
@@ -65,7 +68,10 @@ export default defineTool({
       .describe(
         'Texts that match. A conversation appears once for all its messages. A page can be empty although more pages follow.',
       ),
-    left_out: z.array(z.enum(SAID)).describe('Kinds that were asked for but are not granted to the credential.'),
+    left_out: example(
+      ['notes'],
+      z.array(z.enum(SAID)).describe('Kinds that were asked for but are not granted to the credential.'),
+    ),
     next_cursor: NextCursor.describe(
       'Cursor of the next page. Null if this page is the last page. Continue after an empty page with a cursor.',
     ),

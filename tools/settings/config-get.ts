@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { AiFeatureId } from '../../src/core/ids.ts';
 import { coverage, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
@@ -22,7 +23,7 @@ export default defineTool({
         z.strictObject({
           path: SettingsPath,
           items: listOf(AiFeatureView.schema).describe('AI features, ordered by ascending id.'),
-          truncated: z.boolean().describe('True if more features follow on a next page.'),
+          truncated: example(false, z.boolean().describe('True if more features follow on a next page.')),
           next_cursor: NextCursor,
           coverage: coverage('configuration_metadata'),
         }),

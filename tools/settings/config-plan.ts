@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { accepts } from '../../src/core/expected.ts';
+import { accepts } from '../../src/core/accepted-values.ts';
+import { example } from '../../src/core/example.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { writtenBy } from '../../src/core/texts.ts';
 import { data, defineTool, inWebsite } from '../../src/core/tool.ts';
@@ -28,25 +29,34 @@ export default defineTool({
   input: {
     query: inWebsite,
     body: {
-      path: accepts(SettingsPath.describe('Settings path of one item: /ai/features/{feature_id}.'), ITEM),
+      path: example(
+        '/ai/features/aif_1_1_5',
+        accepts(SettingsPath.describe('Settings path of one item: /ai/features/{feature_id}.'), ITEM),
+      ),
       expected_version: ExpectedVersion,
-      changes: PlanChanges.describe('Proposed changes: name, enabled, or both.'),
+      changes: example({ enabled: false }, PlanChanges.describe('Proposed changes: name, enabled, or both.')),
     },
   },
   output: data({
     preview: z
       .strictObject({
-        path: SettingsPath,
-        version: z.int().min(1).describe('Version of the AI feature that the preview compares the changes with.'),
-        changes: z
-          .array(
-            z.strictObject({
-              field: z.enum(['name', 'enabled']).describe('Field that would change.'),
-              from: Value.describe('Current value of the field.'),
-              to: Value.describe('Proposed value of the field.'),
-            }),
-          )
-          .describe('Fields that would change. Fields that keep their value are left out.'),
+        path: example('/ai/features/aif_1_1_5', SettingsPath),
+        version: example(
+          3,
+          z.int().min(1).describe('Version of the AI feature that the preview compares the changes with.'),
+        ),
+        changes: example(
+          [{ field: 'enabled', from: true, to: false }],
+          z
+            .array(
+              z.strictObject({
+                field: z.enum(['name', 'enabled']).describe('Field that would change.'),
+                from: Value.describe('Current value of the field.'),
+                to: Value.describe('Proposed value of the field.'),
+              }),
+            )
+            .describe('Fields that would change. Fields that keep their value are left out.'),
+        ),
         approval_required: z.literal(true).describe('Says whether a person must make the change. Always true.'),
         apply_available: z.literal(false).describe('Says whether an application can make the change. Always false.'),
         status: z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { jsonSchema } from '../../src/core/json-schema.ts';
 import { writtenBy } from '../../src/core/texts.ts';
 import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
@@ -20,8 +21,14 @@ export default defineTool({
   input: { query: { ...inWebsite, path: SettingsPath } },
   output: data({
     path: SettingsPath,
-    schema: Schema.describe('JSON Schema (version 2020-12) of one configuration item.'),
-    plan_schema: Schema.describe('JSON Schema (version 2020-12) of the member changes that config_plan accepts.'),
+    schema: example(
+      { type: 'object', properties: { name: { type: 'string', maxLength: 200 } } },
+      Schema.describe('JSON Schema (version 2020-12) of one configuration item.'),
+    ),
+    plan_schema: example(
+      { type: 'object', properties: { enabled: { type: 'boolean' } } },
+      Schema.describe('JSON Schema (version 2020-12) of the member changes that config_plan accepts.'),
+    ),
     coverage: coverage('configuration_schema'),
   }),
   async handle({ input, read }) {

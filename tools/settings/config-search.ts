@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { AiFeatureId } from '../../src/core/ids.ts';
 import { data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.ts';
 import { AiFeatureMatchView } from '../../src/views/ai-feature.ts';
@@ -17,12 +18,15 @@ export default defineTool({
   input: {
     query: {
       ...inWebsite,
-      query: z.string().min(1).max(200).describe('Text to find, case-insensitive. No character is a wildcard.'),
+      query: example(
+        'translat',
+        z.string().min(1).max(200).describe('Text to find, case-insensitive. No character is a wildcard.'),
+      ),
     },
   },
   output: data({
     matches: listOf(AiFeatureMatchView.schema).describe('AI features that contain the text, ordered by ascending id.'),
-    truncated: z.boolean().describe('True if more features follow on a next page.'),
+    truncated: example(false, z.boolean().describe('True if more features follow on a next page.')),
     next_cursor: NextCursor,
   }),
   async handle({ input, read }) {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
 import { VisitorId } from '../../src/core/ids.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { clip } from '../../src/core/view.ts';
@@ -23,17 +24,22 @@ export default defineTool({
   emits: ['visitor.changed'],
   errors: ['enrollment_unavailable', 'native_unavailable', 'operation_conflict'],
   input: {
-    path: { visitor_id: VisitorId.schema },
+    // A note needs a visitor with a conversation. The numbers of the demo's visitors depend on the time of the load.
+    // Visitor 60 had a conversation at each of 150 times.
+    path: { visitor_id: example('vis_1_1_60', VisitorId.schema) },
     query: ofWebsite,
     body: {
-      text: writtenText(4000).describe(
-        'Text of the note, 1 to 4,000 UTF-16 code units. The text must not be blank. The gateway stores the text unchanged.',
+      text: example(
+        'Asked for a refund on order 1042.',
+        writtenText(4000).describe(
+          'Text of the note, 1 to 4,000 UTF-16 code units. The text must not be blank. The gateway stores the text unchanged.',
+        ),
       ),
     },
   },
   output: data({
     success: z.literal(true).describe('Result of the write. Always true: the note is stored.'),
-    visitor_id: VisitorId.schema,
+    visitor_id: example('vis_1_1_60', VisitorId.schema),
     note: NoteAddedSchema.describe('The new note, as stored.'),
   }),
   async handle({ input: { visitor_id, text }, perform }) {

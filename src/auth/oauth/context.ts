@@ -1,14 +1,16 @@
 import type { Resource } from '../../core/authority.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
+import type { FairLimit } from '../../flow/fair-limit.ts';
+import type { RateLimit, TokenBucket } from '../../flow/rate-limit.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import type { Holder, Offer } from '../../store/sign-in/hosted.ts';
-import type { Client, Proved } from '../../store/sign-in/oauth.ts';
+import type { InstalledClient, Offer } from '../../store/sign-in/clients.ts';
+import type { Holder, ProvedClient } from '../../store/sign-in/grants.ts';
 import type { Person } from '../../store/sign-in/sessions.ts';
-import type { Bucket, Throttle } from '../throttle.ts';
-import type { WorkQueue } from '../work-queue.ts';
-import type { Clients } from './clients.ts';
-import { type HostedClients, isClientUrl } from './hosted/clients.ts';
-import type { HostedClient } from './hosted/document.ts';
+import type { ClientsByUrl } from './clients/by-url.ts';
+import type { Client } from './clients/client.ts';
+import { isClientUrl } from './clients/document.ts';
+import type { InstalledClients } from './clients/installed.ts';
+import type { Duration } from './durations.ts';
 import { type Parameters, single } from './parameters.ts';
 
 /**
@@ -40,8 +42,6 @@ export interface OAuthRequest {
    */
   readonly parameters: Parameters | undefined;
   readonly form?: Parameters | undefined;
-  /** Id of the record whose page asks for the sign-in. Absent for an authorization request. */
-  readonly record?: string;
   readonly authorization: string | undefined;
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
@@ -54,47 +54,48 @@ export interface OAuthRequest {
 export interface Services {
   readonly baseUrl: string;
   readonly db: Database;
-  readonly clients: Clients;
-  readonly hosted: HostedClients;
+  readonly installed: InstalledClients;
+  readonly byUrl: ClientsByUrl;
   /** Limits failed client authentications, separately for each network. */
-  readonly failures: Throttle;
+  readonly failures: RateLimit;
   /**
    * Limits the store look-ups of each cached client. This limit applies only to networks with too many failed
    * authentications.
    */
-  readonly lookups: Throttle;
+  readonly lookups: RateLimit;
   /**
    * Limits the store look-ups of all clients that are not cached, in total for this process. This limit applies only to
    * networks with too many failed authentications.
    */
-  readonly strangers: Bucket;
+  readonly strangers: TokenBucket;
   /**
-   * Runs the statements of hosted clients from networks with too many failed authentications: one at a time, and the
+   * Runs the statements of clients by URL from networks with too many failed authentications: one at a time, and the
    * networks take turns.
    */
-  readonly suspects: WorkQueue;
+  readonly suspects: FairLimit;
   readonly skillScopes: readonly Scope[];
 }
 
+/** What a person has chosen on the consent page. */
 export interface Choice {
   readonly scopes: readonly Scope[];
-  readonly sites: readonly string[];
+  readonly websites: Offer['websites'];
+  /** True when an installed client may renew its access. */
   readonly renewable: boolean;
-}
-
-/** What a person has chosen for a hosted client. */
-export interface HostedChoice {
-  readonly scopes: readonly Scope[];
-  readonly sites: readonly string[];
+  /** The data access of a client by URL. */
   readonly dataAccess: readonly DataAccess[];
-  /** The name of the chosen duration (hosted/durations.ts). `undefined` if the person has not chosen one yet. */
-  readonly duration: string | undefined;
+  /** How long a client by URL keeps its access. `undefined` if the person has not chosen a duration yet. */
+  readonly duration: Duration | undefined;
 }
 
 export interface Facts {
   readonly client: Client;
-  /** The proof that the client has authenticated. Every later statement for the client verifies this proof again. */
-  readonly proof: Proved;
+  /** The host of a client id that is a URL, as the URL parser reads it. The operator's list can lack this host. */
+  readonly clientHost: string;
+  /** The proof that an installed client has authenticated. Every later statement for the client verifies it again. */
+  readonly proof: ProvedClient;
+  /** The client id of a client by URL that makes a token request. Such a request reads no document. */
+  readonly clientUrl: string;
   readonly resource: Resource;
   readonly scopes: readonly Scope[];
   readonly sites: readonly string[];
@@ -102,45 +103,36 @@ export interface Facts {
   readonly state: string;
   readonly challenge: string;
   readonly person: Person;
-  /** The revision that the credential had when the consent page was shown. */
+  /** What the signed-in person can grant to the client. */
+  readonly offer: Offer;
+  /** The version of the consent page when the page was shown (version.ts). */
   readonly shown: number;
   readonly choice: Choice;
   /** What the person pressed. After `tick`, the page is shown again with more or fewer ticks. */
   readonly pressed: 'approve' | 'tick';
   readonly consent: string;
-  /** The host of a client id that is a URL, as the URL parser reads it. The operator's list can lack this host. */
-  readonly clientHost: string;
-  /** The hosted client, as its document describes it. Known only before a token request. */
-  readonly hosted: HostedClient;
-  /** The client id of a hosted client that makes a token request. */
-  readonly publicClient: string;
-  /** The credential and the consent of the code or token that a hosted client has presented. */
+  /** The credential and the consent of the code or token that a client by URL has presented. */
   readonly holder: Holder;
-  /** What the signed-in person can grant to a hosted client. */
-  readonly offer: Offer;
-  readonly hostedChoice: HostedChoice;
 }
 
 export class OAuthContext {
   readonly #facts: Partial<Facts> = {};
+  /**
+   * `by_url` if the client id is a URL. Such a client has no secret, so a token request with a header Authorization is
+   * of the kind `installed`. On the pages for people, the header does not count, because a proxy in front of the
+   * gateway can ask for it.
+   */
+  readonly kind: Client['kind'];
 
   constructor(
     readonly endpoint: Endpoint,
     readonly request: OAuthRequest,
     readonly services: Services,
-  ) {}
-
-  /**
-   * `record` on the page of a record, which has no client. `hosted` if the client id is a URL. Such a client has no
-   * secret, so a token request with a header Authorization is of the kind `issued`. On the pages for people, the header
-   * does not count, because a proxy in front of the gateway can ask for it. Each kind has its own matrix in order.ts.
-   */
-  get kind(): 'issued' | 'hosted' | 'record' {
-    const { parameters, authorization, record } = this.request;
-    if (record !== undefined) return 'record';
+  ) {
+    const { parameters, authorization } = request;
     const id = parameters && single(parameters, 'client_id');
-    const bare = authorization === undefined || PAGES.includes(this.endpoint);
-    return id !== undefined && bare && isClientUrl(id) ? 'hosted' : 'issued';
+    const bare = authorization === undefined || PAGES.includes(endpoint);
+    this.kind = id !== undefined && bare && isClientUrl(id) ? 'by_url' : 'installed';
   }
 
   learn<K extends keyof Facts>(name: K, value: Facts[K]): void {
@@ -158,6 +150,13 @@ export class OAuthContext {
     const value = this.#facts[name];
     if (value === undefined) throw new Error(`${this.endpoint} reads ${name} before its rule has run: check order.ts`);
     return value;
+  }
+
+  /** The client of a request that only an installed client can make. Throws if the order of the rules is wrong. */
+  get installed(): InstalledClient {
+    const client = this.the('client');
+    if (client.kind !== 'installed') throw new Error(`${this.endpoint} is for installed clients: check order.ts`);
+    return client;
   }
 }
 

@@ -1,5 +1,5 @@
-import type { EndedConsent } from '../../store/sign-in/oauth.ts';
-import { DOCUMENT_RULES, type DocumentRule } from './hosted/document-rules.ts';
+import type { EndedConsent } from '../../store/sign-in/grants.ts';
+import { DOCUMENT_RULES, type DocumentRule } from './clients/document-rules.ts';
 
 /**
  * The errors of the OAuth endpoints (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). Each code has an HTTP
@@ -62,7 +62,7 @@ type Texts = readonly [status: number, sentence: string, withoutSecret?: string]
 export type OAuthCode = keyof typeof TABLE;
 
 /**
- * Why the gateway does not accept a hosted client. `host_not_believed`: the operator's list lacks the host.
+ * Why the gateway does not accept a client by URL. `host_not_believed`: the operator's list lacks the host.
  * `document_unreachable`: no JSON document came from the URL. `document_refused`: the document breaks a rule.
  */
 export type ClientReason = 'host_not_believed' | 'document_unreachable' | 'document_refused';
@@ -70,7 +70,7 @@ export type ClientReason = 'host_not_believed' | 'document_unreachable' | 'docum
 /**
  * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
  * that the gateway accepts. `form` says in words which form the parameter must have. `secret` is false for a client
- * without a secret. `reason` is for the log and the error page. `rule` is the rule that a client's document breaks.
+ * by URL. `reason` is for the log and the error page. `rule` is the rule that a client's document breaks.
  * `ended` is a consent that this refusal has ended. Only the log shows `ended`.
  */
 export class OAuthError extends Error {

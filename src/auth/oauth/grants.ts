@@ -1,23 +1,20 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import type { Scope } from '../../core/scopes.ts';
 import {
   type Exchanged,
   endToken,
-  insertConsent,
   issueAccess,
   LIVES,
+  type Presenter,
   redeemCode,
   rotateRefresh,
   type TokenEnd,
-} from '../../store/sign-in/oauth.ts';
-import { newId } from '../issue.ts';
-import { digestOf, newSecret, wellFormed } from '../tokens.ts';
-import type { Choice, OAuthContext } from './context.ts';
+} from '../../store/sign-in/grants.ts';
+import { digestOf, newSecret, type SecretKind, secretFrom } from '../tokens.ts';
+import type { OAuthContext } from './context.ts';
 import { OAuthError } from './errors.ts';
 import { resourceUri } from './metadata.ts';
-import { check } from './order.ts';
-import { proveAgain } from './rules/client-authentication.ts';
-import { requestDigest } from './rules/csrf.ts';
-import { PageOutdated } from './rules/selection.ts';
+import { type Presented, present, presented, whileProved } from './present.ts';
 
 /**
  * A token response (RFC 6749, section 5.1). `resource` is the URI of the resource to which the token is bound (RFC
@@ -38,9 +35,9 @@ export const ACCESS_MINUTES = LIVES.access / 60;
 
 export const GRANTS = {
   async client_credentials(context: OAuthContext): Promise<TokenResponse> {
-    const { access } = secretsFor(context);
-    const given = { digest: digestOf(access), audience: context.the('resource') };
+    const access = newSecret(kindOf(context, 'access'));
     const issued = await whileProved(context, () => {
+      const given = { digest: digestOf(access), audience: context.the('resource') };
       const narrowed = { scopes: context.the('scopes'), sites: context.the('sites') };
       return issueAccess(context.services.db, context.the('proof'), { ...given, ...narrowed });
     });
@@ -49,126 +46,88 @@ export const GRANTS = {
   },
 
   async authorization_code(context: OAuthContext): Promise<TokenResponse> {
-    const { access, refresh } = secretsFor(context);
-    const given = {
-      code: presented(context, 'code'),
-      redirectUri: context.request.parameters?.get('redirect_uri')?.[0] ?? '',
-      challenge: context.the('challenge'),
-      audience: context.the('resource'),
-      access: digestOf(access),
-      refresh: digestOf(refresh),
-    };
-    const exchanged = await whileProved(context, () =>
-      redeemCode(context.services.db, context.the('proof'), given).then(unlessStale),
+    const access = newSecret(kindOf(context, 'access'));
+    const refresh = newSecret(kindOf(context, 'refresh'));
+    const exchanged = await exchange(context, 'code', (by, code) =>
+      redeemCode(context.services.db, by, {
+        code,
+        redirectUri: context.request.parameters?.get('redirect_uri')?.[0] ?? '',
+        challenge: context.the('challenge'),
+        audience: context.the('resource'),
+        access: digestOf(access),
+        refresh: digestOf(refresh),
+      }),
     );
-    return tokenResponse(context, access, accepted(exchanged), refresh);
+    return tokenResponse(context, access, exchanged, refresh);
   },
 
   async refresh_token(context: OAuthContext): Promise<TokenResponse> {
-    const { access, refresh } = secretsFor(context);
-    const given = {
-      token: presented(context, 'refresh_token'),
-      audience: context.the('resource'),
-      scopes: context.known('scopes') ?? null,
-      access: digestOf(access),
-      refresh: digestOf(refresh),
-    };
-    const exchanged = await whileProved(context, () =>
-      rotateRefresh(context.services.db, context.the('proof'), given).then(unlessStale),
+    const salt = randomBytes(32);
+    const { access, refresh } = successors(context, salt);
+    const exchanged = await exchange(context, 'refresh_token', (by, token) =>
+      rotateRefresh(context.services.db, by, {
+        token,
+        audience: context.the('resource'),
+        scopes: context.known('scopes') ?? null,
+        salt,
+        access: digestOf(access),
+        refresh: digestOf(refresh),
+      }),
     );
-    return tokenResponse(context, access, accepted(exchanged), refresh);
+    // The salt differs when the request repeats an earlier request. The old token then gives the tokens of the first
+    // answer again.
+    const { salt: used = '' } = exchanged;
+    const given = used === '' ? { access, refresh } : successors(context, Buffer.from(used, 'hex'));
+    return tokenResponse(context, given.access, exchanged, given.refresh);
   },
 };
 
 /**
- * Ends the token in the request. Reports no error if the token is unknown, is malformed, has already ended, or belongs
- * to another client (RFC 7009, section 2.2).
+ * Ends the token in the request. Returns `undefined` if nothing ended. It is no error if the token is unknown, is
+ * malformed, has already ended, or belongs to another client (RFC 7009, section 2.2). But when the address of a client
+ * without a secret has failed too often, an unknown token is refused.
  */
 export async function revoke(context: OAuthContext): Promise<TokenEnd | undefined> {
-  const token = context.request.parameters?.get('token')?.[0] ?? '';
-  if (!wellFormed(token)) return undefined;
-  return whileProved(context, () => endToken(context.services.db, context.the('proof'), digestOf(token)));
+  const { kind, request, services } = context;
+  const wait = kind === 'by_url' ? services.failures.wait(request.source) : 0;
+  const some = ({ what }: TokenEnd): boolean => what !== 'nothing';
+  const ended = await present(context, 'token', (by, token) => endToken(services.db, by, token), some);
+  if (ended && some(ended)) return ended;
+  if (wait > 0) throw new OAuthError('slow_down', { secret: false, retryAfter: wait });
+  return undefined;
 }
 
-/**
- * Records the consent of the person and returns the authorization code. Throws PageOutdated if the consent page is
- * outdated or was answered before.
- */
-export async function approve(context: OAuthContext, choice: Choice): Promise<string> {
-  const code = newSecret('code');
-  const client = context.the('client');
-  const id = newId('cns');
-  const done = await insertConsent(context.services.db, {
-    id,
-    credential: client.id,
-    revision: context.the('shown'),
-    ...choice,
-    ...requestOf(context, code),
-  });
-  if (!done) throw new PageOutdated();
-  context.learn('consent', id);
-  return code;
-}
-
-/** What every consent stores of its authorization request. */
-export const requestOf = (context: OAuthContext, code: string) => ({
-  session: digestOf(context.request.session ?? ''),
-  request: requestDigest(context),
-  audience: context.the('resource'),
-  code: digestOf(code),
-  challenge: context.the('challenge'),
-  redirectUri: context.the('redirectUri'),
-});
-
-const ATTEMPTS = 3;
-
-/**
- * Runs a statement that verifies the client's proof. If the proof is outdated, authenticates the client again and
- * repeats the statement.
- */
-async function whileProved<T>(context: OAuthContext, run: () => Promise<T | undefined>): Promise<T> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const done = await run();
-    if (done !== undefined) return done;
-    await proveAgain(context);
-    // The client may now hold fewer grants, so the rules must check the request again.
-    await check(context);
-  }
-  throw new OAuthError('temporarily_unavailable', { retryAfter: 1 });
-}
-
-const unlessStale = (exchanged: Exchanged): Exchanged | undefined =>
-  'refused' in exchanged && exchanged.refused === 'stale' ? undefined : exchanged;
-
-export function accepted<E extends Exchanged>(exchanged: E, secret = true): Exclude<E, { refused: unknown }> {
-  if (!('refused' in exchanged)) return exchanged as Exclude<E, { refused: unknown }>; // the cast is sound, because only a refusal has this member
+/** Exchanges a code or a refresh token for new tokens. */
+async function exchange(
+  context: OAuthContext,
+  name: Presented,
+  run: (by: Presenter, digest: Buffer) => Promise<Exchanged | undefined>,
+): Promise<Exclude<Exchanged, { refused: unknown }>> {
+  const valid = (one: Exchanged): boolean => !('refused' in one) || one.refused !== 'invalid_grant';
+  const exchanged = (await present(context, name, run, valid)) ?? { refused: 'invalid_grant' };
+  if (!('refused' in exchanged)) return exchanged;
   const { refused, ended, wait } = exchanged;
-  throw new OAuthError(refused === 'stale' ? 'temporarily_unavailable' : refused, {
-    secret,
-    ended,
-    ...(wait !== undefined && { retryAfter: wait }),
-  });
+  const secret = context.kind === 'installed';
+  throw new OAuthError(refused, { secret, ended, ...(wait !== undefined && { retryAfter: wait }) });
 }
+
+/** The kind of a new token. A client by URL has no test environment. */
+const kindOf = (context: OAuthContext, token: 'access' | 'refresh'): SecretKind =>
+  `${token}_${context.kind === 'by_url' ? 'live' : context.installed.environment}`;
 
 /**
- * Returns the digest of the authorization code or refresh token. Refuses a malformed value without a query, because the
- * gateway never issues such a value.
+ * The tokens that follow a refresh token. They are derived from the old token, so the gateway can give a lost answer
+ * to a client by URL again although the store has only digests. Without the old token, nobody can derive them from the
+ * salt. The salt of an installed client is not stored, because its repetition ends the consent.
  */
-function presented(context: OAuthContext, name: 'code' | 'refresh_token'): Buffer {
-  const secret = context.request.parameters?.get(name)?.[0] ?? '';
-  if (!wellFormed(secret)) throw new OAuthError('invalid_grant');
-  return digestOf(secret);
+function successors(context: OAuthContext, salt: Buffer): { access: string; refresh: string } {
+  const old = presented(context, 'refresh_token');
+  const derived = (purpose: 'access' | 'refresh'): string =>
+    secretFrom(kindOf(context, purpose), createHmac('sha256', old).update(purpose).update(salt).digest());
+  return { access: derived('access'), refresh: derived('refresh') };
 }
 
-function secretsFor(context: OAuthContext): { access: string; refresh: string } {
-  const live = context.the('client').environment === 'live';
-  return {
-    access: newSecret(live ? 'access_live' : 'access_test'),
-    refresh: newSecret(live ? 'refresh_live' : 'refresh_test'),
-  };
-}
-
-export function tokenResponse(
+function tokenResponse(
   context: OAuthContext,
   access: string,
   given: { scopes: readonly Scope[]; expires_in: number; refresh_expires_in?: number | null },

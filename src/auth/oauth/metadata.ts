@@ -21,10 +21,10 @@ export const metadataUri = (baseUrl: string, resource: Resource): string => base
 
 /**
  * The metadata of the authorization server (RFC 8414, section 2). The metadata names no registration endpoint, because
- * credentials are issued at the command line. A hosted client needs no registration, because its client id is the URL
- * of its description. `hosted` is false when the operator believes no host.
+ * credentials are issued at the command line. A client by URL needs no registration, because its client id is the URL
+ * of its description. `byUrl` is false when the operator believes no host.
  */
-const authorizationServer = (baseUrl: string, hosted: boolean): object => ({
+const authorizationServer = (baseUrl: string, byUrl: boolean): object => ({
   issuer: baseUrl,
   authorization_endpoint: `${baseUrl}/oauth/authorize`,
   token_endpoint: `${baseUrl}/oauth/token`,
@@ -33,16 +33,16 @@ const authorizationServer = (baseUrl: string, hosted: boolean): object => ({
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: ['authorization_code', 'client_credentials', 'refresh_token'],
-  token_endpoint_auth_methods_supported: methods(hosted),
-  revocation_endpoint_auth_methods_supported: methods(hosted),
-  ...(hosted && { client_id_metadata_document_supported: true }),
+  token_endpoint_auth_methods_supported: methods(byUrl),
+  revocation_endpoint_auth_methods_supported: methods(byUrl),
+  ...(byUrl && { client_id_metadata_document_supported: true }),
   code_challenge_methods_supported: ['S256'],
   authorization_response_iss_parameter_supported: true,
   service_documentation: `${baseUrl}/docs`,
 });
 
-/** A hosted client has no secret, so it authenticates by no method. */
-const methods = (hosted: boolean): string[] => ['client_secret_basic', ...(hosted ? ['none'] : [])];
+/** A client by URL has no secret, so it authenticates by no method. */
+const methods = (byUrl: boolean): string[] => ['client_secret_basic', ...(byUrl ? ['none'] : [])];
 
 const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly Scope[]): object => ({
   resource: resourceUri(baseUrl, resource),
@@ -59,10 +59,10 @@ const protectedResource = (baseUrl: string, resource: Resource, scopes: readonly
  */
 export const metadataDocuments = (
   baseUrl: string,
-  { skillScopes, hosted }: { readonly skillScopes: readonly Scope[]; readonly hosted: boolean },
+  { skillScopes, byUrl }: { readonly skillScopes: readonly Scope[]; readonly byUrl: boolean },
 ): ReadonlyMap<string, object> =>
   new Map([
-    [AUTHORIZATION_SERVER, authorizationServer(baseUrl, hosted)],
+    [AUTHORIZATION_SERVER, authorizationServer(baseUrl, byUrl)],
     ...RESOURCES.map((one) => {
       const scopes = scopesOf(one, skillScopes);
       return [WELL_KNOWN + PATHS[one], protectedResource(baseUrl, one, scopes)] as const;

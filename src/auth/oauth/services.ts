@@ -1,10 +1,10 @@
 import type { Scope } from '../../core/scopes.ts';
+import { FairLimit } from '../../flow/fair-limit.ts';
+import { RateLimit, TokenBucket } from '../../flow/rate-limit.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { Bucket, Throttle } from '../throttle.ts';
-import { WorkQueue } from '../work-queue.ts';
-import { openClients } from './clients.ts';
+import { type ClientsByUrlOptions, openClientsByUrl } from './clients/by-url.ts';
+import { openInstalled } from './clients/installed.ts';
 import type { Services } from './context.ts';
-import { type HostedOptions, openHosted } from './hosted/clients.ts';
 
 const FAILURES = { perMinute: 60, burst: 60 };
 const LOOKUPS = { perMinute: 6, burst: 6 };
@@ -13,25 +13,25 @@ const LOOKUPS = { perMinute: 6, burst: 6 };
  * thousandth of the time of one database connection.
  */
 const STRANGERS = { perMinute: 300, burst: 60 };
-/** The place that addresses with too many invalid tokens share (hosted/grants.ts), and how many requests may wait for it. */
+/** The place that addresses with too many invalid tokens share (present.ts), and how many requests may wait for it. */
 const SUSPECTS = { atOnce: 1, waiting: 200 };
 
 export interface OAuthOptions {
   readonly baseUrl: string;
   readonly db: Database;
   readonly skillScopes: readonly Scope[];
-  /** Which hosted clients are believed. Without this option, there are none. */
-  readonly hosted?: HostedOptions;
+  /** Which clients by URL are believed. Without this option, there are none. */
+  readonly byUrl?: ClientsByUrlOptions;
 }
 
-const NONE: HostedOptions = { hosts: [], longest: 0, fetch: async () => undefined };
+const NONE: ClientsByUrlOptions = { hosts: [], longest: 0, fetch: async () => undefined };
 
 export const openOAuth = (options: OAuthOptions): Services => ({
   ...options,
-  clients: openClients(options.db),
-  hosted: openHosted(options.hosted ?? NONE),
-  failures: new Throttle(FAILURES),
-  lookups: new Throttle(LOOKUPS),
-  strangers: new Bucket(STRANGERS),
-  suspects: new WorkQueue(SUSPECTS),
+  installed: openInstalled(options.db),
+  byUrl: openClientsByUrl(options.byUrl ?? NONE),
+  failures: new RateLimit(FAILURES),
+  lookups: new RateLimit(LOOKUPS),
+  strangers: new TokenBucket(STRANGERS),
+  suspects: new FairLimit(SUSPECTS),
 });

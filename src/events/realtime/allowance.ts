@@ -1,7 +1,4 @@
-/**
- * The limits for the frames of one client (WS-04). Pings and pongs count as frames. A client can send BURST frames at
- * once. Over a longer time, the client can send RATE frames per second.
- */
+/** Frames of one client, with pings and pongs (WS-04): BURST at once, and RATE a second over a longer time. */
 const BURST = 100;
 const RATE = 20;
 
@@ -9,7 +6,7 @@ export class Allowance {
   #left = BURST;
   #at = performance.now();
 
-  /** Takes one token from the client's token bucket. Returns false if the bucket is empty. */
+  /** Takes one token from the client's bucket. False if the bucket is empty. */
   spend(): boolean {
     const now = performance.now();
     this.#left = Math.min(BURST, this.#left + ((now - this.#at) / 1000) * RATE) - 1;

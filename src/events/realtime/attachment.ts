@@ -1,7 +1,7 @@
 import type { EventPage } from '../../core/events.ts';
 import { type CursorKeys, readCursor } from '../cursors.ts';
 
-/** The stream of one subscription over a socket. At most one page waits for its acknowledgement. */
+/** The stream of one subscription over a socket. At most one page is unacknowledged. */
 export class Attachment {
   readonly subscription: string;
   readonly revision: number;
@@ -9,29 +9,19 @@ export class Attachment {
   readonly #keys: CursorKeys;
   cursor: string;
   #positions: ReadonlyMap<string, number>;
-  /**
-   * The cursor of the last acknowledged page. Before the first acknowledgement: the cursor at which the stream started.
-   */
+  /** The cursor of the last acknowledged page. Before that, the cursor at which the stream started. */
   acked: string;
-  /**
-   * The page that waits for its acknowledgement. `since`: when the page was sent, in milliseconds of performance.now().
-   */
+  /** The unacknowledged page. `since`: the time of sending, in milliseconds of performance.now(). */
   open: { readonly cursor: string; readonly since: number } | undefined;
   acking = false;
-  /**
-   * The member `reading` is true while a page is being read. `news` is true when receipts have arrived since that read
-   * started.
-   */
+  /** `reading`: a page is being read. `news`: receipts have arrived since that read started. */
   reading = false;
   news = false;
-  /**
-   * The time of the next attempt to read a page while an event family is paused. In milliseconds of performance.now().
-   */
+  /** When to try again while an event family is paused, in milliseconds of performance.now(). */
   pausedUntil: number | undefined;
   /**
-   * True while the stream skips old receipts that do not match the subscription. If the quota runs out during this
-   * time, the stream waits and the socket stays open. To close the socket would not help, because the next socket would
-   * have to skip the same receipts.
+   * True while the stream skips old receipts that do not match the subscription. If the quota runs out meanwhile, the
+   * stream waits and the socket stays open, because the next socket would have to skip the same receipts.
    */
   passing = false;
   failures = 0;

@@ -1,9 +1,9 @@
 import type { Authority } from '../../core/authority.ts';
 import { Failure, type FailureCode, titleOf } from '../../core/failures.ts';
-import { HEARTBEAT, MAX_ATTACHED } from '../../core/realtime.ts';
+import { HEARTBEAT, MAX_ATTACHED } from '../../core/realtime-session.ts';
 import { StaleAuthority } from '../../store/calls/guard.ts';
 import { isUnavailable } from '../../store/driver/errors.ts';
-import type { HeldSession, Watched } from '../../store/events/realtime.ts';
+import type { HeldSession, Watched } from '../../store/events/realtime-sessions.ts';
 import { Allowance } from './allowance.ts';
 import { Attachment } from './attachment.ts';
 import { CLOSE, type CloseCause, type FrameId, LOST, readFrame, type ServerFrame } from './frames.ts';
@@ -11,9 +11,9 @@ import type { Pages } from './pages.ts';
 import { Pulse } from './pulse.ts';
 import type { Timings, Wire } from './wire.ts';
 
-/** The largest number of bytes that wait for a client that does not read them (WS-06). */
+/** Bytes that may wait for a client that does not read (WS-06). */
 const BUFFERED = 1024 * 1024;
-/** After this many failed attempts in a row to read a page, the socket is closed. */
+/** After this many failed reads of a page in a row, the socket closes. */
 const FAILURES = 10;
 
 interface Start extends HeldSession {
@@ -23,21 +23,21 @@ interface Start extends HeldSession {
   readonly wire: Wire;
   readonly pages: Pages;
   readonly timings: Timings;
-  readonly onEnd: (connection: Connection) => void;
+  readonly onEnd: (connection: RealtimeConnection) => void;
 }
 
 /** Why a socket has ended. The last four values name a reason on the client's side, for example its silence. */
 type End = CloseCause | 'client' | 'protocol' | 'silence' | 'unread';
 
 /** One realtime socket. All its reads and writes go through `pages`, under the authority of its session. */
-export class Connection implements Watched {
+export class RealtimeConnection implements Watched {
   readonly session: string;
   readonly epoch: number;
   readonly #start: Start;
   readonly #attached = new Map<string, Attachment>();
   readonly #attaching = new Map<string, symbol>();
   #authority: Authority;
-  /** Why the socket has ended. `undefined` while the socket is open. */
+  /** Undefined while the socket is open. */
   ended: End | undefined;
   readonly #pulse = new Pulse();
   readonly #allowance = new Allowance();
@@ -64,21 +64,20 @@ export class Connection implements Watched {
   }
 
   /**
-   * Handles a ping or a pong of the WebSocket protocol. A pong that answers a ping of the gateway does not count
-   * against the client's limit of frames. Every other ping or pong counts.
+   * Handles a ping or a pong of the WebSocket protocol. Only a pong that answers a ping of the gateway is free: every
+   * other one counts as a frame.
    */
   heard(what: 'ping' | 'pong'): void {
     this.#pulse.heard();
     if (what === 'ping' || !this.#pulse.answered()) this.#spend();
   }
 
-  /** Handles a text frame. `value` is the parsed JSON, or `undefined` when the text is not JSON. */
+  /** `value` is the parsed JSON of a text frame. Undefined if the text is not JSON. */
   receive(value: unknown): void {
     if (this.ended !== undefined) return void this.#spend();
     this.#pulse.heard();
     const frame = readFrame(value);
-    // An acknowledgement of the open page does not count against the client's limit of frames, because the page was
-    // already paid for.
+    // An acknowledgement of the open page does not count as a frame, because the page was already paid for.
     const due = frame?.type === 'ack' && this.#attached.get(frame.subscription_id)?.awaits(frame.cursor);
     if (due !== true && !this.#spend()) return;
     if (!frame) this.close('frame');
@@ -121,7 +120,7 @@ export class Connection implements Watched {
     }
   }
 
-  /** Called when the credential has a new revision. The socket continues with the new authority, or it closes. */
+  /** The credential has a new revision. The socket continues with the new authority, or closes. */
   async prove(again: (authority: Authority) => Promise<Authority | undefined>): Promise<void> {
     const found = await again(this.#authority);
     if (found) this.#authority = found;
@@ -177,7 +176,7 @@ export class Connection implements Watched {
     this.#attached.delete(subscription);
   }
 
-  /** Reads and sends the next page. Does nothing while an earlier page waits for its acknowledgement. */
+  /** Reads and sends the next page. Does nothing while a page is unacknowledged. */
   async #read(attachment: Attachment): Promise<void> {
     attachment.news = true;
     if (attachment.reading || attachment.open || attachment.retryAt !== undefined) return;
@@ -217,8 +216,7 @@ export class Connection implements Watched {
       return;
     }
     if (attachment.open?.cursor !== cursor) {
-      // A client can repeat its last acknowledgement. For any other cursor, the gateway closes the socket, because no
-      // sent page with this cursor waits for an acknowledgement.
+      // A client can repeat its last acknowledgement. Any other cursor belongs to no sent page, so the socket closes.
       if (attachment.acked === cursor) this.#send({ type: 'acked', subscription_id: subscription, cursor });
       else this.close('policy');
       return;
@@ -229,7 +227,7 @@ export class Connection implements Watched {
       const { revision } = attachment;
       const stored = await this.#start.pages.ack(this.#authority, { ...this.#held, subscription, revision, cursor });
       if (this.#stale(attachment)) return;
-      // Nothing was stored, because the session has ended or belongs to another socket.
+      // Not stored: the session has ended or belongs to another socket.
       if (!stored) return;
       attachment.acked = cursor;
       attachment.open = undefined;
@@ -266,7 +264,7 @@ export class Connection implements Watched {
     this.close(lost ?? (code === 'authority_changed' ? 'authority' : 'unavailable'));
   }
 
-  /** Runs work. If a statement finds the authority stale, loads the current authority and repeats the work. */
+  /** Runs work. If a statement finds the authority stale, repeats the work with the current authority. */
   async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -294,7 +292,7 @@ export class Connection implements Watched {
     return this.ended !== undefined || this.#attached.get(attachment.subscription) !== attachment;
   }
 
-  /** Counts one frame, ping or pong. If the client has sent too many, closes the socket and returns false. */
+  /** Counts one frame, ping or pong. Closes the socket and returns false if the client has sent too many. */
   #spend(): boolean {
     if (this.#allowance.spend()) return true;
     this.close('flood');

@@ -4,7 +4,7 @@ import type { FailureCode } from '../../core/failures.ts';
 import { SubscriptionId } from '../../core/ids.ts';
 import { CURSOR_MAX } from '../cursors.ts';
 
-/** The frames of a realtime socket. Each frame is JSON text: an object with a `type`. */
+/** Frames of a realtime socket are JSON objects with a `type`. */
 
 const id = z.union([z.string().min(1).max(64), z.int()]);
 const subscription_id = SubscriptionId;
@@ -41,7 +41,7 @@ export type ServerFrame =
       readonly type: 'paused';
       readonly subscription_id: string;
       readonly code: 'event_family_paused';
-      /** The gateway tries to read the next page again after at most this many seconds. */
+      /** Seconds within which the gateway tries again to read the next page. */
       readonly retry_after: number;
     }
   | {

@@ -1,11 +1,11 @@
 import type { WebsiteKey } from '../../core/ids.ts';
-import { Rounds } from '../../core/rounds.ts';
+import { PeriodicJob } from '../../flow/periodic-job.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { grownHeads } from '../../store/events/realtime.ts';
+import { grownHeads } from '../../store/events/realtime-sessions.ts';
 
 export interface HeadsOptions {
   readonly db: Database;
-  /** Milliseconds between two reads of the journals' last positions when no notification arrives. */
+  /** Milliseconds between two reads of the journals' heads when no notification arrives. */
   readonly every: number;
   readonly onError: (error: unknown) => void;
 }
@@ -14,17 +14,16 @@ type Watcher = (website: string, position: number) => void;
 
 const CHANNEL = 'gateway_journal';
 /**
- * After a notification, the last positions are read at once, and again after this many milliseconds. The second read is
- * needed, because a journal sends at most one notification in 25 ms for each website. Receipts that follow within 25 ms
- * can have no notification.
+ * Milliseconds between the two reads after a notification. A journal sends at most one notification in 25 ms for each
+ * website. The second read finds receipts that came later in these 25 ms.
  */
 const AGAIN = 30;
 const UNKNOWN = -1;
 
 /**
- * Follows the heads (last positions) of all journals that this process streams. One statement reads all heads. The
- * statement runs after each notification. The statement also runs every `every` milliseconds, because a notification
- * can get lost. The statement does not run while nobody watches a journal.
+ * Follows the heads (last positions) of all journals that this process streams. One statement reads all heads, after
+ * each notification and every `every` milliseconds, because a notification can get lost. Without watchers, the
+ * statement does not run.
  */
 export class Heads {
   readonly #options: HeadsOptions;
@@ -32,21 +31,18 @@ export class Heads {
     string,
     { readonly key: WebsiteKey; position: number; readonly watchers: Set<Watcher> }
   >();
-  readonly #rounds: Rounds;
+  readonly #job: PeriodicJob;
   #again: NodeJS.Timeout | undefined;
   #listening: { close(): Promise<void> } | undefined;
 
   constructor(options: HeadsOptions) {
     this.#options = options;
     const { every, onError } = options;
-    this.#rounds = new Rounds({ every, round: () => this.#look(), onError });
-    this.#rounds.pause();
+    this.#job = new PeriodicJob({ every, run: () => this.#look(), onError });
+    this.#job.pause();
   }
 
-  /**
-   * Calls `watcher` with the current head of each website, and again after each change. Returns a function that ends
-   * the watch.
-   */
+  /** Calls `watcher` with each website's head, now and after each change. Returns a function that ends the watch. */
   watch(websites: readonly WebsiteKey[], watcher: Watcher): () => void {
     for (const key of websites) {
       const entry = this.#watched.get(key.id) ?? { key, position: UNKNOWN, watchers: new Set() };
@@ -54,7 +50,7 @@ export class Heads {
       entry.watchers.add(watcher);
       this.#watched.set(key.id, entry);
     }
-    this.#rounds.resume();
+    this.#job.resume();
     this.#listening ??= this.#options.db.listen(CHANNEL, (payload) => this.#told(payload));
     return () => {
       for (const { id } of websites) {
@@ -68,26 +64,23 @@ export class Heads {
 
   async stop(): Promise<void> {
     this.#pause();
-    await this.#rounds.stop();
+    await this.#job.stop();
     await this.#listening?.close();
   }
 
   #pause(): void {
-    this.#rounds.pause();
+    this.#job.pause();
     clearTimeout(this.#again);
     this.#again = undefined;
   }
 
-  /**
-   * The payload of a notification is '<tenant> <site>'. The payload is empty when listening starts again after a lost
-   * connection.
-   */
+  /** The payload is '<tenant> <site>', or empty when listening starts again after a lost connection. */
   #told(payload: string): void {
     if (payload !== '' && !this.#watched.has(`web_${payload.replace(' ', '_')}`)) return;
-    this.#rounds.wake();
+    this.#job.wake();
     this.#again ??= setTimeout(() => {
       this.#again = undefined;
-      this.#rounds.wake();
+      this.#job.wake();
     }, AGAIN).unref();
   }
 

@@ -1,62 +1,50 @@
 import type { Authority } from '../../core/authority.ts';
 import type { EventPage } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
-import { Lanes } from '../../core/lanes.ts';
+import { BatchQueues } from '../../flow/batch-queues.ts';
+import { FairLimit } from '../../flow/fair-limit.ts';
 import { Caller } from '../../store/calls/caller.ts';
 import { StaleAuthority } from '../../store/calls/guard.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { type Ack, type HeldSession, readAck, storeAcks } from '../../store/events/realtime.ts';
+import { type Ack, type HeldSession, readAck, storeAcks } from '../../store/events/realtime-sessions.ts';
 import { readSubscription } from '../../store/events/subscriptions.ts';
 import { type CursorKeys, readCursor, writeCursor } from '../cursors.ts';
 import { pullPage } from '../pull.ts';
 import { Heads, type HeadsOptions } from './heads.ts';
-import { Turns } from './turns.ts';
 
 export interface PagesOptions extends HeadsOptions {
   readonly keys: CursorKeys;
   readonly eventKey: () => Promise<Uint8Array>;
-  /**
-   * Charges the app for one page, one scan or one attached subscription. Resolves with the charged units. Throws
-   * `quota_exceeded`.
-   */
+  /** Charges the app for one page, scan or attached subscription. Resolves with the units. Throws `quota_exceeded`. */
   readonly charge: (authority: Authority) => Promise<number>;
   readonly refund: (authority: Authority, units: number) => void;
-  /**
-   * Loads the current authority for the websites of a session. Resolves with `undefined` if the authority has ended.
-   */
+  /** Loads the current authority for a session's websites. Undefined if the authority has ended. */
   readonly authority: (authority: Authority) => Promise<Authority | undefined>;
 }
 
-/**
- * The largest number of reads for sockets that run at the same time. The number is low, so that the other calls of the
- * process are not delayed. The limit for one app is this number minus one.
- */
+/** Concurrent reads for sockets. One app gets one less. More reads would delay the other calls of the process. */
 const TOGETHER = 4;
 const ACKS = 200;
-/** The largest number of waiting acknowledgements of one app. Each stream has at most one. */
+/** How many acknowledgements of one app can wait. Each stream has at most one. */
 const WAITING = 4_096;
 /**
- * Milliseconds that an acknowledgement waits for its turn. The gateway refuses the acknowledgement if no statement for
- * acknowledgements has ended in this time.
+ * An acknowledgement waits this many milliseconds. It is refused if no statement for acknowledgements ends meanwhile.
  */
 const PATIENCE = 3_000;
 const PAGE = 100;
 
-interface Page {
+interface PageRange {
   readonly subscription: string;
   readonly after: string;
 }
 
-interface Reader {
+interface WaitingPage {
   readonly wanted: () => boolean;
   readonly resolve: (page: EventPage) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/**
- * Does all reads and writes for the sockets of this process. Only a few reads run at the same time, and apps take
- * turns.
- */
+/** All reads and writes for the sockets of this process. Only a few reads run at the same time, and apps take turns. */
 export class Pages {
   readonly keys: CursorKeys;
   readonly authority: PagesOptions['authority'];
@@ -66,9 +54,9 @@ export class Pages {
   readonly #charge: PagesOptions['charge'];
   readonly #refund: PagesOptions['refund'];
   readonly #heads: Heads;
-  readonly #acks: Lanes<Ack, boolean>;
-  readonly #turns = new Turns(TOGETHER, TOGETHER - 1);
-  readonly #waiting = new Map<string, Reader[]>();
+  readonly #acks: BatchQueues<Ack, boolean>;
+  readonly #reads = new FairLimit({ atOnce: TOGETHER, each: TOGETHER - 1 });
+  readonly #waiting = new Map<string, WaitingPage[]>();
 
   constructor(options: PagesOptions) {
     this.keys = options.keys;
@@ -79,7 +67,7 @@ export class Pages {
     this.#charge = options.charge;
     this.#refund = options.refund;
     this.#heads = new Heads(options);
-    this.#acks = new Lanes<Ack, boolean>({
+    this.#acks = new BatchQueues<Ack, boolean>({
       run: async (acks) => {
         const stored = await storeAcks(options.db, acks);
         return acks.map((ack) => stored.has(ack));
@@ -92,9 +80,8 @@ export class Pages {
   }
 
   /**
-   * Returns the cursor at which a stream starts: `after` if given, else the last acknowledged cursor of the session,
-   * else the start of the subscription. Costs one unit. Fails like a pull, but a paused event family is no failure
-   * here.
+   * The cursor at which a stream starts: `after`, else the session's last acknowledged cursor, else the start of the
+   * subscription. Costs one unit. Fails like a pull, except that a paused event family is no failure here.
    */
   open(
     authority: Authority,
@@ -111,38 +98,35 @@ export class Pages {
   }
 
   /**
-   * Reads the page after a cursor. The units are charged before the read. So a charge cannot delay a page that was
-   * read, and the authority cannot end between the read and the charge. A failed page is free. An empty page at the end
-   * of the journal is free too.
+   * Reads the page after a cursor. The charge comes first, so that it cannot delay a page that was read, and the
+   * authority cannot end in between. A failed page is free. So is an empty page at the end of the journal.
    *
-   * Callers that ask for the same page under the same authority share one read, if the read has not started. Each of
-   * them pays.
+   * Callers that ask for the same page under the same authority share a read that has not started. Each of them pays.
    */
-  read(authority: Authority, page: Page, wanted: () => boolean): Promise<EventPage> {
+  read(authority: Authority, page: PageRange, wanted: () => boolean): Promise<EventPage> {
     return new Promise((resolve, reject) => {
       const reader = { wanted, resolve, reject };
       const key = keyOf(authority, page);
       const waiting = this.#waiting.get(key);
-      // The read of a page is dropped when no waiting caller wants the page any more. A new caller must not join a
-      // dropped read.
+      // A read is dropped when no waiting caller wants its page any more. A new caller must not join a dropped read.
       if (waiting?.some((one) => one.wanted())) {
         waiting.push(reader);
         return;
       }
-      const readers: Reader[] = [reader];
+      const readers: WaitingPage[] = [reader];
       this.#waiting.set(key, readers);
       const close = (): void => {
         if (this.#waiting.get(key) === readers) this.#waiting.delete(key);
       };
-      const wantedStill = (): boolean => readers.some((one) => one.wanted());
+      const isWanted = (): boolean => readers.some((one) => one.wanted());
       const work = async (): Promise<void> => {
-        // All watchers learn of a change in the same turn of the event loop, and ask for their pages in that turn. Wait
-        // for the end of the turn, so that the watchers share one read.
+        // All watchers learn of a change in one turn of the event loop, and ask for their pages in it. Wait for the end
+        // of the turn, so that they share one read.
         await Promise.resolve();
         close();
         await this.#together(authority, page, readers);
       };
-      this.#turns.take(authority, wantedStill, work).catch((error: unknown) => {
+      this.#takeTurn(authority, isWanted, work).catch((error: unknown) => {
         close();
         for (const one of readers) one.reject(error);
       });
@@ -150,11 +134,11 @@ export class Pages {
   }
 
   /**
-   * Stores an acknowledgement. Acknowledgements that arrive while a statement runs are stored together by the next
-   * statement. Apps take turns. Resolves with false when the session has ended or belongs to another socket.
+   * Stores an acknowledgement. Those that arrive while a statement runs are stored together by the next one. Apps take
+   * turns. Resolves with false if the session has ended or belongs to another socket.
    */
   ack({ appId }: Authority, ack: Ack): Promise<boolean> {
-    return this.#acks.add({ lane: '', group: '', app: appId }, ack);
+    return this.#acks.add({ queue: '', group: '', app: appId }, ack);
   }
 
   watch(
@@ -191,13 +175,13 @@ export class Pages {
   }
 
   /**
-   * Charges every waiting reader before the read. A reader gets the page when the reader has paid and still wants the
-   * page. If the page is free, readers that could not pay also get the page.
+   * Charges every waiting reader before the read. A reader who paid and still wants the page gets it. If the page is
+   * free, readers who could not pay get it too.
    */
-  async #together(authority: Authority, page: Page, readers: readonly Reader[]): Promise<void> {
+  async #together(authority: Authority, page: PageRange, readers: readonly WaitingPage[]): Promise<void> {
     const asked = readers.filter(({ wanted }) => wanted());
     const charges = await Promise.allSettled(asked.map(() => this.#charge(authority)));
-    const refused: { readonly reader: Reader; readonly reason: unknown }[] = [];
+    const refused: { readonly reader: WaitingPage; readonly reason: unknown }[] = [];
     const paid = asked.flatMap((reader, i) => {
       const charged = charges[i];
       if (charged?.status !== 'fulfilled') refused.push({ reader, reason: charged?.reason });
@@ -219,17 +203,22 @@ export class Pages {
     for (const { reject } of readers) reject(new Failure('service_unavailable'));
   }
 
-  #pull(authority: Authority, { subscription, after }: Page): Promise<EventPage> {
+  #pull(authority: Authority, { subscription, after }: PageRange): Promise<EventPage> {
     const context = { access: { db: this.#db, authority }, keys: this.keys, eventKey: this.#eventKey };
     return new Caller(authority).take(pullPage(context, { subscription, after, limit: PAGE }));
   }
 
+  /** Runs work when it is the turn of the app, and of its credential. */
+  #takeTurn<T>({ appId, credentialId }: Authority, isWanted: () => boolean, work: () => Promise<T>): Promise<T> {
+    return this.#reads.run(appId, work, { member: credentialId, isWanted });
+  }
+
   /**
-   * Runs work when it is the app's turn, and charges one unit. If the authority is stale, gives the unit back, because
-   * the work is then repeated and charged again.
+   * Runs work at the app's turn and charges one unit. Gives the unit back if the authority is stale, because the work
+   * is then repeated and charged again.
    */
   #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
-    return this.#turns.take(authority, wanted, async () => {
+    return this.#takeTurn(authority, wanted, async () => {
       const units = await this.#charge(authority);
       try {
         return await work();
@@ -242,10 +231,9 @@ export class Pages {
 }
 
 /**
- * The key of a page request. Requests with the same key get exactly the same page. The token's digest is part of the
- * key, because the token's properties never change. The revision is part of the key, because it changes with every
- * change of the credential. The websites are part of the key, because a session can have fewer websites than its
- * credential. No part contains a space.
+ * Requests with the same key get exactly the same page. The digest stands for the token, whose properties never change.
+ * The revision stands for the credential, which can change. The websites are in the key, because a session can have
+ * fewer websites than its credential. No part contains a space.
  */
-const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: Page): string =>
+const keyOf = ({ digest, revision, websites }: Authority, { subscription, after }: PageRange): string =>
   [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');

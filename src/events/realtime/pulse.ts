@@ -1,6 +1,6 @@
 import type { Timings } from './wire.ts';
 
-/** Tells whether a client is alive, by the time of its last frame and by its answers to pings. */
+/** Whether a client is alive: by the time of its last frame and by its answers to pings. */
 export class Pulse {
   #heardAt = performance.now();
   #pingedAt = performance.now();
@@ -10,7 +10,7 @@ export class Pulse {
     this.#heardAt = performance.now();
   }
 
-  /** Handles a pong. Returns true if the pong answers a ping of the gateway. Each ping has one answer. */
+  /** True if the pong answers a ping of the gateway. Each ping has one answer. */
   answered(): boolean {
     const owed = this.#owed;
     this.#owed = false;

@@ -1,20 +1,20 @@
 import type { Authority } from '../../core/authority.ts';
-import { Rounds } from '../../core/rounds.ts';
+import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { loadAuthority } from '../../store/calls/authority.ts';
 import { isUnavailable } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import {
-  type Ended,
   endedSessions,
   type HeldSession,
   releaseSession,
   renewSessions,
+  type SessionEnd,
   type TicketUse,
   ticketHolder,
   useTicket,
-} from '../../store/events/realtime.ts';
+} from '../../store/events/realtime-sessions.ts';
 import type { CursorKeys } from '../cursors.ts';
-import { Connection } from './connection.ts';
+import { RealtimeConnection } from './connection.ts';
 import type { CloseCause } from './frames.ts';
 import { Pages } from './pages.ts';
 import { TIMINGS, type Timings, type Wire } from './wire.ts';
@@ -36,17 +36,14 @@ export interface Admitted extends HeldSession {
 }
 
 export interface Realtime {
-  /**
-   * Exchanges a ticket for its session. A ticket can be used only once. Returns `undefined` if the ticket opens no
-   * session.
-   */
+  /** Exchanges a ticket for its session. A ticket works once. Undefined if it opens no session. */
   admit(use: TicketUse): Promise<Admitted | undefined>;
-  connect(admitted: Admitted, wire: Wire): Connection;
+  connect(admitted: Admitted, wire: Wire): RealtimeConnection;
   readonly size: number;
   stop(): Promise<void>;
 }
 
-const CAUSE: Readonly<Record<Ended, CloseCause>> = {
+const CAUSE: Readonly<Record<SessionEnd, CloseCause>> = {
   authority: 'authority',
   closed: 'closed',
   expired: 'unknown',
@@ -59,20 +56,16 @@ const RENEW = 15_000;
 export function openRealtime(options: RealtimeOptions): Realtime {
   const { db, permitted } = options;
   const timings = { ...TIMINGS, ...options.timings };
-  // While the store is down, each look-up, check and page fails. Report only the first error, until a check succeeds
-  // again.
+  // While the store is down, each look-up, check and page fails. Report only the first error, until a check succeeds.
   let away = false;
   const onError = (error: unknown): void => {
     if (!away || !isUnavailable(error)) options.onError(error);
     away ||= isUnavailable(error);
   };
-  const connections = new Set<Connection>();
+  const connections = new Set<RealtimeConnection>();
 
   type Found = Awaited<ReturnType<typeof loadAuthority>>;
-  /**
-   * Limits an authority to the websites of a session. Returns `undefined` if the authority has ended, may not use
-   * streams or lacks one of these websites.
-   */
+  /** The authority, limited to a session's websites. Undefined if it ended, may not stream, or lacks a website. */
   const narrowed = (found: Found, websites: readonly string[]): Authority | undefined => {
     if (found?.state !== 'valid' || !permitted(found.authority)) return undefined;
     const kept = [...found.authority.websites].filter(([, { site }]) => websites.includes(site));
@@ -113,7 +106,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     await Promise.all(proving);
   };
 
-  const checks = new Rounds({ every: timings.check, round: check, onError });
+  const checks = new PeriodicJob({ every: timings.check, run: check, onError });
   // The timeouts of sockets have their own timer. A check of the sessions can hang, but the timeouts must not wait for
   // this check.
   const ticks = setInterval(() => {
@@ -126,9 +119,9 @@ export function openRealtime(options: RealtimeOptions): Realtime {
 
   const releasing = new Set<Promise<void>>();
   let stopped = false;
-  const renewals = new Rounds({
+  const renewals = new PeriodicJob({
     every: RENEW,
-    round: async () => {
+    run: async () => {
       if (connections.size > 0) await renewSessions(db, [...connections]);
     },
     onError,
@@ -139,14 +132,14 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       return connections.size;
     },
     async admit(use) {
-      // Check the authority before the ticket is used, because a refused upgrade must not use up the ticket.
+      // Check the authority first: a refused upgrade must not use up the ticket.
       const holder = await ticketHolder(db, use);
       const authority = holder && (await current(holder.digest, holder.sites));
       const held = authority && (await useTicket(db, use));
       return held && { session: use.session, authority, ...held };
     },
     connect(admitted, wire) {
-      const connection = new Connection({
+      const connection = new RealtimeConnection({
         ...admitted,
         wire,
         pages,
@@ -160,7 +153,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         },
       });
       connections.add(connection);
-      // `stop` was called during the handshake, so close the new connection.
+      // `stop` was called during the handshake.
       if (stopped) connection.close('restart');
       return connection;
     },

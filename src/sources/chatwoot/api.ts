@@ -1,10 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { before } from '../../core/before.ts';
-import { readUpTo, requestTo } from '../../events/outbound.ts';
-import { isPublic } from '../../events/webhooks/addresses.ts';
-import { hostOf } from '../../events/webhooks/receivers.ts';
-import { resolveName } from '../../events/webhooks/resolve.ts';
+import { isPublic } from '../../outbound/addresses.ts';
+import { before } from '../../outbound/before.ts';
+import { hostOf } from '../../outbound/receivers.ts';
+import { readUpTo, requestTo, responseTo } from '../../outbound/request.ts';
+import { resolveName } from '../../outbound/resolve.ts';
 import { NotPerformed, refused } from '../helpdesk.ts';
 
 export interface ApiSettings {
@@ -24,18 +24,19 @@ export interface ApiRequest {
 
 const BYTES = 1024 * 1024;
 /**
- * The most marks of JSON in an answer. Nothing interrupts JSON.parse, and V8 ends the process, not the thread, if a full
- * thread needs 16 MiB more. A nested array takes 56 bytes. 500,000 of them did so in a thread of 128 MiB, and 150,000
- * beside a text of 8 MiB, when the thread held 82 to 100 MiB already (25 November 2026).
+ * The largest number of marks in an answer (see `hasTooManyMarks`). Nothing can interrupt JSON.parse. If the heap of a
+ * thread is full and needs 16 MiB more, V8 ends the whole process. A nested array takes 56 bytes. In a thread of 128
+ * MiB that held 82 to 100 MiB, 500,000 nested arrays ended the process. Beside a text of 8 MiB, 150,000 did (25
+ * November 2026).
  */
 const MARKS = 100_000;
 
-/** Statuses by which Chatwoot, or a proxy before it, says that it did not begin. A redirect is never followed. */
+/** With these statuses, Chatwoot or a proxy says that the request had no effect. Redirects are never followed. */
 const NOT_BEGUN: readonly number[] = [301, 307, 308, 400, 401, 402, 403, 405, 406, 407, 410, 411, 415, 421, 426, 429];
 
 /**
- * Asks Chatwoot once and returns the JSON of its answer. Throws NotPerformed if the request had no effect. After any other
- * error, the effect is unknown. No error holds the token, the request or the answer.
+ * Asks Chatwoot once and returns the JSON of its answer. Throws NotPerformed if the request had no effect. After any
+ * other error, the effect is unknown. No error contains the token, the request or the answer.
  */
 export async function ask({ apiUrl, token }: ApiSettings, asked: ApiRequest, signal: AbortSignal): Promise<unknown> {
   const { method, path, body, bytes = BYTES } = asked;
@@ -44,7 +45,7 @@ export async function ask({ apiUrl, token }: ApiSettings, asked: ApiRequest, sig
     throw error instanceof NotPerformed ? error : refused('the address of the API was not found', undefined, error);
   });
   const text = body === undefined ? undefined : JSON.stringify(body);
-  // A new connection shows whether the request was sent. A kept connection can end unseen.
+  // A new connection each time, so that an error shows whether the request was sent. A kept one can end unnoticed.
   const request = requestTo(url, {
     method,
     headers: {
@@ -66,7 +67,7 @@ export async function ask({ apiUrl, token }: ApiSettings, asked: ApiRequest, sig
   }
 }
 
-/** The addresses of the API. Plain http would show the token to the internet, so http is only for private addresses. */
+/** Resolves the host of the API. Http would show the token to the internet, so only private addresses may use it. */
 async function addressesOf(url: URL): Promise<readonly string[]> {
   const addresses = await resolveName(hostOf(url), true);
   if (url.protocol === 'http:' && addresses.some(isPublic))
@@ -74,17 +75,9 @@ async function addressesOf(url: URL): Promise<readonly string[]> {
   return addresses;
 }
 
-/** Sends the request after the connection stands. So an earlier error says that nothing was sent. */
+/** Sends the request only when the connection is open. So an error before that means that nothing was sent. */
 async function connected(request: ClientRequest, text: string | undefined): Promise<IncomingMessage> {
-  const answer = new Promise<IncomingMessage>((done, fail) => {
-    request.on('error', fail);
-    request.on('response', done);
-    // The gateway never changes the protocol.
-    request.on('upgrade', (_response, socket) => {
-      socket.destroy();
-      fail(new Error('the API asked for another protocol'));
-    });
-  });
+  const answer = responseTo(request);
   // Without a handler here, an error before the connection stands would end the process.
   answer.catch(() => undefined);
   const ready = new Promise<void>((done, fail) => {
@@ -107,7 +100,7 @@ async function bodyOf(response: IncomingMessage, limit: number): Promise<string 
   return bytes === undefined || hasTooManyMarks(bytes) ? undefined : bytes.toString('utf8');
 }
 
-/** Marks are commas, colons and opening brackets outside texts. The notes of a contact can hold logs. */
+/** Counts commas, colons and opening brackets outside strings. Logs in the notes of a contact do not count. */
 export function hasTooManyMarks(bytes: Buffer): boolean {
   let marks = 0;
   let inText = false;
@@ -131,9 +124,9 @@ function judged(status: number, text: string | undefined): unknown {
   throw ending ? new NotPerformed(ending, message, {}, status) : new Error(message);
 }
 
-/** What a status says about a write that had no effect. Undefined if the write can have had an effect. */
+/** What a status says about a write that had no effect. Undefined if the write may have had an effect. */
 function endingOf(status: number, json: unknown): NotPerformed['ending'] | undefined {
-  // A proxy can answer 404 too. Only Chatwoot itself tells an error as JSON.
+  // A proxy can also answer 404. An error in JSON shows that Chatwoot itself answered.
   if (status === 404) return { refused: isError(json) ? 'not_found' : 'native_unavailable' };
   if (status === 422 || status === 413) return { rejected: 'operation_conflict' };
   return NOT_BEGUN.includes(status) ? { refused: 'native_unavailable' } : undefined;
@@ -143,7 +136,7 @@ function parsed(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : JSON.parse(text);
   } catch {
-    return undefined; // the caller decides what a text without JSON means
+    return undefined; // The text is not JSON. The caller decides what this means.
   }
 }
 

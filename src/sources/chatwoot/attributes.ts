@@ -1,8 +1,8 @@
 /** Reads values of Chatwoot that can have many shapes. No function throws. */
 
-type Members = Readonly<Record<string, unknown>>;
+type JsonMembers = Readonly<Record<string, unknown>>;
 
-const isMembers = (value: unknown): value is Members =>
+const isMembers = (value: unknown): value is JsonMembers =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function parsed(text: string): unknown {
@@ -14,10 +14,9 @@ function parsed(text: string): unknown {
 }
 
 /**
- * Reads `messages.content_attributes`. Rails stores a JSON string that holds JSON. Some writers store the object
- * itself. Everything else counts as an empty object.
+ * Reads `messages.content_attributes`: JSON inside a JSON string (Rails), or the object itself. Else an empty object.
  */
-export function contentAttributes(text: string | null): Members {
+export function contentAttributes(text: string | null): JsonMembers {
   if (text === null) return {};
   const once = parsed(text);
   const value = typeof once === 'string' ? parsed(once) : once;
@@ -32,7 +31,7 @@ export function member(value: unknown, ...path: readonly string[]): unknown {
 export const filled = (text: unknown): string | undefined =>
   typeof text === 'string' && text.trim() !== '' ? text : undefined;
 
-/** Shortens a text that is too long. The last character is then `…`. No half of a surrogate pair stays. */
+/** Shortens a text that is too long, and ends it with `…`. Does not cut a surrogate pair in half. */
 export const shortened = (text: string, max: number): string =>
   text.length <= max ? text : `${text.slice(0, max - 1).replace(/\p{Surrogate}$/u, '')}…`;
 
@@ -56,15 +55,15 @@ export function rowId(value: unknown): string | undefined {
   return typeof text === 'string' && /^[1-9]\d{0,17}$/.test(text) ? text : undefined;
 }
 
-/** From this number on, a number of seconds would lie after the year 5138. So the number counts milliseconds. */
+/** From here on, a number counts milliseconds. As seconds, it would lie after the year 5138. */
 const MILLISECONDS = 100_000_000_000;
-/** Milliseconds. Anybody who writes through a channel's API can give a time. A later one would stay the newest for ever. */
+/**
+ * How far (ms) ahead a time may lie. Anybody can set a time through a channel's API, and a later one would stay the
+ * newest.
+ */
 const AHEAD = 86_400_000;
 
-/**
- * Reads a time in seconds or milliseconds, as a number or a text of digits. Returns undefined for anything else, and for
- * a time that lies more than a day ahead.
- */
+/** Reads a time in seconds or milliseconds, as a number or digits. Undefined for a time more than a day ahead. */
 export function externalTime(value: unknown): string | undefined {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text !== 'string' || !/^\d{1,15}(\.\d{1,9})?$/.test(text)) return undefined;
@@ -84,15 +83,15 @@ export function country(...values: readonly (string | null)[]): string | undefin
   return undefined;
 }
 
-/** Returns a BCP 47 tag, or undefined if the text is no tag. Chatwoot writes `pt_BR`. */
+/** Returns a BCP 47 tag, or undefined if the text is not one. Chatwoot writes `pt_BR`. */
 export function tag(text: string | null): string | undefined {
   const value = text?.trim().replaceAll('_', '-') ?? '';
   return /^[a-zA-Z]{2,3}(-[a-zA-Z0-9]{2,8}){0,3}$/.test(value) ? value : undefined;
 }
 
 /**
- * The languages of `accounts.locale`, by number (config/initializers/languages.rb of Chatwoot). Chatwoot never changes
- * the number of a language. The numbers from 40 on come from a copy of Chatwoot of 2026.
+ * The languages of `accounts.locale`, by number (Chatwoot's config/initializers/languages.rb). The numbers never
+ * change. Those from 40 on come from a copy of Chatwoot of 2026.
  */
 const LOCALES =
   'en ar nl fr de hi it ja ko pt ru zh es ml ca el pt-BR ro ta fa zh-TW vi da tr cs fi id sv hu no zh-CN pl sk uk th lv is he lt sr bg et uz sl'.split(

@@ -1,47 +1,32 @@
 import { sqlState } from '../../store/driver/errors.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
-import { OtherInstallation } from '../lost.ts';
-import type { Installation, Source } from '../source.ts';
+import type { SourceSettings } from '../kinds.ts';
+import { type Installation, OtherInstallation, type Source } from '../source.ts';
 import { check } from './check.ts';
 import { missing, unmapped } from './counts.ts';
 import { type Desk, openDesk, rowOf, sizesOf, tell } from './desk.ts';
 import { CHANNEL } from './grants.ts';
 import { accountOf, installationOf } from './installation.ts';
-import { KINDS, type Kind } from './kinds.ts';
+import { type DeskKind, KINDS } from './kinds.ts';
 import { beginLive, behindLive, changesLive, forgetLive } from './live.ts';
 import { fitting, load } from './load.ts';
 import type { Names } from './map.ts';
 import { beginPoll, behindPoll, changesPoll } from './poll.ts';
 import { Polled } from './poll-known.ts';
 
-export interface ChatwootSettings {
-  /** The address of Chatwoot's database, for example `postgres://gateway_reader:…@db/chatwoot_production`. */
-  readonly address: string;
-  /** The number of the account in Chatwoot. */
+export interface ChatwootSettings extends Omit<SourceSettings, 'account' | 'storage'> {
   readonly account: number;
-  readonly mode: 'poll' | 'live';
-  /** Seconds between two rounds of polling. */
-  readonly period: number;
-  /** The IANA time zone of the website. */
-  readonly timeZone: string;
   /** The folder of Chatwoot's files. Undefined if the gateway cannot read the files. */
   readonly storage?: string;
-  /** The external id of the organization that takes the website. By default, the source makes an organization. */
-  readonly organization?: string;
-  /** The id of the source. It names the reader of the outbox. */
-  readonly reader: string;
 }
 
-/** Milliseconds. A statement that reads a page of a large Chatwoot can take long. */
+/** Timeout of a statement in milliseconds. Reading a page of a large Chatwoot can take long. */
 const STATEMENT = 60_000;
 
 /** PostgreSQL's code for a text that is not valid in the encoding of the connection. */
 const BROKEN = '22021';
 
-/**
- * A database with the encoding SQL_ASCII can hold any bytes. With this address, PostgreSQL sends them as they are, and
- * the driver replaces the broken ones by U+FFFD.
- */
+/** With SQL_ASCII, PostgreSQL sends texts as they are, and the driver replaces invalid bytes by U+FFFD. */
 function withoutConversion(address: string): string {
   const url = new URL(address);
   url.searchParams.set('client_encoding', 'SQL_ASCII');
@@ -49,12 +34,12 @@ function withoutConversion(address: string): string {
 }
 
 /** The rows in pages: rows of one kind that fit into a page. */
-async function pagesOf(desk: Desk, from: readonly string[]): Promise<(readonly [Kind, readonly string[]])[]> {
+async function pagesOf(desk: Desk, from: readonly string[]): Promise<(readonly [DeskKind, readonly string[]])[]> {
   const rows = from.flatMap((name) => {
     const row = rowOf(name);
     return row === undefined ? [] : [row];
   });
-  const pages: (readonly [Kind, readonly string[]])[] = [];
+  const pages: (readonly [DeskKind, readonly string[]])[] = [];
   for (const kind of KINDS) {
     let ids: readonly string[] = [...new Set(rows.filter(([one]) => one === kind).map(([, id]) => id))];
     const sizes = await sizesOf(desk, kind, ids, { along: false });
@@ -79,14 +64,14 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     makesOrganization: organization === undefined,
     storage: settings.storage !== undefined,
   };
-  // One connection: a page and the look at the installation after it come from the same server.
+  // With one connection, a page and the following check of the installation come from the same server.
   const connect = (target: string): Database =>
     openDatabase({ target, connections: 1, statementTimeout: STATEMENT, name: 'gateway-source', foreign: true });
   const db = connect(address);
   let unconverted: Database | undefined;
   let known: Promise<Desk> | undefined;
   let told: Installation | undefined;
-  // A new version of Chatwoot can have other columns. So each start and each call after an error look at the columns.
+  // A new version of Chatwoot can have other columns. So read the columns at each start and after each error.
   const look = (): Promise<Desk> => {
     known = openDesk(unconverted ?? db, names);
     return known;
@@ -123,7 +108,7 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     changes: async (after) => {
       if (live) return using((desk) => changesLive(desk, reader, after));
       const { page, remember } = await using((desk) => changesPoll(desk, period, polled, after));
-      // Only now, because `using` can read the page a second time. If the page is not written, the reader is closed.
+      // Remember only now: `using` can read the page again. If writing the page fails, the reader is closed.
       remember();
       return page;
     },

@@ -5,7 +5,7 @@ import { ALL, PRESENT, type Present } from './columns.ts';
 import { grantFor, identifier, OUTBOX_VERSION } from './grants.ts';
 import { namesColumn, noteFunction, triggerName, triggersOf, WATCHED } from './watched.ts';
 
-/** Seconds that the clocks of Chatwoot's server and of this process may differ. */
+/** How much the clocks of Chatwoot's server and of this process may differ, in seconds. */
 const CLOCK = 60;
 /** The largest number of names in a warning. */
 const NAMES = 12;
@@ -15,7 +15,7 @@ const OUTBOX_COMMAND = 'gateway source grants chatwoot --mode live';
 const refused = (about: string, text: string): Finding => ({ level: 'refused', about, text });
 const warning = (about: string, text: string): Finding => ({ level: 'warning', about, text });
 
-interface Server {
+interface HelpdeskServer {
   readonly version: number;
   readonly encoding: string;
   readonly gateway: boolean;
@@ -25,8 +25,8 @@ interface Server {
   readonly now: string;
 }
 
-async function serverOf(db: Database): Promise<Server> {
-  const [row] = await db.read<Server>(
+async function serverOf(db: Database): Promise<HelpdeskServer> {
+  const [row] = await db.read<HelpdeskServer>(
     sql`SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
       to_regnamespace('gateway') IS NOT NULL AND to_regclass('public.gateway_migration') IS NOT NULL AS gateway,
       current_user::text AS role, pg_is_in_recovery() AS standby,
@@ -79,7 +79,7 @@ const WRITABLE =
   FROM ${COLUMNS} AND (has_column_privilege(c.oid, a.attnum, 'INSERT, UPDATE') OR has_table_privilege(c.oid, 'DELETE, TRUNCATE'))
  ORDER BY 1`);
 
-/** A policy hides rows without an error. A comparison would then delete the records of these rows. */
+/** Row-level security hides rows without an error. A comparison would then delete the records of these rows. */
 const HIDING = raw(`SELECT c.relname AS name FROM pg_class c
  WHERE c.relnamespace = to_regnamespace('public') AND c.relkind IN ('r', 'p')
    AND c.relname IN (${ALL.map(([name]) => `'${name}'`).join(', ')}) AND row_security_active(c.oid) ORDER BY 1`);
@@ -90,8 +90,8 @@ const SECRET = /\.[a-z_]*(password|token|secret)/;
 const some = (names: readonly string[]): string =>
   names.length <= NAMES ? names.join(', ') : `${names.slice(0, NAMES).join(', ')} and ${names.length - NAMES} more`;
 
-/** Checks that the role reads the columns of the mapping and nothing else. */
-async function rightFindings(db: Database, present: Present, { role, superuser }: Server): Promise<Finding[]> {
+/** Checks that the role can read the columns of the mapping and nothing else. */
+async function rightFindings(db: Database, present: Present, { role, superuser }: HelpdeskServer): Promise<Finding[]> {
   const rights = await db.read<Right>(READABLE);
   const readable = new Set(rights.filter((one) => one.readable).map(({ name }) => name));
   const wanted = new Set(
@@ -124,7 +124,7 @@ async function rightFindings(db: Database, present: Present, { role, superuser }
   return findings;
 }
 
-async function outboxFindings(db: Database, present: Present, { standby, role }: Server): Promise<Finding[]> {
+async function outboxFindings(db: Database, present: Present, { standby, role }: HelpdeskServer): Promise<Finding[]> {
   const run = `Run the output of: ${OUTBOX_COMMAND} --role ${role}`;
   if (standby) return [refused('outbox', 'The address leads to a standby server. Live mode needs the primary server.')];
   const [outbox] = await db.read<{ tables: boolean; usable: boolean; version: string | null }>(
@@ -144,7 +144,7 @@ async function outboxFindings(db: Database, present: Present, { standby, role }:
   const functions = await db.read<{ name: string; text: string }>(
     sql`SELECT proname AS name, prosrc AS text FROM pg_proc WHERE pronamespace = to_regnamespace('gateway_outbox')`,
   );
-  // A trigger that names a missing column notes only that a change is lost. The source would compare again and again.
+  // A trigger that names a missing column only notes `lost`. The source would then compare again and again.
   const stale = ALL.filter(([name, { columns }]) => {
     const text = functions.find((one) => one.name === `note_${name}`)?.text;
     const written = noteFunction(name, WATCHED[name] ?? []);
@@ -175,8 +175,8 @@ async function outboxFindings(db: Database, present: Present, { standby, role }:
   return findings;
 }
 
-/** Judges the server. `now` is the time of this process in milliseconds. */
-export function serverFindings(server: Server, now: number): readonly Finding[] {
+/** Returns what is wrong with the server. `now` is the time of this process in milliseconds. */
+export function serverFindings(server: HelpdeskServer, now: number): readonly Finding[] {
   if (server.gateway) {
     return [
       refused('address', 'The address leads to a store of the gateway. Give the address of Chatwoot’s database.'),
@@ -199,7 +199,7 @@ export function serverFindings(server: Server, now: number): readonly Finding[] 
   return findings;
 }
 
-/** Looks at the address, the server, the schema, the rights, the account and the outbox. */
+/** Checks the address, the server, the schema, the rights, the account and the outbox. */
 export async function check(db: Database, account: number, mode: 'poll' | 'live'): Promise<readonly Finding[]> {
   const server = await serverOf(db);
   const findings = [...serverFindings(server, Date.now())];
@@ -207,7 +207,7 @@ export async function check(db: Database, account: number, mode: 'poll' | 'live'
   const present: Present = new Set((await db.read<{ name: string }>(PRESENT)).map(({ name }) => name));
   findings.push(...schemaFindings(present));
   findings.push(...(await rightFindings(db, present, server)));
-  // Without the table or the right to read the table, the look for the account would fail.
+  // Without the table, or the right to read it, the search for the account would fail.
   if (!findings.some(({ level, about }) => level === 'refused' && about.startsWith('accounts'))) {
     const [found] = await db.read<{ id: string }>(
       sql`SELECT id::text AS id FROM public.accounts WHERE id = ${account}::bigint`,

@@ -6,15 +6,15 @@ type ColumnType = 'bigint' | 'integer' | 'text' | 'json' | 'jsonb' | 'timestamp'
 export interface Column {
   readonly type: ColumnType;
   /**
-   * `map`: a record shows the column. `poll`: the column finds changes. `count`: the column is only counted. `write`: the
-   * gateway needs the column to write to Chatwoot. `identify`: the column tells this Chatwoot from others.
+   * `map`: a record shows the column. `poll`: polling finds changes by the column. `count`: the column is only counted.
+   * `write`: the gateway needs the column to write to Chatwoot. `identify`: the column tells this Chatwoot from others.
    */
   readonly use: 'map' | 'poll' | 'count' | 'write' | 'identify';
   /** What the gateway loses when Chatwoot does not have the column. Undefined for a column that must be there. */
   readonly lost?: string;
 }
 
-export interface Table {
+export interface DeskTable {
   readonly columns: Readonly<Record<string, Column>>;
   /** What the gateway loses when Chatwoot does not have the table. Undefined for a table that must be there. */
   readonly lost?: string;
@@ -32,8 +32,8 @@ const text = map('text');
 const time = map('timestamp');
 
 /**
- * All tables and columns of Chatwoot that the gateway reads. The SELECTs, the check of the schema, the grants and the
- * triggers come from this declaration. Names and types are those of Chatwoot's db/schema.rb of August 2025.
+ * All tables and columns of Chatwoot that the gateway reads. SELECTs, check, grants and triggers come from here. Names
+ * and types are those of Chatwoot's db/schema.rb of August 2025.
  */
 export const TABLES = {
   accounts: {
@@ -63,7 +63,7 @@ export const TABLES = {
       country_code: map('text', 'the countries of contacts'),
       additional_attributes: map('jsonb', 'the companies of contacts'),
       created_at: time,
-      // Chatwoot sets this time at each message of the contact too. So the time does not show a change of the contact.
+      // Chatwoot also sets this time at each message, so it does not show a change of the contact.
       updated_at: poll,
       custom_attributes: count('jsonb'),
     },
@@ -157,12 +157,12 @@ export const TABLES = {
     columns: { taggable_type: count('text'), taggable_id: count('bigint'), context: count('text') },
     lost: 'the number of labels',
   },
-} as const satisfies Record<string, Table>;
+} as const satisfies Record<string, DeskTable>;
 
 export type TableName = keyof typeof TABLES;
 
 // A wider type for code that walks all tables.
-export const ALL: readonly (readonly [TableName, Table])[] = Object.entries(TABLES).map(([name, table]) => [
+export const ALL: readonly (readonly [TableName, DeskTable])[] = Object.entries(TABLES).map(([name, table]) => [
   name as TableName, // Object.entries forgets the type of the keys.
   table,
 ]);
@@ -177,7 +177,7 @@ export const PRESENT: Fragment = raw(`SELECT c.relname || '.' || a.attname AS na
    AND NOT a.attisdropped
    AND c.relname IN (${ALL.map(([name]) => `'${name}'`).join(', ')})`);
 
-/** Writes a table as a subquery with exactly the declared columns. A column that is not there is NULL. */
+/** Returns a function that writes a table as a subquery with exactly the declared columns. A missing column is NULL. */
 export function relations(present: Present): (table: TableName) => string {
   const written = new Map<TableName, string>();
   for (const [name, { columns }] of ALL) {

@@ -2,17 +2,17 @@ import { raw, sql } from '../../core/sql.ts';
 import type { RecordType } from '../engine/records.ts';
 import type { Desk } from './desk.ts';
 import { existing } from './desk.ts';
-import { type Kind, MAX, RECORDS } from './kinds.ts';
+import { type DeskKind, filter, MAX, RECORDS } from './kinds.ts';
 import { noteIdOf, refTo } from './map.ts';
 import { DISPOSITION, OPERATIONS } from './mark.ts';
 import { parsedId } from './together.ts';
 
-/** The largest number of rows of a table that a count walks, newest first. */
+/** How many rows of a table a count reads, newest first. */
 const ROWS = 200_000;
 
 /**
- * Writes 1 for a text with more UTF-16 units than the limit, else 0. A character above U+FFFF has two units. Only a
- * database in UTF8 can search for such characters.
+ * SQL: 1 for a text with more UTF-16 units than the limit, else 0. A character above U+FFFF has two units, and only a
+ * UTF8 database can search for such characters.
  */
 const long = (text: string, limit: number): string =>
   `(CASE WHEN octet_length(${text}) <= ${limit} OR ${text} IS NULL THEN 0
@@ -20,17 +20,17 @@ const long = (text: string, limit: number): string =>
      WHEN getdatabaseencoding() <> 'UTF8' THEN 0
      WHEN length(${text}) + length(regexp_replace(${text}, '[^\\U00010000-\\U0010FFFF]', '', 'g')) > ${limit} THEN 1 ELSE 0 END)`;
 
-/** Writes a text, or NULL for a text that is empty or blank. */
+/** Writes SQL that gives a text, or NULL for a text that is empty or blank. */
 const given = (text: string): string => `CASE WHEN ${text} ~ '\\S' THEN ${text} END`;
 
 /**
- * The texts that the mapping shortens or leaves out because they are too long. The import shortens the names of files
- * itself, so the names of files do not count.
+ * SQL that counts the texts which the mapping shortens or leaves out. File names do not count: the import shortens
+ * them.
  */
 function longTexts(desk: Desk, newest: (name: 'conversations' | 'contacts') => string): string {
   const sum = (texts: readonly (readonly [string, number])[], from: string): string =>
     `coalesce((SELECT sum(${texts.map(([text, limit]) => long(text, limit)).join(' + ')}) FROM ${from}), 0)`;
-  const few = (kind: Kind, texts: readonly (readonly [string, number])[]): string => {
+  const few = (kind: DeskKind, texts: readonly (readonly [string, number])[]): string => {
     const { from, own } = desk.queries[kind];
     return sum(texts, `${from} WHERE ${own}`);
   };
@@ -65,7 +65,7 @@ function longTexts(desk: Desk, newest: (name: 'conversations' | 'contacts') => s
   ].join(' + ');
 }
 
-/** Counts the values that have no place in the gateway. In a large Chatwoot, only the newest rows count. */
+/** Counts the values that have no place in the gateway. In a large Chatwoot, counts only the newest rows. */
 export async function unmapped(desk: Desk): Promise<Record<string, number>> {
   const { account } = desk.names;
   const t = (name: Parameters<Desk['table']>[0]) => desk.table(name);
@@ -90,19 +90,19 @@ export async function unmapped(desk: Desk): Promise<Record<string, number>> {
   };
 }
 
-/** The notes that Chatwoot still has for these visitors. */
+/** Returns the ids of the notes that Chatwoot still has for these visitors. */
 async function presentNotes(desk: Desk, ids: readonly string[]): Promise<Set<string>> {
   const { from, own, key } = desk.queries.notes;
   const rows = await desk.db.read<{ id: string; visitor: string }>(
     sql`SELECT ${raw(`n.id::text AS id, v.id::text AS visitor FROM ${from}
-      JOIN ${desk.table('contact_inboxes')} v ON v.contact_id = n.contact_id WHERE ${own} AND ${key}`)} = ANY(${ids}::bigint[])`,
+      JOIN ${desk.table('contact_inboxes')} v ON v.contact_id = n.contact_id WHERE ${filter(own)} AND ${key}`)} = ANY(${ids}::bigint[])`,
   );
   return new Set(rows.map(({ id, visitor }) => noteIdOf(desk.names, id, visitor)));
 }
 
-/** Returns those of the records that Chatwoot does not have any more. Ids of other origin are not judged. */
+/** Returns the records that Chatwoot no longer has. Skips ids of another origin. */
 export async function missing(desk: Desk, of: RecordType, externalIds: readonly string[]): Promise<readonly string[]> {
-  const asked = new Map<Kind, string[]>();
+  const asked = new Map<DeskKind, string[]>();
   for (const externalId of externalIds) {
     const [kind, id] = parsedId(desk.names.account, externalId) ?? [];
     if (kind !== undefined && id !== undefined && RECORDS[kind].of === of)

@@ -1,18 +1,17 @@
-import { raw, sql } from '../../core/sql.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { parseRecord, UNREADABLE } from '../engine/parse-record.ts';
 import { mayRead } from '../engine/underway.ts';
 import type { Change } from '../source.ts';
 import { PRESENT, type Present, relations, type TableName } from './columns.ts';
-import { KINDS, type Kind, MESSAGE_MAX, type Query, queries, RECORDS } from './kinds.ts';
-import { idOf, MAKERS, type Made, type Names, noteIdOf, type Row } from './map.ts';
+import { type DeskKind, filter, KINDS, MESSAGE_MAX, type Query, queries, RECORDS } from './kinds.ts';
+import { type DeskRow, idOf, MAKERS, type Made, type Names, noteIdOf } from './map.ts';
 import { answered, messageOf } from './map-message.ts';
 
-/** The largest number of rows of a page. */
 export const PAGE_ROWS = 2_000;
-/** The largest weight of a page in bytes, if the page has more than one row. */
+/** The largest weight of a page in bytes. A page of one row can be heavier. */
 export const PAGE_BYTES = 8 * 1024 * 1024;
-/** The least weight of a record in bytes. So a page that is full has at most PAGE_ROWS records. */
+/** The smallest weight that a record counts for, in bytes. So a full page has at most PAGE_ROWS records. */
 export const RECORD_BYTES = Math.floor(PAGE_BYTES / PAGE_ROWS);
 
 /** A Chatwoot whose columns are known. */
@@ -20,7 +19,7 @@ export interface Desk {
   readonly db: Database;
   readonly names: Names;
   readonly present: Present;
-  readonly queries: Readonly<Record<Kind, Query>>;
+  readonly queries: Readonly<Record<DeskKind, Query>>;
   readonly table: (name: TableName) => string;
 }
 
@@ -29,12 +28,12 @@ export async function openDesk(db: Database, names: Names): Promise<Desk> {
   return { db, names, present, queries: queries(names.account, present), table: relations(present) };
 }
 
-export const nameOf = (kind: Kind, id: string): string => `${kind}/${id}`;
+export const nameOf = (kind: DeskKind, id: string): string => `${kind}/${id}`;
 
-const isKind = (name: string): name is Kind => KINDS.some((kind) => kind === name);
+const isKind = (name: string): name is DeskKind => KINDS.some((kind) => kind === name);
 
 /** Reads the name of a row, for example `messages/17`. Returns undefined for a name that is not of this source. */
-export function rowOf(name: string): readonly [Kind, string] | undefined {
+export function rowOf(name: string): readonly [DeskKind, string] | undefined {
   const [, kind = '', id = ''] = /^([a-z_]+)\/(\d{1,18})$/.exec(name) ?? [];
   return isKind(kind) ? [kind, id] : undefined;
 }
@@ -46,35 +45,41 @@ export interface ReadOptions {
   readonly visitors?: ReadonlyMap<string, readonly string[]>;
 }
 
-const ownOf = (kind: Kind, query: Query, anyUser = false): string => (kind === 'users' && anyUser ? 'true' : query.own);
+const ownOf = (kind: DeskKind, query: Query, anyUser = false): string =>
+  kind === 'users' && anyUser ? 'true' : query.own;
+
+/** Finds rows by id. PostgreSQL does not search among all rows of the account (see `filter`). */
+export const byId = ({ from, key }: Query, columns: string, own: string, ids: readonly string[]): Fragment =>
+  sql`SELECT ${raw(`${key}::text AS id${columns} FROM ${from} WHERE ${filter(own)} AND ${key}`)} = ANY(${ids}::bigint[])`;
 
 /** Reads rows by id. The rows come in the order of their ids. */
-export function rowsOf(desk: Desk, kind: Kind, ids: readonly string[], options: ReadOptions = {}): Promise<Row[]> {
+export function rowsOf(
+  desk: Desk,
+  kind: DeskKind,
+  ids: readonly string[],
+  options: ReadOptions = {},
+): Promise<DeskRow[]> {
   if (ids.length === 0) return Promise.resolve([]);
   const query = desk.queries[kind];
-  return desk.db.read<Row>(
-    sql`SELECT ${raw(`${query.key}::text AS id, ${query.columns} FROM ${query.from}
- WHERE ${ownOf(kind, query, options.anyUser)} AND ${query.key}`)} = ANY(${ids}::bigint[]) ${raw(`ORDER BY ${query.key}`)}`,
-  );
+  const own = ownOf(kind, query, options.anyUser);
+  return desk.db.read<DeskRow>(sql`${byId(query, `, ${query.columns}`, own, ids)} ${raw(`ORDER BY ${query.key}`)}`);
 }
 
 /** Returns those of the ids that Chatwoot still has. */
-export async function existing(desk: Desk, kind: Kind, ids: readonly string[]): Promise<Set<string>> {
-  const { key, from, own } = desk.queries[kind];
-  const rows = await desk.db.read<{ id: string }>(
-    sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${kind === 'users' ? 'true' : own} AND ${key}`)} = ANY(${ids}::bigint[])`,
-  );
+export async function existing(desk: Desk, kind: DeskKind, ids: readonly string[]): Promise<Set<string>> {
+  const query = desk.queries[kind];
+  const rows = await desk.db.read<{ id: string }>(byId(query, '', ownOf(kind, query, true), ids));
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Writes the weight of a row in bytes: the long texts of all its records. */
+/** Writes SQL for the weight of a row in bytes: the long texts of all its records. */
 export const weightOf = ({ bytes = '0', records = '1' }: Query): string =>
   `greatest(${bytes}, ${RECORD_BYTES})::bigint * greatest(${records}, 1)`;
 
 /** Returns the weights of rows in bytes. With `along`, a weight includes the records that come along with the row. */
 export async function sizesOf(
   desk: Desk,
-  kind: Kind,
+  kind: DeskKind,
   ids: readonly string[],
   { along = true }: { readonly along?: boolean } = {},
 ): Promise<Map<string, number>> {
@@ -92,15 +97,13 @@ export async function sizesOf(
   return new Map(rows.map((row) => [row.id, Number(row.bytes)]));
 }
 
-/**
- * A message of at most so many bytes is never too long for the import. As HTML, one byte becomes at most five characters.
- */
+/** In bytes. Such a message is never too long for the import, because HTML makes at most five characters of a byte. */
 const SURELY_SHORT = MESSAGE_MAX / 5;
 
 /** Finds the conversations of the answered messages that the gateway can store. */
-async function repliesOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, string>> {
+async function repliesOf(desk: Desk, rows: readonly DeskRow[]): Promise<Map<string, string>> {
   const asked = new Set(rows.flatMap((row) => attempt(() => answered(row)) ?? []));
-  const isStored = (row: Row): boolean =>
+  const isStored = (row: DeskRow): boolean =>
     mayRead(nameOf('messages', row.id)) &&
     attempt(() => parseRecord(messageOf(row, desk.names, () => undefined)).ok) === true;
   const here = rows.filter(({ id }) => asked.has(id));
@@ -112,26 +115,23 @@ async function repliesOf(desk: Desk, rows: readonly Row[]): Promise<Map<string, 
                m.message_type BETWEEN 0 AND 3 AND coalesce(octet_length(m.content), 0) <= ${SURELY_SHORT}::integer
                AND coalesce(octet_length(m.content_attributes::text), 0) <= ${SURELY_SHORT}::integer AS sure
           FROM ${raw(desk.table('messages'))} m
-         WHERE m.account_id = ${desk.names.account}::bigint AND m.id = ANY(${[...asked]}::bigint[])`,
+         WHERE ${raw(filter(`m.account_id = ${desk.names.account}`))} AND m.id = ANY(${[...asked]}::bigint[])`,
   );
   for (const { id, conversation, sure } of found) {
-    // One long message at a time keeps the memory small. Long messages are rare.
+    // Reading long messages one by one keeps memory small. Long messages are rare.
     if (sure || (await rowsOf(desk, 'messages', [id])).some(isStored)) known.set(id, conversation);
   }
   return known;
 }
 
-/**
- * Makes the records of rows. The row of an account gives two records, and a note one record for each visitor. A row that
- * cannot be read gives undefined.
- */
+/** Makes the records of rows: two for an account, one a visitor for a note. Undefined for a row that cannot be read. */
 export async function recordsOf(
   desk: Desk,
-  kind: Kind,
-  rows: readonly Row[],
+  kind: DeskKind,
+  rows: readonly DeskRow[],
 ): Promise<Map<string, readonly Made[] | undefined>> {
   const replies = kind === 'messages' ? await repliesOf(desk, rows) : undefined;
-  const make = (row: Row): readonly Made[] =>
+  const make = (row: DeskRow): readonly Made[] =>
     kind === 'messages' ? [messageOf(row, desk.names, (id) => replies?.get(id))] : MAKERS[kind](row, desk.names);
   return new Map(rows.map((row) => [row.id, mayRead(nameOf(kind, row.id)) ? attempt(() => make(row)) : undefined]));
 }
@@ -145,22 +145,27 @@ function attempt<Answer>(read: () => Answer): Answer | undefined {
 }
 
 /** What the source says about a row that has these records. */
-export const changesOf = (from: string, kind: Kind, records: readonly Made[] | undefined): Change[] =>
+export const changesOf = (from: string, kind: DeskKind, records: readonly Made[] | undefined): Change[] =>
   records?.map((record) => ({ from, record })) ?? [{ from, prepared: { refused: UNREADABLE, type: RECORDS[kind].of } }];
 
 /** What the source says about rows as they are now. `former` names users who left and who must come along. */
-export interface Told {
+export interface DeskAnswer {
   readonly changes: Change[];
   readonly records: readonly Made[];
   readonly former: readonly string[];
 }
 
 /** Reads rows and says for each row its records, or that the row is gone. */
-export async function tell(desk: Desk, kind: Kind, ids: readonly string[], options: ReadOptions = {}): Promise<Told> {
+export async function tell(
+  desk: Desk,
+  kind: DeskKind,
+  ids: readonly string[],
+  options: ReadOptions = {},
+): Promise<DeskAnswer> {
   const { names } = desk;
   const { visitors } = options;
   const found = await rowsOf(desk, kind, ids, options);
-  const rows: readonly Row[] = visitors
+  const rows: readonly DeskRow[] = visitors
     ? found.map((row) => ({ ...row, visitors: visitors.get(row.id)?.join(',') ?? null }))
     : found;
   const made = await recordsOf(desk, kind, rows);
@@ -174,7 +179,7 @@ export async function tell(desk: Desk, kind: Kind, ids: readonly string[], optio
       const prefix = noteIdOf(names, id, '');
       changes.push({ from, only: { of: 'note', prefix }, keep: (records ?? []).map(({ external_id }) => external_id) });
     } else if (!made.has(id) && kind !== 'accounts' && !(await staysAs(desk, kind, id, options))) {
-      // The website of an account stays until somebody removes the source.
+      // The website stays until somebody removes the source.
       changes.push({ from, gone: { of: RECORDS[kind].of, external_id: idOf(names, kind, id) } });
     }
   }
@@ -183,5 +188,5 @@ export async function tell(desk: Desk, kind: Kind, ids: readonly string[], optio
 }
 
 /** A user of another account is no operator here. But the row is not gone, because a former operator stays. */
-const staysAs = async (desk: Desk, kind: Kind, id: string, { anyUser }: ReadOptions): Promise<boolean> =>
+const staysAs = async (desk: Desk, kind: DeskKind, id: string, { anyUser }: ReadOptions): Promise<boolean> =>
   kind === 'users' && anyUser !== true && (await existing(desk, kind, [id])).has(id);

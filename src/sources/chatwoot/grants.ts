@@ -15,7 +15,7 @@ const watched = ALL.flatMap(([name]) => {
   return targets === undefined ? [] : [noteFunction(name, targets)];
 }).join('\n\n');
 
-/** The version of the outbox. It changes with each change of a trigger function. */
+/** The version of the outbox. Any change of a trigger function changes it. */
 export const OUTBOX_VERSION = createHash('sha256').update(watched).digest('hex').slice(0, 16);
 
 /** Writes the GRANT for the columns of one table that this Chatwoot has. */
@@ -42,15 +42,15 @@ END $$;`;
   }).join('\n');
 }
 
-/** The functions of the outbox, for a text array. */
+/** The trigger functions of the outbox, as the content of a text array. */
 const FUNCTIONS = ALL.flatMap(([name]) => (WATCHED[name] === undefined ? [] : [`note_${name}`])).join(',');
 
 /** The name of the role that owns the outbox of this database, as SQL. Each database has its own role. */
 const OWNER = `(SELECT 'gateway_outbox_owner_' || oid FROM pg_database WHERE datname = current_database())`;
 
 /**
- * A prepared schema could make the script run foreign code, or give foreign code the rights of the triggers. So each
- * step first calls this function. psql goes on after an error by default, so one check at the start is not enough.
+ * If somebody prepared the schema, the script could run foreign code, or give it the rights of the triggers. So each
+ * step calls this first. One check at the start is not enough, because psql continues after an error by default.
  */
 const CHECK = `CREATE OR REPLACE FUNCTION pg_temp.gateway_outbox_owner() RETURNS name LANGUAGE plpgsql AS $check$
 DECLARE
@@ -170,8 +170,8 @@ DROP FUNCTION pg_temp.gateway_outbox_owner();
 `;
 
 /**
- * Writes the SQL that a database administrator runs in Chatwoot's database. The script can run again at any time. The
- * role can read only the columns that the gateway uses.
+ * Writes the SQL that a database administrator runs in Chatwoot's database, once or several times. It lets the role
+ * read only the columns that the gateway uses.
  */
 export function chatwootGrants({ role = ROLE, mode }: { role?: string; mode: 'poll' | 'live' }): string {
   // A line break would end a comment of the script, and a dollar sign could end a block.

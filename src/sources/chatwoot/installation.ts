@@ -5,7 +5,7 @@ import type { Installation } from '../source.ts';
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The creation of the account, to the microsecond. Chatwoot never changes it, and a restore keeps it. */
+/** Returns when the account was created, in microseconds. Chatwoot never changes it, and a restore keeps it. */
 export async function accountOf(db: Database, account: number): Promise<string | undefined> {
   const [row] = await db.read<{ at: string | null }>(
     sql`SELECT extract(epoch FROM a.created_at)::text AS at FROM public.accounts a WHERE a.id = ${account}::bigint`,
@@ -14,8 +14,8 @@ export async function accountOf(db: Database, account: number): Promise<string |
 }
 
 /**
- * Chatwoot's identifier, a UUID that Chatwoot makes when it first needs one. Its table also holds secrets, so the grants
- * do not include the table. The gateway reads the identifier only if the role can do so anyway.
+ * Returns the UUID that Chatwoot makes for itself when needed. Its table also has secrets, so the grants leave it out.
+ * The gateway reads the UUID only if the role may do so anyway.
  */
 async function identifierOf(db: Database): Promise<string | undefined> {
   const [right] = await db.read<{ readable: boolean | null }>(
@@ -23,7 +23,7 @@ async function identifierOf(db: Database): Promise<string | undefined> {
          WHERE a.attrelid = to_regclass('public.installation_configs') AND a.attname IN ('name', 'serialized_value')`,
   );
   if (right?.readable !== true) return undefined;
-  // Older versions of Chatwoot keep YAML in this column, newer ones an object. Both hold the UUID as text.
+  // Older versions of Chatwoot store YAML in this column, newer versions an object. Both contain the UUID as text.
   const [row] = await db.read<{ identifier: string | null }>(
     sql`SELECT substring(serialized_value::text FROM '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}') AS identifier
           FROM public.installation_configs WHERE name = 'INSTALLATION_IDENTIFIER'`,

@@ -1,16 +1,22 @@
 import { z } from 'zod';
 import { raw, sql } from '../../core/sql.ts';
-import { PositionLost } from '../lost.ts';
-import type { Page, Position } from '../source.ts';
+import { type Position, PositionLost, type SourcePage } from '../source.ts';
 import { changesOf, type Desk, nameOf, PAGE_BYTES, PAGE_ROWS, recordsOf, rowsOf, weightOf } from './desk.ts';
-import { ID_MAX, KINDS, type Kind } from './kinds.ts';
+import { type DeskKind, ID_MAX, KINDS } from './kinds.ts';
 
-/** The largest number of ids that one statement walks. The limit bounds its time if most rows are of other accounts. */
+/** How many ids one statement walks at most, so that many rows of other accounts cannot make it slow. */
 const SPAN = 50_000;
 
 const place = z.strictObject({ load: z.enum(KINDS), id: z.number() });
 
-/** Returns the first items that weigh at most so many bytes together. One item always fits. */
+/** Reads a position that this source made. `what` names it for the operator. */
+export function placeIn<Place>(what: string, shape: z.ZodType<Place>, after: Position): Place {
+  const parsed = shape.safeParse(after);
+  if (!parsed.success) throw new PositionLost(`the place in ${what} of Chatwoot cannot be read`);
+  return parsed.data;
+}
+
+/** Returns as many of the first items as fit into the weight. One item always fits. */
 export function fitting<Item>(
   items: readonly Item[],
   bytesOf: (item: Item) => number,
@@ -30,7 +36,7 @@ interface Listed {
   readonly next: number | undefined;
 }
 
-async function list(desk: Desk, kind: Kind, after: number): Promise<Listed> {
+async function list(desk: Desk, kind: DeskKind, after: number): Promise<Listed> {
   const { key, from, own } = desk.queries[kind];
   const found = await desk.db.read<{
     id: string;
@@ -41,7 +47,7 @@ async function list(desk: Desk, kind: Kind, after: number): Promise<Listed> {
   const rows = fitting(found, (row) => Number(row.bytes));
   const ids = rows.map(({ id }) => id);
   if (rows.length < found.length || found.length === PAGE_ROWS) return { ids, next: Number(ids.at(-1)) };
-  // A jump over the ids that no row has keeps a row with a huge id from stopping the load.
+  // Skip the ids that no row has. Otherwise a row with a huge id would stop the load.
   const [following] = await desk.db.read<{ id: string | null }>(
     sql`SELECT min(x.id)::text AS id FROM ${raw(desk.table(kind))} x WHERE x.id > ${after + SPAN}::bigint AND x.id <= ${ID_MAX}::bigint`,
   );
@@ -49,10 +55,8 @@ async function list(desk: Desk, kind: Kind, after: number): Promise<Listed> {
 }
 
 /** Reads one page of a load. All rows of a page are of one kind, in the order of their ids. A page can be empty. */
-export async function load(desk: Desk, after: Position | null): Promise<Page> {
-  const parsed = place.safeParse(after ?? { load: KINDS[0], id: 0 });
-  if (!parsed.success) throw new PositionLost('the place in the load of Chatwoot cannot be read');
-  const { load: kind, id } = parsed.data;
+export async function load(desk: Desk, after: Position | null): Promise<SourcePage> {
+  const { load: kind, id } = placeIn('the load', place, after ?? { load: KINDS[0], id: 0 });
   const { ids, next } = await list(desk, kind, id);
   const rows = await rowsOf(desk, kind, ids);
   const made = await recordsOf(desk, kind, rows);

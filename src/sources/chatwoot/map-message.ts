@@ -1,6 +1,6 @@
 import { asHtml, contentAttributes, externalTime, filled, isTrue, looksLikeHtml, member, rowId } from './attributes.ts';
 import { ATTRIBUTES_MAX } from './kinds.ts';
-import type { Made, Names, Row } from './map.ts';
+import type { DeskRow, Made, Names } from './map.ts';
 import { idOf, record, refTo } from './map.ts';
 
 const DELIVERY: Readonly<Record<string, string>> = { 0: 'sent', 1: 'delivered', 2: 'read', 3: 'failed' };
@@ -9,16 +9,16 @@ const FORM = '6';
 const ACTIVITY = '2';
 
 /** Reads the attributes of a message. Attributes that were cut cannot be read, so they count as empty. */
-const attributesOf = (row: Row) => contentAttributes(isCut(row) ? null : (row['attributes'] ?? null));
+const attributesOf = (row: DeskRow) => contentAttributes(isCut(row) ? null : (row['attributes'] ?? null));
 
-const isCut = (row: Row): boolean => (row['attributes']?.length ?? 0) > ATTRIBUTES_MAX;
+const isCut = (row: DeskRow): boolean => (row['attributes']?.length ?? 0) > ATTRIBUTES_MAX;
 
 /** The id of the message that this message answers, as Chatwoot says. The message can lie in another conversation. */
-export const answered = (row: Row): string | undefined => rowId(member(attributesOf(row), 'in_reply_to'));
+export const answered = (row: DeskRow): string | undefined => rowId(member(attributesOf(row), 'in_reply_to'));
 
 /**
- * The text of an email as HTML. Chatwoot puts the new part of an email into `content` as plain text, without the quoted
- * older emails. `content_attributes.email` holds the whole email, so it serves only when `content` is empty.
+ * The text of an email as HTML. Chatwoot puts the new part into `content` as plain text, without quoted older emails.
+ * `content_attributes.email` is the whole email, used only if `content` is empty.
  */
 function emailOf(content: string | undefined, attributes: unknown): string | undefined {
   if (content !== undefined) return looksLikeHtml(content) ? content : asHtml(content);
@@ -32,7 +32,7 @@ interface Author {
   readonly author?: string | undefined;
 }
 
-function authorOf(row: Row, names: Names): Author {
+function authorOf(row: DeskRow, names: Names): Author {
   const sender = row['sender'];
   const bot: Author | undefined =
     row['sender_type'] === 'AgentBot'
@@ -51,16 +51,16 @@ function authorOf(row: Row, names: Names): Author {
     case '3':
       return bot ?? { author_type: 'system' };
     default:
-      // The import refuses this author type and names the member. The mapping must not guess.
+      // The mapping must not guess. The import refuses this author type and names the member.
       return { author_type: `message_type ${row['message_type'] ?? 'null'}` };
   }
 }
 
 /**
  * Makes the record of a message. `conversationOf` gives the conversation of the answered message, if the gateway can
- * store that message. A reply to any other message names no message, because the import would refuse the reply.
+ * store that message. Otherwise no reply is named, because the import would refuse it.
  */
-export function messageOf(row: Row, names: Names, conversationOf: (message: string) => string | undefined): Made {
+export function messageOf(row: DeskRow, names: Names, conversationOf: (message: string) => string | undefined): Made {
   const attributes = attributesOf(row);
   const redacted = isTrue(attributes['deleted']);
   const type = row['content_type'];
@@ -76,8 +76,8 @@ export function messageOf(row: Row, names: Names, conversationOf: (message: stri
     ...authorOf(row, names),
     visibility: row['private'] === 'true' ? 'internal' : 'public',
     kind: event ? 'event' : alone ? 'attachment_only' : email ? 'html' : type === FORM ? 'form' : 'text',
-    // Attributes that were cut can hold the text of an email without `content`. They are longer than any text that the
-    // import accepts. So the import refuses the email as too long. A deleted message has short attributes.
+    // Attributes that were cut can be an email without `content`. They are longer than any valid text, so the import
+    // refuses the email as too long. A deleted message has short attributes.
     text: isCut(row) && content === undefined ? row['attributes'] : text,
     created_at: externalTime(attributes['external_created_at']) ?? row['created_at'],
     delivery_status: DELIVERY[row['status'] ?? ''] ?? 'unknown',

@@ -13,22 +13,19 @@ export const KINDS_BY_TIME = [
   'notes',
 ] as const;
 
-/**
- * The tables whose rows polling finds by their ids too. An import into Chatwoot writes times of the past, so a window of
- * time does not find its rows.
- */
+/** Tables in which polling also looks for new ids: an import into Chatwoot writes rows with times of the past. */
 export const NUMBERED = [...KINDS_BY_TIME, 'csat_survey_responses', 'reporting_events'] as const;
 
 /** An id of each table. */
 export const idsShape = z.record(z.enum(NUMBERED), z.number());
 export type Ids = z.infer<typeof idsShape>;
 
-/** The number of new rows of a table that one round tells. The next round goes on, and looks at changed rows first. */
+/** How many new rows of a table one round reports. The next round looks at changed rows first, and then continues. */
 const SPAN = 50_000;
-/** Transactions that are open at the first look can hold so many ids below the newest id. */
+/** How far below the newest id a new row can appear after the first round, because its transaction was still open. */
 const SLACK = 10_000;
 
-/** Reads the JSON object that a statement of this file gives. A helpdesk's database sends JSON as text. */
+/** Parses the ids that a statement of this file returns. A helpdesk's database sends JSON as text. */
 export const idsOf = (text = 'null'): Ids => idsShape.parse(JSON.parse(text));
 
 const each = (of: (name: (typeof NUMBERED)[number]) => number): Ids => ({
@@ -42,7 +39,7 @@ const each = (of: (name: (typeof NUMBERED)[number]) => number): Ids => ({
   reporting_events: of('reporting_events'),
 });
 
-/** Writes the newest ids as a JSON object. Rows of other accounts count, because one sequence serves all accounts. */
+/** SQL for the newest ids as a JSON object, over all accounts, because one sequence serves them all. */
 export const newest = (desk: Desk): string =>
   `json_build_object(${NUMBERED.map(
     (name) => `'${name}', coalesce((SELECT max(x.id) FROM ${desk.table(name)} x WHERE x.id <= ${ID_MAX}), 0)::float8`,
@@ -52,7 +49,7 @@ export const withSlack = (first: Ids): Ids => each((name) => Math.max(0, first[n
 
 export const least = (one: Ids, other: Ids): Ids => each((name) => Math.min(one[name], other[name]));
 
-/** The ids up to which a round tells rows, if earlier rounds told rows up to `from`. ID_MAX where no row is left. */
+/** The ids up to which a round reports rows, if earlier rounds reached `from`. ID_MAX where no row is left. */
 export async function limits(desk: Desk, from: Ids): Promise<Ids> {
   const ends = NUMBERED.map(
     (name) =>

@@ -1,28 +1,25 @@
 import { z } from 'zod';
 import { raw, sql } from '../../core/sql.ts';
-import { PositionLost } from '../lost.ts';
-import type { Change, Page, Position, Source } from '../source.ts';
+import type { Change, Position, Source, SourcePage } from '../source.ts';
 import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf } from './desk.ts';
-import { type Kind, RECORDS } from './kinds.ts';
-import { fitting } from './load.ts';
+import { type DeskKind, filter, RECORDS } from './kinds.ts';
+import { fitting, placeIn } from './load.ts';
 import { idOf } from './map.ts';
 import { isSmall, isTimed, nextIds, SMALL } from './poll-changed.ts';
 import { type Ids, idsOf, idsShape, isCut, KINDS_BY_TIME, least, limits, newest, withSlack } from './poll-ids.ts';
 import { type Digest, type Polled, unknownOf } from './poll-known.ts';
 import { allOf, tellAll } from './together.ts';
 
-/** The kinds in the order of a round. */
 const ROUND = [...SMALL, 'users', ...KINDS_BY_TIME] as const;
 
-/** Seconds that the clock of Chatwoot's application may be behind the clock of its database. */
+/** How many seconds the clock of Chatwoot's application may be behind the clock of its database. */
 const OVERLAP = 60;
-/** Seconds. Before the first round, transactions that began so long ago can still commit. */
+/** How far back the first round looks, in seconds. Transactions that began so long ago can still commit. */
 const BEFORE = 600;
-/** Milliseconds. A transaction that is open for longer does not widen the window any more. */
+/** How long an open transaction widens the window, in milliseconds. After that, polling no longer waits for it. */
 const OLDEST = 3_600_000;
-/** The largest number of marks that a position keeps. */
 const MARKS = 100;
-/** With more users than this, only the nightly comparison finds the users who were deleted. */
+/** If there are more users, polling does not look for deleted users. Then only the nightly comparison finds them. */
 const USERS = 5_000;
 
 /** A time, the newest ids at that time, and the number of a transaction that began then. */
@@ -30,36 +27,34 @@ const mark = z.strictObject({ at: z.string(), next: z.string(), ids: idsShape })
 const round = z.strictObject({
   /** The time at which the window of the round starts. */
   low: z.string(),
-  /** The round also tells the rows whose ids are larger than these. */
+  /** The round also reports rows whose ids are larger than these. */
   from: idsShape,
-  /** The round after the next one starts at these ids. */
+  /** The start ids of the round after the next one. */
   settled: idsShape,
-  /** Earlier rounds told rows up to these ids. */
+  /** Earlier rounds reported rows up to these ids. */
   reached: idsShape,
-  /** Earlier moments, oldest first. */
+  /** Marks of earlier times, oldest first. */
   marks: z.array(mark),
   /** The operators of the last round. */
   members: z.array(z.string()),
 });
-/** A place of polling. The running round tells new rows up to the ids `to`, and `next` is the place after it. */
+/** A position of polling. The running round reports new rows up to the ids `to`. `next` is the position after it. */
 const place = round.extend({
   running: z.strictObject({ kind: z.enum(ROUND), id: z.number(), to: idsShape, next: round }).nullable(),
 });
-type Place = z.infer<typeof place>;
+type PollPosition = z.infer<typeof place>;
 
 interface Clock {
   readonly at: string;
-  /** The number of the oldest running transaction. */
   readonly xmin: string;
   /** The number of a transaction that is newer than all running transactions. */
   readonly next: string;
-  /** The newest ids. */
   readonly ids: Ids;
 }
 
 /**
- * Reads the clock and the running transactions. A snapshot does not name the newest running transaction, so the
- * statement takes a new transaction number. A standby server gives no number.
+ * Reads the clock and the running transactions. A snapshot does not name the newest of them, so the statement takes a
+ * new transaction number. A standby cannot give one.
  */
 async function clock(desk: Desk): Promise<Clock> {
   const [row] = await desk.db.query<Omit<Clock, 'ids'> & { readonly ids: string }>(
@@ -96,13 +91,13 @@ export async function beginPoll(desk: Desk): Promise<Position> {
     marks,
     members,
     running: null,
-  } satisfies Place;
+  } satisfies PollPosition;
 }
 
 /**
- * Decides where the next round starts. All transactions that ran at a mark have ended when the oldest running
- * transaction began after the mark. This round reads the rows of these transactions. So the next round can start at the
- * mark. Its ids start one round later, because a transaction can take an id a moment before it gets its number.
+ * Decides where the next round starts. If the oldest running transaction began after a mark, all transactions that ran
+ * at the mark have ended, and this round reads their rows. So the next round can start at the mark. Its ids start one
+ * round later, because a transaction can take an id a moment before it gets its number.
  */
 export function nextRound(last: z.infer<typeof round>, now: Clock) {
   const marks = [...last.marks, { at: now.at, next: now.next, ids: now.ids }];
@@ -111,12 +106,12 @@ export function nextRound(last: z.infer<typeof round>, now: Clock) {
   const low = [last.low, ended?.at ?? last.low, floor].reduce((a, b) => (Date.parse(a) < Date.parse(b) ? b : a));
   const open = marks.filter(({ at }) => Date.parse(at) >= Date.parse(low));
   const settled = marks.filter(({ at }) => Date.parse(at) <= Date.parse(low)).at(-1)?.ids ?? last.settled;
-  // Without a long transaction there are few marks. With a long transaction, each second mark is enough.
+  // Marks pile up only during a long transaction. Then every second mark is enough.
   return { low, from: last.settled, settled, marks: open.length <= MARKS ? open : open.filter((_, i) => i % 2 === 0) };
 }
 
 /** Lists all rows of a kind at the end of the kind. A stored record whose row is not in the list is then removed. */
-async function rowsThere(desk: Desk, kind: Kind): Promise<Change[]> {
+async function rowsThere(desk: Desk, kind: DeskKind): Promise<Change[]> {
   const { names } = desk;
   // The website stays until somebody removes the source.
   if (kind === 'accounts' || (kind !== 'users' && !isSmall(kind))) return [];
@@ -132,7 +127,7 @@ async function rowsThere(desk: Desk, kind: Kind): Promise<Change[]> {
   return [{ from: `${kind}/0`, only, keep: ids.map((id) => idOf(names, kind, id)) }];
 }
 
-/** The next operators, with those who left since the last round. */
+/** Returns the next operators, including those who left since the last round. */
 const nextMembers = (members: readonly string[], before: readonly string[], after: number): string[] =>
   [...new Set([...members, ...before])]
     .map(Number)
@@ -141,11 +136,13 @@ const nextMembers = (members: readonly string[], before: readonly string[], afte
     .slice(0, PAGE_ROWS)
     .map(String);
 
-/** Chatwoot deletes the files of a message that an agent deletes. Only a look at the files finds this. */
+/**
+ * Lists the files of messages. If an agent deletes a message, Chatwoot deletes its files, and nothing else shows this.
+ */
 async function filesOf(desk: Desk, messages: readonly string[]): Promise<Change[]> {
   const { from, key, own } = desk.queries.attachments;
   const rows = await desk.db.read<{ id: string; message: string }>(
-    sql`SELECT ${raw(`${key}::text AS id, x.message_id::text AS message FROM ${from} WHERE ${own}`)}
+    sql`SELECT ${raw(`${key}::text AS id, x.message_id::text AS message FROM ${from} WHERE ${filter(own)}`)}
            AND x.message_id = ANY(${messages}::bigint[])`,
   );
   return messages.map((message) => ({
@@ -155,14 +152,8 @@ async function filesOf(desk: Desk, messages: readonly string[]): Promise<Change[
   }));
 }
 
-function placeOf(after: Position): Place {
-  const parsed = place.safeParse(after);
-  if (!parsed.success) throw new PositionLost('the place of polling Chatwoot cannot be read');
-  return parsed.data;
-}
-
 /** Reads the changed rows and the rows that depend on the changed rows. */
-async function read(desk: Desk, kind: Kind, ids: readonly string[]): Promise<readonly Change[]> {
+async function read(desk: Desk, kind: DeskKind, ids: readonly string[]): Promise<readonly Change[]> {
   const [none, found] = [new Set<string>(), new Set(ids)];
   if (kind === 'users') return (await tellAll(desk, { rows: new Map(), members: found, blobs: none })).changes;
   const wanted = { rows: new Map([[kind, found]]), members: none, blobs: none, alone: isSmall(kind) };
@@ -171,16 +162,16 @@ async function read(desk: Desk, kind: Kind, ids: readonly string[]): Promise<rea
 }
 
 /**
- * Reads one page of a round, without the rows whose digests are `known`. A quiet Chatwoot needs only one page a round. The
- * caller calls `remember` with the answer. A page that fails is read again, and its rows are then still new.
+ * Reads one page of a round, without rows whose digests are `known`. If little changes, a round has one page. The
+ * caller calls `remember` with the answer. The rows of a failed page stay new, and are read again.
  */
 export async function changesPoll(
   desk: Desk,
   period: number,
   known: Polled,
   after: Position,
-): Promise<{ readonly page: Page; remember(): void }> {
-  const at = placeOf(after);
+): Promise<{ readonly page: SourcePage; remember(): void }> {
+  const at = placeIn('the polling', place, after);
   const changes: Change[] = [];
   const seen: Digest[] = [];
   const answer = (next: Position, more: boolean) => ({
@@ -205,7 +196,7 @@ export async function changesPoll(
   for (;;) {
     const found =
       kind === 'users' ? nextMembers(running.next.members, at.members, id) : await nextIds(desk, kind, window, id);
-    // The tables with few rows are told whole, and the reader leaves out what it has told.
+    // All rows of small tables are reported. The reader leaves out the rows that it has already reported.
     const { fresh, digests } = isTimed(kind)
       ? await unknownOf(desk, kind, found, known)
       : { fresh: found, digests: undefined };
@@ -230,7 +221,7 @@ export async function changesPoll(
 }
 
 export async function behindPoll(desk: Desk, after: Position): ReturnType<Source['behind']> {
-  const { marks, low } = placeOf(after);
+  const { marks, low } = placeIn('the polling', place, after);
   const { at } = await clock(desk);
   return { seconds: Math.max(0, (Date.parse(at) - Date.parse(marks.at(-1)?.at ?? low)) / 1000), changes: null };
 }

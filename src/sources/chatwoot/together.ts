@@ -1,19 +1,18 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
-import { PositionLost } from '../lost.ts';
-import type { Change } from '../source.ts';
+import { type Change, PositionLost } from '../source.ts';
 import { type Desk, PAGE_BYTES, PAGE_ROWS, sizesOf, tell } from './desk.ts';
-import { KINDS, type Kind, RECORDS } from './kinds.ts';
+import { type DeskKind, filter, KINDS, RECORDS } from './kinds.ts';
 import { fitting } from './load.ts';
 import { idOf, type Made, noteIdOf } from './map.ts';
 
 /** Rows to read together. */
 export interface Wanted {
-  readonly rows: ReadonlyMap<Kind, ReadonlySet<string>>;
+  readonly rows: ReadonlyMap<DeskKind, ReadonlySet<string>>;
   /** Users whose membership changed. Their records come even if no row names these users. */
   readonly members: ReadonlySet<string>;
   /** Contents of files that changed. */
   readonly blobs: ReadonlySet<string>;
-  /** True to leave out the notes of the visitors and the saved responses of the account. */
+  /** True to leave out the notes of the visitors, and the saved responses of the account. */
   readonly alone?: boolean;
 }
 
@@ -24,7 +23,7 @@ export interface ToldAll {
 
 const list = (ids: ReadonlySet<string> | undefined): string[] => [...(ids ?? [])];
 
-/** The number of attachments of each content that has attachments. */
+/** Counts the attachments of each content that has any. */
 export async function attachmentCounts(desk: Desk, blobs: readonly string[]): Promise<Map<string, number>> {
   if (blobs.length === 0) return new Map();
   const rows = await desk.db.read<{ id: string; rows: number }>(
@@ -34,7 +33,7 @@ export async function attachmentCounts(desk: Desk, blobs: readonly string[]): Pr
   return new Map(rows.map((row) => [row.id, row.rows]));
 }
 
-/** The attachments with one of these contents. A content of more attachments than a page holds needs a comparison. */
+/** Returns the attachments with these contents. A content with more attachments than a page needs a comparison. */
 async function attachmentsOf(desk: Desk, blobs: readonly string[]): Promise<string[]> {
   if (blobs.length === 0) return [];
   const rows = await desk.db.read<{ id: string }>(
@@ -51,12 +50,12 @@ async function notesOf(desk: Desk, visitors: readonly string[]): Promise<{ visit
   return desk.db.read<{ visitor: string; note: string }>(
     sql`SELECT v.id::text AS visitor, n.id::text AS note FROM ${raw(desk.table('contact_inboxes'))} v
           JOIN ${raw(desk.queries.notes.from)} ON n.contact_id = v.contact_id
-         WHERE ${raw(desk.queries.notes.own)} AND v.id = ANY(${visitors}::bigint[]) ORDER BY 1, 2`,
+         WHERE ${raw(filter(desk.queries.notes.own))} AND v.id = ANY(${visitors}::bigint[]) ORDER BY 1, 2`,
   );
 }
 
 /** All rows of a kind. Only for kinds with few rows. */
-export async function allOf(desk: Desk, kind: Kind): Promise<string[]> {
+export async function allOf(desk: Desk, kind: DeskKind): Promise<string[]> {
   const { key, from, own } = desk.queries[kind];
   const rows = await desk.db.read<{ id: string }>(
     sql`SELECT ${raw(`${key}::text AS id FROM ${from} WHERE ${own} ORDER BY ${key}`)}`,
@@ -65,8 +64,8 @@ export async function allOf(desk: Desk, kind: Kind): Promise<string[]> {
 }
 
 /**
- * The saved responses that come along with the account. The language of a saved response is the language of the account.
- * At most one page of saved responses comes along. The next comparison brings the other saved responses.
+ * Returns the saved responses, which must change with the language of the account. At most one page: the next
+ * comparison brings the rest.
  */
 async function responsesAlong(desk: Desk): Promise<readonly string[]> {
   const ids = await allOf(desk, 'canned_responses');
@@ -74,11 +73,11 @@ async function responsesAlong(desk: Desk): Promise<readonly string[]> {
   return fitting(ids, (id) => sizes.get(id) ?? 0);
 }
 
-/** Reads rows and the rows that depend on the values of these rows. */
+/** Reads rows, and the rows whose records depend on them. */
 export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
   const { names } = desk;
   const rows = new Map([...wanted.rows].map(([kind, ids]) => [kind, new Set(ids)]));
-  const add = (kind: Kind, ids: readonly string[]): void => {
+  const add = (kind: DeskKind, ids: readonly string[]): void => {
     rows.set(kind, new Set([...(rows.get(kind) ?? []), ...ids]));
   };
   add('attachments', await attachmentsOf(desk, list(wanted.blobs)));
@@ -93,7 +92,7 @@ export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
   const changes: Change[] = [];
   const records: Made[] = [];
   const former = new Set<string>();
-  const read = async (kind: Kind, ids: readonly string[], options = {}): Promise<void> => {
+  const read = async (kind: DeskKind, ids: readonly string[], options = {}): Promise<void> => {
     if (ids.length === 0) return;
     const told = await tell(desk, kind, ids, options);
     changes.push(...told.changes);
@@ -109,7 +108,7 @@ export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
   // The other visitors of the same contacts keep their notes.
   await read('notes', [...along.keys()], { visitors: along });
   // A bot becomes an operator with its first message.
-  const bots = new Map<Kind, Set<string>>();
+  const bots = new Map<DeskKind, Set<string>>();
   for (const { author } of records) {
     const [kind, id] = (typeof author === 'string' && parsedId(names.account, author)) || [];
     if ((kind === 'agent_bots' || kind === 'captain_assistants') && id !== undefined && !rows.get(kind)?.has(id))
@@ -137,14 +136,14 @@ export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
 const WORDS = new Map(KINDS.map((kind) => [RECORDS[kind].word, kind]));
 
 /** Reads an external id of this account. */
-export function parsedId(account: number, externalId: string): readonly [Kind, string] | undefined {
+export function parsedId(account: number, externalId: string): readonly [DeskKind, string] | undefined {
   const [, owner, word = '', id = ''] = /^cw:(\d+):([a-z_]+):(\d{1,18})(?::\d{1,18})?$/.exec(externalId) ?? [];
   const kind = WORDS.get(word);
   return owner === String(account) && kind !== undefined ? [kind, id] : undefined;
 }
 
 /** The rows that a record names. */
-function parents(record: Made, account: number): (readonly [Kind, string])[] {
+function parents(record: Made, account: number): (readonly [DeskKind, string])[] {
   const { visitor, contacts, channel, team, operator, conversation, author, in_reply_to, message, teams } = record;
   return [visitor, channel, team, operator, conversation, author, in_reply_to, message, contacts, teams]
     .flat()
@@ -154,12 +153,12 @@ function parents(record: Made, account: number): (readonly [Kind, string])[] {
     });
 }
 
-/** A file names a message, a message a conversation, a conversation a visitor, and a visitor a contact. */
+/** How many references follow each other: file, message, conversation, visitor, contact. */
 const DEPTH = 5;
 
 /**
- * Adds the rows that the records name, if the outbox has unread entries about these rows. At most one page of rows is
- * added. A record whose named row is not added waits for that row.
+ * Adds the rows to which records refer, if the outbox has unread entries about them. At most one page. A record whose
+ * parent is not added waits for it.
  */
 export async function pendingParents(desk: Desk, told: ToldAll, unread: Fragment): Promise<readonly Change[]> {
   const changes = [...told.changes];
@@ -174,7 +173,7 @@ export async function pendingParents(desk: Desk, told: ToldAll, unread: Fragment
     );
     const open = [...named].filter(([name]) => !done.has(name)).map(([, parent]) => parent);
     if (open.length === 0) break;
-    const found = await desk.db.read<{ kind: Kind; id: string }>(
+    const found = await desk.db.read<{ kind: DeskKind; id: string }>(
       sql`SELECT DISTINCT w.kind, x.id::text AS id FROM gateway_outbox.change x
             JOIN unnest(${open.map(([kind]) => kind)}::text[], ${open.map(([, id]) => id)}::bigint[]) AS w (kind, id)
               ON w.id = x.id AND (x.kind = w.kind OR (x.kind = 'members' AND w.kind = 'users')) WHERE ${unread}`,
@@ -184,8 +183,8 @@ export async function pendingParents(desk: Desk, told: ToldAll, unread: Fragment
       const ids = found.filter((one) => one.kind === kind).map(({ id }) => id);
       for (const [id, bytes] of await sizesOf(desk, kind, ids, { along: false })) sizes.set(`${kind}/${id}`, bytes);
     }
-    const sizeOf = ({ kind, id }: { kind: Kind; id: string }): number => sizes.get(`${kind}/${id}`) ?? 0;
-    const rows = new Map<Kind, Set<string>>();
+    const sizeOf = ({ kind, id }: { kind: DeskKind; id: string }): number => sizes.get(`${kind}/${id}`) ?? 0;
+    const rows = new Map<DeskKind, Set<string>>();
     for (const one of fitting(found, sizeOf, left)) {
       rows.set(one.kind, (rows.get(one.kind) ?? new Set()).add(one.id));
       left -= sizeOf(one);

@@ -1,14 +1,14 @@
-import type { Table, TableName } from './columns.ts';
+import type { DeskTable, TableName } from './columns.ts';
 import { TABLES } from './columns.ts';
-import type { Kind } from './kinds.ts';
+import type { DeskKind } from './kinds.ts';
 
 type Operation = 'INSERT' | 'UPDATE' | 'DELETE';
 
 /**
- * What an entry of the outbox names: a row of a kind. `members` names a user whose membership changed. `blobs` names a
- * content of files. `lost` says that the triggers could not note a change.
+ * What an entry of the outbox names: a row, a user whose membership changed (`members`), or a content of files
+ * (`blobs`). `lost`: a trigger could not note a change.
  */
-export type Noted = Kind | 'members' | 'blobs' | 'lost';
+export type Noted = DeskKind | 'members' | 'blobs' | 'lost';
 
 /** One kind of entries that the triggers of a table write. */
 interface Target {
@@ -17,7 +17,7 @@ interface Target {
   readonly id: string;
   /** The column with the account. Without this column, the entry is for all accounts. */
   readonly account?: string;
-  /** The columns whose change the entry tells. */
+  /** The columns whose changes cause an entry. */
   readonly columns: readonly string[];
   readonly on: readonly Operation[];
   /** A condition on the row, where `r` is the row. */
@@ -26,9 +26,9 @@ interface Target {
 
 const ALWAYS: readonly Operation[] = ['INSERT', 'UPDATE', 'DELETE'];
 
-/** The columns of a table that records show, without the columns `except`. */
+/** The columns of a table that appear in records, without the columns `except`. */
 function mapped(name: TableName, except: readonly string[] = []): string[] {
-  const table: Table = TABLES[name];
+  const table: DeskTable = TABLES[name];
   return Object.entries(table.columns)
     .filter(([column, { use }]) => use === 'map' && !except.includes(column))
     .map(([column]) => column);
@@ -75,7 +75,7 @@ export const WATCHED: Readonly<Partial<Record<TableName, readonly Target[]>>> = 
   active_storage_attachments: [
     watch('active_storage_attachments', 'attachments', 'record_id', { when: `r.record_type = 'Attachment'` }),
   ],
-  // An attachment follows each new content, and goes before each removed content.
+  // Only updates: an attachment is added after a new content, and removed before its content.
   active_storage_blobs: [watch('active_storage_blobs', 'blobs', 'id', { on: ['UPDATE'] })],
   csat_survey_responses: [watch('csat_survey_responses', 'conversations', 'conversation_id')],
   reporting_events: [
@@ -98,13 +98,13 @@ const insert = (rows: string): string =>
 const owned = ({ account: owner }: Target, row: string): string =>
   owner === undefined ? 'NULL::bigint' : `${row}.${owner}`;
 
-/** The entries of an inserted or deleted row. The reader tells a row that two entries name only once. */
+/** Writes SQL for the entries of an inserted or deleted row. If two entries name a row, the reader reports it once. */
 const whole = (target: Target, rows: string): string =>
   insert(`SELECT '${target.kind}', r.${target.id}, ${owned(target, 'r')} FROM ${rows} r
      WHERE r.${target.id} IS NOT NULL${target.when === undefined ? '' : ` AND ${target.when}`}`);
 
 function comparison(name: TableName, { columns }: Target): string {
-  const table: Table = TABLES[name];
+  const table: DeskTable = TABLES[name];
   return columns
     .map((column) => {
       const cast = table.columns[column]?.type === 'json' ? '::text' : '';
@@ -114,7 +114,7 @@ function comparison(name: TableName, { columns }: Target): string {
 }
 
 /**
- * The entries of an updated row. One join serves all targets, because most of the time goes into the join. If a foreign
+ * SQL for the entries of an updated row. One join serves all targets, because it takes most of the time. If a foreign
  * key changed, the entries name both rows.
  */
 function updated(name: TableName, targets: readonly Target[]): string {
@@ -143,7 +143,7 @@ function updated(name: TableName, targets: readonly Target[]): string {
      WHERE x.id IS NOT NULL`);
 }
 
-/** Writes what a function does after one operation. */
+/** Writes the body of a trigger function for one operation. */
 function noting(name: TableName, targets: readonly Target[], operation: Operation): string {
   if (operation === 'UPDATE') return updated(name, targets);
   const rows = operation === 'INSERT' ? 'new_rows' : 'old_rows';
@@ -221,7 +221,7 @@ END $outer$;`;
 /** True if the text of a trigger function names the column of a row. */
 export const namesColumn = (text: string, column: string): boolean => new RegExp(`\\b[nor]\\.${column}\\b`).test(text);
 
-/** A table that no target watches for an operation needs no trigger for this operation. */
+/** The operations that need a trigger: those that a target watches. */
 export const triggersOf = (targets: readonly Target[]): readonly (typeof OPERATIONS)[number][] =>
   OPERATIONS.filter((operation) => operation === 'TRUNCATE' || targets.some(({ on }) => on.includes(operation)));
 
@@ -234,7 +234,7 @@ function triggerFor(name: TableName, targets: readonly Target[], operation: (typ
     TRUNCATE: '',
   }[operation];
   const trigger = triggerName(operation);
-  // A trigger that exists and works stays as it is. So a second run of the script takes no lock on Chatwoot's tables.
+  // A trigger that exists and works is left as it is. So a second run of the script takes no lock on Chatwoot's tables.
   return `  IF NOT EXISTS (SELECT FROM pg_trigger WHERE tgrelid = 'public.${name}'::regclass AND tgname = '${trigger}') THEN
     CREATE TRIGGER ${trigger} AFTER ${operation} ON public.${name}${rows}
       FOR EACH STATEMENT EXECUTE FUNCTION gateway_outbox.note_${name}();

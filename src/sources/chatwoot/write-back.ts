@@ -1,36 +1,33 @@
 import { z } from 'zod';
-import { before } from '../../core/before.ts';
 import { sql } from '../../core/sql.ts';
+import { before } from '../../outbound/before.ts';
 import { openDatabase } from '../../store/driver/postgres.ts';
-import { type Helpdesk, NotPerformed, type Place, refused, type SentNote } from '../helpdesk.ts';
+import { type Helpdesk, NotPerformed, refused, type SentNote, type WriteTarget } from '../helpdesk.ts';
 import { type ApiRequest, type ApiSettings, ask, hasTooManyMarks } from './api.ts';
 import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATIONS, unmarked, withMark } from './mark.ts';
 
 export interface WriteBackSettings extends ApiSettings {
-  /**
-   * The address of Chatwoot's database. Only the database knows which number the API gives to a conversation, and tells
-   * its attributes without its messages.
-   */
+  /** Chatwoot's database. Only it tells the API number of a conversation, and its attributes without its messages. */
   readonly address: string;
   readonly account: number;
 }
 
 const Listed = z.object({ id: z.int().min(1), content: z.string(), created_at: z.number() });
-/** A note that is stored. Its text is as long as that of an import at most (engine/records.ts). */
+/** A stored note. Its text is at most as long as the text of an imported note (engine/records.ts). */
 const Note = Listed.extend({ content: z.string().max(200_000) });
 const Notes = z.array(Listed.partial());
-// A record of zod would look at each attribute: 2.9 s for 8 MiB of short ones (24 November 2026).
-const Attributes = z.object({ custom_attributes: z.custom<Members>(isObject).nullish() });
+// z.record would check each attribute: 2.9 s for 8 MiB of short attributes (24 November 2026).
+const Attributes = z.object({ custom_attributes: z.custom<AttributeMembers>(isObject).nullish() });
 
-/** Bytes. Chatwoot lists all notes of a contact in one answer. */
+/** The largest answer with notes, in bytes. Chatwoot lists all notes of a contact in one answer. */
 const NOTES = 4 * 1024 * 1024;
-/** Bytes of all attributes of a conversation. The thread parses a mebibyte of the shortest attributes in 0.2 s. */
+/** The largest size of a conversation's attributes. Parsing 1 MiB of the shortest attributes takes 0.2 s. */
 const ATTRIBUTES = 1024 * 1024;
-/** Milliseconds of a statement in Chatwoot's database. */
+/** Timeout (ms) of a statement in Chatwoot's database. */
 const STATEMENT = 1_500;
 
-type Members = Readonly<Record<string, unknown>>;
-interface Row {
+type AttributeMembers = Readonly<Record<string, unknown>>;
+interface ConversationRow {
   readonly display_id: unknown;
   readonly standby: boolean;
   /** A JSON object as text. Null if it is longer than ATTRIBUTES. */
@@ -38,10 +35,10 @@ interface Row {
 }
 interface Conversation {
   readonly path: string;
-  readonly attributes: Members;
+  readonly attributes: AttributeMembers;
 }
 
-/** Opens Chatwoot for writes. Nothing is sent before the first call. */
+/** Opens Chatwoot for writes. Sends nothing before the first call. */
 export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
   const { address, account } = settings;
   const db = openDatabase({
@@ -51,20 +48,17 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     name: 'gateway-write-back',
     foreign: true,
   });
-  // True if Chatwoot can change single attributes. Undefined while the gateway has not asked Chatwoot.
+  // True if Chatwoot can change single attributes. Undefined until the gateway has asked Chatwoot.
   let merges: boolean | undefined;
   const root = `/api/v1/accounts/${account}`;
   const call = (asked: ApiRequest, signal: AbortSignal): Promise<unknown> =>
     ask(settings, { ...asked, path: `${root}${asked.path}` }, signal);
   const notesOf = (target: string): string => `/contacts/${idIn(target, account, 'contact')}/notes`;
 
-  /**
-   * The path of a conversation in the API, and its attributes. They come from the database, because the API answers a
-   * question about a conversation with two whole messages, whose emails can have any length.
-   */
+  /** Reads a conversation from the database. The API would add two whole messages, whose emails can have any length. */
   async function conversationOf(target: string, signal: AbortSignal): Promise<Conversation> {
     const id = idIn(target, account, 'conversation');
-    const read = db.read<Row>(
+    const read = db.read<ConversationRow>(
       sql`SELECT display_id, pg_is_in_recovery() AS standby,
                    CASE WHEN octet_length(coalesce(custom_attributes, '{}')::text) <= ${ATTRIBUTES}::integer
                      THEN coalesce(custom_attributes, '{}')::text END AS attributes
@@ -75,14 +69,14 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     });
     if (rows[0] === undefined) throw refused('the conversation is not in Chatwoot', 'not_found');
     const { display_id, standby, attributes } = rows[0];
-    // A server of somebody else could name another endpoint, which the request with the token would then reach.
+    // A foreign server could send a path to another endpoint, and that would get the request with the token.
     const number = Number(display_id);
     if (!Number.isSafeInteger(number) || number < 1) throw refused('the conversation has no number of the API');
     const path = `/conversations/${number}`;
-    // A standby server can be behind, and an older Chatwoot would get old attributes back.
+    // A standby server can be behind. An older Chatwoot, which replaces all attributes, would then get old values back.
     if (standby)
       return { path, attributes: attributesIn(await call({ method: 'GET', path, bytes: ATTRIBUTES }, signal)) };
-    // A server of somebody else can send more than the statement asks for.
+    // A foreign server can send more than the statement asks for.
     if (attributes === null || attributes.length > ATTRIBUTES)
       throw refused(`the attributes of the conversation are longer than ${ATTRIBUTES} bytes`);
     if (hasTooManyMarks(Buffer.from(attributes))) throw refused('the conversation has too many attributes');
@@ -90,8 +84,8 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
   }
 
   /**
-   * True if Chatwoot can change single attributes. The endpoint that removes attributes came in the same version, so the
-   * gateway removes an attribute that no conversation has. The answer shows the version.
+   * True if Chatwoot can change single attributes. The endpoint that removes attributes came in the same version. So
+   * the gateway removes an attribute that no conversation has, and the answer shows the version.
    */
   async function canMerge(conversation: string, signal: AbortSignal): Promise<boolean> {
     if (merges !== undefined) return merges;
@@ -105,7 +99,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
   }
 
   /** Sends attributes once. The answer holds all attributes of the conversation. */
-  const send = async (conversation: string, attributes: Members, merge: boolean, signal: AbortSignal) =>
+  const send = async (conversation: string, attributes: AttributeMembers, merge: boolean, signal: AbortSignal) =>
     attributesIn(
       await call(
         {
@@ -119,11 +113,16 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     );
 
   /**
-   * All attributes of others are gone after a write. Either somebody deleted them meanwhile, or this server replaced the
-   * attributes, for example an older server beside a newer one. A second write tells: if it removes an attribute of the
-   * gateway, the server replaces. Only then the attributes of others go back.
+   * Called when a write has removed all attributes of others. Either somebody deleted them meanwhile, or this server
+   * replaced the attributes, for example an older server beside a newer one. A second write shows which: if it removes
+   * an attribute of the gateway, the server replaces attributes. Only then are the attributes of others written back.
    */
-  async function unreplaced(path: string, own: Members, found: Members, signal: AbortSignal): Promise<Members> {
+  async function unreplaced(
+    path: string,
+    own: AttributeMembers,
+    found: AttributeMembers,
+    signal: AbortSignal,
+  ): Promise<AttributeMembers> {
     const after = await send(path, { [OPERATIONS]: own[OPERATIONS] }, true, signal);
     if (Object.hasOwn(after, DISPOSITION)) return after;
     merges = false;
@@ -142,17 +141,17 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
         const there = await conversationOf(target, signal);
         if (merges === true) return [there, true];
         const merge = await canMerge(there.path, signal);
-        // The read comes last, so that the time until the write is short.
+        // Read last, so that little time passes until the write.
         return [await conversationOf(target, signal), merge];
       });
       const own = { [DISPOSITION]: value, [OPERATIONS]: withMark(found[OPERATIONS], mark) };
       const isOwn = (name: string): boolean => Object.hasOwn(own, name);
-      // An older Chatwoot replaces all attributes. So all attributes go back, as they were a moment ago.
+      // An older Chatwoot replaces all attributes. So send all attributes back, as they were a moment ago.
       let after = await send(path, merge ? own : { ...found, ...own }, merge, signal);
       const bare = Object.keys(after).every(isOwn) && !Object.keys(found).every(isOwn);
       if (merge && bare)
         after = await unreplaced(path, own, found, signal).catch((error: unknown) => {
-          // The first request had an effect, so no error may say that there is none.
+          // The first request had an effect, so the error must not say that there was none.
           throw new Error('attributes that the API removed could not go back', { cause: error });
         });
       if (!marksOf(after[OPERATIONS]).includes(mark)) throw new Error('the API lost the attributes');
@@ -179,7 +178,7 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const attributesIn = (answer: unknown): Members => Attributes.parse(answer).custom_attributes ?? {};
+const attributesIn = (answer: unknown): AttributeMembers => Attributes.parse(answer).custom_attributes ?? {};
 
 /** Runs the steps before a write. An error in these steps says that the write had no effect. */
 const beforehand = <T>(work: () => Promise<T>): Promise<T> =>
@@ -187,7 +186,7 @@ const beforehand = <T>(work: () => Promise<T>): Promise<T> =>
     throw error instanceof NotPerformed ? error : refused('the conversation could not be read first', undefined, error);
   });
 
-/** An error of JSON.parse shows a part of the text. */
+/** Hides the error of JSON.parse, because it shows a part of the text. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -206,7 +205,7 @@ const sent = (account: number, { id, content, created_at }: z.output<typeof Note
 });
 
 /** The number in an external_id of this account. A record of another origin cannot go to Chatwoot. */
-function idIn(target: Place['target'], account: number, word: 'contact' | 'conversation'): string {
+function idIn(target: WriteTarget['target'], account: number, word: 'contact' | 'conversation'): string {
   const [, id] = new RegExp(`^cw:${account}:${word}:(\\d{1,18})$`).exec(target) ?? [];
   if (id === undefined) throw new NotPerformed({ rejected: 'operation_conflict' }, 'the record is not of Chatwoot');
   return id;

@@ -2,17 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { type Place, pagePlace, slotPlace } from './place.ts';
+import { pagePlace, type RunPlace, slotPlace } from './place.ts';
 import { analyzePlanStep, planStep, repliesStep } from './plan.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
-import { explainFence, PATIENCE, POLL, type Run } from './run.ts';
+import { explainLostLease, PATIENCE, POLL, type Run } from './run.ts';
 import { deleteStep, operatorStep, organizationStep, scopeStep, supersedeStep, websiteStep } from './special.ts';
 import type { Bounds, Step } from './steps.ts';
 import { lanes, type Sited, TABLES, type Table } from './tables.ts';
 import { refuseStep, writeStep } from './write.ts';
 
-type Chain = readonly (Step | Lanes)[];
-interface Lanes {
+type Chain = readonly (Step | ParallelSteps)[];
+interface ParallelSteps {
   readonly lanes: readonly Step[];
 }
 
@@ -51,7 +51,7 @@ const written: readonly (readonly Chain[])[] = [
  * In a source, deletions come last. A helpdesk merges two contacts by moving the conversations of one contact to the other.
  * The deletion of the first contact must find these conversations moved.
  */
-const groups = ({ live }: Place): readonly (readonly Chain[])[] =>
+const groups = ({ live }: RunPlace): readonly (readonly Chain[])[] =>
   live
     ? [[[scopeStep('scope'), organizationStep, scopeStep('scope again'), websiteStep]], ...written, [removals]]
     : [
@@ -61,9 +61,7 @@ const groups = ({ live }: Place): readonly (readonly Chain[])[] =>
 
 const NOTHING = sql`0::bigint`;
 const ALL = { low: raw('0::bigint'), high: raw('9223372036854775807::bigint'), last: raw('true') };
-/**
- * The number of rows in the first batch. With fewer rows, ANALYZE would leave the statistics of the table unchanged.
- */
+/** The number of rows in the first batch. ANALYZE would ignore fewer rows and leave the statistics unchanged. */
 const FIRST = 200;
 
 function analyze(type: Sited): Fragment {
@@ -72,43 +70,38 @@ function analyze(type: Sited): Fragment {
   return sql`ANALYZE platform.${raw(type)} (tenant, site, id, external_id)${raw(also)}`;
 }
 
-export interface Applied {
+export interface Progress {
   readonly phase: string;
+  /** How much of the phase is done. The unit is bytes in the phase `read` of files, and records in every other phase. */
   readonly done: number;
   readonly total: number | null;
 }
 
-interface Work {
+interface ApplyContext {
   readonly db: Database;
   readonly run: Run;
   readonly signal: AbortSignal | undefined;
   readonly types: ReadonlySet<RecordType>;
-  /**
-   * The steps that an interrupted run has already started or finished. `ord` is the last plan row that a step has
-   * processed.
-   */
+  /** The steps that an interrupted run has started or finished. `ord` is the last processed row of the plan. */
   readonly done: ReadonlyMap<string, { readonly ord: number; readonly finished: boolean }>;
-  readonly onProgress: (p: Applied) => void;
+  readonly onProgress: (progress: Progress) => void;
 }
 
 export async function apply(
   db: Database,
   run: Run,
   signal: AbortSignal | undefined,
-  onProgress: (p: Applied) => void,
+  onProgress: (progress: Progress) => void,
 ): Promise<void> {
   const rows = await db.query<{ step: string; ord: number; finished: boolean }>(
     sql`SELECT step, ord::float8 AS ord, finished FROM gateway.import_step WHERE slot = ${run.slot}`,
   );
   const done = new Map(rows.map(({ step, ...rest }) => [step, rest]));
-  const work: Work = { db, run, signal, types: await stagedTypes(db, run), done, onProgress };
+  const work: ApplyContext = { db, run, signal, types: await stagedTypes(db, run), done, onProgress };
   for (const group of groups(run.place)) await together(group.map((chain) => runChain(work, chain)));
 }
 
-/**
- * Returns the statements of all steps as texts without parameters. The database function `import_rehearse` runs these
- * statements and rolls back their changes.
- */
+/** Returns all statements without parameters. `import_rehearse` runs them and rolls them back. */
 export async function rehearsal(db: Database, run: Run): Promise<string[]> {
   const types = await stagedTypes(db, run);
   const place = slotPlace(run.slot, raw(`${run.epoch}::bigint`), run.place.live);
@@ -127,16 +120,13 @@ export async function rehearsal(db: Database, run: Run): Promise<string[]> {
 }
 
 /** The steps that these types need, one after the other. */
-const stepsFor = (place: Place, types: ReadonlySet<RecordType>): Step[] =>
+const stepsFor = (place: RunPlace, types: ReadonlySet<RecordType>): Step[] =>
   groups(place)
     .flat(2)
     .flatMap((link) => ('lanes' in link ? link.lanes : [link]))
     .filter((step) => step.types.some((type) => types.has(type)));
 
-/**
- * The statements that write one page of a source, in one transaction. `types` are the types of the staged records, and
- * `removed` are the types of the records to remove.
- */
+/** The statements that write one page of a source. `types`: of staged records. `removed`: of records to remove. */
 export function pageSteps(tenant: number, types: ReadonlySet<RecordType>, removed: ReadonlySet<RecordType>): string[] {
   const place = pagePlace(tenant);
   return stepsFor(place, types)
@@ -152,22 +142,19 @@ async function stagedTypes(db: Database, run: Run): Promise<Set<RecordType>> {
   return new Set(rows.map((row) => row.type));
 }
 
-async function runChain(work: Work, chain: Chain): Promise<void> {
+async function runChain(work: ApplyContext, chain: Chain): Promise<void> {
   for (const link of chain) {
     await together(('lanes' in link ? link.lanes : [link]).map((step) => runStep(work, step)));
   }
 }
 
-/**
- * Waits for all promises, even when one fails. Otherwise a statement could still run after the import has released its
- * lease.
- */
+/** Waits for all promises, even if one fails, so that no statement still runs when the import releases its lease. */
 async function together(work: readonly Promise<void>[]): Promise<void> {
   const failed = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
 }
 
-async function runStep(work: Work, step: Step): Promise<void> {
+async function runStep(work: ApplyContext, step: Step): Promise<void> {
   const { db, run, types, done, onProgress } = work;
   // A resumed run claims its organizations again, because another run may have taken them meanwhile.
   if ((done.get(step.name)?.finished === true && step.name !== 'scope') || !step.types.some((type) => types.has(type)))
@@ -187,7 +174,7 @@ async function runStep(work: Work, step: Step): Promise<void> {
  * rows has doubled. Without statistics, PostgreSQL uses a wrong index for foreign keys and totals. At 4,000 rows,
  * writing a row then takes 0.14 ms instead of 0.01 ms, and the time grows (measured).
  */
-async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch']>): Promise<void> {
+async function runBatches(work: ApplyContext, step: Step, batch: NonNullable<Step['batch']>): Promise<void> {
   const { db, run, signal } = work;
   const [plan] = await db.query<{ total: number }>(
     sql`SELECT coalesce(max(ord), 0)::float8 AS total FROM ${raw(run.place.plan)}
@@ -210,11 +197,11 @@ async function runBatches(work: Work, step: Step, batch: NonNullable<Step['batch
 }
 
 /**
- * Writes the planned rows after `low`, up to and including `high`. If PostgreSQL refuses them, the halves are tried, so
- * that one bad row stops no other row.
+ * Writes the planned rows after `low` up to `high`. If PostgreSQL refuses them, tries each half: one bad row must not
+ * stop the others.
  */
 async function writeRows(
-  work: Work,
+  work: ApplyContext,
   step: Step,
   batch: NonNullable<Step['batch']>,
   { low, high, total }: { readonly low: number; readonly high: number; readonly total: number },
@@ -240,10 +227,7 @@ async function writeRows(
 /** True if PostgreSQL refused the data (classes 21 to 23) or ran out of room for a value (54). */
 export const isAboutData = (error: unknown): boolean => /^(2[123]|54)/.test(sqlState(error));
 
-/**
- * The SQLSTATE of a serialization failure or a deadlock. PostgreSQL has rolled the statement back, so the statement can
- * run again.
- */
+/** A serialization failure or a deadlock. PostgreSQL has rolled the statement back, so it can run again. */
 export const AGAIN = /^40(001|P01)$/;
 
 async function runStatement(db: Database, step: Step, bounds: Bounds): Promise<number> {
@@ -255,7 +239,7 @@ async function runStatement(db: Database, step: Step, bounds: Bounds): Promise<n
     } catch (error) {
       const state = sqlState(error);
       if (state === 'GW003' && performance.now() < limit) await sleep(POLL);
-      else if (attempt === 5 || !AGAIN.test(state)) return explainFence(error);
+      else if (attempt === 5 || !AGAIN.test(state)) return explainLostLease(error);
     }
   }
 }

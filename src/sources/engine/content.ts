@@ -8,10 +8,7 @@ export type ContentProblem = 'path_refused' | 'path_outside' | 'file_not_found' 
 
 export const CHUNK = 65_536;
 
-/**
- * Receives one piece of a file's content. `first` is the number of the first chunk in the piece. Every piece except the
- * last consists of whole chunks.
- */
+/** Receives one piece of a file's content, from chunk `first` on. Every piece but the last consists of whole chunks. */
 export type TakeContent = (first: number, bytes: Buffer) => Promise<void>;
 
 export async function inlineContent(base64: string, take: TakeContent): Promise<StoredContent> {
@@ -21,8 +18,8 @@ export async function inlineContent(base64: string, take: TakeContent): Promise<
 }
 
 /**
- * Reads the content of a file. `path` is relative to `folder`, the folder of the NDJSON file. The file must lie inside
- * this folder, even after its symbolic links are followed.
+ * Reads the content of a file. `path` is relative to `folder`, the folder of the NDJSON file. The file must be inside
+ * this folder, even after symbolic links are followed.
  */
 export async function contentAt(
   folder: string | null,
@@ -34,8 +31,7 @@ export async function contentAt(
   try {
     const real = await realpath(resolve(folder, path));
     if (!real.startsWith(folder.endsWith(sep) ? folder : folder + sep)) return 'path_outside';
-    // With O_NOFOLLOW, nobody can replace the checked file by a link before it is opened. With O_NONBLOCK, a pipe
-    // cannot block the import.
+    // O_NOFOLLOW: the checked file may have become a link. O_NONBLOCK: a pipe must not block the import.
     handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : '';

@@ -3,16 +3,16 @@ import { Parser } from 'htmlparser2';
 import { ELEMENTS, Growth, shallow } from './shallow.ts';
 
 /**
- * The deepest nesting of elements that is converted as it is. The converter and its parser need time and stack by depth:
- * 3,000 nested elements overflowed the stack, and 333,000 took the parser 57 s (24 November 2026).
+ * Deeper HTML is made shallow first. Converter and parser need time and stack by depth: 3,000 nested elements
+ * overflowed the stack, and 333,000 took the parser 57 s (24 November 2026).
  */
 const DEPTH = 256;
-/** The deepest nesting of links. For each link around a word, the converter keeps the word once more. */
+/** HTML with deeper links is made shallow first. The converter copies a word once for each link around it. */
 const LINKS = 3;
-/** The parser has a list of these elements that only grows, and the list makes it slow. */
+/** The parser keeps a list of these elements that only grows, and a long list makes the parser slow. */
 const FOREIGN = new Set('svg math mi mo mn ms mtext annotation-xml foreignobject desc title'.split(' '));
 const FOREIGN_MOST = 1_000;
-/** The converter writes other starts of a numbered list as "NaN", as U+0000, or throws. */
+/** For other start numbers of a list, the converter writes "NaN" or U+0000, or throws. */
 const START = /^\d{1,4}$/;
 
 const convert = compile({
@@ -25,21 +25,21 @@ const convert = compile({
 });
 
 /**
- * Converts HTML to plain text. Time and output grow with the length of the HTML, whatever it holds. HTML that would take
- * more is first made shallow. `test/sources/engine/html.test.ts` holds the text of a million characters below twice the
- * characters of the HTML and 200,000 more.
+ * Converts HTML to plain text. Time and output grow linearly with the length of any HTML. HTML that would take more is
+ * first made shallow. `test/sources/engine/html.test.ts` holds the text of a million characters of HTML below twice
+ * that length plus 200,000.
  */
 export function htmlToText(html: string): string {
   if (!isTame(html)) return convert(shallow(html));
   try {
     return convert(html);
   } catch {
-    // For example, the converter cannot write the number 10,000 in Roman numerals.
+    // The converter can still fail: it cannot write the number 10,000 in Roman numerals.
     return convert(shallow(html));
   }
 }
 
-/** True if the converter needs no more than linear time and room for this HTML. */
+/** True if the converter needs at most linear time and memory for this HTML. */
 function isTame(html: string): boolean {
   const growth = new Growth(html.length);
   let [depth, elements, links, foreign] = [0, 0, 0, 0];

@@ -5,12 +5,12 @@ import type { Change, Position } from '../source.ts';
 import { AGAIN, isAboutData, pageSteps } from './apply.ts';
 import { prepareChange } from './prepare.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
-import type { Row } from './row.ts';
+import type { StagedRow } from './row.ts';
 import { SourceLost } from './run.ts';
 import { TABLES } from './tables.ts';
 
-/** A source that this process runs. The epoch fences every write. */
-export interface Held {
+/** A source that this process runs. Every write names the epoch of the lease. */
+export interface HeldSource {
   readonly id: string;
   readonly tenant: number;
   readonly epoch: number;
@@ -23,34 +23,34 @@ export interface Written {
   readonly rejected: number;
 }
 
-interface Refused {
+interface RefusedRow {
   readonly origin: string;
   readonly pointer: string;
   readonly code: string;
 }
 
-interface Staged extends Row {
+interface Staged extends StagedRow {
   readonly seq: number;
   readonly origin: string;
 }
 
 /**
- * The largest number of characters of the rows of one transaction, if it has more than one row. The serving thread
- * writes them as JSON, and the driver copies them four times. 8 MiB held all callers for 177 ms, 1 MiB for less than
- * 45 ms (24 November 2026, `npx vitest run test/hostile/poison/following.test.ts`).
+ * The most characters of one transaction with several rows. The serving thread writes the rows as JSON, and the driver
+ * copies them four times. 8 MiB held the event loop for 177 ms, 1 MiB for less than 45 ms (24 November 2026, `npx
+ * vitest run test/hostile/poison/following.test.ts`).
  */
 const SENT = 1024 * 1024;
 
 const NONE: Written = { written: 0, unchanged: 0, removed: 0, rejected: 0 };
 
 /**
- * Writes a page of a source: its records, its removals, its rejects and the position after it, in one transaction. If
- * PostgreSQL cannot write a page, the halves are tried, so that one bad row stops no other row. `position` is null when
- * the source continues where it was.
+ * Writes a page of a source in one transaction: its records, its removals, its rejects and the position after it. If
+ * PostgreSQL cannot write the page, tries each half, so that one bad row does not stop the others. `position` is null
+ * if the source does not move on.
  */
 export async function writePage(
   db: Database,
-  held: Held,
+  held: HeldSource,
   changes: readonly Change[],
   position: Position | null,
 ): Promise<Written> {
@@ -70,19 +70,19 @@ export async function writePage(
   }
 }
 
-/** Where to halve changes that stand in the order of their rows. Undefined if all changes are of one row. */
+/** Where to halve changes that are in the order of their rows. Undefined if all changes are of one row. */
 function middle(changes: readonly Spelled[]): number | undefined {
   const starts = changes.flatMap(({ from }, i) => (i > 0 && from !== changes[i - 1]?.from ? [i] : []));
   return starts[Math.floor(starts.length / 2)];
 }
 
-/** A change whose removals are named one by one. */
+/** A change that names each removed record. */
 type Spelled = Exclude<Change, { only: unknown }>;
 
 type Only = Extract<Change, { only: unknown }>;
 
 /** Replaces each "exactly these" by the stored records that are none of these. */
-async function spelledOut(db: Database, { tenant }: Held, changes: readonly Change[]): Promise<Spelled[]> {
+async function spelledOut(db: Database, { tenant }: HeldSource, changes: readonly Change[]): Promise<Spelled[]> {
   const all = changes.filter((change): change is Spelled => !('only' in change));
   const groups = new Map<string, Only[]>();
   for (const change of changes) {
@@ -101,7 +101,10 @@ async function spelledOut(db: Database, { tenant }: Held, changes: readonly Chan
   return all;
 }
 
-/** The stored records that changes of one type speak of, each with the number of its change. All have an owner, or none. */
+/**
+ * Reads the stored records that changes of one type name, with the number of the change. Either all have an owner, or
+ * none.
+ */
 async function storedOf(
   db: Database,
   tenant: number,
@@ -128,12 +131,12 @@ async function storedOf(
 
 async function write(
   db: Database,
-  held: Held,
+  held: HeldSource,
   changes: readonly Spelled[],
   position: Position | null,
 ): Promise<Written> {
-  const refused: Refused[] = [];
-  // A row can be told twice. The last telling counts.
+  const refused: RefusedRow[] = [];
+  // If a row is reported twice, the last report counts.
   const rows = new Map<string, Staged>();
   let seq = 0;
   const types = new Set<RecordType>();
@@ -155,7 +158,7 @@ async function write(
   const steps = pageSteps(held.tenant, types, removed);
   let outcome: Written = { ...NONE, rejected: refused.length };
   for (const { text, last } of partsOf([...rows.values()])) {
-    // The last part replaces the rejects of all rows, so that a page that ends before its last part loses no reject.
+    // The last part replaces the rejects of all rows. So if the page fails before its last part, no reject is lost.
     const told = last ? { origins, refused, position } : { origins: [], refused: [], position: null };
     const sent = await send(db, held, { ...told, rows: text, steps });
     refused.push(...sent.refused);
@@ -165,9 +168,9 @@ async function write(
 }
 
 /**
- * Writes rows as JSON arrays for one transaction each. One row of a helpdesk can have many records, for example a note
- * on each of ten thousand visitors, so a page can need several transactions. A record comes after the records to which
- * it refers, and removals come last.
+ * Splits rows into JSON arrays, one for each transaction. One row of a helpdesk can have many records, for example a
+ * note for each of ten thousand visitors. So a page can need several transactions. A record comes after the records to
+ * which it refers, and removals come last.
  */
 function* partsOf(rows: readonly Staged[]): Generator<{ readonly text: string; readonly last: boolean }> {
   let part: string[] = [];
@@ -185,26 +188,25 @@ function* partsOf(rows: readonly Staged[]): Generator<{ readonly text: string; r
   yield { text: `[${part.join(',')}]`, last: true };
 }
 
-interface Sent {
+interface SentRows {
   /** A JSON array of staged rows. */
   readonly rows: string;
   readonly origins: readonly string[];
-  readonly refused: readonly Refused[];
+  readonly refused: readonly RefusedRow[];
   readonly steps: readonly string[];
   readonly position: Position | null;
 }
 
-/** The counts of one transaction, and the rejects that PostgreSQL found. */
-interface Outcome extends Written {
-  readonly refused: readonly Refused[];
+interface PageOutcome extends Written {
+  readonly refused: readonly RefusedRow[];
 }
 
-async function send(db: Database, held: Held, sent: Sent): Promise<Outcome> {
+async function send(db: Database, held: HeldSource, sent: SentRows): Promise<PageOutcome> {
   const { rows, origins, refused, steps, position } = sent;
   const at = position === null ? null : JSON.stringify(position);
   for (let attempt = 1; ; attempt++) {
     try {
-      const [row] = await db.query<{ outcome: Outcome }>(sql`
+      const [row] = await db.query<{ outcome: PageOutcome }>(sql`
         SELECT gateway.source_page(${held.id}, ${held.epoch}, ${at}::text::jsonb, ${rows}::text::json,
           ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb, ${[...steps]}::text[]) AS outcome`);
       return row?.outcome ?? { ...NONE, refused: [] };

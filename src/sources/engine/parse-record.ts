@@ -40,19 +40,17 @@ export type ParsedRecord<R = ImportRecord> =
   | { readonly ok: true; readonly record: R }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** The reject of a row whose reading failed. Such a failure must not stop the rows after it. */
+/** The reject of a row that could not be read. Such a row must not stop the rows after it. */
 export const UNREADABLE: readonly Problem[] = [{ pointer: '', code: 'unreadable' }];
 
 const PROBLEMS_MAX = 20;
-/**
- * The largest number of characters of a member name in a pointer. The name comes from the file and can be very long.
- */
+/** The most characters of a member name in a pointer. The name comes from the file and can be very long. */
 const SEGMENT_MAX = 100;
 
 const parsers: Readonly<Record<RecordType, z.ZodType<ImportRecord>>> = recordSchemas;
 const types = new Map<unknown, RecordType>(RECORD_TYPES.map((type) => [type, type]));
 
-/** Checks a record of a source. A file may come without its content. */
+/** Checks a record of a source. A file can come without its content. */
 export function parseSourceRecord(json: unknown): ParsedRecord<ImportRecord | SourceFile> {
   const bare = typeof json === 'object' && json !== null && 'size' in json && 'type' in json && json.type === 'file';
   return bare ? checked(sourceFile, json) : parseRecord(json);

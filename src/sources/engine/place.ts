@@ -1,10 +1,10 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 
 /**
- * Where a run works: the names of its staging tables, and the SQL that fences, limits and records it. A staged run uses
- * the tables of its slot. A page of a source uses temporary tables, because one transaction writes the page.
+ * Where a run works: the names of its staging tables, and the SQL that checks its lease, limits it and records it. A
+ * staged run uses the tables of its slot. A page of a source uses temporary tables, because one transaction writes it.
  */
-export interface Place {
+export interface RunPlace {
   readonly stage: string;
   readonly chunk: string;
   readonly plan: string;
@@ -14,19 +14,19 @@ export interface Place {
   /** SQL for the organization that the caller named. Null if the caller named none. */
   readonly organization: string;
   /** A statement of a run fails if another process has taken the run over. */
-  readonly fence: Fragment;
+  readonly lease: Fragment;
   /** True for a source: what only the gateway knows about a record is kept. */
   readonly live: boolean;
-  /** The number of lanes in which rows of one type are written at the same time. */
+  /** How many batches of one type are written at the same time. */
   readonly lanes: number;
-  progress(done: Progress): Fragment;
+  progress(done: StepProgress): Fragment;
   /** Counts rejects beside `progress`. `type` and `rejected` are SQL. */
   count(step: string, type: string, rejected: string): Fragment;
   /** Sets the scope of a run to the columns `tenants` and `names` of the query. */
   setScope(step: string): Fragment;
 }
 
-export interface Progress {
+export interface StepProgress {
   readonly step: string;
   readonly high: Fragment;
   readonly last: Fragment;
@@ -36,8 +36,8 @@ export interface Progress {
   readonly counts: readonly string[];
 }
 
-/** `live` as in Place. The values are literals in a rehearsal, which has no parameters. */
-export function slotPlace(slot: number, epoch: Fragment, live: boolean): Place {
+/** `live` as in RunPlace. The values are literals in a rehearsal, which has no parameters. */
+export function slotPlace(slot: number, epoch: Fragment, live: boolean): RunPlace {
   const run = raw(String(slot));
   const of = (column: string): string => `(SELECT ${column} FROM gateway.import_run WHERE slot = ${slot})`;
   return {
@@ -47,7 +47,7 @@ export function slotPlace(slot: number, epoch: Fragment, live: boolean): Place {
     reject: `gateway.import_reject_${slot}`,
     scope: `${of('scope')}::bigint[]`,
     organization: of('organization'),
-    fence: sql`gateway.import_fence(${run}, ${epoch})`,
+    lease: sql`gateway.import_fence(${run}, ${epoch})`,
     live,
     lanes: 2,
     progress: ({ step, high, last, type, counts }) =>
@@ -58,15 +58,15 @@ export function slotPlace(slot: number, epoch: Fragment, live: boolean): Place {
   };
 }
 
-/** The place of one page of a source. The transaction of the page has fenced itself. */
-export const pagePlace = (tenant: number): Place => ({
+/** The place of one page of a source. The transaction of the page has checked the lease itself. */
+export const pagePlace = (tenant: number): RunPlace => ({
   stage: 'pg_temp.page_stage',
   chunk: 'pg_temp.page_chunk',
   plan: 'pg_temp.page_plan',
   reject: 'pg_temp.page_reject',
   scope: `ARRAY[${tenant}]::bigint[]`,
   organization: 'NULL::text',
-  fence: raw('NULL'),
+  lease: raw('NULL'),
   live: true,
   lanes: 1,
   progress: ({ type, counts }) =>

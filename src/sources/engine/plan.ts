@@ -1,9 +1,9 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
-import type { Place } from './place.ts';
-import { fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
+import type { RunPlace } from './place.ts';
+import { lease, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 import { lanes, type Table } from './tables.ts';
 
-const hasReplies = ({ stage }: Place): Fragment =>
+const hasReplies = ({ stage }: RunPlace): Fragment =>
   sql`SELECT EXISTS (SELECT 1 FROM ${raw(stage)} WHERE type = 'message' AND refs[4] IS NOT NULL) AS needed`;
 
 /**
@@ -18,7 +18,7 @@ export function planStep(table: Table): Step {
   // All rows of one conversation go into the same lane. Lanes are written at the same time. If the rows of one
   // conversation were in two lanes, both lanes would update the totals of the conversation, and one lane would wait for
   // the other lane.
-  const laneOf = (place: Place): string =>
+  const laneOf = (place: RunPlace): string =>
     `(${owned ? 'n.owner_id' : 'n.id'} % ${Math.min(lanes(table), place.lanes)})::integer`;
   return {
     name: step,
@@ -26,9 +26,9 @@ export function planStep(table: Table): Step {
     statement: (bounds) => {
       const { place } = bounds;
       const lane = laneOf(place);
-      return sql`WITH ${fence(bounds)},
+      return sql`WITH ${lease(bounds)},
 ${raw(`staged AS MATERIALIZED (
-  SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links FROM fence, ${place.stage} s WHERE s.type = '${name}'
+  SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links FROM lease, ${place.stage} s WHERE s.type = '${name}'
 ), owners AS MATERIALIZED (
   SELECT o.external_id, count(*) AS found, min(o.tenant) AS tenant, min(o.site) AS site,
          ${owned ? 'min(o.id)' : 'NULL::bigint'} AS id,
@@ -100,7 +100,7 @@ const linked = (member: string): string => `, linked AS MATERIALIZED (
    GROUP BY p.seq
 )`;
 
-/** Collects statistics of the plan table, because the next step joins this table to itself. */
+/** Collects statistics of the plan table, because the next step joins the table to itself. */
 export const analyzePlanStep: Step = {
   name: 'analyze plan',
   types: ['message'],
@@ -119,9 +119,9 @@ export const repliesStep: Step = {
   needed: hasReplies,
   statement: (bounds) => {
     const { place } = bounds;
-    return sql`WITH RECURSIVE ${fence(bounds)}, ${raw(`planned AS MATERIALIZED (
+    return sql`WITH RECURSIVE ${lease(bounds)}, ${raw(`planned AS MATERIALIZED (
   SELECT p.lane, p.ord, p.seq, p.tenant, p.id, p.owner_id, s.external_id, s.refs[4] AS reply
-    FROM fence CROSS JOIN ${place.plan} p JOIN ${place.stage} s ON s.type = 'message' AND s.seq = p.seq
+    FROM lease CROSS JOIN ${place.plan} p JOIN ${place.stage} s ON s.type = 'message' AND s.seq = p.seq
    WHERE p.type = 'message'
 ), answers AS MATERIALIZED (
   SELECT p.lane, p.ord, p.seq, p.owner_id, t.seq AS to_seq, m.id AS stored_id, coalesce(t.id, m.id) AS to_id,

@@ -1,17 +1,17 @@
 import type { Change } from '../source.ts';
 import { type Problem, parseRecord, parseSourceRecord, UNREADABLE } from './parse-record.ts';
 import { type ImportRecord, RECORD_TYPES, type RecordType, type SourceFile } from './records.ts';
-import { type Row, rowOf, type StoredContent } from './row.ts';
+import { rowOf, type StagedRow, type StoredContent } from './row.ts';
 
-/** A file whose content must be read before it has a row. */
+/** A file whose content must be read before it becomes a row. */
 export type FileRecord = Extract<ImportRecord, { type: 'file' }> | SourceFile;
 
 export type Prepared =
-  | { readonly row: Row }
+  | { readonly row: StagedRow }
   | { readonly file: FileRecord }
   | { readonly refused: readonly Problem[]; readonly type: RecordType | '' };
 
-/** Checks and converts one record. Whatever the record holds, this function does not throw. */
+/** Checks and converts one record. Never throws. */
 export function prepareRecord(json: unknown, live: boolean): Prepared {
   try {
     const parsed = live ? parseSourceRecord(json) : parseRecord(json);
@@ -24,7 +24,7 @@ export function prepareRecord(json: unknown, live: boolean): Prepared {
   }
 }
 
-/** The row of a file. `content` is undefined if the content cannot be read. */
+/** Makes the row of a file. `content` is undefined if it cannot be read. */
 export function prepareFile(file: FileRecord, content: StoredContent | undefined): Prepared {
   try {
     return { row: rowOf(file, content) };
@@ -33,7 +33,7 @@ export function prepareFile(file: FileRecord, content: StoredContent | undefined
   }
 }
 
-/** Checks and converts what a source says about a row. */
+/** Checks and converts a change of a source. */
 export function prepareChange(change: Exclude<Change, { only: unknown }>): Prepared {
   if ('prepared' in change) return change.prepared;
   if ('gone' in change) return prepareRecord({ type: 'delete', ...change.gone }, true);

@@ -1,6 +1,6 @@
 /**
- * The import format: one schema for each record type. A schema refuses unknown members. The published JSON Schemas, the
- * importer's types and the reject codes come from these schemas. Lengths count UTF-16 units, as in the whole API.
+ * The import format: one schema for each record type, without unknown members. The published JSON Schemas, the
+ * importer's types and the reject codes come from it. Lengths are in UTF-16 units, as in the whole API.
  */
 import { z } from 'zod';
 import { AI_TYPES } from '../../views/ai-feature.ts';
@@ -54,10 +54,7 @@ const recordType = z.enum([
 ]);
 export type RecordType = z.infer<typeof recordType>;
 
-/**
- * The record types in dependency order: a record refers only to records of earlier types. The only exception is
- * `in_reply_to`, with which a message refers to another message.
- */
+/** In dependency order: a record refers only to earlier types, except for `in_reply_to` from message to message. */
 export const RECORD_TYPES: readonly RecordType[] = recordType.options;
 
 function record<const T extends RecordType, const S extends z.core.$ZodShape>(type: T, description: string, shape: S) {
@@ -292,16 +289,14 @@ export const recordSchemas = {
     .meta({ title: 'delete', description: 'Removes a record and all records that depend on it' }),
 };
 
-/** A file of a source. If its content cannot be read at `path`, the store has its metadata only. */
+/** A file of a source. If nothing can be read at `path`, the store has only its metadata. */
 export const sourceFile = record('file', 'A file of a source', {
   ...fileShape,
   size: z.int().min(0),
   path: text(1024, 1).refine(isInsideFolder, 'invalid_path').optional(),
 });
 
-/**
- * A checked record. Optional members can be absent, but members with a default are always present. Times are strings.
- */
+/** A checked record. Members with a default are always present, and times are strings. */
 export type ImportRecord = z.infer<(typeof recordSchemas)[RecordType]>;
 export type SourceFile = z.infer<typeof sourceFile>;
 export type ImportRecordInput = z.input<(typeof recordSchemas)[RecordType]>;

@@ -21,13 +21,6 @@ export interface StoredReject {
   readonly code: string;
 }
 
-export const toReject = ({ line, pointer, code }: StoredReject, file: string): Reject => ({
-  file,
-  line,
-  pointer,
-  code,
-});
-
 const PAGE = 5000;
 
 export async function* storedRejects(db: Database, { place: { reject } }: Run): AsyncGenerator<StoredReject[]> {

@@ -4,21 +4,21 @@ import { htmlToText } from './html.ts';
 import type { ImportRecord, RecordType, SourceFile } from './records.ts';
 import { fileName, phoneToE164 } from './text.ts';
 
-type Cell = string | number | boolean | null | undefined | readonly (string | number)[];
+type ColumnValue = string | number | boolean | null | undefined | readonly (string | number)[];
 
 /**
  * A checked record as it is staged. `data` holds the columns of the platform table. `owner` is the external_id of the
  * record to which this record belongs. `refs` and `links` hold further external_ids, in the order that `tables.ts`
  * defines.
  */
-export interface Row {
+export interface StagedRow {
   readonly type: RecordType;
   readonly external_id: string;
   readonly owner?: string;
   readonly at?: string;
   readonly refs?: readonly (string | null)[];
   readonly links?: readonly string[];
-  readonly data: Readonly<Record<string, Cell>>;
+  readonly data: Readonly<Record<string, ColumnValue>>;
 }
 
 export interface StoredContent {
@@ -26,7 +26,7 @@ export interface StoredContent {
   readonly sha256: string;
 }
 
-export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent): Row {
+export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent): StagedRow {
   const { type, external_id } = record;
   switch (record.type) {
     case 'organization':
@@ -171,7 +171,7 @@ export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent
 }
 
 /** Without content, a file has no digest. A changed size is then another version. */
-function sourceFileRow(record: SourceFile, content: StoredContent | undefined): Row {
+function sourceFileRow(record: SourceFile, content: StoredContent | undefined): StagedRow {
   const { type, external_id, message: owner, path: _, ...data } = record;
   const sha256 = content?.sha256 ?? null;
   const version = sha256 ?? createHash('sha256').update(`${external_id} ${data.size}`).digest('hex');

@@ -3,7 +3,7 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Position } from '../source.ts';
-import { type Place, slotPlace } from './place.ts';
+import { type RunPlace, slotPlace } from './place.ts';
 
 /** Another import is running, or has taken over from this import. */
 export class ImportBusy extends Error {
@@ -15,7 +15,7 @@ export class SourceLost extends Error {
   override readonly name = 'SourceLost';
 }
 
-/** Identifies the content of a source. A run can be resumed only if its sources are still identical. */
+/** Identifies the content of an input. A run can be resumed only if its inputs are unchanged. */
 export interface FileIdentity {
   readonly name: string;
   readonly size: number | null;
@@ -35,16 +35,13 @@ export interface RunState {
   readonly seq: number;
   /** Where a source continues. Null for files. */
   readonly position: Position | null;
-  /**
-   * False if the staging tables have lost the staged lines. A crash of PostgreSQL empties these tables, because the
-   * tables are unlogged.
-   */
+  /** False if the staging tables are empty after a crash of PostgreSQL, because they are unlogged. */
   readonly intact: boolean;
 }
 
 /**
- * An import waits this many milliseconds for the lease of another import. A lease lasts 10 s, so the lease of a killed
- * import expires in this time.
+ * How long (ms) an import waits for the lease of another. A lease lasts 10 s, so that of a killed import expires in
+ * time.
  */
 export const PATIENCE = 12_000;
 export const POLL = 150;
@@ -53,17 +50,17 @@ const BEAT = 2_000;
 export interface Run {
   readonly slot: number;
   readonly epoch: number;
-  readonly place: Place;
+  readonly place: RunPlace;
   state(): Promise<RunState>;
-  /** Deletes what the previous run of the slot has staged. Appends the receipts that lost runs have not yet appended. */
+  /** Deletes the staged records of the slot's last run. Appends the receipts that lost runs have not yet appended. */
   begin(sources: readonly FileIdentity[], organization: string | undefined): Promise<void>;
   finish(): Promise<void>;
   release(): Promise<void>;
-  /** True if somebody waits for a slot. */
+  /** True if another import or load waits for a slot. */
   wanted(): Promise<boolean>;
-  /** Gives the place back. For two minutes after this or after `spend`, nobody else empties the slot. */
+  /** Releases the slot. For two minutes after this call or after `spend`, nobody else empties the slot. */
   park(): Promise<void>;
-  /** Counts the time of a load (0023_source_loads.sql). Says why the load must stop. */
+  /** Counts the time of a load (0007_import_slots.sql). Says why the load must stop. */
   spend(
     waited: { readonly milliseconds: number; readonly answers: number },
     bounds: { readonly window: number; readonly fewest: number; readonly total: number },
@@ -73,26 +70,23 @@ export interface Run {
 export interface Subject {
   /** Names what is read. An unfinished run of the same subject can continue. Two runs of one subject take turns. */
   readonly name: string;
-  /** The source that is read. Undefined for files. */
   readonly source?: { readonly id: string; readonly epoch: number };
   /** True for a load or a comparison of a whole source. */
   readonly loads?: boolean;
-  /** True to wait as long as it takes. */
+  /** True to wait for a slot without a limit. */
   readonly patient?: boolean;
 }
 
 export async function takeRun(db: Database, subject: Subject, signal: AbortSignal | undefined): Promise<Run> {
   const { slot, epoch } = await take(db, subject, signal);
   const live = subject.source !== undefined;
-  // This interval renews the lease between statements. An error here can be ignored, because the next statement checks
-  // the lease and reports the error.
+  // Renew the lease between statements. Ignore an error: the next statement checks the lease and reports it.
   const beat = setInterval(() => {
     db.query(sql`SELECT gateway.import_beat(${slot}, ${epoch})`).catch(() => undefined);
   }, BEAT).unref();
   const giveBack = async (kept: Fragment): Promise<void> => {
     clearInterval(beat);
-    // If the store cannot be reached, the lease expires by itself. This error is dropped, so that it does not hide an
-    // earlier error.
+    // Ignore this error, so that it does not hide an earlier one. The lease expires by itself.
     await db
       .query(
         sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL, kept_until = ${kept}
@@ -110,10 +104,10 @@ export async function takeRun(db: Database, subject: Subject, signal: AbortSigna
       const named = organization ?? null;
       await db
         .query(sql`SELECT gateway.import_begin(${slot}, ${epoch}, ${described}::text::jsonb, ${named}::text, ${!live})`)
-        .catch(explainFence);
+        .catch(explainLostLease);
     },
     finish: async () => {
-      await db.query(sql`SELECT gateway.import_finish(${slot}, ${epoch})`).catch(explainFence);
+      await db.query(sql`SELECT gateway.import_finish(${slot}, ${epoch})`).catch(explainLostLease);
     },
     release: () => giveBack(sql`'-infinity'`),
     wanted: async () => {
@@ -160,7 +154,7 @@ async function readState(db: Database, slot: number): Promise<RunState> {
 }
 
 /** Turns the error of a lost lease into ImportBusy. Throws every other error unchanged. */
-export function explainFence(error: unknown): never {
+export function explainLostLease(error: unknown): never {
   const state = sqlState(error);
   if (state === 'GW001') throw new ImportBusy('Another import has taken over this import.', { cause: error });
   if (state === 'GW003')

@@ -1,21 +1,23 @@
 import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
-/** The line breaks before and after each element that the converter puts on lines of its own. It ignores other elements. */
+/** Line breaks before and after each element that the converter puts on its own lines. It ignores other elements. */
 const BREAKS = new Map<string, number>([
   ...of(1, 'article aside body br div footer form header li main nav section'),
   ...of(2, 'blockquote h4 h5 h6 hr ol p pre table ul'),
   ...of(3, 'h1 h2 h3'),
 ]);
-/** The characters that an element adds to each of its lines. A list indents its items. */
+/** How many characters an element puts before each of its lines. A list indents its items. */
 const INDENTS = new Map([...of(2, 'blockquote'), ...of(4, 'ol ul')]);
 /** A line break, also as a character reference. A reference by number needs no semicolon. */
 const LINE_BREAK = /\n|&#(?:0*10(?!\d)|[Xx]0*[Aa](?![\dA-Fa-f]))|&NewLine;/g;
-/** The characters of a rule. */
+/** The length of the rule that the converter writes for `hr`. */
 const RULE = 40;
-/** The characters of marks that every HTML may grow by. Longer HTML may grow by its length as well. */
+/** How many characters the converter may add to any HTML. To long HTML it may also add as many as the HTML has. */
 const ALLOWANCE = 65_536;
 
-/** How many characters of marks the text of some HTML needs, at most. Closing tags add as much again. */
+/**
+ * Counts the characters that converting adds at most: line breaks, indents, rules. Closing tags can add as many again.
+ */
 export class Growth {
   private left: number;
   private indent = 0;
@@ -48,15 +50,12 @@ export class Growth {
   }
 }
 
-/**
- * Each element takes the converter up to 4 µs (24 November 2026). So HTML with more elements loses the line breaks after
- * so many.
- */
+/** Beyond this, HTML loses its line breaks: each element takes the converter up to 4 µs (24 November 2026). */
 export const ELEMENTS = 50_000;
-/** The elements that shallow HTML nests, and the quotes and lists among them, at most. */
+/** The deepest nesting in shallow HTML: of all elements, and of quotes and lists. */
 const NESTED = 100;
 const INDENTED = 16;
-/** Elements whose text is no text of the page. */
+/** Elements whose text is not shown on the page. */
 const HIDDEN = new Set(['script', 'style']);
 const ignore = (): void => undefined;
 const IGNORED = {
@@ -73,9 +72,9 @@ const IGNORED = {
 };
 
 /**
- * Writes HTML again with a bounded nesting, in linear time. Only elements that the converter knows stay, closed in their
- * order. Elements that lie too deep are left out, but not their text. When the marks of quotes and lists add too many
- * characters, the rest of the text gets none.
+ * Rewrites HTML with a bounded nesting, in linear time. Keeps only elements that the converter knows, and closes them
+ * in order. Leaves out elements that are too deep, but keeps their text. If quotes and lists add too many characters,
+ * the rest of the text has none.
  */
 export function shallow(html: string): string {
   const out: string[] = [];
@@ -158,7 +157,7 @@ export function shallow(html: string): string {
       const text = html.slice(from, end);
       growth.text(text);
       endIndents();
-      // Two texts that come together must not make a tag.
+      // Two texts that become adjacent must not form a tag.
       out.push(text.replaceAll('<', '&lt;'));
     },
   };

@@ -1,7 +1,7 @@
 import { raw, sql } from '../../core/sql.ts';
-import type { Place } from './place.ts';
+import type { RunPlace } from './place.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
-import { fence, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
+import { lease, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 
 /** The steps for organizations, websites, operators and deletions. These types need no plan and no batches. */
 
@@ -18,14 +18,14 @@ export const scopeStep = (name: string): Step => ({
   types: RECORD_TYPES,
   statement: (bounds) => {
     const { stage, organization } = bounds.place;
-    return sql`WITH ${fence(bounds)}, ${raw(`named AS MATERIALIZED (
+    return sql`WITH ${lease(bounds)}, ${raw(`named AS MATERIALIZED (
   SELECT external_id AS name FROM ${stage} WHERE type = 'organization'
    UNION SELECT owner FROM ${stage} WHERE type IN ('website', 'operator')
    UNION SELECT external_id FROM ${stage} WHERE type = 'delete' AND owner = 'organization'
 ), scope AS MATERIALIZED (
   SELECT coalesce(array_agg(o.tenant), '{}') AS tenants,
          CASE WHEN ${organization} IS NULL THEN coalesce((SELECT array_agg(name) FROM named), '{}') ELSE '{}' END AS names
-    FROM fence CROSS JOIN platform.organization o
+    FROM lease CROSS JOIN platform.organization o
    WHERE CASE WHEN ${organization} IS NOT NULL THEN ${organization} IN (o.external_id, o.public_id)
               WHEN EXISTS (SELECT 1 FROM named) THEN o.external_id IN (SELECT name FROM named) ELSE true END
 )`)}
@@ -33,17 +33,14 @@ SELECT ${bounds.place.setScope(name)} FROM scope`;
   },
 });
 
-/**
- * A run can contain a deletion and a record with the same key. The later line counts, and this step refuses the earlier
- * line.
- */
+/** For a deletion and a record with the same key, the later line counts. This step refuses the earlier line. */
 export const supersedeStep: Step = {
   name: 'supersede',
   types: ['delete'],
   statement: (bounds) => {
     const { stage, reject } = bounds.place;
-    return sql`WITH ${fence(bounds)}, ${raw(`latest AS MATERIALIZED (
-  SELECT d.owner AS type, d.external_id, max(d.seq) AS seq FROM fence, ${stage} d
+    return sql`WITH ${lease(bounds)}, ${raw(`latest AS MATERIALIZED (
+  SELECT d.owner AS type, d.external_id, max(d.seq) AS seq FROM lease, ${stage} d
    WHERE d.type = 'delete' GROUP BY d.owner, d.external_id
 ), losing AS MATERIALIZED (
   SELECT s.type, s.seq, s.file, s.line, s.origin, s.type AS tally FROM latest l
@@ -64,8 +61,7 @@ ${progress(bounds, 'supersede', undefined, {})}, (SELECT count(*) FROM counted)`
   },
 };
 
-// The statements that remove references to deleted records. The key of a statement is the type of the deleted records.
-// These references have no foreign key.
+// Removes references to deleted records of a type, because these references have no foreign key.
 const UNHOOK: Partial<Readonly<Record<RecordType, string>>> = {
   team: `UPDATE platform.operator t SET team_ids = array_remove(t.team_ids, f.id)
     FROM found f WHERE t.tenant = f.tenant AND t.site = f.site AND f.id = ANY (t.team_ids)`,
@@ -96,9 +92,9 @@ export function deleteStep(type: Exclude<RecordType, 'delete'>): Step {
     removes: type,
     statement: (bounds) => {
       const { place } = bounds;
-      return sql`WITH ${fence(bounds)}, ${raw(`asked AS MATERIALIZED (
+      return sql`WITH ${lease(bounds)}, ${raw(`asked AS MATERIALIZED (
   SELECT s.seq, s.external_id, lead(s.seq) OVER (PARTITION BY s.external_id ORDER BY s.seq) AS newer
-    FROM fence, ${place.stage} s WHERE s.type = 'delete' AND s.owner = '${type}'
+    FROM lease, ${place.stage} s WHERE s.type = 'delete' AND s.owner = '${type}'
 ), matches AS MATERIALIZED (
   SELECT t.external_id, t.tenant, ${columns} FROM platform.${type} t
    WHERE t.tenant = ANY (${place.scope}) AND t.external_id IN (SELECT external_id FROM asked)
@@ -126,11 +122,11 @@ export const organizationStep: Step = {
   types: ['organization'],
   statement: (bounds) => {
     const { place } = bounds;
-    return sql`WITH ${fence(bounds)}, ${raw(`staged AS MATERIALIZED (
+    return sql`WITH ${lease(bounds)}, ${raw(`staged AS MATERIALIZED (
   SELECT s.seq, s.external_id, s.data->>'name' AS name, o.tenant AS old_id,
          lead(s.seq) OVER (PARTITION BY s.external_id ORDER BY s.seq) AS newer,
          ${place.organization} IS NULL OR ${place.organization} IN (s.external_id, o.public_id) AS wanted
-    FROM fence CROSS JOIN ${place.stage} s
+    FROM lease CROSS JOIN ${place.stage} s
     LEFT JOIN platform.organization o ON o.external_id = s.external_id
    WHERE s.type = 'organization'
 ), judged AS MATERIALIZED (
@@ -154,9 +150,9 @@ ${progress(bounds, 'write organization', 'organization', {
 };
 
 /** SQL that selects the staged websites or operators, each with the tenant of its organization. */
-const inOrganization = (place: Place, type: 'website' | 'operator'): string => `placed AS MATERIALIZED (
+const inOrganization = (place: RunPlace, type: 'website' | 'operator'): string => `placed AS MATERIALIZED (
   SELECT s.*, o.tenant, lead(s.seq) OVER (PARTITION BY o.tenant, s.external_id ORDER BY s.seq) AS newer
-    FROM fence CROSS JOIN ${place.stage} s
+    FROM lease CROSS JOIN ${place.stage} s
     LEFT JOIN platform.organization o
       ON o.external_id = s.owner AND o.tenant = ANY (${place.scope})
    WHERE s.type = '${type}'
@@ -169,7 +165,7 @@ export const websiteStep: Step = {
   types: ['website'],
   statement: (bounds) => {
     const { place } = bounds;
-    return sql`WITH ${fence(bounds)}, ${raw(`${inOrganization(place, 'website')}, judged AS MATERIALIZED (
+    return sql`WITH ${lease(bounds)}, ${raw(`${inOrganization(place, 'website')}, judged AS MATERIALIZED (
   SELECT p.*, w.site AS old_id, CASE ${PLACED_VERDICT} END AS verdict, d.name, d.time_zone, d.crm_integrated
     FROM placed p LEFT JOIN platform.website w ON w.tenant = p.tenant AND w.external_id = p.external_id
     CROSS JOIN LATERAL json_to_record(p.data) AS d (name text, time_zone text, crm_integrated boolean)
@@ -201,7 +197,7 @@ export const operatorStep: Step = {
   types: ['operator'],
   statement: (bounds) => {
     const { place } = bounds;
-    return sql`WITH ${fence(bounds)}, ${raw(`${inOrganization(place, 'operator')}, sites AS MATERIALIZED (
+    return sql`WITH ${lease(bounds)}, ${raw(`${inOrganization(place, 'operator')}, sites AS MATERIALIZED (
   SELECT p.seq, l.place, w.site FROM placed p CROSS JOIN unnest(p.links) WITH ORDINALITY AS l (website, place)
     LEFT JOIN platform.website w ON w.tenant = p.tenant AND w.external_id = l.website
 ), teams AS MATERIALIZED (

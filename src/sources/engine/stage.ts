@@ -4,29 +4,29 @@ import type { Position } from '../source.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
 import { type FileRecord, type Prepared, prepareFile, prepareRecord } from './prepare.ts';
 import type { RecordType } from './records.ts';
-import type { Row, StoredContent } from './row.ts';
-import { explainFence, type Run } from './run.ts';
+import type { StagedRow, StoredContent } from './row.ts';
+import { explainLostLease, type Run } from './run.ts';
 
-/** The place after the last staged record: in a file, or in a source. */
+/** The position after the last staged record, in a file or in a source. */
 export type After =
   | { readonly file: number; readonly offset: number; readonly line: number }
   | { readonly position: Position | null };
 
-/** Where a record comes from. `origin` names the row of a source. */
+/** Where a record comes from. `origin` is the row name in a source. */
 export interface At {
   readonly file: number;
   readonly line: number;
   readonly origin?: string;
 }
 
-interface Problem {
+interface RowProblem {
   readonly pointer: string;
   readonly code: string;
 }
 
 const ROWS = 1000;
 const BYTES = 4 * 1024 * 1024;
-/** For loads, which the serving thread stages. The size of a part of a page (engine/page.ts). */
+/** The most characters of one statement. It matters for loads, which the serving thread stages (see engine/page.ts). */
 const HEAVY = 1024 * 1024;
 
 /**
@@ -51,8 +51,8 @@ export class Stage {
   ) {}
 
   /**
-   * Stages one decoded line or record. Returns a promise only when the caller must wait for a file. An await for every
-   * line would take a sixth of the checking time (measured).
+   * Stages one line or record. Returns a promise only if the caller must wait for a file: awaiting every line would
+   * take a sixth of the checking time (measured).
    */
   record(at: At, json: unknown, folder: string | null): Promise<void> | undefined {
     return this.prepared(at, prepareRecord(json, this.run.place.live), folder);
@@ -83,7 +83,7 @@ export class Stage {
     else if ('refused' in prepared) this.refuse(at, 'file', prepared.refused);
   }
 
-  /** True if the staged rows are too long for one statement with more rows. */
+  /** True if the staged rows are too long to share a statement with more rows. */
   get heavy(): boolean {
     return this.bytes >= HEAVY;
   }
@@ -94,26 +94,25 @@ export class Stage {
 
   async flush(after: After): Promise<void> {
     await this.flushContent();
-    const { stage, reject, fence } = this.run.place;
+    const { stage, reject, lease } = this.run.place;
     const [rows, rejects, counts] = [this.rows, this.rejects, this.counts];
     this.rows = columns();
     this.rejects = [];
     this.counts = new Map();
     this.bytes = 0;
     const read = [...counts].map(([type, count]) => ({ type, ...count }));
-    // In the parameter of this statement, line breaks separate the values of a column. JSON, numbers, types and times
-    // contain no line break, so they need no quoting.
+    // In this parameter, line breaks separate the values of a column. JSON, numbers, types and times contain none.
     const column = (values: readonly (string | number | null)[]): Fragment =>
       sql`string_to_array(${values.join('\n')}::text, E'\\n', '')`;
-    await this.start(sql`WITH fence AS MATERIALIZED (SELECT ${fence}), kept AS (
+    await this.start(sql`WITH lease AS MATERIALIZED (SELECT ${lease}), kept AS (
         INSERT INTO ${raw(stage)} (file, type, seq, line, origin, external_id, owner, at, refs, links, data)
         SELECT r.file, r.type, r.seq, r.line, r.origin, r.external_id, r.owner, r.at::timestamptz, r.refs::text[], r.links::text[], r.data::json
-          FROM fence, unnest(${column(rows.type)}, ${column(rows.seq)}::bigint[], ${column(rows.file)}::integer[], ${column(rows.line)}::bigint[], ${column(rows.origin)}, ${rows.external_id}::text[],
+          FROM lease, unnest(${column(rows.type)}, ${column(rows.seq)}::bigint[], ${column(rows.file)}::integer[], ${column(rows.line)}::bigint[], ${column(rows.origin)}, ${rows.external_id}::text[],
             ${rows.owner}::text[], ${column(rows.at)}, ${rows.refs}::text[], ${rows.links}::text[], ${column(rows.data)})
             AS r (type, seq, file, line, origin, external_id, owner, at, refs, links, data)
       ), refused AS (
         INSERT INTO ${raw(reject)} (seq, place, file, line, origin, pointer, code)
-        SELECT r.* FROM fence, jsonb_to_recordset(${JSON.stringify(rejects)}::text::jsonb)
+        SELECT r.* FROM lease, jsonb_to_recordset(${JSON.stringify(rejects)}::text::jsonb)
           AS r (seq bigint, place integer, file integer, line bigint, origin text, pointer text, code text)
       )
       SELECT gateway.import_staged(${this.run.slot}, ${this.run.epoch}, ${JSON.stringify(after)}::text::jsonb, ${this.seq},
@@ -121,19 +120,16 @@ export class Stage {
   }
 
   async settled(): Promise<void> {
-    await this.under.catch(explainFence);
+    await this.under.catch(explainLostLease);
   }
 
-  /**
-   * Queues a statement behind the running statement. If the queue already holds a statement, first waits until that
-   * statement runs.
-   */
+  /** Queues a statement behind the running one. If another statement is already queued, first waits until it runs. */
   private async start(statement: Fragment): Promise<void> {
-    await this.before.catch(explainFence);
+    await this.before.catch(explainLostLease);
     this.before = this.under;
     this.under = this.under.then(() => this.db.query(statement));
-    // If the statement fails, the next call of `start` or `settled` reports the error. Without this empty handler, Node
-    // would report the error as unhandled before the next call.
+    // The next call of `start` or `settled` reports a failure. This handler prevents an unhandled rejection before
+    // that.
     this.under.catch(() => undefined);
   }
 
@@ -148,15 +144,15 @@ export class Stage {
       from += bytes.length;
       return entry;
     });
-    await this.start(sql`WITH fence AS MATERIALIZED (SELECT ${this.run.place.fence})
+    await this.start(sql`WITH lease AS MATERIALIZED (SELECT ${this.run.place.lease})
       INSERT INTO ${raw(this.run.place.chunk)} (seq, chunk, bytes)
       SELECT p.seq, p.chunk, substring(${Buffer.concat(pieces.map((piece) => piece.bytes))}::bytea FROM p.start FOR p.length)
-        FROM fence, jsonb_to_recordset(${JSON.stringify(index)}::text::jsonb)
+        FROM lease, jsonb_to_recordset(${JSON.stringify(index)}::text::jsonb)
           AS p (seq bigint, chunk integer, start integer, length integer)
       ON CONFLICT (seq, chunk) DO UPDATE SET bytes = excluded.bytes`);
   }
 
-  private keep({ file, line, origin }: At, row: Row): undefined {
+  private keep({ file, line, origin }: At, row: StagedRow): undefined {
     this.count(row.type).read++;
     const data = JSON.stringify(row.data);
     this.bytes += data.length;
@@ -174,7 +170,7 @@ export class Stage {
     rows.data.push(data);
   }
 
-  refuse({ file, line, origin }: At, type: RecordType | '', problems: readonly Problem[]): undefined {
+  refuse({ file, line, origin }: At, type: RecordType | '', problems: readonly RowProblem[]): undefined {
     const count = this.count(type);
     count.read++;
     count.rejected++;

@@ -1,14 +1,14 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
-import type { Place } from './place.ts';
+import type { RunPlace } from './place.ts';
 import type { RecordType } from './records.ts';
 import type { Sited } from './tables.ts';
 
 /**
- * The values in the statement of a step. A run sends the values as parameters. A rehearsal (dry run) writes the values
- * as literals into the text of the statement.
+ * The values in the statement of a step. A run sends them as parameters. A rehearsal (dry run) writes them as literals
+ * into the statement.
  */
 export interface Bounds {
-  readonly place: Place;
+  readonly place: RunPlace;
   /**
    * The step works on the plan rows after `low`, up to and including `high`. `last` is true when no plan rows follow.
    */
@@ -17,32 +17,24 @@ export interface Bounds {
   readonly last: Fragment;
 }
 
-/**
- * A part of the import after its lines are staged. A step is one statement, or one statement for each batch of plan
- * rows.
- */
+/** A part of the import after its lines are staged: one statement, or one statement for each batch of plan rows. */
 export interface Step {
   readonly name: string;
   /** The record types that the step handles. If no line of these types was staged, the step is skipped. */
   readonly types: readonly RecordType[];
-  /** The type whose records the step removes. */
   readonly removes?: RecordType;
   /** Undefined if the step has no batches. `rows` is the number of plan rows in one batch. */
   readonly batch?: { readonly type: Sited; readonly lane: number; readonly rows: number };
   /**
-   * A statement that returns one row. The row tells whether the run needs the step. Only steps that are rarely needed
-   * have this statement.
+   * A statement that returns one row, which says whether the run needs the step. Only for steps that are rarely needed.
    */
-  needed?(place: Place): Fragment;
+  needed?(place: RunPlace): Fragment;
   statement(bounds: Bounds): Fragment;
 }
 
-export const fence = ({ place }: Bounds): Fragment => sql`fence AS MATERIALIZED (SELECT ${place.fence})`;
+export const lease = ({ place }: Bounds): Fragment => sql`lease AS MATERIALIZED (SELECT ${place.lease})`;
 
-/**
- * Returns the end of a step's SQL statement. This end records the progress of the run and the counts of the record
- * type, in the same transaction as the data.
- */
+/** The end of a step's statement. Records progress and counts in the same transaction as the data. */
 export function progress(
   bounds: Bounds,
   step: string,
@@ -57,11 +49,11 @@ export function progress(
 }
 
 /**
- * Returns common table expressions for the table `judged`. The expressions turn each row with a verdict ('code
- * pointer') into a reject, unless the row is an exact repetition of a record. A load of a source that continues can read a
- * row again after a change. There, an older version is no reject.
+ * Returns common table expressions for the table `judged`. They turn each row with a verdict ('code pointer') into a
+ * reject, unless the row repeats a record exactly. If a load continues, it can read a changed row again. Then the older
+ * version is not a reject.
  */
-export const rejecting = (place: Place, type: RecordType, judged = 'judged'): Fragment =>
+export const rejecting = (place: RunPlace, type: RecordType, judged = 'judged'): Fragment =>
   raw(`refused AS MATERIALIZED (
     SELECT j.seq, j.verdict, s.file, s.line, s.origin,
            j.newer IS NOT NULL AND j.verdict LIKE 'duplicate_record %' AND ${

@@ -5,16 +5,13 @@ export interface Ref {
   readonly table: string;
 }
 
-/**
- * Describes how the records of one type are stored. Only types whose records belong to a website have such a
- * description.
- */
+/** How the records of one type are stored. Only for types whose records belong to a website. */
 export interface Table {
   readonly name: Sited;
   /** The member that names the owner of the record, and the table of the owner. The owner determines the website. */
   readonly owner: { readonly member: string; readonly table: string; readonly parent?: string };
   /**
-   * The references to single records, in the order of Row.refs. A message has two references for its author and uses
+   * The references to single records, in the order of StagedRow.refs. A message has two references for its author and uses
    * only one of them.
    */
   readonly refs: readonly Ref[];
@@ -22,7 +19,7 @@ export interface Table {
   readonly links?: { readonly member: string; readonly table: string; readonly column: string };
   /** The columns whose values come from the record, with their SQL types. */
   readonly columns: Readonly<Record<string, string>>;
-  /** The columns that a source does not change, because the gateway's own values are the right ones. */
+  /** The columns that a source never overwrites, because the gateway's own values are right. */
   readonly kept?: readonly string[];
   /** The columns that get their values from the plan table, which is `p` in the SQL: the owner and the references. */
   readonly keys: Readonly<Record<string, string>>;
@@ -153,7 +150,7 @@ export const TABLES: readonly Table[] = [
     refs: [{ member: 'operator', table: 'operator' }],
     columns: { ...text('title text'), created_at: time },
     keys: { visitor_id: 'p.owner_id', operator_id: 'p.refs[1]' },
-    // A helpdesk names the user of the API token as the author of the gateway's notes.
+    // For notes of the gateway, a helpdesk names the user of the API token as the author.
     kept: ['operator_id', 'created_at'],
   },
   {
@@ -176,8 +173,7 @@ function text(names: string): Record<string, string> {
 }
 
 /**
- * Returns how many batches of one table may be written at the same time. Usually the number is two, so that both cores
- * are busy. For files the number is one, because two batches would update the totals of the same conversation and wait
- * for each other.
+ * How many batches of a table are written at a time: two, for both cores. Two batches of files would wait for each
+ * other to update the totals of one conversation.
  */
 export const lanes = (table: Table): number => (table.name === 'file' ? 1 : 2);

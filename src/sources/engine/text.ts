@@ -2,19 +2,16 @@ import { type MetadataJson, parsePhoneNumberFromString as parseWith } from 'libp
 import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import all from 'libphonenumber-js/min/metadata';
 
-// 25 countries have the country code +1 and the same rules for numbers. None of their trunk prefixes starts with a
-// digit from 2 to 9. The gateway does not need the country, and the search for it took half of the time (measured). So
-// numbers with +1 are parsed as numbers of the first country.
+// 25 countries share the country code +1 and the rules for numbers, and no trunk prefix of theirs starts with 2 to 9.
+// The gateway needs no country, and the search for it took half of the time (measured). So the first country stands for
+// all.
 const NORTH_AMERICAN = /^\+1[ .()-]*[2-9]/;
 const northAmerica: MetadataJson = {
   ...all,
   country_calling_codes: { ...all.country_calling_codes, 1: ['US'] },
 };
 
-/**
- * Returns a phone number in E.164 form, or null if the number is not valid. `country` applies to a number without a
- * country code.
- */
+/** A phone number in E.164 form, or null if invalid. `country` is for a number without a country code. */
 export function phoneToE164(number: string | undefined, country: string | undefined): string | null {
   if (number === undefined) return null;
   if (country !== undefined && isSupportedCountry(country)) {
@@ -25,10 +22,7 @@ export function phoneToE164(number: string | undefined, country: string | undefi
   return number.includes('+') ? (parsePhoneNumberFromString(number)?.number ?? null) : null;
 }
 
-/**
- * Returns a file name without folders and control characters. The name has at most 255 UTF-16 units and contains no
- * half of a surrogate pair.
- */
+/** A file name without folders and control characters: at most 255 UTF-16 units, no unpaired surrogate. */
 export function fileName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? '';
   const clean = last

@@ -1,9 +1,9 @@
 let begin: (row: string) => boolean = () => true;
 
-/** In a reader of its own, hears which row the thread works on, and answers whether the thread may read the row. */
+/** Sets what `mayRead` calls. A reader thread uses this to learn which row is being read, and to skip rows. */
 export function watchRows(hear: (row: string) => boolean): void {
   begin = hear;
 }
 
-/** Says that the thread begins with a row. False if the row has stopped an earlier reader, so that it must be left out. */
+/** Reports that the thread starts to read a row. False if the row stopped an earlier reader and must be skipped. */
 export const mayRead = (row: string): boolean => begin(row);

@@ -1,21 +1,13 @@
 import { empty, raw, sql } from '../../core/sql.ts';
-import { fence, progress, type Step } from './steps.ts';
+import { lease, progress, type Step } from './steps.ts';
 import type { Table } from './tables.ts';
 
-/**
- * The number of plan rows in one statement. With several thousand rows, the overhead of a statement is small, and the
- * statement does not hold its locks for long.
- */
+/** Plan rows in one statement: enough to make its overhead small, few enough to release its locks soon. */
 const ROWS = 8000;
-/**
- * The number of file rows in one statement. The number is small, because these rows come with the content of the files.
- */
+/** How many file rows one statement writes. Few, because these rows come with the content of the files. */
 const FILES = 200;
 
-/**
- * Returns the step that writes planned rows with their links and chunks, one batch in one statement. A stored row
- * without changes is not touched.
- */
+/** Writes planned rows with links and chunks, a batch in one statement. Does not touch a stored row without changes. */
 export function writeStep(table: Table, lane: number): Step {
   const { name, links, columns, keys, kept } = table;
   const step = `write ${name} ${lane}`;
@@ -33,19 +25,19 @@ export function writeStep(table: Table, lane: number): Step {
     batch: { type: name, lane, rows: name === 'file' ? FILES : ROWS },
     statement: (bounds) => {
       const { place } = bounds;
-      // A source knows nothing of what only the gateway sets.
+      // A source does not know the values that only the gateway sets.
       const changed = place.live ? own.filter((column) => !(kept ?? []).includes(column)) : own;
-      // The last batch leaves a short list of waiting words to the searches, so only the other batches are bulk.
+      // The last batch must leave only a short list of pending words to searches, so only the others count as bulk.
       const bulk =
         name === 'message' ? sql`, bulk AS MATERIALIZED (SELECT gateway.import_bulk(NOT ${bounds.last}))` : empty;
-      return sql`WITH ${fence(bounds)}${bulk}, batch AS MATERIALIZED (
+      return sql`WITH ${lease(bounds)}${bulk}, batch AS MATERIALIZED (
   SELECT p.tenant, p.site, p.id, p.fresh, p.links, p.seq, s.external_id, ${raw(
     [
       ...Object.entries(keys).map(([column, from]) => `${from} AS ${column}`),
       ...Object.keys(columns).map((c) => `d.${c}`),
     ].join(', '),
   )}
-    FROM fence${name === 'message' ? raw(' CROSS JOIN bulk') : empty} CROSS JOIN ${raw(place.plan)} p
+    FROM lease${name === 'message' ? raw(' CROSS JOIN bulk') : empty} CROSS JOIN ${raw(place.plan)} p
     JOIN ${raw(place.stage)} s ON s.type = ${raw(`'${name}'`)} AND s.seq = p.seq
     CROSS JOIN LATERAL json_to_record(s.data) AS d (${raw(typed.join(', '))})
    WHERE p.type = ${raw(`'${name}'`)} AND p.lane = ${raw(String(lane))} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}
@@ -69,15 +61,15 @@ ${progress(bounds, step, name, {
   };
 }
 
-/** Returns the step that refuses the planned rows which PostgreSQL cannot write. `step` is the step that writes them. */
+/** Returns the step that refuses planned rows which PostgreSQL cannot write. `step` writes them. */
 export function refuseStep({ name, types }: Step, { type, lane }: NonNullable<Step['batch']>): Step {
   return {
     name,
     types,
-    statement: (bounds) => sql`WITH ${fence(bounds)}, refused AS (
+    statement: (bounds) => sql`WITH ${lease(bounds)}, refused AS (
   INSERT INTO ${raw(bounds.place.reject)} (seq, place, file, line, origin, code, pointer)
   SELECT s.seq, 0, s.file, s.line, s.origin, 'unwritable', ''
-    FROM fence CROSS JOIN ${raw(bounds.place.plan)} p JOIN ${raw(bounds.place.stage)} s ON s.type = p.type AND s.seq = p.seq
+    FROM lease CROSS JOIN ${raw(bounds.place.plan)} p JOIN ${raw(bounds.place.stage)} s ON s.type = p.type AND s.seq = p.seq
    WHERE p.type = ${type} AND p.lane = ${lane} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}
   RETURNING seq
 ) ${progress(bounds, name, type, { rejected: 'SELECT count(*) FROM refused' })}`,
@@ -94,8 +86,7 @@ const pairs = (table: string, column: string): string => `, linked AS (
   RETURNING t.tenant, t.site, t.${column} AS id
 )`;
 
-// The size of a file determines the number of its chunks. Chunks beyond this number come from an older, longer version
-// of the file and are removed.
+// The size gives the number of chunks. Chunks beyond it come from a longer, older version and are removed.
 const chunks = (chunk: string): string => `, stored AS (
   INSERT INTO platform.file_chunk AS t (tenant, site, file_id, chunk, bytes)
   SELECT b.tenant, b.site, b.id, c.chunk, c.bytes FROM batch b

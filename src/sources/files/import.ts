@@ -4,9 +4,9 @@ import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promi
 import { dirname, join, resolve } from 'node:path';
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { apply, rehearsal } from '../engine/apply.ts';
+import { apply, type Progress, rehearsal } from '../engine/apply.ts';
 import type { RecordType } from '../engine/records.ts';
-import { type Reject, type StoredReject, storedRejects, toReject } from '../engine/rejects.ts';
+import { type Reject, type StoredReject, storedRejects } from '../engine/rejects.ts';
 import { type FileIdentity, type Run, type RunState, takeRun } from '../engine/run.ts';
 import { type At, Stage } from '../engine/stage.ts';
 import { blocksOf, type Line } from './lines.ts';
@@ -16,18 +16,10 @@ export type { Reject } from '../engine/rejects.ts';
 export { ImportBusy } from '../engine/run.ts';
 
 /**
- * Nothing was imported, for example because a file cannot be read or the organization does not exist. The message is a
- * whole sentence for the operator.
+ * Nothing was imported, for example because a file cannot be read. The message is a whole sentence for the operator.
  */
 export class ImportRefused extends Error {
   override readonly name = 'ImportRefused';
-}
-
-export interface Progress {
-  readonly phase: string;
-  /** How much of the phase is done. The unit is bytes in the phase `read`, and records in every other phase. */
-  readonly done: number;
-  readonly total: number | null;
 }
 
 interface Common {
@@ -70,8 +62,8 @@ export interface ImportResult extends ImportCounts {
 
 const HEAD = 65_536;
 /**
- * The number of bytes in one read. Between two short reads, Node can serve the socket to PostgreSQL. With reads of 1
- * MiB, this socket was idle for half of the reading time (measured).
+ * How many bytes one read takes. Between short reads, Node can serve the socket to PostgreSQL. With 1 MiB, this socket
+ * was idle for half of the reading time (measured).
  */
 const BLOCK = 65_536;
 
@@ -97,7 +89,7 @@ export async function importFiles(db: Database, options: ImportOptions): Promise
 }
 
 /**
- * Imports records from memory, for example the demo. Such records cannot name files by path, and the run cannot be
+ * Imports records from memory, for example the demo's with their moved times. Such records cannot name files by path, and the run cannot be
  * resumed.
  */
 export async function importRecords(
@@ -158,8 +150,7 @@ async function inRun(
 function canContinue(state: RunState, sources: readonly FileIdentity[], organization: string | undefined): boolean {
   if (!state.unfinished || !state.intact || state.organization !== (organization ?? null)) return false;
   const now = JSON.stringify(sources.map(identity));
-  // Standard input cannot be read a second time. So a run with standard input can continue only if all its lines are
-  // already staged.
+  // Standard input cannot be read again. So such a run can continue only if all its lines are staged.
   const readable = state.staged || sources.every((source) => source.size !== null);
   return readable && now === JSON.stringify((state.sources ?? []).map(identity));
 }
@@ -189,7 +180,7 @@ async function report(
 ): Promise<void> {
   const { rejects: path } = options;
   if (path === undefined) return tell(options, sources, pages);
-  // A random name and the flag `wx` make a new file. So the import neither follows a link nor changes another file.
+  // A random name and the flag `wx` create a new file. So the import neither follows a link nor changes another file.
   const partial = join(dirname(resolve(path)), `.rejects-${randomBytes(8).toString('hex')}.partial`);
   const file = await open(partial, 'wx');
   try {
@@ -208,7 +199,9 @@ async function tell(
   file?: FileHandle,
 ): Promise<void> {
   for await (const page of pages) {
-    const rejects = page.map((one) => toReject(one, sources[one.file]?.name ?? ''));
+    const rejects = page.map(({ file: n, line, pointer, code }) => ({
+      ...{ file: sources[n]?.name ?? '', line, pointer, code },
+    }));
     for (const reject of rejects) options.onReject?.(reject);
     await file?.write(rejects.map((reject) => `${JSON.stringify(reject)}\n`).join(''));
   }
@@ -289,7 +282,7 @@ async function stageFile(
   options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
 }
 
-/** Returns a promise only when the caller must wait, as `Stage.record` does. */
+/** Like `Stage.record`, returns a promise only when the caller must wait. */
 function stageLine(stage: Stage, at: At, line: Line, folder: string | null): Promise<void> | undefined {
   if (line.text === null) return stage.refuse(at, '', [{ pointer: '', code: line.code ?? 'invalid_utf8' }]);
   if (line.text.trim() === '') return undefined;

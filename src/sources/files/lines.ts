@@ -2,9 +2,7 @@ import { isUtf8 } from 'node:buffer';
 
 export const LINE_MAX = 16 * 1024 * 1024;
 
-/**
- * One line of a source, without its line end. If the line cannot be read, `text` is null and `code` gives the reason.
- */
+/** One line of a source, without its line end. If it cannot be read, `text` is null and `code` says why. */
 export interface Line {
   readonly text: string | null;
   readonly code?: 'invalid_utf8' | 'line_too_long';
@@ -19,8 +17,8 @@ export interface Block {
 const LF = 10;
 
 /**
- * Splits a byte stream into blocks of whole lines. `offset` is the position in the source at which the stream starts.
- * Lines longer than 16 MiB are not kept in memory.
+ * Splits bytes into blocks of whole lines. `offset`: where in the source the bytes start. Does not keep lines longer
+ * than 16 MiB in memory.
  */
 export async function* blocksOf(bytes: AsyncIterable<Uint8Array>, offset: number): AsyncGenerator<Block> {
   let held: Buffer[] = [];

@@ -3,7 +3,7 @@ import { access, constants, lstat, stat } from 'node:fs/promises';
 import { dirname, resolve, sep } from 'node:path';
 import { sqlState as codeOf } from '../../store/driver/errors.ts';
 
-/** The sentence for a file that cannot be read. `error` is the error of the system. */
+/** The message for a file that cannot be read. `error` is the error of the system. */
 export function unreadable(path: string, error: unknown): string {
   const code = codeOf(error);
   if (code === 'ENOENT') return `There is no file ${JSON.stringify(path)}.`;
@@ -11,9 +11,9 @@ export function unreadable(path: string, error: unknown): string {
 }
 
 /**
- * The sentence for a path that the import must not replace with its list of rejected lines. Undefined when the path is
- * free, or names a regular file that the import does not read. The import checks the path before its work, because a
- * failure at the end would hide the result of the import.
+ * The message for a path that must not become the list of rejected lines. Undefined if the path is free, or a regular
+ * file that the import does not read. Checked before the work, because a failure at the end would hide the result of
+ * the import.
  */
 export async function unwritableFile(path: string, inputs: readonly string[]): Promise<string | undefined> {
   const [target, shown] = [resolve(path), JSON.stringify(path)];

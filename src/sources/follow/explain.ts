@@ -1,14 +1,14 @@
 import { ForeignServerRefused, StoreUnreachable, sqlState } from '../../store/driver/errors.ts';
-import { OtherInstallation } from '../lost.ts';
+import { OtherInstallation } from '../source.ts';
 
-/** The source cannot be read. The message is for the operator and holds no secret. */
+/** The source cannot be read. The message is for the operator and contains no secret. */
 export class SourceRefused extends Error {
   override readonly name = 'SourceRefused';
 }
 
 /**
- * Says for the operator why a source cannot be read. The message of an unknown error can hold data or a password, so only
- * its code is told.
+ * Explains to the operator why a source cannot be read. Shows only the code of an unknown error, because its message
+ * can contain data or a password.
  */
 export function explainSource(error: unknown): string {
   if (error instanceof SourceRefused || error instanceof ForeignServerRefused) return error.message;
@@ -20,7 +20,7 @@ export function explainSource(error: unknown): string {
   return reason ?? `Reading the source failed${code === '' ? '' : ` (${code})`}. The gateway tries again.`;
 }
 
-/** Also says what to do. */
+/** Ends with what the operator can do. */
 export const OTHER_INSTALLATION =
   'The address leads to another helpdesk than the one whose records this website holds. The gateway writes none of its records. Wrong address: correct it. Second helpdesk: run source add with --organization. Replacement: run source remove with --with-data, then source add.';
 

@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { keepInstallation } from '../../store/administration/sources.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { type Held, writePage } from '../engine/page.ts';
+import { writePage } from '../engine/page.ts';
 import { prepareChange } from '../engine/prepare.ts';
 import { isSourceKind, SOURCE_KINDS } from '../kinds.ts';
-import { PositionLost } from '../lost.ts';
-import type { Change, Finding, Position, Source } from '../source.ts';
+import { type Change, type Finding, type Position, PositionLost, type Source } from '../source.ts';
 import { OTHER_INSTALLATION, SourceRefused } from './explain.ts';
 import { type FileChange, load, writeFiles } from './load.ts';
-import { type Bounds, LoadStopped } from './spent.ts';
+import { type LoadBounds, LoadStopped } from './spent.ts';
 import {
   beganComparison,
   compareLater,
@@ -26,51 +25,57 @@ import {
 } from './state.ts';
 
 /**
- * Milliseconds after which a live source is read without a notification, because a notification can be lost. Also the
- * shortest pause between two polls.
+ * How long (ms) a live source waits for a notification, which can be lost. Also the shortest pause between two polls.
  */
 const LIVE = 1_000;
-/** Milliseconds between two notes of how far behind the store is. */
+/** Milliseconds between two records of how far behind the store is. */
 const MEASURED = 1_000;
-/** Milliseconds between two attempts at the rows that wait for other rows, and the number of rows in one attempt. */
+/** Milliseconds between two attempts to write rows that wait for other rows, and the rows in one attempt. */
 const AGAIN = 1_000;
 const WAITING = 1_000;
 /**
- * Milliseconds until a comparison, when changes were lost again. Each further loss doubles the wait up to a minute. After
- * ten minutes without a loss, the next comparison starts at once.
+ * How long (ms) a comparison waits if changes were lost again. Each further loss doubles it, up to a minute. After ten
+ * minutes without a loss, the next comparison starts at once.
  */
 const LOST = 5_000;
 const LOST_MOST = 60_000;
 const FORGIVEN = 600_000;
-/** Milliseconds between two looks whether a comparison is due. */
+/** Milliseconds between two checks whether a comparison is due. */
 const LOOKED = 1_000;
-/** Milliseconds between two checks of a source that is followed. Triggers that are gone note nothing and tell nothing. */
+/** Milliseconds between two checks of a followed source. Only a check finds a missing trigger. */
 const CHECKED = 60_000;
 
 export interface Stores {
-  /** For leases and states. These statements must not wait for a page. */
+  /** For leases and states, because these statements must not wait until a page is written. */
   readonly db: Database;
-  /** For pages and loads. */
   readonly writer: Database;
-  /** Milliseconds between two checks of a source that is followed. Default: one minute. */
+  /** Milliseconds between two checks of a followed source. Default: one minute. */
   readonly checkEvery?: number | undefined;
-  /** Milliseconds after which a load yields to others that wait. Default: ten seconds. */
+  /** How long (ms) a load keeps its slot while others wait for one. Default: ten seconds. */
   readonly turn?: number | undefined;
-  /** How long a load may take. */
-  readonly bounds?: Bounds | undefined;
+  /** How long a load may take. Default: BOUNDS. */
+  readonly bounds?: LoadBounds | undefined;
+}
+
+/** What this process follows: the source as it is stored, its helpdesk, and the signal that ends the work. */
+interface Followed {
+  readonly stores: Stores;
+  readonly row: SourceRow;
+  readonly source: Source;
+  readonly signal: AbortSignal;
 }
 
 /** Loads a source if it is new, then follows it until the signal. Throws when the source cannot be read. */
 export async function follow(stores: Stores, row: SourceRow, source: Source, signal: AbortSignal): Promise<void> {
-  const held: Held = row;
+  const followed: Followed = { stores, row, source, signal };
   const { db, checkEvery = CHECKED } = stores;
-  await examine(db, held, row, source);
+  await examine(followed);
   let { position } = row;
   if (position === null) {
     position = await source.begin();
-    await keepPosition(db, held, position);
+    await keepPosition(db, row, position);
   }
-  if (!row.loaded) await compare(stores, held, row, source, signal, true);
+  if (!row.loaded) await compare(followed, true);
 
   const losses = { count: 0, at: 0 };
   let wake: () => void = () => undefined;
@@ -79,31 +84,29 @@ export async function follow(stores: Stores, row: SourceRow, source: Source, sig
     const due = { measure: 0, again: 0, look: 0, check: performance.now() + checkEvery };
     while (!signal.aborted) {
       const began = performance.now();
-      if (passed(due, 'check', checkEvery)) await examine(db, held, row, source);
+      if (passed(due, 'check', checkEvery)) await examine(followed);
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });
       try {
-        position = await catchUp(stores, held, row, source, position, signal, due);
+        position = await catchUp(followed, position, due);
       } catch (error) {
         if (!(error instanceof PositionLost)) throw error;
-        // Changes are lost, so everything is compared. The check finds out why, and the pause keeps a Chatwoot whose
-        // triggers fail from being compared without an end.
-        await examine(db, held, row, source);
+        // Changes were lost, so compare everything. The check says why, and the pause prevents endless comparisons.
+        await examine(followed);
         await pause(waitAfterLoss(losses), undefined, { signal });
-        // `begin` writes in the helpdesk, so a removed source must not get there.
-        await requireLease(db, held);
+        // `begin` writes in the helpdesk, so do not call it for a removed source.
+        await requireLease(db, row);
         position = await source.begin();
-        await keepLostPosition(db, held, position);
+        await keepLostPosition(db, row, position);
       }
-      if (passed(due, 'again', AGAIN)) await retryWaiting(stores, held, row, source, signal);
-      if (passed(due, 'look', LOOKED) && (await comparisonDue(db, held)))
-        await compare(stores, held, row, source, signal, false);
-      // A period counts from the start of a round. A round that takes longer is followed by a pause.
+      if (passed(due, 'again', AGAIN)) await retryWaiting(followed);
+      if (passed(due, 'look', LOOKED) && (await comparisonDue(db, row))) await compare(followed, false);
+      // A period counts from the start of a round. A round that takes longer is followed by a pause of LIVE.
       const wait = row.mode === 'poll' ? Math.max(LIVE, row.period * 1000 + began - performance.now()) : LIVE;
       const ended = new AbortController();
       const either = AbortSignal.any([signal, ended.signal]);
-      // Ends early at a notification, and at the end of this process.
+      // A notification, or the end of this process, ends the pause early.
       await Promise.race([woken, pause(wait, undefined, { signal: either }).catch(() => undefined)]);
       ended.abort();
     }
@@ -113,21 +116,21 @@ export async function follow(stores: Stores, row: SourceRow, source: Source, sig
 }
 
 /** Checks the source. Throws if the source cannot be read. */
-async function examine(db: Database, held: Held, row: SourceRow, source: Source): Promise<void> {
+async function examine({ stores: { db }, row, source }: Followed): Promise<void> {
   const findings = [...(await source.check())];
   if (!findings.some(({ level }) => level === 'refused')) {
     const website = websiteOf(row);
-    if (!(await keepInstallation(db, { tenant: held.tenant, website }, await source.installation())))
+    if (!(await keepInstallation(db, { tenant: row.tenant, website }, await source.installation())))
       findings.push({ level: 'refused', about: 'installation', text: OTHER_INSTALLATION });
   }
-  await keepFindings(db, held, findings);
+  await keepFindings(db, row, findings);
   const refused = findings.filter(({ level }) => level === 'refused');
   if (refused.length === 0) return;
-  await compareLater(db, held);
+  await compareLater(db, row);
   throw new SourceRefused(refused.map(sentence).join(' '));
 }
 
-/** The milliseconds to wait after a loss of changes. */
+/** How long (ms) to wait after a loss of changes. */
 function waitAfterLoss(losses: { count: number; at: number }): number {
   if (performance.now() - losses.at > FORGIVEN) losses.count = 0;
   losses.at = performance.now();
@@ -136,7 +139,7 @@ function waitAfterLoss(losses: { count: number; at: number }): number {
 
 type Due = Record<'measure' | 'again' | 'look' | 'check', number>;
 
-/** True once in so many milliseconds. */
+/** True at most once in `every` milliseconds. */
 function passed(due: Due, name: keyof Due, every: number): boolean {
   if (performance.now() < due[name]) return false;
   due[name] = performance.now() + every;
@@ -144,60 +147,38 @@ function passed(due: Due, name: keyof Due, every: number): boolean {
 }
 
 /** Reads and writes pages until the source has no more changes. */
-async function catchUp(
-  stores: Stores,
-  held: Held,
-  row: SourceRow,
-  source: Source,
-  from: Position,
-  signal: AbortSignal,
-  due: Due,
-): Promise<Position> {
-  const { db } = stores;
+async function catchUp(followed: Followed, from: Position, due: Due): Promise<Position> {
+  const { stores, row, source, signal } = followed;
   for (let position = from; ; ) {
     signal.throwIfAborted();
     const page = await source.changes(position);
-    if (page.changes.length > 0) await writeChanges(stores, held, row, page.changes, page.after, signal);
-    // The next look at the changes lets the helpdesk forget what lies before this position. So the position is stored first.
+    if (page.changes.length > 0) await writeChanges(followed, page.changes, page.after);
+    // The next call of `changes` lets the helpdesk forget what lies before this position. So store the position first.
     else if (page.after !== null && JSON.stringify(page.after) !== JSON.stringify(position))
-      await keepPosition(db, held, page.after);
+      await keepPosition(stores.db, row, page.after);
     if (page.after !== null) position = page.after;
-    if (passed(due, 'measure', MEASURED)) {
-      await succeeded(db, held, await source.behind(position));
-    }
+    if (passed(due, 'measure', MEASURED)) await succeeded(stores.db, row, await source.behind(position));
     if (!page.more) return position;
   }
 }
 
-/** Tries the rows again whose references were missing, as long as this lets some of them in. */
-async function retryWaiting(
-  stores: Stores,
-  held: Held,
-  row: SourceRow,
-  source: Source,
-  signal: AbortSignal,
-): Promise<void> {
+/** Writes the rows again whose references were missing, as long as this succeeds for some of them. */
+async function retryWaiting(followed: Followed): Promise<void> {
+  const { stores, row, source, signal } = followed;
   for (let taken = 1; taken > 0; ) {
     signal.throwIfAborted();
-    const waiting = await waitingRows(stores.db, held, WAITING);
+    const waiting = await waitingRows(stores.db, row, WAITING);
     if (waiting.length === 0) return;
     taken = 0;
-    for await (const changes of source.reread(waiting))
-      taken += await writeChanges(stores, held, row, changes, null, signal);
+    for await (const changes of source.reread(waiting)) taken += await writeChanges(followed, changes, null);
   }
 }
 
-/**
- * Writes a page and returns the number of written records. Files with content follow the other changes, because their
- * messages must be written first.
- */
+/** Writes a page and returns the number of written records. Files with content come last, after their messages. */
 async function writeChanges(
-  stores: Stores,
-  held: Held,
-  row: SourceRow,
+  { stores, row, signal }: Followed,
   changes: readonly Change[],
   position: Position | null,
-  signal: AbortSignal,
 ): Promise<number> {
   const files: FileChange[] = [];
   const others: Change[] = [];
@@ -208,36 +189,29 @@ async function writeChanges(
     else if ('file' in prepared) files.push({ from, file: prepared.file });
     else others.push({ from, prepared });
   }
-  const { written } = await writePage(stores.writer, held, others, files.length === 0 ? position : null);
+  const { written } = await writePage(stores.writer, row, others, files.length === 0 ? position : null);
   if (files.length === 0) return written;
-  const content = await writeFiles(stores, held, row, files, signal);
-  if (position !== null) await keepPosition(stores.db, held, position);
+  const content = await writeFiles(stores.writer, row, files, signal);
+  if (position !== null) await keepPosition(stores.db, row, position);
   return written + content.written;
 }
 
 /** Loads or compares the whole source. Pages of changes wait meanwhile. */
-async function compare(
-  stores: Stores,
-  held: Held,
-  row: SourceRow,
-  source: Source,
-  signal: AbortSignal,
-  resumes: boolean,
-): Promise<void> {
+async function compare({ stores, row, source, signal }: Followed, resumes: boolean): Promise<void> {
   const { db } = stores;
-  await beganComparison(db, held);
+  await beganComparison(db, row);
   try {
-    const counts = await load(stores, held, row, source, { resumes, signal });
-    await loaded(db, held, counts, websiteOf(row));
+    const counts = await load(stores, row, source, { resumes, signal });
+    await loaded(db, row, counts, websiteOf(row));
   } catch (error) {
-    // The source is followed without this comparison. The next one is due a day later.
+    // The source is followed without this comparison. The next comparison is due a day later.
     if (resumes || !(error instanceof LoadStopped)) throw error;
-    await gaveUp(db, held, error.message);
+    await gaveUp(db, row, error.message);
     return;
   }
-  // A count that fails must not repeat the load. The next comparison counts again.
+  // An error in counting must not repeat the load. The next comparison counts again.
   const unmapped = await source.unmapped().catch(() => undefined);
-  if (unmapped !== undefined) await keepUnmapped(db, held, unmapped);
+  if (unmapped !== undefined) await keepUnmapped(db, row, unmapped);
 }
 
 const websiteOf = ({ kind, account }: SourceRow): string =>

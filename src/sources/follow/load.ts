@@ -1,8 +1,8 @@
 import { realpath } from 'node:fs/promises';
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import { apply } from '../engine/apply.ts';
-import type { Held } from '../engine/page.ts';
+import { apply, type Progress } from '../engine/apply.ts';
+import type { HeldSource } from '../engine/page.ts';
 import { type FileRecord, prepareChange } from '../engine/prepare.ts';
 import { RECORD_TYPES, type RecordType } from '../engine/records.ts';
 import { storedRejects } from '../engine/rejects.ts';
@@ -11,18 +11,17 @@ import { Stage } from '../engine/stage.ts';
 import type { Source } from '../source.ts';
 import type { Stores } from './follow.ts';
 import { BOUNDS, watchSpent } from './spent.ts';
-import { keepProgress, type Progress, type SourceRow } from './state.ts';
+import { keepProgress, type SourceRow } from './state.ts';
 import { openTurn, Reading, TURN } from './turn.ts';
 
-/** A file whose content must be read. */
 export interface FileChange {
   readonly from: string;
   readonly file: FileRecord;
 }
 
-/** The number of stored records that a comparison asks for in one question. */
+/** How many stored records one call of `missing` asks about. */
 const ASKED = 5_000;
-/** Milliseconds between two notes of the progress. */
+/** Milliseconds between two reports of the progress. */
 const TOLD = 500;
 
 export interface Loaded {
@@ -31,38 +30,38 @@ export interface Loaded {
   readonly rejected: number;
 }
 
+type Loadable = HeldSource & Pick<SourceRow, 'organization' | 'storage'>;
+
 /**
- * Reads the whole source, writes what differs, and removes the records that the source does not have any more. With
- * `resumes`, an interrupted load continues where it was.
+ * Reads the whole source, writes what differs and removes the other records. `resumes`: continues an interrupted load.
  */
 export async function load(
   { db: state, writer: db, turn: milliseconds = TURN, bounds = BOUNDS }: Stores,
-  held: Held,
-  row: Pick<SourceRow, 'organization' | 'storage'>,
+  row: Loadable,
   source: Source,
   { resumes, signal: outer }: { readonly resumes: boolean; readonly signal: AbortSignal },
 ): Promise<Loaded> {
-  const tell = teller(state, held);
+  const tell = teller(state, row);
   const reading = new Reading(source);
   const stopped = new AbortController();
   const signal = AbortSignal.any([outer, stopped.signal]);
   for (let again = false; ; again = true) {
     signal.throwIfAborted();
-    // A load waits here for other loads and for imports, because they share the places.
+    // Loads and imports share the slots. A load waits here until a slot is free.
     tell({ phase: 'wait for other loads', done: 0, total: null });
-    const run = await takeRun(db, { name: held.id, source: held, loads: true, patient: again }, signal);
+    const run = await takeRun(db, { name: row.id, source: row, loads: true, patient: again }, signal);
     const turn = openTurn(run, milliseconds, signal);
     const spent = watchSpent(run, reading.waited, bounds, (reason) => stopped.abort(reason));
     let parked = false;
     try {
-      // Between two turns, this source writes no page. So a comparison continues too.
-      return await loadFor(db, held, row, run, reading, { resumes: resumes || again, signal: turn.signal, tell });
+      // This source writes no page between two turns. So in its next turn, even a comparison can continue.
+      return await loadFor(db, row, run, reading, { resumes: resumes || again, signal: turn.signal, tell });
     } catch (error) {
       if (!turn.ended(error)) throw error;
       parked = true;
       turn.end();
       await run.park();
-      // While the helpdesk is slow, the load needs no place.
+      // While the helpdesk is slow, the load needs no slot.
       await reading.settled(signal);
     } finally {
       await spent.end();
@@ -78,19 +77,18 @@ interface Loading {
   readonly tell: (progress: Progress) => void;
 }
 
-/** Loads until the end, or until the signal. */
+/** Loads until the end or until the signal aborts. */
 async function loadFor(
   db: Database,
-  held: Held,
-  row: Pick<SourceRow, 'organization' | 'storage'>,
+  row: Loadable,
   run: Run,
   reading: Reading,
   { resumes, signal, tell }: Loading,
 ): Promise<Loaded> {
   let at = await run.state();
-  // A comparison does not continue an old one, because pages with newer rows may have been written since.
+  // A comparison does not continue an older one, because pages with newer rows may have been written since.
   if (!resumes || !at.unfinished || !at.intact) {
-    await run.begin([identity(held.id)], row.organization);
+    await run.begin([identity(row.id)], row.organization);
     reading.gone = { type: 0, after: '' };
     at = await run.state();
   }
@@ -98,7 +96,7 @@ async function loadFor(
     const stage = new Stage(db, run, at.seq);
     try {
       await stageAll(stage, reading, await folderOf(row.storage), at.position, signal, tell);
-      await stageMissing(db, held, stage, reading, signal);
+      await stageMissing(db, row, stage, reading, signal);
     } finally {
       await stage.settled();
     }
@@ -107,27 +105,25 @@ async function loadFor(
   }
   await apply(db, run, signal, tell);
   await db.query(
-    sql`WITH fence AS MATERIALIZED (SELECT ${run.place.fence})
-          DELETE FROM gateway.source_reject r USING fence WHERE r.source = ${held.id}`,
+    sql`WITH lease AS MATERIALIZED (SELECT ${run.place.lease})
+          DELETE FROM gateway.source_reject r USING lease WHERE r.source = ${row.id}`,
   );
-  await keepRejects(db, held, run, []);
+  await keepRejects(db, row, run, []);
   await run.finish();
   return counts(db, run);
 }
 
 /**
- * Writes files with their content. The content is too large for one transaction, so the files are staged. Returns the
- * number of records.
+ * Writes files with content, which is too large for one transaction, so it is staged. Returns the number of records.
  */
 export async function writeFiles(
-  { writer: db }: Stores,
-  held: Held,
-  row: Pick<SourceRow, 'organization' | 'storage'>,
+  db: Database,
+  row: Loadable,
   files: readonly FileChange[],
   signal: AbortSignal,
 ): Promise<Loaded> {
-  const name = `${held.id} files`;
-  const run = await takeRun(db, { name, source: held }, signal);
+  const name = `${row.id} files`;
+  const run = await takeRun(db, { name, source: row }, signal);
   try {
     await run.begin([identity(name)], row.organization);
     const stage = new Stage(db, run, 0);
@@ -139,12 +135,8 @@ export async function writeFiles(
     await stage.flush({ position: null });
     await stage.settled();
     await apply(db, run, signal, () => undefined);
-    await keepRejects(
-      db,
-      held,
-      run,
-      files.map(({ from }) => from),
-    );
+    const tried = files.map(({ from }) => from);
+    await keepRejects(db, row, run, tried);
     await run.finish();
     return await counts(db, run);
   } finally {
@@ -154,11 +146,11 @@ export async function writeFiles(
 
 const identity = (name: string) => ({ name, size: null, modified: null, head: null });
 
-/** The folder after its links are followed. Null if there is none: then files have no content. */
+/** Resolves symbolic links. Null if the folder does not exist. Then files have no content. */
 const folderOf = (path: string | null): Promise<string | null> =>
   path === null ? Promise.resolve(null) : realpath(path).catch(() => null);
 
-/** The position after the last page. Null would mean that the load has not begun. */
+/** The position after the last page. Null would mean that the load has not started. */
 const END = { end: true };
 
 async function stageAll(
@@ -178,7 +170,7 @@ async function stageAll(
       if (!('record' in change || 'prepared' in change)) continue;
       const waits = stage.prepared({ file: 0, line: ++done, origin: change.from }, prepareChange(change), storage);
       if (waits !== undefined) await waits;
-      // One row can have many records, for example a note on many visitors. A resumed load stages such a row again.
+      // One row can have many records, such as a note for many visitors. A resumed load stages such a row again.
       if (stage.heavy) await stage.flush({ position: after });
     }
     await stage.flush({ position: page.after ?? END });
@@ -188,10 +180,10 @@ async function stageAll(
   }
 }
 
-/** Stages a deletion for each stored record of the source that the source does not have any more. */
+/** Stages a deletion for each stored record that the source no longer has. */
 async function stageMissing(
   db: Database,
-  held: Held,
+  held: HeldSource,
   stage: Stage,
   reading: Reading,
   signal: AbortSignal,
@@ -213,7 +205,7 @@ async function stageMissing(
   }
 }
 
-async function storedIds(db: Database, { tenant }: Held, of: RecordType, after: string): Promise<string[]> {
+async function storedIds(db: Database, { tenant }: HeldSource, of: RecordType, after: string): Promise<string[]> {
   const rows = await db.read<{ external_id: string }>(sql`
     SELECT DISTINCT external_id FROM ${raw(`platform.${of}`)}
      WHERE tenant = ${tenant} AND external_id > ${after} ORDER BY external_id LIMIT ${ASKED}`);
@@ -221,16 +213,14 @@ async function storedIds(db: Database, { tenant }: Held, of: RecordType, after: 
 }
 
 /** Keeps the rejects of a run. They replace the earlier rejects of the rows in `tried`. */
-async function keepRejects(db: Database, held: Held, run: Run, tried: readonly string[]): Promise<void> {
+async function keepRejects(db: Database, held: HeldSource, run: Run, tried: readonly string[]): Promise<void> {
   const replace = (origins: readonly string[], refused: readonly object[]) =>
-    db.query(sql`WITH fence AS MATERIALIZED (SELECT ${run.place.fence})
-      SELECT gateway.source_rejects(${held.id}, ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb) FROM fence`);
+    db.query(sql`WITH lease AS MATERIALIZED (SELECT ${run.place.lease})
+      SELECT gateway.source_rejects(${held.id}, ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb) FROM lease`);
   await replace(tried, []);
   for await (const page of storedRejects(db, run)) {
-    await replace(
-      [],
-      page.map(({ origin, pointer, code }) => ({ origin: origin ?? '', pointer, code })),
-    );
+    const refused = page.map(({ origin, pointer, code }) => ({ origin: origin ?? '', pointer, code }));
+    await replace([], refused);
   }
 }
 
@@ -243,7 +233,7 @@ async function counts(db: Database, run: Run): Promise<Loaded> {
 }
 
 /** Notes the progress at most twice a second. A lost note is no loss. */
-function teller(db: Database, held: Held): (progress: Progress) => void {
+function teller(db: Database, held: HeldSource): (progress: Progress) => void {
   let at = 0;
   return (progress) => {
     if (performance.now() - at < TOLD) return;

@@ -2,7 +2,7 @@ import type { Keyring } from '../../auth/keys.ts';
 import { isSourceKind, type SourceKind, type SourceSettings } from '../kinds.ts';
 import { SourceRefused } from './explain.ts';
 
-/** What opens a stored source. The address is sealed. */
+/** What the store has for opening a source. The address is encrypted. */
 export interface StoredSource {
   readonly id: string;
   readonly kind: string;
@@ -15,7 +15,6 @@ export interface StoredSource {
   readonly organization?: string;
 }
 
-/** Says how a stored source is opened. */
 export function settingsOf(
   keys: Pick<Keyring, 'open'>,
   stored: StoredSource,

@@ -1,48 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import { Rounds } from '../../core/rounds.ts';
-import type { Database } from '../../store/driver/postgres.ts';
+import { PeriodicJob } from '../../flow/periodic-job.ts';
 import type { Source } from '../source.ts';
-import { follow } from './follow.ts';
-import { type Bounds, LoadStopped } from './spent.ts';
+import { follow, type Stores } from './follow.ts';
+import { LoadStopped } from './spent.ts';
 import { failed, isLost, release, renew, type SourceRow, stopped, takeSource } from './state.ts';
 
-export interface SourcesOptions {
-  /** For leases and states. These statements must not wait for a page. */
-  readonly db: Database;
-  /** For pages and loads. */
-  readonly writer: Database;
+export interface SourcesOptions extends Stores {
   /** Opens the helpdesk of a stored source. Throws if its address cannot be decrypted. */
   readonly open: (row: SourceRow) => Source;
-  /** The message for the operator. It must hold no secret. */
+  /** The message for the operator. It must not contain a secret. */
   readonly explain: (error: unknown) => string;
   readonly onError: (error: unknown, source: string | undefined) => void;
-  /** Milliseconds between two checks of a source that is followed. Default: one minute. */
-  readonly checkEvery?: number | undefined;
-  /** Milliseconds after which a load yields to others that wait. Default: ten seconds. */
-  readonly turn?: number | undefined;
-  /** How long a load may take. Default: BOUNDS. */
-  readonly bounds?: Bounds | undefined;
 }
 
-/** Milliseconds between two searches for sources that nobody runs. */
+/** Milliseconds between two searches for sources that no process runs. */
 const EVERY = 1_000;
 /** Milliseconds between two renewals of a lease. */
 const BEAT = 3_000;
-/** The number of sources that one process runs at the same time. */
+/** How many sources one process runs at the same time. */
 export const MOST = 8;
 
 /**
- * Runs live sources. Every replica does this. A source is run by one process, which holds its lease. When that process
- * dies, another one takes the source over.
+ * Runs live sources. All replicas call this, and each source is run by the one process that holds its lease. When that
+ * process dies, another one takes over.
  */
 export function startSources(options: SourcesOptions): { stop(): Promise<void> } {
   const { db, onError } = options;
   const holder = randomUUID();
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
-  const rounds = new Rounds({
+  const job = new PeriodicJob({
     every: EVERY,
-    round: async () => {
+    run: async () => {
       while (running.size < MOST && !stopping.signal.aborted) {
         const row = await takeSource(db, holder);
         if (row === undefined) return;
@@ -52,22 +41,22 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
     },
     onError: (error) => onError(error, undefined),
   });
-  rounds.wake();
+  job.wake();
   return {
     stop: async () => {
       stopping.abort();
-      await rounds.stop();
+      await job.stop();
       await Promise.all(running);
     },
   };
 }
 
-/** Runs a source whose lease this process has taken, until the signal or until it fails. */
+/** Runs a source whose lease this process has taken, until the signal aborts or the source fails. */
 export async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
-  const { db, writer, checkEvery, turn, bounds, open, explain, onError } = options;
+  const { db, open, explain, onError } = options;
   const lost = new AbortController();
   const signal = AbortSignal.any([stop, lost.signal]);
-  // If a renewal fails, the lease may still be good. The next statement of the source finds out.
+  // If a renewal fails, the lease can still be valid. The next statement of the source shows this.
   const beat = setInterval(() => {
     renew(db, row).then(
       (mine) => mine || lost.abort(),
@@ -81,7 +70,7 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
   let source: Source | undefined;
   try {
     source = open(row);
-    await follow({ db, writer, checkEvery, turn, bounds }, row, source, signal);
+    await follow(options, row, source, signal);
     await release(db, row);
   } catch (error) {
     const ended = signal.aborted || isLost(error);

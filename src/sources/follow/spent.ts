@@ -6,28 +6,28 @@ export class LoadStopped extends Error {
 }
 
 /** How long a load may take. Waiting for other loads and imports does not count. */
-export interface Bounds {
+export interface LoadBounds {
   /** While a load waits so many seconds for its helpdesk, at least `fewest` answers must come. */
   readonly window: number;
   readonly fewest: number;
-  /** Seconds that a load may take in all. */
+  /** The longest time of a whole load, in seconds. */
   readonly total: number;
 }
 
 /** In an hour of waiting, 30 seconds an answer on average. In all, a day. */
-export const BOUNDS: Bounds = { window: 3_600, fewest: 120, total: 86_400 };
+export const BOUNDS: LoadBounds = { window: 3_600, fewest: 120, total: 86_400 };
 
-/** Milliseconds between two counts. */
+/** Milliseconds between two updates of the time in the store. */
 const COUNTED = 2_000;
 
-/** Tells how long a load has waited for its helpdesk since the last question, in milliseconds, and how many answers came. */
+/** Returns how long (ms) a load has waited for its helpdesk since the last call, and how many answers came. */
 export type Waited = () => { readonly milliseconds: number; readonly answers: number };
 
-/** Counts the time of a load in the store, so that it counts on after this process has died. */
+/** Adds up the time of a load in the store, so that the sum survives this process. */
 export function watchSpent(
   run: Pick<Run, 'spend'>,
   waited: Waited,
-  bounds: Bounds,
+  bounds: LoadBounds,
   stop: (reason: LoadStopped) => void,
 ): { end(): Promise<void> } {
   const count = async (): Promise<void> => {
@@ -35,7 +35,7 @@ export function watchSpent(
     if (why !== undefined) stop(new LoadStopped(TEXTS[why](bounds)));
   };
   const every = Math.min(COUNTED, bounds.window * 250);
-  // A count that fails changes nothing. The next statement of the load tells the error.
+  // Ignore an error here, because the next statement of the load reports it.
   const timer = setInterval(() => count().catch(() => undefined), every).unref();
   return {
     end: async () => {
@@ -46,9 +46,9 @@ export function watchSpent(
 }
 
 const TEXTS = {
-  slow: ({ window, fewest }: Bounds): string =>
+  slow: ({ window, fewest }: LoadBounds): string =>
     `The helpdesk answered fewer than ${fewest} times while the gateway waited ${told(window)} for it.`,
-  long: ({ total }: Bounds): string => `Reading all records took longer than ${told(total)}.`,
+  long: ({ total }: LoadBounds): string => `Reading all records took longer than ${told(total)}.`,
 };
 
 const told = (seconds: number): string =>

@@ -1,12 +1,13 @@
 import { type Fragment, sql } from '../../core/sql.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
-import type { Held } from '../engine/page.ts';
+import type { Progress } from '../engine/apply.ts';
+import type { HeldSource } from '../engine/page.ts';
 import { ImportBusy, SourceLost } from '../engine/run.ts';
 import type { Finding, Position } from '../source.ts';
 import type { StoredSource } from './open.ts';
 
-/** A source as it is stored. The address and the token are sealed. */
+/** A source as it is stored. The address and the token are encrypted. */
 export interface SourceRow extends StoredSource {
   readonly tenant: number;
   readonly organization: string;
@@ -15,10 +16,10 @@ export interface SourceRow extends StoredSource {
   readonly loaded: boolean;
 }
 
-/** Seconds until another gateway takes over a source whose gateway is silent. */
+/** How many seconds a gateway can be silent before another gateway takes over its source. */
 const LEASE = 10;
 
-/** Takes a source that nobody runs: the one with this id, or any source that is due. */
+/** Takes a source that no gateway runs: the one with this id, or any source that is due. */
 export async function takeSource(db: Database, holder: string, id?: string): Promise<SourceRow | undefined> {
   const [row] = await db.query<SourceRow>(sql`
     SELECT s.id, s.tenant::float8 AS tenant, o.external_id AS organization, s.kind, s.account, s.mode, s.period, s.time_zone, s.storage,
@@ -28,20 +29,20 @@ export async function takeSource(db: Database, holder: string, id?: string): Pro
 }
 
 /** Renews the lease. Returns false when this process does not run the source any more. */
-export async function renew(db: Database, { id, epoch }: Held): Promise<boolean> {
+export async function renew(db: Database, { id, epoch }: HeldSource): Promise<boolean> {
   const rows = await db.query(sql`
     UPDATE gateway.source SET lease_until = now() + make_interval(secs => ${LEASE})
      WHERE id = ${id} AND epoch = ${epoch} AND NOT paused RETURNING id`);
   return rows.length > 0;
 }
 
-export async function release(db: Database, { id, epoch }: Held): Promise<void> {
+export async function release(db: Database, { id, epoch }: HeldSource): Promise<void> {
   await db.query(sql`
     UPDATE gateway.source SET lease_until = '-infinity', holder = NULL WHERE id = ${id} AND epoch = ${epoch}`);
 }
 
 /** Ends an attempt that failed. The next attempt waits 1 s, then 2 s, then 4 s, then 5 s. */
-export async function failed(db: Database, { id, epoch }: Held, message: string): Promise<void> {
+export async function failed(db: Database, { id, epoch }: HeldSource, message: string): Promise<void> {
   await db.query(sql`
     UPDATE gateway.source
        SET last_error = ${message}, failures = failures + 1, lease_until = '-infinity', holder = NULL, progress = NULL,
@@ -50,7 +51,7 @@ export async function failed(db: Database, { id, epoch }: Held, message: string)
 }
 
 /** Ends a first load that took too long. The operator starts the source again. */
-export async function stopped(db: Database, held: Held, message: string): Promise<void> {
+export async function stopped(db: Database, held: HeldSource, message: string): Promise<void> {
   const text = `${message} The first load stands still. Find out why the database of the helpdesk is slow. Then run: gateway source resume ${held.id}`;
   await db.query(
     forgettingSpent(
@@ -62,10 +63,10 @@ export async function stopped(db: Database, held: Held, message: string): Promis
 }
 
 /**
- * Ends a comparison that took too long. The source is followed on, and the next comparison comes a day later. A comparison
- * that somebody asked for meanwhile comes at once.
+ * Ends a comparison that took too long. The source is still followed. The next comparison comes a day later, or at once
+ * if somebody asked for it meanwhile.
  */
-export async function gaveUp(db: Database, held: Held, message: string): Promise<void> {
+export async function gaveUp(db: Database, held: HeldSource, message: string): Promise<void> {
   const text = `${message} The comparison was given up, so what only a comparison finds is missing. Find out why the database of the helpdesk is slow. Then run: gateway source check ${held.id}`;
   const rows = await db.query(
     forgettingSpent(
@@ -77,13 +78,17 @@ export async function gaveUp(db: Database, held: Held, message: string): Promise
   requireOne(rows);
 }
 
-export interface Standing {
+export interface SourceLag {
   readonly seconds: number;
   readonly changes: number | null;
 }
 
 /** Notes that the source was read, and how far behind the store is. */
-export async function succeeded(db: Database, { id, epoch }: Held, { seconds, changes }: Standing): Promise<void> {
+export async function succeeded(
+  db: Database,
+  { id, epoch }: HeldSource,
+  { seconds, changes }: SourceLag,
+): Promise<void> {
   await db.query(sql`
     UPDATE gateway.source
        SET last_success_at = now(), last_error = NULL, failures = 0, retry_at = NULL, lag_seconds = ${seconds}, behind = ${changes}::bigint,
@@ -91,54 +96,48 @@ export async function succeeded(db: Database, { id, epoch }: Held, { seconds, ch
      WHERE id = ${id} AND epoch = ${epoch}`);
 }
 
-export async function keepPosition(db: Database, held: Held, position: Position): Promise<void> {
-  await fenced(db, held, sql`position = ${JSON.stringify(position)}::text::jsonb`);
+export async function keepPosition(db: Database, held: HeldSource, position: Position): Promise<void> {
+  await underLease(db, held, sql`position = ${JSON.stringify(position)}::text::jsonb`);
 }
 
-export async function keepFindings(db: Database, held: Held, findings: readonly Finding[]): Promise<void> {
-  await fenced(db, held, sql`findings = ${JSON.stringify(findings)}::text::jsonb`);
+export async function keepFindings(db: Database, held: HeldSource, findings: readonly Finding[]): Promise<void> {
+  await underLease(db, held, sql`findings = ${JSON.stringify(findings)}::text::jsonb`);
 }
 
 /** Keeps a new position after changes were lost. The comparison stays owed until it has ended. */
-export async function keepLostPosition(db: Database, held: Held, position: Position): Promise<void> {
-  await fenced(db, held, sql`position = ${JSON.stringify(position)}::text::jsonb, compare_asked = now()`);
+export async function keepLostPosition(db: Database, held: HeldSource, position: Position): Promise<void> {
+  await underLease(db, held, sql`position = ${JSON.stringify(position)}::text::jsonb, compare_asked = now()`);
 }
 
 /** Throws if this process does not run the source any more. */
-export async function requireLease(db: Database, held: Held): Promise<void> {
+export async function requireLease(db: Database, held: HeldSource): Promise<void> {
   if (!(await renew(db, held))) throw new SourceLost('another gateway runs this source now');
 }
 
 /**
- * Notes the start of a load or a comparison. The source can be read again, so a single error has ended. An error that comes
- * back stays visible until a success.
+ * Records the start of a load or comparison. The source could be read, so a single error counts as over, and a repeated
+ * one stays visible until a success.
  */
-export const beganComparison = (db: Database, held: Held): Promise<void> =>
-  fenced(db, held, sql`compare_began = now(), last_error = CASE WHEN failures > 1 THEN last_error END`);
+export const beganComparison = (db: Database, held: HeldSource): Promise<void> =>
+  underLease(db, held, sql`compare_began = now(), last_error = CASE WHEN failures > 1 THEN last_error END`);
 
 /** Asks for a comparison. While a source is refused, its changes can be lost: a trigger that is gone notes nothing. */
-export async function compareLater(db: Database, held: Held): Promise<void> {
-  await fenced(db, held, sql`compare_asked = now()`);
+export async function compareLater(db: Database, held: HeldSource): Promise<void> {
+  await underLease(db, held, sql`compare_asked = now()`);
 }
 
-export interface Progress {
-  readonly phase: string;
-  readonly done: number;
-  readonly total: number | null;
+export async function keepProgress(db: Database, held: HeldSource, progress: Progress): Promise<void> {
+  await underLease(db, held, sql`progress = ${JSON.stringify(progress)}::text::jsonb`);
 }
 
-export async function keepProgress(db: Database, held: Held, progress: Progress): Promise<void> {
-  await fenced(db, held, sql`progress = ${JSON.stringify(progress)}::text::jsonb`);
-}
-
-/** Ends a load or a comparison. The counts come from its run. */
+/** Records the end of a load or a comparison, with the counts of its run. */
 export async function loaded(
   db: Database,
-  held: Held,
+  held: HeldSource,
   counts: { readonly written: number; readonly removed: number },
   website: string,
 ): Promise<void> {
-  await fenced(
+  await underLease(
     db,
     held,
     sql`loaded = true, progress = NULL, compared_at = compare_began, compare_error = NULL, written = written + ${counts.written}::bigint,
@@ -148,19 +147,22 @@ export async function loaded(
 }
 
 /** Notes what has no place in the gateway. */
-export const keepUnmapped = (db: Database, held: Held, unmapped: Readonly<Record<string, number>>): Promise<void> =>
-  fenced(db, held, sql`unmapped = ${JSON.stringify(unmapped)}::text::jsonb`);
+export const keepUnmapped = (
+  db: Database,
+  held: HeldSource,
+  unmapped: Readonly<Record<string, number>>,
+): Promise<void> => underLease(db, held, sql`unmapped = ${JSON.stringify(unmapped)}::text::jsonb`);
 
-async function fenced(db: Database, held: Held, set: Fragment): Promise<void> {
+async function underLease(db: Database, held: HeldSource, set: Fragment): Promise<void> {
   requireOne(await db.query(updated(held, set)));
 }
 
 /** Changes the source if this process runs it. */
-const updated = ({ id, epoch }: Held, set: Fragment): Fragment =>
+const updated = ({ id, epoch }: HeldSource, set: Fragment): Fragment =>
   sql`UPDATE gateway.source SET ${set} WHERE id = ${id} AND epoch = ${epoch} AND NOT paused RETURNING id`;
 
 /** Like `updated`. The next load of the source may take as long as this one. */
-const forgettingSpent = (held: Held, set: Fragment): Fragment => sql`
+const forgettingSpent = (held: HeldSource, set: Fragment): Fragment => sql`
   WITH mine AS (${updated(held, set)}),
        spent AS (UPDATE gateway.import_run r SET spent = '0', waited = '0', answers = 0 FROM mine WHERE r.subject = mine.id)
   SELECT id FROM mine`;
@@ -170,10 +172,10 @@ function requireOne(rows: readonly unknown[]): void {
 }
 
 /**
- * True when the whole source has to be compared: somebody asked for it, the website was deleted, or the last comparison is
- * old. By night in the source's time zone, 20 hours are old. By day, 26 hours are.
+ * True if the whole source must be compared: on request, after its website was deleted, or when the last comparison is
+ * 20 hours old at night in the source's time zone, or 26 hours by day.
  */
-export async function comparisonDue(db: Database, { id }: Held): Promise<boolean> {
+export async function comparisonDue(db: Database, { id }: HeldSource): Promise<boolean> {
   const [row] = await db.query<{ due: boolean }>(sql`
     SELECT coalesce(compare_asked > coalesce(compared_at, '-infinity'), false)
            OR extract(hour FROM now() AT TIME ZONE time_zone) BETWEEN 2 AND 4
@@ -185,7 +187,7 @@ export async function comparisonDue(db: Database, { id }: Held): Promise<boolean
 }
 
 /** The rows that wait for another row, for example a message whose conversation was refused. Oldest first. */
-export async function waitingRows(db: Database, { id }: Held, limit: number): Promise<string[]> {
+export async function waitingRows(db: Database, { id }: HeldSource, limit: number): Promise<string[]> {
   const rows = await db.query<{ origin: string }>(sql`
     SELECT origin FROM gateway.source_reject
      WHERE source = ${id} AND retry_at <= now() AND code IN ('unknown_reference', 'reference_elsewhere')
@@ -193,6 +195,6 @@ export async function waitingRows(db: Database, { id }: Held, limit: number): Pr
   return rows.map(({ origin }) => origin);
 }
 
-/** True if the lease is gone, or if other loads must end first. Neither is a failure of the source. */
+/** True if the lease is lost, or if other loads must end first. Neither is a failure of the source. */
 export const isLost = (error: unknown): boolean =>
   error instanceof SourceLost || error instanceof ImportBusy || sqlState(error) === 'GW001';

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { before } from '../../core/before.ts';
+import { before } from '../../outbound/before.ts';
 import type { Run } from '../engine/run.ts';
 import type { Source } from '../source.ts';
 import type { Waited } from './spent.ts';
 
-/** Milliseconds after which a load yields its slot if somebody waits for one. */
+/** How long (ms) a load keeps its slot while others wait for one. */
 export const TURN = 10_000;
-/** Milliseconds between two looks whether somebody waits. */
+/** Milliseconds between two checks whether others wait for a slot. */
 const LOOK = 250;
 
 /** The turn of a load has ended. The load continues in its next turn. */
@@ -28,7 +28,7 @@ export function openTurn(run: Pick<Run, 'wanted'>, milliseconds: number, outer: 
   const began = performance.now();
   const look = setInterval(() => {
     if (performance.now() - began < milliseconds) return;
-    // A look that fails changes nothing. The next statement of the load tells the error.
+    // Ignore an error here, because the next statement of the load reports it.
     run.wanted().then(
       (wanted) => wanted && over.abort(reason),
       () => undefined,
@@ -41,13 +41,13 @@ export function openTurn(run: Pick<Run, 'wanted'>, milliseconds: number, outer: 
   };
 }
 
-/** Reads a helpdesk for a load. A slow answer outlasts a turn, so the next turn finds the answer. */
+/** Reads a helpdesk for a load. If an answer takes longer than a turn, the next turn uses the answer. */
 export class Reading {
   private last: { readonly what: unknown; readonly answer: Promise<unknown> } | undefined;
-  /** When the open question began to count. Undefined while none is open. */
+  /** The time up to which the pending question is already counted. Undefined if no question is pending. */
   private since: number | undefined;
   private sum = { milliseconds: 0, answers: 0 };
-  /** How far the search for deleted records has come. */
+  /** How far the search for deleted records has got. */
   gone = { type: 0, after: '' };
 
   constructor(private readonly source: Pick<Source, 'load' | 'missing'>) {}
@@ -60,12 +60,12 @@ export class Reading {
     return this.ask([of, ids], () => this.source.missing(of, ids), signal);
   }
 
-  /** Waits until no answer is open. */
+  /** Waits until no question is pending. */
   async settled(signal: AbortSignal): Promise<void> {
     await before(signal, this.last?.answer ?? Promise.resolve()).catch(() => undefined);
   }
 
-  /** How long the load has waited since this was asked last, and how many answers have come since then. */
+  /** Returns how long the load has waited since the last call, and how many answers came. */
   readonly waited: Waited = () => {
     this.count(0);
     const { milliseconds, answers } = this.sum;
@@ -81,7 +81,7 @@ export class Reading {
   }
 
   private ask<Answer>(what: unknown, question: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
-    // A stored position has its members in another order.
+    // Compare by value, because a stored position can have its members in another order.
     if (this.last === undefined || !isDeepStrictEqual(this.last.what, what)) {
       this.since = performance.now();
       const answer = question();

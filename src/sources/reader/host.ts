@@ -3,36 +3,36 @@ import { ForeignServerRefused } from '../../store/driver/errors.ts';
 import { UNREADABLE } from '../engine/parse-record.ts';
 import { prepareChange } from '../engine/prepare.ts';
 import { mayRead, watchRows } from '../engine/underway.ts';
-import type { Change, Finding, Page, Source } from '../source.ts';
+import type { Change, Finding, Source, SourcePage } from '../source.ts';
 import {
-  type Call,
   type Opening,
   type Parted,
-  Pulse,
   type ReaderMethod,
-  type Reply,
   secretsOf,
   sent,
+  type ThreadCall,
+  ThreadPulse,
+  type ThreadReply,
 } from '../thread/protocol.ts';
 import { Repeats } from './repeats.ts';
 
-/** Milliseconds between two notices of a change. */
+/** Milliseconds between two messages that something has changed. */
 const NOTICE = 100;
-/** The changes and the characters of a part of a page. The other thread takes a part in some milliseconds. */
+/** The most changes and characters in a part of a page. The main thread handles a part in a few milliseconds. */
 const PART = { changes: 500, characters: 1024 * 1024 };
-/** The most changes and characters of a page. A note of 20,000 characters on 10,000 visitors has 200 million. */
+/** The most changes and characters in a page. A note of 20,000 characters for 10,000 visitors has 200 million. */
 const PAGE = { changes: 200_000, characters: 256 * 1024 * 1024 };
-/** The most characters of a place in a source, and of the texts of a finding. A server of somebody else writes both. */
+/** The most characters of a position, and of the texts of a finding. A foreign server determines both. */
 const PLACE = 1024 * 1024;
 const FINDING = { findings: 100, characters: 2_000 };
 
-/** Answers the calls of the other thread with this source. Records are checked and converted here. */
+/** Answers the calls of the main thread from this source. Records are checked and converted in this thread. */
 export function hostReader(
   source: Source,
   port: MessagePort,
   { settings, memory, skipped: rows }: Omit<Opening, 'kind'>,
 ): void {
-  const pulse = new Pulse(memory);
+  const pulse = new ThreadPulse(memory);
   const skipped = new Set(rows);
   const secrets = secretsOf(settings.address);
   const repeats = new Repeats();
@@ -44,17 +44,17 @@ export function hostReader(
     pulse.begin(row);
     return !skipped.has(row);
   });
-  const post = (reply: Reply): void => port.postMessage(reply);
+  const post = (reply: ThreadReply): void => port.postMessage(reply);
   const notice = atMostEvery(NOTICE, () => post({ changed: true }));
   const paged = <Of extends { readonly changes: readonly Change[] }>(id: number, page: Of): Parted<Of> => {
     const [first = [], ...others] = partsOf(prepared(page.changes));
-    // A hang that comes later is of no row.
+    // All records are made. If the thread hangs from now on, no row is the cause.
     pulse.begin('');
     if (others.length > 0) parts.set(id, others);
     return { page: { ...page, changes: first }, of: id, left: others.length };
   };
 
-  const answer = async ({ id, method, args }: Call<ReaderMethod>): Promise<unknown> => {
+  const answer = async ({ id, method, args }: ThreadCall<ReaderMethod>): Promise<unknown> => {
     const [first] = args;
     switch (method) {
       case 'listen':
@@ -63,7 +63,7 @@ export function hostReader(
       case 'unlisten':
         return unlisten?.();
       case 'reread':
-        // The other thread sends what the interface of Source says.
+        // The main thread sends arguments of the types in the interface Source.
         repeats.forget(args[1] as readonly string[]);
         walks.set(first, source.reread(args[1] as readonly string[])[Symbol.asyncIterator]());
         return undefined;
@@ -87,7 +87,7 @@ export function hostReader(
       case 'load':
       case 'changes': {
         // As above.
-        const page: Page = await source[method](first as never);
+        const page: SourcePage = await source[method](first as never);
         requireFew(page.changes);
         if (method === 'load') repeats.forget();
         const polled = method === 'changes' && settings.mode === 'poll';
@@ -103,14 +103,14 @@ export function hostReader(
         return (source[method as 'begin'] as (...given: readonly unknown[]) => Promise<unknown>)(...args);
     }
   };
-  port.on('message', (call: Call<ReaderMethod>) => {
+  port.on('message', (call: ThreadCall<ReaderMethod>) => {
     answer(call)
       .then((value) => post({ id: call.id, answer: value }))
       .catch((error: unknown) => post({ id: call.id, error: sent(error, secrets) }));
   });
 }
 
-/** Calls back at once, and then at most once in so many milliseconds. A call in between is not lost. */
+/** Calls back at once, and then at most once in this many milliseconds. A call in between is made later. */
 function atMostEvery(milliseconds: number, work: () => void): () => void {
   let [resting, again] = [false, false];
   return function hear(): void {
@@ -142,7 +142,7 @@ const prepared = (changes: readonly Change[]): Change[] =>
     return { from, prepared: mayRead(from) ? prepareChange(change) : { refused: UNREADABLE, type: '' } };
   });
 
-/** Called before any other work on the changes. */
+/** Call this before any other work on the changes. */
 function requireFew({ length }: readonly Change[]): void {
   if (length > PAGE.changes) throw tooMuch('more rows than the gateway asked for');
 }

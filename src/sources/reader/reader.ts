@@ -1,24 +1,23 @@
 import type { Keyring } from '../../auth/keys.ts';
 import { type StoredSource, settingsOf } from '../follow/open.ts';
 import type { SourceKind, SourceSettings } from '../kinds.ts';
-import type { Change, Page, Source } from '../source.ts';
+import type { Change, Source, SourcePage } from '../source.ts';
 import { type Parted, type ReaderMethod, secretsOf } from '../thread/protocol.ts';
 import { entryIn, openThread, type ThreadOptions } from '../thread/thread.ts';
 
-/** The rows that stopped a reader of this process, by source. The gateway forgets the oldest of too many rows. */
+/** The rows that stopped a reader of this process, by source. Beyond the limit, the oldest rows are forgotten. */
 const skipped = new Map<string, Set<string>>();
 const SKIPPED = 1_000;
 
-/** Opens a stored source in a thread of its own. */
 export const openStoredReader = (keys: Pick<Keyring, 'open'>, stored: StoredSource): Source => {
   const { kind, settings } = settingsOf(keys, stored);
   return openReader(kind, settings);
 };
 
 /**
- * Opens a source in a thread of its own. The thread speaks with the server of the helpdesk, and maps, checks and converts
- * its rows. If the thread ends, all calls fail, and the source is opened again. A row that a thread hangs on becomes a
- * reject.
+ * Opens a source in a thread of its own. The thread communicates with the server of the helpdesk, and maps, checks and
+ * converts its rows. If the thread ends, all calls fail, and the source is opened again. A row that makes a thread hang
+ * is rejected.
  */
 export function openReader(kind: SourceKind, settings: SourceSettings, options: ThreadOptions = {}): Source {
   const skips = skipped.get(settings.reader) ?? new Set<string>();
@@ -30,7 +29,7 @@ export function openReader(kind: SourceKind, settings: SourceSettings, options: 
     { changed: () => changed(), hung: (row) => skip(settings.reader, skips, row) },
   );
   const { call } = thread;
-  /** A page crosses in parts, so that other work of this thread has its turn between two parts. */
+  /** A page is sent in parts, so that this thread can do other work between two parts. */
   const paged = async <Of extends { readonly changes: readonly Change[] }>(
     method: ReaderMethod,
     ...args: readonly unknown[]
@@ -41,8 +40,8 @@ export function openReader(kind: SourceKind, settings: SourceSettings, options: 
     for (let { left } = first; left > 0; left--) changes.push(...(await call<readonly Change[]>('part', first.of)));
     return { ...first.page, changes };
   };
-  const page = async (method: 'load' | 'changes', after: unknown): Promise<Page> =>
-    (await paged<Page>(method, after)) ?? { changes: [], after: null, more: false };
+  const page = async (method: 'load' | 'changes', after: unknown): Promise<SourcePage> =>
+    (await paged<SourcePage>(method, after)) ?? { changes: [], after: null, more: false };
   return {
     check: () => call('check'),
     installation: () => call('installation'),
@@ -67,7 +66,7 @@ export function openReader(kind: SourceKind, settings: SourceSettings, options: 
     unmapped: () => call('unmapped'),
     listen: (hear) => {
       changed = hear;
-      // If this fails, the reader has ended, and the next call says so.
+      // If this fails, the reader has ended, and the next call reports it.
       call('listen').catch(() => undefined);
       return async () => {
         changed = () => undefined;

@@ -3,11 +3,11 @@ import { Remembered } from '../remembered.ts';
 import type { Change } from '../source.ts';
 
 /**
- * Leaves out what earlier rounds of polling have told already. The windows of two rounds overlap by more than a minute,
- * because transactions commit late. So at a period of 2 s, each change would be checked, converted and written 30 times.
+ * Leaves out changes that earlier rounds have already reported. The windows of two rounds overlap by more than a
+ * minute, because transactions commit late. With a period of 2 s, each change would be written 30 times.
  */
 export class Repeats extends Remembered {
-  /** The changes of all rows about which the last round and this round have not told the same. */
+  /** Returns the changes of the rows whose changes differ from those of the last round and of this round. */
   without(changes: readonly Change[]): Change[] {
     const rows = new Map<string, Change[]>();
     for (const change of changes) {
@@ -16,7 +16,7 @@ export class Repeats extends Remembered {
       else told.push(change);
     }
     return [...rows].flatMap(([from, told]) => {
-      // One text of all records could be longer than a text may be.
+      // One string of all records could be longer than the longest possible string.
       const hash = createHash('sha256');
       for (const change of told) hash.update(JSON.stringify(change));
       const digest = hash.digest('base64url');

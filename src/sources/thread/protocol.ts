@@ -2,10 +2,9 @@ import { ForeignServerRefused, StoreUnreachable, sqlState } from '../../store/dr
 import { SourceRefused } from '../follow/explain.ts';
 import { NotPerformed } from '../helpdesk.ts';
 import type { SourceKind, SourceSettings } from '../kinds.ts';
-import { OtherInstallation, PositionLost } from '../lost.ts';
-import type { Source } from '../source.ts';
+import { OtherInstallation, PositionLost, type Source } from '../source.ts';
 
-/** What the thread of a reader needs. The address can hold a password, so it stays in this process. */
+/** What a reader thread gets at its start. The address can contain a password, so this object stays in this process. */
 export interface Opening {
   readonly kind: SourceKind;
   readonly settings: SourceSettings;
@@ -15,8 +14,8 @@ export interface Opening {
 }
 
 /**
- * What a reader is asked. `reread` begins a walk, `next` gives its next page, and `end` ends it. The first argument names
- * the walk. `part` gives the next part of a page.
+ * The calls of a reader. `reread` starts a walk, `next` returns its next page, `end` ends it. The first argument names
+ * the walk. `part` returns the next part of a page.
  */
 export type ReaderMethod =
   | Exclude<keyof Source, 'listen' | 'reread'>
@@ -27,66 +26,60 @@ export type ReaderMethod =
   | 'end'
   | 'part';
 
-export interface Call<Method extends string> {
+export interface ThreadCall<Method extends string> {
   readonly id: number;
   readonly method: Method;
   readonly args: readonly unknown[];
 }
 
-/** Aborts the call with this id. The call still answers. */
+/** Aborts the call with this id. The call still gets an answer. */
 export interface Abort {
   readonly id: number;
   readonly abort: true;
 }
 
-/** The first part of a page. `left` parts follow, which the call with the id `of` has. */
+/** The first part of a page. `left` more parts follow. They are fetched with the call id `of`. */
 export interface Parted<Of> {
   readonly page: Of;
   readonly of: number;
   readonly left: number;
 }
 
-export type Reply =
+export type ThreadReply =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly error: SentError }
   | { readonly changed: true };
 
-/** An error as it crosses the port. An error that is copied by the port loses its class and its code. */
+/** An error in the form in which a port sends it. An Error that a port copies loses its class and its code. */
 export interface SentError {
   readonly class: keyof typeof CLASSES;
   readonly message: string;
   readonly code: string;
   readonly cause?: SentError;
-  /** What only NotPerformed has. */
+  /** Only for NotPerformed. */
   readonly ending?: NotPerformed['ending'];
   readonly status?: number | undefined;
 }
 
 const CLASSES = { PositionLost, OtherInstallation, SourceRefused, StoreUnreachable, ForeignServerRefused, Error };
-const NAMES = [
-  'PositionLost',
-  'OtherInstallation',
-  'SourceRefused',
-  'StoreUnreachable',
-  'ForeignServerRefused',
-] as const;
+// Object.keys forgets the type of the keys. `Error`, the class of every error, is the last one.
+const NAMES = Object.keys(CLASSES) as (keyof typeof CLASSES)[];
 
-/** The password as it stands in the address, and as the server gets it. */
+/** Returns the password as written in the address, and as the server gets it. */
 export function secretsOf(address: string): string[] {
   if (!URL.canParse(address)) return [address];
   const { password } = new URL(address);
   if (password === '') return [];
-  // A password that cannot be decoded has one form only.
+  // A password that cannot be decoded has only one form.
   return /%(?![0-9a-f]{2})/i.test(password) ? [password] : [password, decodeURIComponent(password)];
 }
 
-/** Makes an error ready to cross. `secrets` must not cross. */
+/** Converts an error for sending to another thread, without the `secrets`. */
 export function sent(error: unknown, secrets: readonly string[]): SentError {
   const known = error instanceof Error ? error : new Error(String(error));
-  const name = NAMES.find((one) => known instanceof CLASSES[one]);
   const message = secrets.reduce((text, secret) => text.replaceAll(secret, '***'), known.message);
   return {
-    class: name ?? 'Error',
+    class: NAMES.find((one) => known instanceof CLASSES[one]) ?? 'Error',
     message: message.slice(0, 2_000),
     code: sqlState(known),
     ...(known.cause instanceof Error && { cause: sent(known.cause, secrets) }),
@@ -94,7 +87,7 @@ export function sent(error: unknown, secrets: readonly string[]): SentError {
   };
 }
 
-/** The codes of the gateway's own store. The server of somebody else can send them too, and there they mean nothing. */
+/** Codes of the gateway's own store. A foreign server can also send them, but they mean nothing there. */
 const OURS = /^GW/;
 
 export function received({ class: name, message, code, cause, ending, status }: SentError): Error {
@@ -106,13 +99,13 @@ export function received({ class: name, message, code, cause, ending, status }: 
 /** Milliseconds between two heartbeats. */
 const BEAT = 500;
 
-/** The memory that both threads see: a count that grows while the thread is not held, and the row that a reader works on. */
+/** The memory that both threads share: a count that grows while the thread is not blocked, and the current row. */
 const ROW = 8;
 const LONGEST = 256;
 
 export const newMemory = (): SharedArrayBuffer => new SharedArrayBuffer(ROW + LONGEST);
 
-export class Pulse {
+export class ThreadPulse {
   private readonly numbers: Int32Array;
   private readonly name: Buffer;
 
@@ -129,7 +122,7 @@ export class Pulse {
     return this.name.toString('utf8', 0, Atomics.load(this.numbers, 1));
   }
 
-  /** Beats from now on, while the thread is not held. */
+  /** Counts from now on, while the thread is not blocked. */
   start(): void {
     this.beat();
     setInterval(() => this.beat(), BEAT);

@@ -1,38 +1,39 @@
 import { Worker } from 'node:worker_threads';
 import { packageRoot } from '../../config/package.ts';
 import { SourceRefused } from '../follow/explain.ts';
-import { type Abort, type Call, newMemory, Pulse, type Reply, received, sent } from './protocol.ts';
+import { type Abort, newMemory, received, sent, type ThreadCall, ThreadPulse, type ThreadReply } from './protocol.ts';
 
-/** Milliseconds between two looks at the pulse, and the looks without a beat after which a thread is ended. */
+/** Milliseconds between two checks of the pulse. After SILENT checks without a beat, a thread is ended. */
 const LOOK = 1_000;
 const SILENT = 15;
-/** Milliseconds for one call. A page can need several statements, and each may take a minute. */
+/** Timeout (ms) of one call. A page can need several statements, and each may take a minute. */
 const DEADLINE = 600_000;
-/** Milliseconds in which a thread may close its connections. */
+/** How long (ms) a thread may take to close its connections. */
 const CLOSING = 5_000;
 /**
- * MiB of the heap of a thread. A page of 8 MiB of the longest mails needs less than 64. The bytes of its connections come
- * on top: a full reader takes 191 to 202 MiB in all (24 November 2026, test/hostile/postgres-memory.test.ts). V8 ends the whole
- * process if one value is larger than the 16 MiB that Node gives a full heap for its end, so values of a helpdesk have a
- * bound (store/driver/wire.ts).
+ * The heap limit of a thread in MiB. A page of 8 MiB of the longest mails needs less than 64. The buffers of its
+ * connections are not in the heap: a full reader takes 191 to 202 MiB in all (24 November 2026,
+ * test/hostile/postgres-memory.test.ts).
+ *
+ * Node gives a full heap 16 MiB more for an orderly end. V8 ends the whole process if one value is larger than that, so
+ * the values of a helpdesk have a limit (store/driver/wire.ts).
  */
 const MEMORY = 128;
 
-/** The built file of a thread. Node 20 cannot load a thread from TypeScript, so the tests build first. */
+/** The built file of a thread. Node 20 cannot start a thread from a TypeScript file, so the tests build first. */
 export const entryIn = (folder: 'reader' | 'writer'): URL =>
   import.meta.url.endsWith('.ts')
     ? new URL(`dist/src/sources/${folder}/worker.js`, packageRoot)
     : new URL(`../${folder}/worker.js`, import.meta.url);
 
 export interface ThreadOptions {
-  /** The file of the thread. */
   readonly entry?: URL;
-  /** The looks without a beat after which the thread is ended. A thread that has not started yet has SILENT looks. */
+  /** Checks without a beat after which the thread is ended. For a thread that has not started yet: SILENT. */
   readonly silent?: number;
 }
 
-/** What a thread does. `opening` goes to the thread. No error of the thread tells one of the secrets. */
-interface Work {
+/** The work of a thread. `opening` is sent to the thread. No error of the thread shows one of the secrets. */
+interface ThreadWork {
   readonly opening: object;
   readonly secrets: readonly string[];
   /** What an error says when the thread stops responding, does not answer in time, or ends. */
@@ -45,35 +46,35 @@ interface Limits {
 }
 
 export interface Thread<Method extends string> {
-  /** Rejects with the error of the thread, or with the reason of its end. */
+  /** Rejects with the error of the thread, or with the reason why the thread ended. */
   call<Answer>(method: Method, ...args: readonly unknown[]): Promise<Answer>;
-  /** Like `call`. When the signal aborts, the thread aborts the call, which then answers. `deadline` is in milliseconds. */
+  /** Like `call`, with a `deadline` in milliseconds. The signal aborts the call in the thread, which still answers. */
   callWithin<Answer>(method: Method, args: readonly unknown[], limits: Limits): Promise<Answer>;
   readonly ended: boolean;
   close(): Promise<void>;
 }
 
-interface Waiting {
+interface PendingCall {
   resolve(answer: unknown): void;
   reject(error: Error): void;
   readonly until: number;
 }
 
 /**
- * Opens a thread that speaks with a server of somebody else. An error, a lack of memory or a hang there ends this thread
- * and nothing else. Then all its calls fail. `hung` gets the row that the thread worked on, if there is one.
+ * Opens a thread that communicates with a foreign server. An error, too little memory or a hang there ends only this
+ * thread, and all its calls fail. `hung` gets the row that the thread worked on, if any.
  */
 export function openThread<Method extends string>(
-  { opening, secrets, texts }: Work,
+  { opening, secrets, texts }: ThreadWork,
   { entry, silent = SILENT }: ThreadOptions & { readonly entry: URL },
   heard: { readonly changed?: () => void; readonly hung?: (row: string) => void } = {},
 ): Thread<Method | 'close'> {
   const memory = newMemory();
-  const pulse = new Pulse(memory);
+  const pulse = new ThreadPulse(memory);
   const workerData = { ...opening, memory };
   const worker = new Worker(entry, { workerData, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: MEMORY } });
   worker.unref();
-  const waiting = new Map<number, Waiting>();
+  const waiting = new Map<number, PendingCall>();
   let [calls, beats, quiet] = [0, 0, 0];
   let ended: Error | undefined;
 
@@ -94,7 +95,7 @@ export function openThread<Method extends string>(
       end(new SourceRefused(texts.hangs));
     } else if ([...waiting.values()].some(({ until }) => performance.now() > until)) end(new SourceRefused(texts.late));
   }, LOOK).unref();
-  worker.on('message', (reply: Reply) => {
+  worker.on('message', (reply: ThreadReply) => {
     if ('changed' in reply) return heard.changed?.();
     const one = waiting.get(reply.id);
     waiting.delete(reply.id);
@@ -107,14 +108,14 @@ export function openThread<Method extends string>(
   worker.on('messageerror', died);
   worker.on('exit', () => end(new SourceRefused(texts.ended)));
 
-  // The answers have the types of the interface, because the thread calls the same method.
+  // The thread calls the method of the same name, so its answers have the types of the interface.
   const begin = <Answer>(method: Method | 'close', args: readonly unknown[], deadline: number) => {
     const id = ++calls;
     const answer = new Promise<Answer>((resolve, reject) => {
       if (ended !== undefined) return reject(ended);
       waiting.set(id, { resolve: resolve as (answer: unknown) => void, reject, until: performance.now() + deadline });
       worker.ref();
-      worker.postMessage({ id, method, args } satisfies Call<string>);
+      worker.postMessage({ id, method, args } satisfies ThreadCall<string>);
     });
     return { id, answer };
   };

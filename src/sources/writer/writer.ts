@@ -1,36 +1,33 @@
-import { before } from '../../core/before.ts';
+import { before } from '../../outbound/before.ts';
 import { type Helpdesk, refused } from '../helpdesk.ts';
 import type { ApiOfSource, SourceKind } from '../kinds.ts';
 import { entryIn, openThread, type Thread, type ThreadOptions } from '../thread/thread.ts';
 import { secretsIn, type WriterMethod } from './host.ts';
 
 export interface Writer extends Helpdesk {
-  /**
-   * Resolves when a thread can take a call. Throws NotPerformed if there is none before the signal aborts, or if too many
-   * threads have ended.
-   */
+  /** Resolves when a thread can take a call. Throws NotPerformed if none starts in time, or if too many have ended. */
   ready(signal: AbortSignal): Promise<void>;
 }
 
 export interface WriterOptions extends ThreadOptions {
-  /** Milliseconds without a call after which the thread is closed. */
+  /** How long (ms) a thread stays open without a call. */
   readonly idle?: number;
 }
 
-/** The looks without a beat after which a thread is ended. Each look is a second later than the last one. */
+/** The number of checks without a beat after which a thread is ended. There is one check a second. */
 const SILENT = 4;
-/** Milliseconds after which a thread that does not answer a call is ended. A write is aborted before this. */
+/** A thread that does not answer a call in this many milliseconds is ended. A write is aborted earlier. */
 const DEADLINE = 6_000;
-/** An idle thread takes 19 MiB (24 November 2026, six threads of the built gateway), so it is closed. */
+/** How long (ms) an idle thread stays open. It takes 19 MiB (24 November 2026, six threads of the built gateway). */
 const IDLE = 10 * 60_000;
-/** The most threads that one source starts in so many milliseconds. A helpdesk can have a way to end each of them. */
+/** How many threads one source starts at most in WINDOW milliseconds. A helpdesk can have a way to end each of them. */
 const STARTS = 4;
 const WINDOW = 60_000;
 
 /**
- * Opens a helpdesk for writes in a thread of its own, which starts with the first call. The thread speaks with the API and
- * the database of the helpdesk. If it ends, the outcome of the calls under way is unknown, and the next call starts
- * another thread.
+ * Opens a helpdesk for writes in a thread of its own, which starts with the first call. The thread communicates with
+ * the API and the database of the helpdesk. If the thread ends, the outcome of its running calls is unknown, and the
+ * next call starts another thread.
  */
 export function openWriter(kind: SourceKind, settings: ApiOfSource, options: WriterOptions = {}): Writer {
   const { idle = IDLE, ...given } = options;
@@ -52,7 +49,7 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
       { entry: entryIn('writer'), silent: SILENT, ...given },
     );
     const ready = thread.call<void>('ready');
-    // Each caller hears of a failure by itself.
+    // Each caller handles a failure itself. This handler prevents an unhandled rejection.
     ready.catch(() => undefined);
     current = { thread, ready };
     return current;

@@ -8,14 +8,14 @@ export interface AppRecord {
   readonly organization_id: string;
   readonly organization_external_id: string;
   readonly installation_ids: string[];
-  /** The host of a client that nobody registered. Null for an app from the command line. */
+  /** The host of a client by URL. Null for an app from the command line. */
   readonly client_host: string | null;
   readonly quota_per_minute: number;
   readonly burst: number;
   readonly created_at: Date;
 }
 
-export interface Quota {
+export interface QuotaSettings {
   readonly perMinute?: number;
   readonly burst?: number;
 }
@@ -23,7 +23,7 @@ export interface Quota {
 /** Inserts an app with one installation. Returns undefined when the organization does not exist. */
 export async function insertApp(
   db: Database,
-  app: { id: string; installation: string; tenant: string; name: string; quota: Quota },
+  app: { id: string; installation: string; tenant: string; name: string; quota: QuotaSettings },
 ): Promise<{ quota_per_minute: number; burst: number } | undefined> {
   const { perMinute = 600, burst = 120 } = app.quota;
   const [row] = await db.query<{ quota_per_minute: number; burst: number }>(sql`
@@ -51,10 +51,7 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
      ORDER BY a.created_at, a.id`);
 }
 
-/**
- * Changes parts of an app's quota. The new values apply at once. For example, a smaller burst also limits the units
- * that are already in the app's bucket.
- */
+/** Changes an app's quota at once. A smaller burst also limits the units that are already in the bucket. */
 export async function updateQuota(
   db: Database,
   id: string,

@@ -7,17 +7,14 @@ export interface AuthorRecord {
   readonly website_id: string;
   readonly operator_id: string;
   readonly operator_name: string;
-  /**
-   * True when the credential can write as this operator: the operator is enabled, and the credential is granted the
-   * website.
-   */
+  /** True if the operator is enabled and the credential is granted the website. */
   readonly usable: boolean;
   readonly created_at: Date;
 }
 
 /**
- * Makes an operator the author of a credential's writes on a website. An earlier author for that website is replaced.
- * Returns undefined when the operator is unknown or disabled, or when the credential is not granted the website.
+ * Makes an operator the author of a credential's writes on a website, in place of an earlier one. Undefined if the
+ * operator is unknown or disabled, or if the credential is not granted the website.
  */
 export async function mapAuthor(
   db: Database,
@@ -41,8 +38,7 @@ export async function mapAuthor(
 }
 
 /**
- * Removes the author of a credential's writes on a website. Returns the operator's id, or undefined when the credential
- * had no author there.
+ * Removes the author of a credential's writes on a website. Returns the operator's id, or undefined if there was none.
  */
 export async function unmapAuthor(
   db: Database,

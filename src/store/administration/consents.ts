@@ -3,16 +3,13 @@ import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/**
- * A person's consent to an app. The record has no authorization code, tokens or digests. Each write in this file is one
- * statement.
- */
+/** A person's consent to an app, without authorization code, tokens and digests. Each write here is one statement. */
 export interface ConsentRecord {
   readonly id: string;
   readonly credential_id: string;
   readonly app_id: string;
   readonly app_name: string;
-  /** The host and the URL of a client that nobody registered. Null for the app of an issued credential. */
+  /** The host and the URL of a client by URL. Null for an installed client. */
   readonly client_host: string | null;
   readonly client_id: string | null;
   readonly organization_id: string;
@@ -21,10 +18,7 @@ export interface ConsentRecord {
   readonly resource: Resource;
   readonly scopes: Scope[];
   readonly website_ids: string[];
-  /**
-   * The data access and the restrictions of the credential at the time of the consent. A token may do only what both
-   * the consent and the current credential permit.
-   */
+  /** The credential's data access and restrictions at the consent. A token needs both these and the current ones. */
   readonly data_access: DataAccess[];
   readonly channel_ids: string[] | null;
   readonly team_ids: string[] | null;
@@ -34,7 +28,7 @@ export interface ConsentRecord {
   readonly expires_at: Date;
   readonly state: 'active' | 'expired' | 'revoked';
   /** Why the consent is revoked or expired. Null for an active consent. */
-  readonly because: Revoked | Lapsed | null;
+  readonly because: Revoked | LapseReason | null;
   readonly revoked_at: Date | null;
 }
 
@@ -44,11 +38,8 @@ export interface ConsentRecord {
  * the client's host from GATEWAY_CLIENT_HOSTS.
  */
 type Revoked = 'revoked' | 'client' | 'code_misused' | 'refresh_reused' | 'person' | 'credential' | 'replaced' | 'host';
-/**
- * Why a consent has expired. `unused`: the app did not exchange the authorization code in time, or the app can no
- * longer use or renew any token of the consent.
- */
-type Lapsed = 'time' | 'credential_expired' | 'unused';
+/** Why a consent has expired. `unused`: its code was not exchanged in time, or no token can be used or renewed. */
+type LapseReason = 'time' | 'credential_expired' | 'unused';
 
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT v.*, CASE WHEN v.revoked_at IS NOT NULL THEN 'revoked' WHEN v.lapsed IS NOT NULL THEN 'expired' ELSE 'active' END AS state,
@@ -97,10 +88,7 @@ export async function endConsents(db: Database): Promise<number> {
   return row?.ended ?? 0;
 }
 
-/**
- * Ends a consent and its tokens at once. An ended consent stays unchanged. Returns undefined when there is no such
- * consent.
- */
+/** Ends a consent and its tokens at once. Does not change an ended one. Undefined if there is none. */
 export async function revokeConsent(db: Database, id: string): Promise<ConsentRecord | undefined> {
   const [row] = await db.query<ConsentRecord>(sql`
     WITH c AS (

@@ -28,15 +28,13 @@ export interface CredentialRecord {
   /** After a rotation, the old secret is also accepted until this time. Null: only the new secret is accepted. */
   readonly old_secret_until: Date | null;
   readonly usable_tokens: number;
-  /** The host of a client that nobody registered. Null for an issued credential. */
+  /** The host of a client by URL. Null for an installed client. */
   readonly client_host: string | null;
 }
 
 export type Environment = 'live' | 'test';
 
-/**
- * The permissions of a credential. A restriction lists the ids that are permitted. A null restriction permits every id.
- */
+/** The permissions of a credential. A restriction lists the permitted ids. Null permits every id. */
 export interface Policy extends Readonly<Record<Restriction, readonly string[] | null>> {
   readonly sites: readonly string[];
   readonly scopes: readonly Scope[];
@@ -112,10 +110,7 @@ export async function readCredentials(db: Database, filter: CredentialFilter = {
     ) ${view(sql`WHERE (${tenant}::bigint IS NULL OR a.tenant = ${tenant}) AND (${app}::text IS NULL OR a.id = ${app})`)}`);
 }
 
-/**
- * Changes a credential at once, and raises its revision by one if something changes. Returns undefined when the
- * credential is revoked or unknown.
- */
+/** Changes a credential at once. A real change adds one to its revision. Undefined if it is revoked or unknown. */
 export async function updateCredential(
   db: Database,
   id: string,
@@ -180,10 +175,7 @@ export async function rotateSecrets(
   return row;
 }
 
-/**
- * Revokes a credential and its installation tokens. A second revocation changes nothing. Returns undefined when the
- * credential no longer has the revision that the caller has read.
- */
+/** Revokes a credential and its installation tokens. Repeating changes nothing. Undefined if its revision changed. */
 export async function endCredential(
   db: Database,
   which: { id: string; revision: number },

@@ -21,9 +21,7 @@ export interface EndpointRecord {
   readonly permitted: boolean;
   readonly failing_since: Date | null;
   readonly gap_since: Date | null;
-  /**
-   * After a rotation, the old and the new secret both sign deliveries until this time. Null: only the new secret signs.
-   */
+  /** After a rotation, both secrets sign deliveries until this time. Null: only the new secret signs. */
   readonly old_secret_until: Date | null;
   readonly pending: number;
   readonly created_at: Date;
@@ -51,8 +49,7 @@ export interface NewEndpoint {
 }
 
 /**
- * Inserts an endpoint. The endpoint gets the receipts that are recorded from now on. Returns `undefined` when the
- * credential may not get the events of the website.
+ * Inserts an endpoint, which gets receipts from now on. Undefined if the credential may not get the website's events.
  */
 export async function insertEndpoint(db: Database, made: NewEndpoint): Promise<EndpointRecord | undefined> {
   const [row] = await db.query<EndpointRecord>(sql`
@@ -88,9 +85,8 @@ export interface EndpointChanges {
 }
 
 /**
- * Changes an endpoint at once. If the website changes or the endpoint is disabled, the waiting deliveries are dropped.
- * An endpoint that is enabled again gets only receipts that are recorded from then on. Returns `undefined` when the
- * endpoint does not exist.
+ * Changes an endpoint at once. A change of website, or disabling, drops the waiting deliveries. An endpoint that is
+ * enabled again gets only later receipts. Undefined if it does not exist.
  */
 export async function updateEndpoint(
   db: Database,
@@ -134,9 +130,8 @@ export async function deleteEndpoint(db: Database, id: string): Promise<boolean>
 }
 
 /**
- * Makes a test delivery that this process must send now. The test is a website.heartbeat at the last position of the
- * journal, even if the endpoint has not asked for that type. Returns `undefined` when the endpoint is disabled, or when
- * its credential may not get the events.
+ * Makes a test delivery for this process to send now: a website.heartbeat at the end of the journal, even if the
+ * endpoint did not ask for it. Undefined if the endpoint is disabled, or its credential may not get the events.
  */
 export async function claimTest(db: Database, id: string, eventId: string): Promise<Claim | undefined> {
   const [row] = await db.query<{ claim: Claim }>(sql`
@@ -155,10 +150,7 @@ export async function claimTest(db: Database, id: string, eventId: string): Prom
   return row?.claim;
 }
 
-/**
- * The receipts to send again: one receipt by its event id, or a span of time. In a span, the oldest receipts come
- * first.
- */
+/** The receipts to send again: one by its event id, or those of a span of time, oldest first. */
 export type Replay = { readonly event: string } | { readonly since: Date; readonly until: Date | null };
 
 export interface Replayed {

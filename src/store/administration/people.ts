@@ -1,4 +1,5 @@
 import { type Fragment, sql } from '../../core/sql.ts';
+import { mayConsent } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Candidate } from './references.ts';
 
@@ -19,12 +20,6 @@ export interface PersonRecord {
 
 export const ROLES = ['owner', 'admin', 'operator'] as const;
 export type Role = (typeof ROLES)[number];
-
-/**
- * SQL condition: the person may consent, because the person is an enabled owner or admin. Every statement that signs a
- * person in or looks up a signed-in person uses this condition.
- */
-export const mayConsent = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
 
 const view = (of: Fragment): Fragment => sql`
   SELECT p.id, p.tenant, o.public_id AS organization_id, p.email, p.role,
@@ -75,8 +70,8 @@ export const setRole = (db: Database, id: string, role: Role): Promise<PersonRec
   change(db, id, sql`role = ${role}`);
 
 /**
- * Sets a person's password and ends the person's sessions. Null: the person can no longer sign in with a password.
- * `endConsents` also ends the person's active consents, and `ended` is their number.
+ * Sets a person's password (null: none) and ends the person's sessions. `endConsents` also ends active consents, and
+ * `ended` is their number.
  */
 export async function setPassword(
   db: Database,
@@ -96,42 +91,28 @@ async function change(db: Database, id: string, to: Fragment): Promise<PersonRec
   return row;
 }
 
-export interface SignInRow {
-  readonly id: string;
-  /** The password hash as a PHC string. Null when the person has no password. */
-  readonly password: string | null;
-  readonly may_consent: boolean;
-}
-
-export async function findForSignIn(
-  db: Database,
-  { tenant, email }: { tenant: string; email: string },
-): Promise<SignInRow | undefined> {
-  const [row] = await db.read<SignInRow>(sql`
-    SELECT p.id, p.password, ${mayConsent} AS may_consent
-      FROM gateway.person p WHERE p.tenant = ${tenant} AND p.email = ${email}`);
-  return row;
-}
-
 /**
- * Finds the people with this e-mail address who may consent and have a password, oldest person first. `organization`
- * limits the search to the organizations with this id, external_id or name. The case of a name does not count. Returns
- * at most `most` people.
+ * Finds the people with this e-mail address who may consent and have a password, oldest person first. `tenant` limits
+ * the search to one organization. `organization` limits the search to the organizations with this id, external_id or
+ * name. The case of a name does not count. Returns at most `most` people.
  */
 export const findCandidates = (
   db: Database,
-  { email, organization = null, most }: { email: string; organization: string | null | undefined; most: number },
-): Promise<{ readonly id: string; readonly password: string }[]> =>
-  db.read(sql`
+  asked: { tenant: string | null; email: string; organization: string | undefined; most: number },
+): Promise<{ readonly id: string; readonly password: string }[]> => {
+  const { tenant, email, organization = null, most } = asked;
+  return db.read(sql`
     SELECT p.id, p.password FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
-     WHERE p.email = ${email} AND p.password IS NOT NULL AND ${mayConsent}
+     WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.email = ${email}
+       AND p.password IS NOT NULL AND ${mayConsent}
        AND (${organization}::text IS NULL OR o.public_id = ${organization} OR o.external_id = ${organization}
             OR lower(o.name) = lower(${organization}))
      ORDER BY p.created_at, p.id LIMIT ${most}`);
+};
 
 /**
- * Finds the people with this subject (user id) at the identity provider who may consent. An organization has at most
- * one such person. A null tenant searches all organizations.
+ * Finds the people with this subject (user id) at the identity provider who may consent: at most one in an
+ * organization. A null tenant searches all organizations.
  */
 export const findBySubject = (
   db: Database,

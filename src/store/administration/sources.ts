@@ -15,7 +15,7 @@ export interface SourceRecord {
   readonly period: number;
   readonly time_zone: string;
   readonly storage: string | null;
-  /** Sealed with the operator's keys. */
+  /** Encrypted with the operator's keys. */
   readonly address: string;
   readonly writes_back: boolean;
   readonly state: SourceState;
@@ -29,9 +29,9 @@ export interface SourceRecord {
   readonly compared_at: Date | null;
   readonly rejects: number;
   readonly unmapped: Readonly<Record<string, number>>;
-  /** What the last check found. Use `findingsOf` to tell an operator. */
+  /** What the last check found. Use `findingsOf` to show it to an operator. */
   readonly findings: readonly { readonly level: string; readonly about: string; readonly text: string }[];
-  /** Why the last comparison was given up. Null after a comparison that has ended. */
+  /** Why the last comparison was given up. Null if it ended normally. */
   readonly compare_error: string | null;
   readonly created_at: Date;
 }
@@ -50,7 +50,7 @@ export interface NewSource {
   readonly apiToken: string | null;
 }
 
-/** Takes the organization with this id or external_id, or creates one with this external_id. Returns its number. */
+/** Finds the organization with this id or external_id, or creates one with this external_id. Returns its number. */
 export async function takeOrganization(
   db: Database,
   organization: { readonly external_id: string; readonly name: string },
@@ -68,9 +68,7 @@ export async function takeOrganization(
   return row;
 }
 
-/**
- * Inserts a source that no gateway runs for `seconds`. Returns false when the organization has a source of this account.
- */
+/** Inserts a source that no gateway runs for `seconds`. False if the organization already has one of this account. */
 export async function insertSource(db: Database, source: NewSource, seconds: number): Promise<boolean> {
   const rows = await db.query(sql`
     INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, storage, address, api_url, api_token, lease_until)
@@ -82,8 +80,8 @@ export async function insertSource(db: Database, source: NewSource, seconds: num
 }
 
 /**
- * Notes which helpdesk's records a website holds, if it holds any. Returns false if they are those of another helpdesk.
- * A helpdesk whose identifier became readable is still the same.
+ * Stores which helpdesk the records of a website come from, if it has records. False if they come from another
+ * helpdesk. A helpdesk whose identifier became readable is the same one.
  */
 export async function keepInstallation(
   db: Database,
@@ -99,7 +97,7 @@ export async function keepInstallation(
   return row?.same ?? true;
 }
 
-/** Names the website of a source and lets the gateways run the source. */
+/** Sets the website of a source. From then on, gateways can run the source. */
 export async function startSource(db: Database, id: string, website: string): Promise<void> {
   await db.query(sql`
     UPDATE gateway.source s SET lease_until = '-infinity',
@@ -155,8 +153,8 @@ export const readRejects = (db: Database, id: string, limit: number): Promise<Re
     SELECT origin, pointer, code FROM gateway.source_reject WHERE source = ${id} ORDER BY at, origin, pointer LIMIT ${limit}`);
 
 /**
- * Stops or starts a source. The gateway that runs a paused source loses its lease at once. A source whose first load took
- * too long starts too. It waits for nothing else.
+ * Pauses or starts a source. Pausing takes the lease from the gateway that runs it. Starting also starts a source whose
+ * first load took too long.
  */
 export async function pauseSource(db: Database, id: string, paused: boolean): Promise<boolean> {
   const rows = await db.query(sql`
@@ -166,7 +164,7 @@ export async function pauseSource(db: Database, id: string, paused: boolean): Pr
   return rows.length > 0;
 }
 
-/** Asks for a comparison of the whole source. Returns the time of the question, by the clock of the store. */
+/** Asks for a comparison of the whole source. Returns the time of this request, by the clock of the store. */
 export async function askComparison(db: Database, id: string): Promise<Date | undefined> {
   const [row] = await db.query<{ at: Date }>(
     sql`UPDATE gateway.source SET compare_asked = now() WHERE id = ${id} RETURNING compare_asked AS at`,
@@ -174,15 +172,11 @@ export async function askComparison(db: Database, id: string): Promise<Date | un
   return row?.at;
 }
 
-/** Asks for a comparison of every source. */
 export async function compareAll(db: Database): Promise<void> {
   await db.query(sql`UPDATE gateway.source SET compare_asked = now()`);
 }
 
-/**
- * Empties the slots that hold staged records of removed sources. A process that reads a source while the source is removed
- * keeps its slot for some seconds.
- */
+/** Empties the slots of removed sources. A process that was reading such a source keeps its slot for some seconds. */
 export async function forgetRemoved(db: Database): Promise<void> {
   await db.query(sql`
     SELECT gateway.source_forget(r.source) FROM gateway.import_run r

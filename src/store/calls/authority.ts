@@ -27,7 +27,7 @@ interface AuthorityRow extends Found {
   expires_at: Date;
   audience: Resource | null;
   consent_id: string | null;
-  hosted: boolean;
+  by_url: boolean;
 }
 
 /** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
@@ -47,7 +47,7 @@ export async function loadAuthority(
   const columns = sql`
            c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
-           c.hosted_client IS NOT NULL AS hosted,
+           c.hosted_client IS NOT NULL AS by_url,
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,
@@ -60,8 +60,7 @@ export async function loadAuthority(
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
       LEFT JOIN gateway.consent n ON n.id = t.consent_id`;
-  // The app of an unknown token is not known. So the look-up of such a token waits for a connection in the turn of the
-  // caller's network.
+  // The app of a token is still unknown. So the look-up waits in the turn of the caller's network.
   const found = await lookUp<AuthorityRow>(db, digest, { columns, joins, turn: before?.appId ?? network });
   if (!found) return null;
   const { row, proof } = found;
@@ -77,8 +76,8 @@ const both = (now: string[] | null, given: string[] | null): string[] | null =>
   now && given ? now.filter((id) => given.includes(id)) : (now ?? given);
 
 /**
- * Builds the authority from its row. A consent never changes. So a token digest and a credential revision are enough to
- * prove an authority later (store/calls/guard.ts).
+ * Builds the authority from its row. A consent never changes, so token digest and credential revision prove the
+ * authority later (store/calls/guard.ts).
  */
 function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
   const websites = row.sites.map((site) => websiteKey(row.tenant, site));
@@ -92,7 +91,7 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     revision: row.revision,
     audience: row.audience,
     consentId: row.consent_id,
-    hosted: row.hosted,
+    clientByUrl: row.by_url,
     environment: row.environment,
     organizationId: row.organization_id,
     appId: row.app_id,

@@ -3,9 +3,8 @@ import { Failure } from '../../core/failures.ts';
 import type { Proof, Proved } from './guard.ts';
 
 /**
- * The caller of one call. The authority was loaded earlier and may be outdated until a statement proves it. Every
- * answer of a guarded statement passes through `take`, which keeps the proof. So no read or write of a call can forget
- * the proof.
+ * The caller of one call. The authority may be outdated until a statement proves it. Every guarded statement goes
+ * through `take`, which keeps the proof. So no read or write can forget the proof.
  */
 export class Caller<Of extends Actor = Authority> {
   readonly authority: Of;

@@ -14,16 +14,13 @@ import { zoneName } from './zone.ts';
 /** The largest number of groups in an answer. */
 const GROUPS = 100;
 
-interface Row {
+interface CountRow {
   total: string;
   groups: readonly (readonly [count: number, site: string | null, ...values: (string | null)[]])[] | null;
   time_zone: string | null;
 }
 
-/**
- * Counts conversations in one guarded statement on a connection for slow reads. If the call names no website, counts the
- * conversations of all granted websites.
- */
+/** Counts conversations in one guarded statement on a slow connection, on all granted websites by default. */
 export async function readCounts(
   access: WebsiteAccess,
   slow: Database,
@@ -32,13 +29,12 @@ export async function readCounts(
   const { authority, website } = access;
   const websites = website.id === '' ? [...authority.websites.values()] : [website];
   const tenant = websites[0]?.tenant ?? '0';
-  const { proof, rows } = await guarded<Row>(
+  const { proof, rows } = await guarded<CountRow>(
     { authority, db: slow },
     sql`r.*`,
     countJoin(access, websites, request),
   ).catch((error: unknown) => {
-    // PostgreSQL decides which time zones are valid. If a website itself has an invalid zone, the caller can send
-    // another zone.
+    // PostgreSQL decides which time zones are valid. If the website's own is not, the caller can send another one.
     if (sqlState(error) !== '22023') throw error;
     throw wrongZone(request.timezone === undefined ? 'missing' : undefined);
   });

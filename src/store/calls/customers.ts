@@ -1,26 +1,25 @@
 import { Failure, invalidCursor } from '../../core/failures.ts';
-import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
+import { fitsBigint, MAX_BIGINT, type WebsiteKey } from '../../core/ids.ts';
 import type { Customer, CustomerPage, CustomerRequest } from '../../core/reads.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { rfc3339 } from '../../core/view.ts';
 import type { TypedPhone } from '../../views/phone.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
-import { sealed, unsealed, untilBuilt } from './search.ts';
+import { sealed, timeOf, unsealed, untilBuilt } from './search.ts';
 
 /** A customer has at most this many visitors in an answer. */
 const VISITORS = 100;
 const SUBJECT = 500;
-const MAX_BIGINT = '9223372036854775807';
 
-/** The newest contact comes first. Contacts of the same time are in the order of website and id. */
-interface Place {
+/** A position in the list: newest contact first, then in the order of website and id. */
+interface CustomerPosition {
   readonly micros: string;
   readonly site: string;
   readonly id: string;
 }
 
-interface Row extends Place {
+interface CustomerRow extends CustomerPosition {
   readonly known: boolean;
   readonly name: string | null;
   readonly email: string | null;
@@ -38,11 +37,11 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
   const { by, websites, limit, cursor, conversations } = request;
   const search = JSON.stringify([by, websites.map(({ id }) => id)]);
   const start = cursor === undefined ? undefined : placeOf(cursor, search);
-  // A credential has websites of one organization.
+  // All websites of a credential belong to one organization.
   const tenant = websites[0]?.tenant ?? '0';
   const sites = websites.map((one) => one.site);
   const known = 'name' in by ? sql`platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true');
-  const { proof, rows } = await guarded<Row>(
+  const { proof, rows } = await guarded<CustomerRow>(
     access,
     sql`${known} AS known, d.*`,
     sql`LEFT JOIN LATERAL (
@@ -71,7 +70,7 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
 
 const NO_WORD = { parameter: 'name', code: 'invalid_parameter' as const, expected: 'at least one letter or digit' };
 
-// The conversations are those that conversations_list shows for the contact.
+// The same conversations that conversations_list shows for the contact.
 const HISTORY = raw(`
   ARRAY(SELECT k.visitor_id FROM platform.visitor_contact k
          WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id
@@ -96,12 +95,10 @@ interface Websites {
 function found(
   by: CustomerRequest['by'],
   { tenant, sites }: Websites,
-  start: Place | undefined,
+  start: CustomerPosition | undefined,
   limit: number,
 ): Fragment {
-  const at = start
-    ? sql`'epoch'::timestamptz + ${start.micros}::bigint * interval '1 microsecond'`
-    : sql`'infinity'::timestamptz`;
+  const at = start ? timeOf(start.micros) : sql`'infinity'::timestamptz`;
   const { site = '0', id = '0' } = start ?? {};
   if ('name' in by)
     return sql`SELECT w.site, n.id FROM unnest(${sites}::bigint[]) AS w (site)
@@ -133,7 +130,7 @@ function samePhone(phones: readonly TypedPhone[], column: string): Fragment {
   return sql`(${join(same, ' OR ')})`;
 }
 
-/** SQL: the number that the caller typed, else a number that can be read, else any number. */
+/** SQL for the phone number to show: the number that the caller typed, else one in E.164 form, else any number. */
 function shownPhone(by: CustomerRequest['by']): Fragment {
   const any = raw('coalesce(ct.mobile_e164, ct.phone_e164, ct.mobile, ct.phone)');
   if (!('phone' in by)) return any;
@@ -141,7 +138,7 @@ function shownPhone(by: CustomerRequest['by']): Fragment {
     WHEN ${samePhone(by.phone, 'ct.phone')} THEN coalesce(ct.phone_e164, ct.phone) ELSE ${any} END`;
 }
 
-function customerOf(row: Row, websites: readonly WebsiteKey[]): Customer {
+function customerOf(row: CustomerRow, websites: readonly WebsiteKey[]): Customer {
   const website = websites.find(({ site }) => site === row.site);
   if (!website) throw new Error('the look-up has found a contact of a website that nobody asked for');
   const { id, name, email, phone, visitors, conversations } = row;
@@ -154,10 +151,11 @@ function customerOf(row: Row, websites: readonly WebsiteKey[]): Customer {
 }
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
-const cursorOf = ({ micros, site, id }: Place, search: string): string => sealed(`${micros}.${site}.${id}`, search);
+const cursorOf = ({ micros, site, id }: CustomerPosition, search: string): string =>
+  sealed(`${micros}.${site}.${id}`, search);
 
 /** Throws `invalid_cursor` for a cursor of another search. */
-function placeOf(cursor: string, search: string): Place {
+function placeOf(cursor: string, search: string): CustomerPosition {
   const [, micros = '', site = '', id = ''] =
     /^(-?\d{1,17})\.([1-9]\d{0,18})\.([1-9]\d{0,18})$/.exec(unsealed(cursor, search)) ?? [];
   if (!fitsBigint(site) || !fitsBigint(id)) throw invalidCursor();

@@ -1,13 +1,12 @@
 import { Failure } from '../../core/failures.ts';
-import { parseId } from '../../core/ids.ts';
 import type { FileBytes } from '../../core/reads.ts';
 import { sql } from '../../core/sql.ts';
-import { CHUNK_SIZE } from '../../views/file.ts';
+import { CHUNK_SIZE, FileView } from '../../views/file.ts';
 import { guarded, type Proved } from './guard.ts';
 import { callerOf } from './projection.ts';
-import type { WebsiteAccess } from './read.ts';
+import { nativeId, type WebsiteAccess } from './read.ts';
 
-interface Row {
+interface FileRow {
   native: string | null;
   name: string;
   size: string;
@@ -19,21 +18,17 @@ interface Row {
   bytes: Uint8Array | null;
 }
 
-/**
- * Reads bytes of a file from at most two stored chunks. Finds the file only if the caller may see its message and its
- * conversation.
- */
+/** Reads bytes from at most two chunks of a file, if the caller may see its message and its conversation. */
 export async function readFileBytes(
   access: WebsiteAccess,
   file: string,
   { includeInternal, offset, length }: { includeInternal: boolean; offset: number; length: number },
 ): Promise<Proved<FileBytes>> {
   const { website } = access;
-  const native = parseId(file)?.native;
-  if (native === undefined) throw new Failure('not_found');
+  const native = nativeId(access, FileView, file);
   const first = Math.min(Math.floor(offset / CHUNK_SIZE), 2 ** 31 - 1);
   const last = Math.min(Math.floor((offset + Math.max(length, 1) - 1) / CHUNK_SIZE), 2 ** 31 - 1);
-  const { proof, rows } = await guarded<Row>(
+  const { proof, rows } = await guarded<FileRow>(
     access,
     sql`f.id AS native, f.name, f.size, f.version, f.sha256, f.bare, b.chunk, b.bytes`,
     sql`LEFT JOIN LATERAL (

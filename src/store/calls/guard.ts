@@ -1,23 +1,27 @@
 import type { Actor, Authority, PersonAuthority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
 import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
-import { mayConsent } from '../administration/people.ts';
 import { changesOf } from '../driver/connections.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
+/**
+ * SQL condition: the person may consent, because the person is an enabled owner or admin. Every statement that signs a
+ * person in or looks up a signed-in person uses this condition.
+ */
+export const mayConsent = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
+
 /** A token digest and a credential revision decide together what a token may do. */
-type Identity = Pick<Authority, 'digest' | 'revision'>;
+type TokenIdentity = Pick<Authority, 'digest' | 'revision'>;
 
 /**
- * The proof that an authority held at the snapshot of a statement. Only this file can create a proof, and only from the
- * answer of a guarded statement.
+ * Proves that an authority held at the snapshot of a statement. Made only here, from the answer of a guarded statement.
  */
 class Proof {
   readonly #digest: Uint8Array;
   readonly #revision: number | null;
 
-  constructor(of: Identity | PersonAuthority) {
+  constructor(of: TokenIdentity | PersonAuthority) {
     this.#digest = of.digest;
     this.#revision = revisionOf(of);
   }
@@ -28,14 +32,11 @@ class Proof {
 }
 
 /** Returns the revision of a credential. Null for a session, because the rights of a person have no revision. */
-const revisionOf = (of: Identity | PersonAuthority): number | null => ('revision' in of ? of.revision : null);
+const revisionOf = (of: TokenIdentity | PersonAuthority): number | null => ('revision' in of ? of.revision : null);
 
 export type { Proof };
 
-/**
- * The answer of a statement, with the proof of the authority. A refusal is also an answer, so a refusal also has a
- * proof.
- */
+/** The answer of a statement with the proof of the authority. A refusal is an answer too, and has a proof. */
 export interface Proved<T> {
   readonly proof: Proof;
   readonly answer: T | Failure;
@@ -51,24 +52,14 @@ export interface Guarded<R> {
   readonly rows: readonly R[];
 }
 
-/**
- * The guard of a statement on a replica: one row with the column `ok`. `now` is the time that the statement must use as
- * the current time.
- */
-export interface Standing {
-  readonly guard: Fragment;
-  readonly now: Fragment;
-}
-
 /** The authority of a statement no longer holds. The call is then repeated under the current authority. */
 export class StaleAuthority extends Error {
   override readonly name = 'StaleAuthority';
 }
 
 /**
- * SQL of a value that only a primary can give. On a standby, the function fails before PostgreSQL looks for the value. So
- * an authority, a session and a membership are proved by a primary only, also behind a pooler, which can change the server
- * at any statement.
+ * Wraps a value in SQL that fails on a standby before PostgreSQL uses the value. So only a primary can prove an
+ * authority, a session or a membership, even behind a pooler, which can change the server at any statement.
  */
 export const atPrimary = (value: Fragment | Uint8Array): Fragment =>
   sql`(SELECT ${value instanceof Uint8Array ? sql`${value}::bytea` : value} WHERE pg_current_wal_flush_lsn() IS NOT NULL)`;
@@ -126,9 +117,8 @@ export async function guarded<R extends object>(
 export const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;
 
 /**
- * Like `guarded`, for one statement that changes data under several authorities. `guard` is one row with the lists
- * `digests`, `revisions` and `oks`. Returns one proof for each authority, in order. `undefined`: that authority no
- * longer holds.
+ * Like `guarded`, for one statement that writes under several authorities. `guard` is one row with lists `digests`,
+ * `revisions` and `oks`. Returns a proof for each authority in order, or `undefined` if it no longer holds.
  */
 export async function guardedBatch<R extends object>(
   db: Database,
@@ -153,9 +143,8 @@ export interface Found {
 }
 
 /**
- * Looks up a token `t` and its credential `c`. `columns` can use `t`, `c` and the tables of `joins`. Returns
- * `undefined` if no token has the digest. The proof names the revision that the statement has read. `turn` is the app
- * or network whose turn the statement waits for.
+ * Looks up a token `t` and its credential `c`, for `columns` and `joins`. Undefined if no token has the digest. The
+ * proof names the revision that was read. `turn`: the app or network in whose turn the statement waits.
  */
 export async function lookUp<R extends object>(
   db: Database,

@@ -23,8 +23,8 @@ export async function readHealth(access: WebsiteAccess): Promise<Proved<HealthRe
   const [row] = rows;
   const answer = {
     checkedAt: row?.now.getTime() ?? 0,
-    // A restricted caller does not get the times of the last receipts, because receipts cover the whole website. A time
-    // would tell this caller that something happened outside the caller's restrictions.
+    // Receipts cover the whole website. So their times would tell a restricted caller about events outside the
+    // restrictions.
     lastEventAt: new Map(isRestricted(authority) ? [] : Object.entries(row?.last_at ?? {})),
     held: new Set(row?.held),
     source: row?.source ?? undefined,

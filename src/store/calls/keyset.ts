@@ -1,5 +1,5 @@
 import { invalidCursor } from '../../core/failures.ts';
-import { fitsBigint, parseId, type WebsiteKey } from '../../core/ids.ts';
+import { fitsBigint, nativeIn, type WebsiteKey } from '../../core/ids.ts';
 import type { PageRequest } from '../../core/reads.ts';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { View } from '../../core/view.ts';
@@ -12,9 +12,7 @@ export interface Keyset {
   cursor(row: Row): string;
 }
 
-/**
- * The cursor of a list contains the sort values of the last row. So the list can continue even if that row was deleted.
- */
+/** The cursor contains the sort values of the last row, so that the list continues even if that row is deleted. */
 export function keyset(website: WebsiteKey, view: View, request: PageRequest): Keyset {
   const alias = raw(view.alias);
   const invalid = (): never => {
@@ -32,27 +30,20 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
     };
   }
   const descending = (request.direction ?? view.order ?? 'desc') === 'desc';
-  const parsed =
-    request.cursor === undefined
-      ? undefined
-      : view.id === 'plain'
-        ? { website: website.id, native: request.cursor }
-        : // A list with two forms of cursor accepts any text as a cursor. So check that the text is an id.
-          view.id.schema.safeParse(request.cursor).success
-          ? parseId(request.cursor)
-          : null;
-  if (parsed === null || (parsed && (parsed.website !== website.id || !fitsBigint(parsed.native)))) return invalid();
   const kind = view.id;
+  const { cursor } = request;
+  const last = cursor === undefined ? undefined : nativeAt(website, kind, cursor);
+  if (cursor !== undefined && last === undefined) return invalid();
   return {
     by: descending ? sql`${alias}.id DESC` : sql`${alias}.id ASC`,
     key: sql`NULL AS moment`,
-    after: parsed && (descending ? sql`${alias}.id < ${parsed.native}` : sql`${alias}.id > ${parsed.native}`),
+    after: last === undefined ? last : descending ? sql`${alias}.id < ${last}` : sql`${alias}.id > ${last}`,
     cursor: (row) => (kind === 'plain' ? String(row['native']) : kind.format(website, String(row['native']))),
   };
 }
 
-// The cursor holds the website, the microseconds and the native id. Callers must not interpret the cursor. The cursor
-// has no signature, because the cursor gives no rights: every page checks the caller's authority.
+// Website, microseconds and native id, opaque to callers. Not signed, because it gives no rights: every page checks the
+// authority.
 const writeUpdatedCursor = (website: WebsiteKey, moment: string, native: string): string =>
   Buffer.from(`${website.id}_${moment}_${native}`).toString('base64url');
 
@@ -63,3 +54,7 @@ function readUpdatedCursor(cursor: string, website: WebsiteKey): { moment: strin
   if (site !== website.id || moment === undefined || native === undefined || !fitsBigint(native)) return undefined;
   return Buffer.from(text).toString('base64url') === cursor ? { moment, native } : undefined;
 }
+
+/** A list with two forms of cursor accepts any text as a cursor. So this checks that the text is an id. */
+const nativeAt = (website: WebsiteKey, kind: View['id'], cursor: string): string | undefined =>
+  kind === 'plain' || kind.schema.safeParse(cursor).success ? nativeIn(website, kind, cursor) : undefined;

@@ -8,9 +8,7 @@ import { guardedBatch, hex, type Proved, StaleAuthority } from './guard.ts';
 import type { Reader } from './projection.ts';
 import { nativeId, visible } from './read.ts';
 
-/**
- * A command with its idempotency key, and the data that the ledger of writes needs to perform the command only once.
- */
+/** A command with its idempotency key, and what the ledger needs to perform the command only once. */
 export interface Keyed {
   readonly by: Reader;
   readonly operationId: string;
@@ -27,38 +25,33 @@ export interface Keyed {
  * The common properties of all commands in a batch. All these commands concern one website, and their callers may see
  * the same data.
  */
-export interface Kind {
+export interface CommandKind {
   readonly write: Pick<Write, 'name' | 'writer'>;
   /** True when the command is performed in the name of an operator. */
   readonly authored: boolean;
   readonly receipts: readonly string[];
   /**
-   * True when another system performs the command. The store then only reserves the command. `sources`: true on websites
-   * whose live source has an API.
+   * True if another system performs the command, and the store only reserves it. `sources`: only where the live source
+   * has an API.
    */
   readonly remote: boolean | 'sources';
 }
 
-/**
- * The ledger's answer to a command. `new`: this call has ended the command. `settled`: an earlier call has ended it.
- */
+/** The ledger's answer. `new`: this call has ended the command. `settled`: an earlier call has. */
 export type Entry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'reserved'; readonly epoch: number; readonly author: string }
   | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
 
 /**
- * The answer for a command that the ledger has not stored. `stale`: the authority has ended. `again`: an earlier
- * command of the batch has the same key.
+ * An answer that is not in the ledger. `stale`: the authority has ended. `again`: an earlier command of the batch has
+ * the same key.
  */
 interface Undecided {
   readonly state: 'stale' | 'again';
 }
 
-/**
- * The length of a lease, in milliseconds. A process that performs a command in another system holds the command under a
- * lease. After the lease, another replica can take over the command.
- */
+/** How long (ms) a process holds a command that it performs in another system. Then another replica can take over. */
 export const LEASE = 10_000;
 
 /**
@@ -72,7 +65,11 @@ export const LEASE = 10_000;
  *
  * Returns one answer for each command, in order. The answer for a failed command is an Error.
  */
-export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): Promise<(Proved<Entry> | Error)[]> {
+export async function enter(
+  db: Database,
+  kind: CommandKind,
+  batch: readonly Keyed[],
+): Promise<(Proved<Entry> | Error)[]> {
   const [first] = batch;
   if (!first) return [];
   const { write, authored, receipts, remote } = kind;
@@ -87,19 +84,18 @@ export async function enter(db: Database, kind: Kind, batch: readonly Keyed[]): 
       : reserves;
   const columns = sql`
            gateway.write_batch(${website.tenant}, ${website.site}, ${write.name}, ${write.writer}, ${authored},
-             ${receipts}::text[], ${lease}, b.ids, b.attempts, b.credentials,
-             guard.digests, guard.revisions, b.fingerprints, s.seen, b.commands) AS entries`;
+             ${receipts}::text[], ${lease}, b.commands) AS entries`;
   const joins = sql`
-     CROSS JOIN (SELECT ${batch.map((one) => one.operationId)}::text[] AS ids,
-                   ${batch.map((one) => one.attempt)}::uuid[] AS attempts,
-                   ${authorities.map((one) => one.credentialId)}::text[] AS credentials,
-                   ${batch.map((one) => hex(one.fingerprint))}::bytea[] AS fingerprints,
-                   ${batch.map(({ command }) => JSON.stringify(command))}::text[]::jsonb[] AS commands,
-                   ${batch.map(({ by, about }) => nativeId(by, about.view, about.id))}::bigint[] AS abouts) b
      CROSS JOIN LATERAL (
-       SELECT array_agg(CASE WHEN k.ok THEN coalesce(${visible(first.by, view, sql`k.about`)}, false) END
-                        ORDER BY k.n) AS seen
-         FROM unnest(guard.oks, b.abouts) WITH ORDINALITY AS k (ok, about, n)) s`;
+       SELECT array_agg((k.id, k.attempt, k.credential, k.digest, k.revision, k.fingerprint,
+                         CASE WHEN k.ok THEN coalesce(${visible(first.by, view, sql`k.about`)}, false) END,
+                         k.command)::gateway.keyed_command ORDER BY k.n) AS commands
+         FROM unnest(${batch.map((one) => one.operationId)}::text[], ${batch.map((one) => one.attempt)}::uuid[],
+                     ${authorities.map((one) => one.credentialId)}::text[], guard.digests, guard.revisions,
+                     ${batch.map((one) => hex(one.fingerprint))}::bytea[], guard.oks,
+                     ${batch.map(({ by, about }) => nativeId(by, about.view, about.id))}::bigint[],
+                     ${batch.map(({ command }) => JSON.stringify(command))}::text[]::jsonb[]) WITH ORDINALITY
+                AS k (id, attempt, credential, digest, revision, fingerprint, ok, about, command, n)) b`;
   try {
     const { proofs, rows } = await repeated(() =>
       guardedBatch<{ entries: (Entry | Undecided)[] }>(db, authorities, columns, joins),
@@ -151,9 +147,7 @@ export async function settle(
   return row?.settled === true;
 }
 
-/**
- * A command that this process has taken over because its lease had expired. Only this process can now end the command.
- */
+/** A command taken over after its lease expired. Only this process can now end it. */
 export interface Lapsed {
   readonly operationId: string;
   readonly epoch: number;

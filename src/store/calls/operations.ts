@@ -4,10 +4,7 @@ import { sql } from '../../core/sql.ts';
 import { guarded, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 
-/**
- * Reads the newest receipt with one of the ids. Finds only receipts of the caller's credential and revision on the
- * call's website.
- */
+/** Reads the newest receipt with one of the ids, from the caller's credential and revision on the call's website. */
 export async function readOperation(access: WebsiteAccess, ids: readonly string[]): Promise<Proved<Receipt>> {
   const { authority, website } = access;
   const { proof, rows } = await guarded<Receipt | { operation_id: null }>(

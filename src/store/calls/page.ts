@@ -15,8 +15,8 @@ const SHORT = Math.floor(PAGE_BYTES / ROWS);
 export const SEARCHED = 10_000;
 
 /**
- * Reads one page of a view. The page ends early when its long texts exceed PAGE_BYTES, or when a search has examined
- * SEARCHED rows. Its cursor then continues after the last row that was read.
+ * Reads one page of a view. It ends early at PAGE_BYTES of long texts, or after SEARCHED rows of a search. Its cursor
+ * continues after the last row that was read.
  */
 export async function readPage<Name extends string>(
   access: RecordAccess,
@@ -25,7 +25,7 @@ export async function readPage<Name extends string>(
 ): Promise<Proved<Page<Name>>> {
   const order = keyset(access.website, view, request);
   const { limit, search } = request;
-  const read = (finding: Finding): Promise<Found<Name>> => readRows(access, view, request, order, finding);
+  const read = (finding: RowFinder): Promise<FoundRows<Name>> => readRows(access, view, request, order, finding);
   const size = enough(limit);
   let found = await read(search ? searching(view, order, size, search) : plain(view, size));
   if (!search && view.weight !== undefined && found.rows.some((row) => row['long'] === true))
@@ -40,7 +40,7 @@ export async function readPage<Name extends string>(
   return { proof, answer: { rows: page.map(build), next_cursor: last && more ? order.cursor(last) : null } };
 }
 
-interface Finding {
+interface RowFinder {
   readonly beside: Fragment;
   /** Returns the FROM clause, with the alias of the view. `source` contains the table, the conditions and the order. */
   from(source: Fragment): Fragment;
@@ -48,7 +48,7 @@ interface Finding {
   readonly longest?: number;
 }
 
-interface Found<Name extends string> {
+interface FoundRows<Name extends string> {
   readonly proof: Proof;
   readonly present: boolean;
   readonly rows: readonly Row[];
@@ -60,8 +60,8 @@ async function readRows<Name extends string>(
   view: View<Name>,
   request: PageRequest,
   order: Keyset,
-  { beside, from, longest }: Finding,
-): Promise<Found<Name>> {
+  { beside, from, longest }: RowFinder,
+): Promise<FoundRows<Name>> {
   const { select, build } = projectionOf(access, view, longest);
   const { alias } = view;
   const owner = request.within?.at(-1);
@@ -83,7 +83,7 @@ async function readRows<Name extends string>(
   return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
 }
 
-const plain = ({ weight }: View, limit: number): Finding => ({
+const plain = ({ weight }: View, limit: number): RowFinder => ({
   beside: weight === undefined ? NOTHING : sql`, octet_length(${raw(weight)}) > ${raw(String(SHORT))} AS long`,
   from: (source) => sql`${source} LIMIT ${raw(String(limit))}`,
   ...(weight !== undefined && { longest: SHORT }),
@@ -97,7 +97,7 @@ const plain = ({ weight }: View, limit: number): Finding => ({
  * A page without a long text uses `plain`, because the sum of the lengths made a page of 50 messages 19 % slower
  * (paired measurement, 22 November 2026).
  */
-function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): Finding {
+function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): RowFinder {
   const alias = raw(name);
   return {
     beside: sql`, ${alias}.more`,
@@ -110,11 +110,10 @@ function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: 
 }
 
 /**
- * Finds the matching rows among the next SEARCHED rows. The last of the SEARCHED rows is included even if it does not
- * match, to show that more rows can follow. Only rows that the caller may see are counted. So the end of a page reveals
- * nothing about other rows (check TN-04).
+ * Finds the matching rows among the next SEARCHED rows that the caller may see, so the end of a page reveals nothing
+ * about other rows (check TN-04). The last row comes even without a match, to show that more can follow.
  */
-function searching({ alias: name }: View, { by }: Keyset, limit: number, search: Fragment): Finding {
+function searching({ alias: name }: View, { by }: Keyset, limit: number, search: Fragment): RowFinder {
   const alias = raw(name);
   return {
     beside: sql`, ${alias}.place, ${search} AS matches`,

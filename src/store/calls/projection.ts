@@ -2,7 +2,7 @@ import type { Authority, Rights } from '../../core/authority.ts';
 import { parseId, type WebsiteKey } from '../../core/ids.ts';
 import { RESTRICTIONS, type Restriction } from '../../core/scopes.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
-import { type Caller, type Expression, type Field, type Projection, seen, type View } from '../../core/view.ts';
+import { type Expression, type Field, type Projection, seen, type View, type ViewCaller } from '../../core/view.ts';
 
 export interface Reader<Of extends Rights = Authority> {
   readonly authority: Of;
@@ -17,7 +17,7 @@ export function permitted(authority: Rights, website: WebsiteKey, dimension: Res
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-export function callerOf({ authority, website }: Reader<Rights>, longest?: number): Caller {
+export function callerOf({ authority, website }: Reader<Rights>, longest?: number): ViewCaller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
     return ids ? sql`${raw(column)} = ANY(${ids}::bigint[])` : YES;
@@ -27,8 +27,8 @@ export function callerOf({ authority, website }: Reader<Rights>, longest?: numbe
     permitted: (dimension) => permitted(authority, website, dimension),
     permits,
     longest,
-    // Every restricted dimension must permit the row. If the caller is restricted to some teams, a row without a team
-    // is not permitted. Channels and subsites work in the same way.
+    // All restricted dimensions must permit the row. A row without a team, for example, is closed to a caller with a
+    // list of teams.
     allowed: (alias) => {
       const conditions = RESTRICTIONS.flatMap((dimension) =>
         authority.restrictions[dimension] ? [permits(dimension, `${alias}.${COLUMN[dimension]}`)] : [],
@@ -46,13 +46,9 @@ export interface Columns<Name extends string> {
   build(row: Row): Projection<Name>;
 }
 
-/**
- * The largest number of websites with cached columns, for one view and one authority. An authority can have thousands
- * of websites.
- */
+/** How many websites have cached columns, for a view and an authority. An authority can have thousands of websites. */
 const WEBSITES = 50;
-// All calls share one authority object while the object is cached. For the same object, the columns of a view are
-// always the same.
+// Calls share the authority object while it is cached. The columns of a view depend only on this object.
 const known = new WeakMap<View, WeakMap<Rights, Map<string, Columns<string>>>>();
 
 function kept<Key, Value>(

@@ -25,10 +25,7 @@ export async function takeQuota(
   return grant ?? null;
 }
 
-/**
- * Takes units for work that was done without a lease. If the bucket has too few units, the rest becomes a debt of the
- * app.
- */
+/** Takes units for work that was done without a lease. What the bucket lacks becomes a debt of the app. */
 export async function oweQuota(db: Database, app: string, units: number): Promise<void> {
   const statement = sql`UPDATE gateway.quota SET tokens = tokens - ${units}::integer WHERE app_id = ${app}`;
   await db.query(runFor(changesOf(app), statement));

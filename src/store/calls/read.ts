@@ -1,6 +1,6 @@
 import { type Actor, isRestricted, type Rights } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
-import { fitsBigint, parseId } from '../../core/ids.ts';
+import { nativeIn } from '../../core/ids.ts';
 import type { Within } from '../../core/reads.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import type { Projection, View } from '../../core/view.ts';
@@ -30,18 +30,16 @@ export function scope(reader: Reader<Rights>, view: View, extra: readonly Fragme
 
 /** Returns the native id from a public id. Throws `not_found` when the public id belongs to another website. */
 export function nativeId({ website }: Pick<Reader, 'website'>, view: View, id: string): string {
-  const parsed = view.id === 'plain' ? { website: website.id, native: id } : parseId(id);
-  if (!parsed || parsed.website !== website.id || !fitsBigint(parsed.native)) throw new Failure('not_found');
-  return parsed.native;
+  const found = nativeIn(website, view.id, id);
+  if (found === undefined) throw new Failure('not_found');
+  return found;
 }
 
 /** SQL: true if the record with this native id exists for the caller, otherwise null. `native` can be a column. */
 export const visible = (reader: Reader<Rights>, view: View, native: Fragment): Fragment =>
   sql`(SELECT true FROM ${raw(`${view.table} ${view.alias}`)} WHERE ${raw(view.alias)}.id = ${native} AND ${scope(reader, view)})`;
 
-/**
- * SQL that is true if every record of a chain exists for the caller. Each record must belong to the record before it.
- */
+/** SQL: true if every record of a chain exists for the caller and belongs to the record before it. */
 export function exists(reader: Reader<Rights>, chain: readonly Within[]): Fragment {
   const links = chain.map(({ view, id, where }, i) => {
     const before = chain[i - 1];

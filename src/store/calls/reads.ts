@@ -1,8 +1,8 @@
 import type { Actor } from '../../core/authority.ts';
 import type { SubscriptionReads } from '../../core/events.ts';
 import type { Reads } from '../../core/reads.ts';
+import type { Replica } from '../driver/lineage.ts';
 import type { Database } from '../driver/postgres.ts';
-import type { Replica } from '../open/replica.ts';
 import type { Caller } from './caller.ts';
 import { readCounts } from './counts.ts';
 import { readCustomers } from './customers.ts';

@@ -19,9 +19,7 @@ export const seenBy = (grants: Grants): Seen => ({
   operators: holds(grants, both(DIRECTORY, PII)),
 });
 
-/**
- * SQL for the first and the last local day of a report. `today` is the current local day by the clock of the primary.
- */
+/** SQL for the first and last local day of a report. `today` is the local day by the primary's clock. */
 function days(period: Period): Fragment {
   switch (period.range) {
     case 'today':
@@ -42,8 +40,8 @@ const LIMIT = raw(String(LABELS + 1));
 const clipped = (label: string): Fragment => raw(`left(${label}, ${LABEL})`);
 
 /**
- * SQL for pairs of label and count, largest count first. The SQL reads one label more than a report shows. So the
- * report knows whether some labels are left out.
+ * SQL for pairs of label and count, largest first: one more than a report shows, so that it knows whether labels are
+ * left out.
  */
 const ranked = (from: Fragment, label: string): Fragment =>
   sql`(SELECT coalesce(jsonb_agg(jsonb_build_array(label, n) ORDER BY n DESC, label COLLATE "C"), '[]')

@@ -6,15 +6,15 @@ import { clip } from '../../core/view.ts';
 import { LABEL, LABELS, type Report } from '../../views/report.ts';
 import { periodOf, wrongZone, zoneOf } from '../../views/report-range.ts';
 import { sqlState } from '../driver/errors.ts';
+import type { Replica } from '../driver/lineage.ts';
+import { written } from '../driver/lineage.ts';
 import type { Database } from '../driver/postgres.ts';
-import { written } from '../open/lineage.ts';
-import type { Replica } from '../open/replica.ts';
 import { guarded, type Proof, type Proved } from './guard.ts';
 import type { WebsiteAccess } from './read.ts';
 import { reportJoin, seenBy } from './report-sql.ts';
 
 type Pairs = [label: string, count: number][];
-type Metrics = Report['summary']['metrics'];
+type ReportMetrics = Report['summary']['metrics'];
 type Withheld = Report['meta']['withheld'];
 type Reason = Withheld[number]['reason'];
 
@@ -28,7 +28,7 @@ const NO_CONTENT = {
   confidence_count: null,
 };
 
-interface Row {
+interface ReportRow {
   /** The name of the website. Null means that the website does not exist. */
   name: string | null;
   time_zone: string;
@@ -37,8 +37,8 @@ interface Row {
   end: string;
   generated_at: Date;
   headline: Report['headline'];
-  metrics: Omit<Metrics, keyof typeof NO_CONTENT>;
-  classified?: Pick<Metrics, keyof typeof NO_CONTENT>;
+  metrics: Omit<ReportMetrics, keyof typeof NO_CONTENT>;
+  classified?: Pick<ReportMetrics, keyof typeof NO_CONTENT>;
   volume: Pairs;
   volume_hourly: Pairs;
   platform: Pairs;
@@ -68,8 +68,8 @@ export async function readReport(
   const { authority, website } = access;
   const period = periodOf(range);
   const timezone = range.timezone === undefined ? undefined : zoneOf(range.timezone);
-  const read = async (): Promise<{ readonly proof: Proof; readonly row: Row | undefined }> => {
-    const lagging = await replica?.read<Row>(({ guard, now }) =>
+  const read = async (): Promise<{ readonly proof: Proof; readonly row: ReportRow | undefined }> => {
+    const lagging = await replica?.read<ReportRow>(({ guard, now }) =>
       // On a replica, the guard does not name the app that uses the connection. So name the app here.
       runFor(authority.appId, sql`r.* FROM ${guard} ${reportJoin(authority, website, period, timezone, now)}`),
     );
@@ -79,12 +79,11 @@ export async function readReport(
       if (rows[0]?.written) return { proof, row: lagging };
     }
     const whole = reportJoin(authority, website, period, timezone);
-    const { proof, rows } = await guarded<Row>({ authority, db: slow }, sql`r.*`, whole);
+    const { proof, rows } = await guarded<ReportRow>({ authority, db: slow }, sql`r.*`, whole);
     return { proof, row: rows[0] };
   };
   const { proof, row } = await read().catch((error: unknown) => {
-    // PostgreSQL decides which time zones are valid, and has refused this one. If the website itself has an invalid
-    // zone, the caller can send another zone.
+    // PostgreSQL decides which time zones are valid. If the website's own is not, the caller can send another one.
     if (sqlState(error) !== '22023') throw error;
     throw wrongZone(timezone === undefined ? 'missing' : undefined);
   });
@@ -123,7 +122,7 @@ export async function readReport(
   return { proof, answer: report };
 }
 
-function summarize(row: Row): { summary: Report['summary']; truncated: boolean } {
+function summarize(row: ReportRow): { summary: Report['summary']; truncated: boolean } {
   let truncated = false;
   const cut = <T>(list: readonly T[]): T[] => {
     truncated ||= list.length > LABELS;

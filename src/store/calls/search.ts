@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Failure, invalidCursor } from '../../core/failures.ts';
-import { fitsBigint } from '../../core/ids.ts';
+import { fitsBigint, MAX_BIGINT } from '../../core/ids.ts';
 import type { SearchHit, SearchPage, SearchRequest } from '../../core/reads.ts';
 import { RESTRICTIONS } from '../../core/scopes.ts';
 import { SAID } from '../../core/search.ts';
@@ -10,32 +10,29 @@ import { guarded, type Proved } from './guard.ts';
 import { permitted } from './projection.ts';
 import type { WebsiteAccess } from './read.ts';
 
-/**
- * The order `best` compares this many hits with each other. The best of the newest hits come first, then the best of the
- * hits before these.
- */
+/** How many hits the order `best` ranks at a time: first the newest hits among themselves, then the next older ones. */
 const WINDOW = 200;
 
-/** A snippet is around the first of this many terms. Each term is looked for in each text of a page. */
+/** A snippet is cut around the first match of these terms. Few, because each is searched in each text of a page. */
 const TERMS = 16;
 
-/** A position in the order of time. The page begins with the hits before this position, without the first `skip` hits. */
-interface Place extends Position {
+/** A position in the order of time. The page begins with the hits before it, without the first `skip` hits. */
+interface ResultsPosition extends HitPosition {
   readonly skip: number;
   /** The time of the newest hit of the first page, in microseconds. */
   readonly top: string;
 }
 
-interface Position {
+interface HitPosition {
   readonly micros: string;
   readonly kind: number;
   readonly site: string;
   readonly id: string;
-  /** A message. The page begins with the hit at the position itself, and goes on to check its conversation at this message. */
+  /** If the last page stopped inside a conversation: the next message to check. The page begins with the hit itself. */
   readonly unread: string | undefined;
 }
 
-interface Row {
+interface SearchRow {
   readonly known: boolean;
   readonly found: number;
   /** The positions of the newest and the oldest hit of the window. Null if there is no hit. */
@@ -54,8 +51,8 @@ interface Row {
 }
 
 /**
- * Searches the texts of several websites in one guarded statement. What the caller may not see is left out before hits
- * are counted, ranked or cut.
+ * Searches texts of several websites in one guarded statement. Leaves out what the caller may not see before hits are
+ * counted, ranked or cut.
  */
 export async function readSearch(access: WebsiteAccess, request: SearchRequest): Promise<Proved<SearchPage>> {
   const { groups, websites, includeInternal, order, limit, cursor } = request;
@@ -65,7 +62,7 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
   const best = order === 'best';
   const window = best ? WINDOW : limit * 3;
   const terms = groups.flatMap((group) => group.flatMap(({ text, not }) => (not ? [] : [text]))).slice(0, TERMS);
-  const { proof, rows } = await guarded<Row>(
+  const { proof, rows } = await guarded<SearchRow>(
     access,
     sql`r.*`,
     sql`LEFT JOIN LATERAL (
@@ -80,7 +77,7 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
   const shown = found.slice(0, limit);
   const newest = positionOf(first.top ?? '');
   const top = start?.top ?? newest?.micros ?? '0';
-  const next = (): Place | undefined => {
+  const next = (): ResultsPosition | undefined => {
     const last = shown.at(-1);
     const ended = found.length <= limit || !last;
     if (ended && first.found !== window) return undefined;
@@ -97,7 +94,7 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
 /** Seconds after which a caller can ask again while an index is being built. */
 const BUILT_SOON = 30;
 
-/** Throws the failure of a read that needs an index which a migration has not built yet (0015_search.sql). */
+/** Throws the failure of a read that needs an index which a migration has not built yet (0017_indexes.sql). */
 export function untilBuilt(error: unknown): never {
   if (sqlState(error) !== 'GW503') throw error;
   const detail = 'The gateway is building an index after an upgrade. This operation answers when the index is built.';
@@ -111,9 +108,8 @@ const NO_WORD = {
 };
 
 const KINDS = SAID.map((name) => name.slice(0, -1));
-const MAX_BIGINT = '9223372036854775807';
 
-const positionOf = (text: string): Position | undefined => {
+const positionOf = (text: string): HitPosition | undefined => {
   const [, micros = '', kind = '', site = '', id = '', unread] =
     /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})(?:\.(\d{1,19}))?$/.exec(text) ?? [];
   if (!fitsBigint(site || '9'.repeat(20)) || !fitsBigint(id)) return undefined;
@@ -123,20 +119,21 @@ const positionOf = (text: string): Position | undefined => {
 };
 
 /** The position directly above all hits of a time. */
-const above = (micros: string): Position => ({
+const above = (micros: string): HitPosition => ({
   ...{ micros: String(BigInt(micros) + 1n), kind: 0, site: '0', id: '0' },
   unread: undefined,
 });
 
-const timeOf = (micros: string): Fragment => sql`'epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond'`;
+export const timeOf = (micros: string): Fragment =>
+  sql`'epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond'`;
 
-/** Ties the text of a cursor to its search. So the cursor of another search and a cursor that was cut are refused. */
+/** Binds the text of a cursor to its search. So a cursor of another search and a shortened cursor are refused. */
 export const sealed = (text: string, search: string): string => {
   const digest = createHash('sha256').update(`${text}\n${search}`).digest('base64url').slice(0, 10);
   return Buffer.from(`${digest}:${text}`).toString('base64url');
 };
 
-/** The text of a cursor. Throws `invalid_cursor` for a cursor of another search, and for any other text. */
+/** Returns the text of a cursor. Throws `invalid_cursor` for a cursor of another search, and for any other text. */
 export function unsealed(cursor: string, search: string): string {
   const text = Buffer.from(cursor, 'base64url').toString('latin1').slice(11);
   if (sealed(text, search) !== cursor) throw invalidCursor();
@@ -144,11 +141,11 @@ export function unsealed(cursor: string, search: string): string {
 }
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
-const cursorOf = ({ micros, kind, site, id, unread, skip, top }: Place, search: string): string =>
+const cursorOf = ({ micros, kind, site, id, unread, skip, top }: ResultsPosition, search: string): string =>
   sealed(`${micros}.${kind}.${site}.${id}${unread === undefined ? '' : `.${unread}`}:${skip}:${top}`, search);
 
 /** Throws `invalid_cursor` for a cursor of another search. */
-function placeOf(cursor: string, search: string): Place {
+function placeOf(cursor: string, search: string): ResultsPosition {
   const [text = '', skip = '', top = ''] = unsealed(cursor, search).split(':');
   const position = /^\d{1,3}$/.test(skip) && /^-?\d{1,17}$/.test(top) && positionOf(text);
   if (!position) throw invalidCursor();
@@ -156,7 +153,7 @@ function placeOf(cursor: string, search: string): Place {
 }
 
 /** What the search reads: each kind of each website, with the restrictions of the caller. */
-function streams({ authority }: WebsiteAccess, request: SearchRequest, start: Place | undefined): Fragment {
+function streams({ authority }: WebsiteAccess, request: SearchRequest, start: ResultsPosition | undefined): Fragment {
   const { websites, kinds, includeInternal, from = null, to = null } = request;
   const all = websites.flatMap((website) =>
     kinds.map((name) => {
@@ -170,21 +167,21 @@ function streams({ authority }: WebsiteAccess, request: SearchRequest, start: Pl
     }),
   );
   const at = start ? timeOf(start.micros) : sql`'infinity'::timestamptz`;
-  // The website of a credential can be deleted. Then there is no stream.
+  // A website of a credential can be deleted, so there may be no stream at all.
   return sql`(SELECT coalesce(array_agg((s.tenant, s.site, s.kind, s.internal, s.channels, s.teams, s.subsites, s.from_at, s.to_at, ${at}, s.before_id)::platform.searched), '{}')
      FROM jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) AS s (
        tenant bigint, site bigint, kind text, internal boolean, channels bigint[], teams bigint[], subsites bigint[],
        from_at timestamptz, to_at timestamptz, before_id bigint))`;
 }
 
-/** Hits of the same time are in the order of kind and website, and the newest id first. */
-function beforeId({ kind, site, id, unread }: Place, ofKind: number, ofSite: string): string {
+/** The id below which a stream continues. Hits of one time are ordered by kind, website and newest id. */
+function beforeId({ kind, site, id, unread }: ResultsPosition, ofKind: number, ofSite: string): string {
   const later = ofKind - kind || Number(BigInt(ofSite) - BigInt(site));
   if (later === 0) return unread !== undefined ? String(BigInt(id) + 1n) : id;
   return later > 0 ? MAX_BIGINT : '0';
 }
 
-function hitOf(row: Row, { websites }: SearchRequest): SearchHit {
+function hitOf(row: SearchRow, { websites }: SearchRequest): SearchHit {
   const website = websites.find((one) => one.site === row.site);
   const kind = SAID[row.kind ?? -1];
   if (!website || !kind) throw new Error('the search has found a text that nobody asked for');

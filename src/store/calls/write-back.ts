@@ -5,7 +5,7 @@ import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
 import { LEASE } from './ledger.ts';
 
-/** The source to which a write goes. The address and the token are sealed. */
+/** The source that gets a write. The address and the token are encrypted. */
 export interface WriteBackSource {
   readonly source: string;
   readonly kind: string;
@@ -17,21 +17,18 @@ export interface WriteBackSource {
   readonly target: string;
 }
 
-/** A write whose outcome the gateway looks for. */
+/** A write that was sent, and whose outcome is not known yet. */
 export interface SentWrite extends WriteBackSource {
-  /** The name of the write. */
+  /** The name of the write, for example `visitor_note_add`. */
   readonly operation: string;
 }
 
 export interface PreparedWrite extends WriteBackSource {
-  /** The name of the operator in whose name the write is. */
+  /** The name of the operator who is the author. */
   readonly author: string;
 }
 
-/**
- * Prepares a reserved write. `busy` says that another write changes the same conversation. An ending says that the write
- * does not begin.
- */
+/** Prepares a reserved write. `busy`: another write changes the conversation. An ending: the write does not start. */
 export async function prepareWriteBack(
   db: Database,
   { operationId, website, author, command }: RemoteCommand,
@@ -47,7 +44,7 @@ export async function prepareWriteBack(
   return row.prepared;
 }
 
-/** Reads where the effect of a write must be. Undefined if the write never began, or if its source is paused or gone. */
+/** Reads where to look for the effect of a write. Undefined if it never started, or if its source is paused or gone. */
 export async function sentWriteBack(db: Database, operationId: string): Promise<SentWrite | undefined> {
   const [row] = await db.read<SentWrite>(sql`
     SELECT w.source, s.kind, s.account, s.address, s.api_url, s.api_token, w.target, o.operation
@@ -58,14 +55,14 @@ export async function sentWriteBack(db: Database, operationId: string): Promise<
 
 type Done = Readonly<Record<string, unknown>>;
 
-/** Stores a note that the helpdesk has taken. Returns the result of the write. */
+/** Stores a note that the helpdesk has accepted. Returns the result of the write. */
 export const storeSentNote = (
   db: Database,
   operationId: string,
   { prefix, text, at }: { readonly prefix: string; readonly text: string; readonly at: string },
 ): Promise<Done> => stored(db, sql`gateway.write_back_note(${operationId}, ${prefix}, ${text}, ${at}::timestamptz)`);
 
-/** Stores the disposition that a conversation has in the helpdesk. Returns the result of the write. */
+/** Stores the current disposition of a conversation in the helpdesk. Returns the result of the write. */
 export const storeSentDisposition = (db: Database, operationId: string, value: string): Promise<Done> =>
   stored(db, sql`gateway.write_back_disposition(${operationId}, ${value})`);
 
@@ -75,7 +72,7 @@ async function stored(db: Database, call: ReturnType<typeof sql>): Promise<Done>
   return row.done;
 }
 
-/** Forgets a write that had no effect. So the next write of a conversation need not wait. */
+/** Deletes the record of a write that had no effect. So the next write to the conversation need not wait. */
 export async function forgetWriteBack(db: Database, operationId: string): Promise<void> {
   await db.query(sql`DELETE FROM gateway.write_back WHERE operation_id = ${operationId}`);
 }

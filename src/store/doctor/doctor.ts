@@ -1,29 +1,34 @@
 import { EVENT_FAMILIES, EVENT_KINDS } from '../../core/events.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
+import { mayConsent } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
+import { NUMBERED } from '../events/journal.ts';
 
 /** The checks of `gateway doctor`. Each check counts wrong rows in one snapshot of the store. */
-export interface Site {
+export interface CheckedSite {
   readonly tenant: string;
   readonly site: string;
   readonly id: string;
 }
 
-export const sitesOfStore = (db: Database): Promise<Site[]> =>
-  db.query<Site>(
+export const sitesOfStore = (db: Database): Promise<CheckedSite[]> =>
+  db.query<CheckedSite>(
     sql`SELECT tenant, site, 'web_' || tenant || '_' || site AS id FROM platform.website ORDER BY tenant, site`,
   );
 
-async function counted(db: Database, statement: Fragment): Promise<number> {
-  const [row] = await db.query<{ count: number }>(statement);
-  return row?.count ?? 0;
-}
+const countOf =
+  (statement: Fragment) =>
+  async (db: Database): Promise<number> =>
+    (await db.query<{ count: number }>(statement))[0]?.count ?? 0;
+
+const countBySite =
+  (statement: (site: CheckedSite) => Fragment) =>
+  async (db: Database, site: CheckedSite): Promise<number> =>
+    countOf(statement(site))(db);
 
 /** Counts conversations whose stored totals (0002_totals.sql) differ from their messages and AI results. */
-export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<number> =>
-  counted(
-    db,
-    sql`
+export const wrongTotals = countBySite(
+  ({ tenant, site }) => sql`
     WITH ordered AS (
       SELECT m.conversation_id AS id, m.author_type AS author, m.visibility = 'public' AS seen, m.ai_generated AS ai, m.created_at AS at,
              lag(m.author_type) OVER w AS before, lag(m.created_at) OVER w AS before_at,
@@ -58,16 +63,14 @@ export const wrongTotals = (db: Database, { tenant, site }: Site): Promise<numbe
         OR c.ai_involved <> (s.ai_at IS NOT NULL OR r.id IS NOT NULL)
         OR c.ai_customer_facing <> coalesce(s.ai_seen, false)
         OR c.ai_escalated <> coalesce(s.last_operator_at > coalesce(s.ai_at, CASE WHEN r.id IS NOT NULL THEN c.created_at END), false))`,
-  );
+);
 
 /**
  * Counts two things: messages whose number of attachments is wrong, and wrong files. A file is wrong when its message
  * belongs to another conversation, or when content is missing.
  */
-export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number> =>
-  counted(
-    db,
-    sql`
+export const wrongFiles = countBySite(
+  ({ tenant, site }) => sql`
     WITH files AS (
       SELECT f.id, f.message_id, f.conversation_id, f.size, f.sha256,
              (SELECT coalesce(sum(length(k.bytes)), 0) FROM platform.file_chunk k
@@ -80,25 +83,15 @@ export const wrongFiles = (db: Database, { tenant, site }: Site): Promise<number
               WHERE m.conversation_id <> f.conversation_id 
                  -- A file without a digest has no content: only the helpdesk has it.
                  OR f.sha256 IS NOT NULL AND f.size <> f.held))::integer AS count`,
-  );
-
-/**
- * The tables whose records get their numbers from platform.reserve_ids. Operators have one numbering for all websites
- * of an organization.
- */
-export const NUMBERED: readonly string[] = [
-  ...['subsite', 'channel', 'team', 'contact', 'visitor', 'conversation', 'ai_feature', 'message', 'file', 'note'],
-  ...['disposition', 'saved_response', 'saved_link', 'offer', 'ai_result', 'operator'],
-];
+);
 
 /**
  * Counts the kinds of record whose highest number is above the last reserved number. The next record of such a kind
  * would get a number that is already in use.
  */
-export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count FROM (${join(
+export const overtakenNumbers = countBySite(
+  ({ tenant, site }) => sql`
+    SELECT count(*)::integer AS count FROM (${join(
       NUMBERED.map(
         (
           kind,
@@ -109,7 +102,7 @@ export const overtakenNumbers = (db: Database, { tenant, site }: Site): Promise<
     )}) used
     LEFT JOIN platform.native_id n ON n.tenant = ${tenant} AND n.site = used.site AND n.kind = used.kind
    WHERE used.highest > coalesce(n.last, 0)`,
-  );
+);
 
 export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
   db.query<{ id: string }>(sql`
@@ -121,29 +114,18 @@ export const brokenJournals = (db: Database): Promise<{ id: string }[]> =>
         OR j.held > 0 AND (j.low, j.high) IS DISTINCT FROM (h.trimmed + 1, h.position)
      ORDER BY tenant, site`);
 
-export const unknownReceipts = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count FROM gateway.journal
-         WHERE NOT (split_part(event_type, '.', 1) = ANY (${EVENT_FAMILIES}::text[])
-                    AND split_part(event_type, '.', 2) = ANY (${EVENT_KINDS}::text[]) AND split_part(event_type, '.', 3) = '')`,
-  );
+export const unknownReceipts = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.journal
+   WHERE NOT (split_part(event_type, '.', 1) = ANY (${EVENT_FAMILIES}::text[])
+              AND split_part(event_type, '.', 2) = ANY (${EVENT_KINDS}::text[]) AND split_part(event_type, '.', 3) = '')`);
 
-/**
- * A replica takes over a write at most this many seconds after the lease of the write has ended (gateway/upkeep.ts).
- */
+/** How long (s) after the end of its lease a write can wait for a replica to take it over (gateway/upkeep.ts). */
 export const UPKEEP_LIMIT = 60;
 
-/**
- * Counts writes that are still pending long after their lease has ended. Also counts old pending writes that never had
- * a lease.
- */
-export const stuckOperations = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count FROM gateway.operation
-         WHERE status = 'pending' AND coalesce(lease_until, created_at) < now() - make_interval(secs => ${UPKEEP_LIMIT}::integer)`,
-  );
+/** Counts writes that are pending long after the end of their lease, and old ones that never had a lease. */
+export const stuckOperations = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.operation
+   WHERE status = 'pending' AND coalesce(lease_until, created_at) < now() - make_interval(secs => ${UPKEEP_LIMIT}::integer)`);
 
 /**
  * Counts notes whose write was not recorded completely. The ledger of writes stores a note, its acknowledged operation
@@ -152,10 +134,8 @@ export const stuckOperations = (db: Database): Promise<number> =>
  *
  * The check covers only notes. A disposition, or an effect in another system, leaves no row to compare.
  */
-export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<number> =>
-  counted(
-    db,
-    sql`
+export const unrecordedNotes = countBySite(
+  ({ tenant, site }) => sql`
     WITH written AS (
       SELECT o.created_at AS at, count(*) AS n
         FROM platform.note x
@@ -171,90 +151,62 @@ export const unrecordedNotes = (db: Database, { tenant, site }: Site): Promise<n
     SELECT coalesce(sum(greatest(0, w.n - coalesce(t.n, 0))), 0)::integer AS count
       FROM kept CROSS JOIN written w LEFT JOIN told t ON t.at = w.at
      WHERE w.at IS NULL OR w.at >= coalesce(kept.since, '-infinity')`,
-  );
+);
 
 /** Within this many seconds, a replica ends each task with an expired lease and deletes each expired task. */
 const SWEPT = 5;
 
-export const lapsedTasks = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count FROM gateway.task
-         WHERE state IN ('submitted', 'working') AND expires_at > now()
-           AND coalesce(lease_until, '-infinity') < now() - make_interval(secs => ${SWEPT}::integer)`,
-  );
+export const lapsedTasks = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.task
+   WHERE state IN ('submitted', 'working') AND expires_at > now()
+     AND coalesce(lease_until, '-infinity') < now() - make_interval(secs => ${SWEPT}::integer)`);
 
-export const misplacedArtifacts = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count FROM gateway.task WHERE artifact IS NOT NULL AND state <> 'completed'`,
-  );
+export const misplacedArtifacts = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.task WHERE artifact IS NOT NULL AND state <> 'completed'`);
 
-export const expiredTasks = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count FROM gateway.task
-         WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`,
-  );
+export const expiredTasks = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.task
+   WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`);
 
-export const orphanedTokens = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
-         WHERE c.revoked_at IS NOT NULL AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`,
-  );
+export const orphanedTokens = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+   WHERE c.revoked_at IS NOT NULL AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`);
 
-export const missingWebsites = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count
-          FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id
-         WHERE c.revoked_at IS NULL AND EXISTS (
-           SELECT FROM unnest(c.sites) AS s (site)
-            WHERE NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = a.tenant AND w.site = s.site))`,
-  );
+export const missingWebsites = countOf(sql`
+  SELECT count(*)::integer AS count
+    FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id
+   WHERE c.revoked_at IS NULL AND EXISTS (
+     SELECT FROM unnest(c.sites) AS s (site)
+      WHERE NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = a.tenant AND w.site = s.site))`);
 
 /**
- * Counts operators who cannot write although an active credential writes in their name. An operator cannot write when
- * the operator is disabled, the website is not granted, or the website belongs to another organization.
+ * Counts authors of active credentials who cannot write: they are disabled, or their website is not granted or belongs
+ * to another organization.
  */
-export const uselessAuthors = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT count(*)::integer AS count
-          FROM gateway.native_author n
-          JOIN gateway.credential c ON c.id = n.credential_id
-          JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id
-          JOIN platform.operator p ON p.tenant = n.tenant AND p.site = n.site AND p.id = n.operator_id
-         WHERE c.revoked_at IS NULL AND NOT (p.enabled AND n.site = ANY (c.sites) AND n.tenant = a.tenant)`,
-  );
-
-/** Counts the tables and indexes that the search waits for. */
-export const missingIndexes = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT ((SELECT count(*) FROM gateway.missing_index) + (SELECT count(*) FROM gateway.unnoted_block))::integer AS count`,
-  );
+export const uselessAuthors = countOf(sql`
+  SELECT count(*)::integer AS count
+    FROM gateway.native_author n
+    JOIN gateway.credential c ON c.id = n.credential_id
+    JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id
+    JOIN platform.operator p ON p.tenant = n.tenant AND p.site = n.site AND p.id = n.operator_id
+   WHERE c.revoked_at IS NULL AND NOT (p.enabled AND n.site = ANY (c.sites) AND n.tenant = a.tenant)`);
 
 /**
  * Counts imports of files that neither run nor have finished, and the receipts that these imports have not appended to the
  * journals yet.
  */
-export const unfinishedImports = (db: Database): Promise<number> =>
-  counted(
-    db,
-    sql`SELECT ((SELECT count(*) FROM gateway.import_run WHERE unfinished AND snapshots AND lease_until < clock_timestamp())
-             + (SELECT count(*) FROM gateway.import_owed o
-                 WHERE NOT EXISTS (SELECT FROM gateway.import_run r WHERE r.slot = o.slot AND r.lease_until >= clock_timestamp())))::integer AS count`,
-  );
+export const unfinishedImports = countOf(sql`
+  SELECT ((SELECT count(*) FROM gateway.import_run WHERE unfinished AND snapshots AND lease_until < clock_timestamp())
+   + (SELECT count(*) FROM gateway.import_owed o
+       WHERE NOT EXISTS (SELECT FROM gateway.import_run r WHERE r.slot = o.slot AND r.lease_until >= clock_timestamp())))::integer AS count`);
 
-// The pattern of the gateway's secrets. Most secrets contain a checksum, which tells a real secret from a similar text
-// (auth/tokens.ts). Webhook secrets have no checksum.
+// The gateway's secrets. Most contain a checksum, which tells them from similar text (auth/tokens.ts). Webhook secrets
+// have none.
 const SECRET = 'igw[a-z]{0,2}_(?:live_|test_)?[0-9A-Za-z]{49}|whsec_[0-9A-Za-z+/]{43}=';
 
 /**
- * Returns every text in the gateway's own tables that looks like a secret, with the name of the table. The search
- * covers text and bytes. The caller must show these texts to nobody.
+ * Returns every value (text or bytes) in the gateway's own tables that looks like a secret, with its table. The caller
+ * must show it to nobody.
  */
 export async function suspectedSecrets(db: Database): Promise<{ table: string; secret: string }[]> {
   const tables = await db.query<{ name: string; row: string }>(sql`
@@ -266,8 +218,7 @@ export async function suspectedSecrets(db: Database): Promise<{ table: string; s
      GROUP BY t.table_name ORDER BY t.table_name`);
   const found: { table: string; secret: string }[] = [];
   for (const { name, row } of tables) {
-    // The table names come from the catalog, and PostgreSQL has quoted the column names. So both are safe in the SQL
-    // text.
+    // The catalog gives the table names, and PostgreSQL has quoted the columns, so both are safe in SQL.
     const rows = await db.query<{ secret: string }>(sql`
       SELECT m[1] AS secret
         FROM gateway.${raw(name)} x CROSS JOIN LATERAL regexp_matches(${raw(row)}, ${`(${SECRET})`}::text, 'g') AS m
@@ -276,3 +227,50 @@ export async function suspectedSecrets(db: Database): Promise<{ table: string; s
   }
   return found;
 }
+
+/** Counts usable access tokens of ended consents and of deleted credentials. orphanedTokens counts those of revoked ones. */
+export const outlivingTokens = countOf(sql`
+  SELECT count(*)::integer AS count
+    FROM gateway.token t
+    LEFT JOIN gateway.consent c ON c.id = t.consent_id
+    LEFT JOIN gateway.credential k ON k.id = t.credential_id
+   WHERE t.kind = 'access' AND t.revoked_at IS NULL AND t.expires_at > now()
+     AND (k.id IS NULL OR (t.consent_id IS NOT NULL
+          AND (c.id IS NULL OR c.revoked_at IS NOT NULL OR c.expires_at <= now() OR c.credential_id <> t.credential_id)))`);
+
+export const unentitledPeople = countOf(sql`
+  SELECT ((SELECT count(*) FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+       WHERE s.expires_at > now() AND NOT (${mayConsent}))
+   + (SELECT count(*) FROM gateway.consent c JOIN gateway.person p ON p.id = c.person_id
+       WHERE c.revoked_at IS NULL AND c.expires_at > now() AND NOT (${mayConsent})))::integer AS count`);
+
+/** Counts consents with several usable refresh tokens. A consent may have only one. */
+export const splitFamilies = countOf(sql`
+  SELECT count(*)::integer AS count FROM (
+   SELECT FROM gateway.refresh_token r WHERE r.used_at IS NULL GROUP BY r.consent_id HAVING count(*) > 1) split`);
+
+/** A replica repeats a lost delivery at most this many seconds after the lease of the delivery has ended. */
+const TAKEN_UP = 60;
+
+/** Counts deliveries whose lease has ended without another attempt. Those of a held event family wait on purpose. */
+export const lapsedDeliveries = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.webhook_delivery d JOIN gateway.webhook_endpoint e ON e.id = d.endpoint_id
+   WHERE d.status = 'pending' AND e.enabled AND d.lease_until < now() - make_interval(secs => ${TAKEN_UP}::integer)
+     AND NOT EXISTS (SELECT FROM gateway.family_hold f
+                      WHERE f.tenant = d.tenant AND f.site = d.site AND f.family = split_part(d.event_type, '.', 1))`);
+
+/** Counts enabled endpoints without events, because their credential has ended or may not get the website's events. */
+export const unpermittedEndpoints = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.webhook_endpoint e
+   WHERE e.enabled AND NOT gateway.may_be_told(e.credential_id, e.tenant, e.site)`);
+
+/** How far a source may be behind, in seconds. */
+const BEHIND = 60;
+
+/** Counts sources that fail, are behind, or could not be compared. A paused source does not count. */
+export const lateSources = countOf(sql`
+  SELECT count(*)::integer AS count FROM gateway.source s
+   WHERE NOT s.paused AND (gateway.source_state(s) = 'failing' OR gateway.source_lag(s) > ${BEHIND} OR s.compare_error IS NOT NULL)`);
+
+export const rejectedRows = countOf(sql`
+  SELECT count(DISTINCT (source, origin))::integer AS count FROM gateway.source_reject`);

@@ -1,10 +1,7 @@
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/**
- * The state of the store's queues, for `/metrics`. Counts stop at COUNTED, so that a long queue does not cost more
- * time.
- */
+/** The store's queues, for `/metrics`. Counts stop at COUNTED, so that a long queue costs no more time. */
 export interface Gauges {
   /** Commands without a known outcome: reserved, or with the status unknown. */
   readonly operationsUnsettled: number;
@@ -20,11 +17,10 @@ export interface Gauges {
   readonly tasksOpen: number;
   /** Live sources that are not paused and whose last attempt failed. */
   readonly sourcesFailing: number;
-  /** The first sources, one by one. */
+  /** The values of the first sources, one entry for each source. */
   readonly sources: readonly SourceGauges[];
 }
 
-/** One live source, for `/metrics`. */
 export interface SourceGauges {
   readonly source: string;
   readonly lag: number | null;
@@ -37,12 +33,12 @@ export interface SourceGauges {
 }
 
 export const COUNTED = 10_000;
-/** The number of sources whose values `/metrics` shows one by one. */
+/** How many sources `/metrics` shows one by one. */
 const SOURCES = 100;
 
 /**
- * Reads all gauges in one statement, with bounded counts and partial indexes. The statement takes 0.3 ms with empty
- * queues and 5.5 ms with full queues.
+ * Reads all gauges in one statement, with bounded counts and partial indexes: 0.3 ms with empty queues, 5.5 ms with
+ * full ones.
  */
 export async function readGauges(db: Database): Promise<Gauges | undefined> {
   const [row] = await db.query<Gauges & { operationsKept: string; receiptsBehind: string }>(sql`

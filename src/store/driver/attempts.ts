@@ -2,20 +2,19 @@ import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /**
- * The largest number of attempts to connect in WINDOW milliseconds, for all pools of a store together. An attempt whose
- * connection has answered a statement does not count, so a healthy server is never waited for. Without this bound, a
- * proxy without a server got 5,600 connections a second from one process (24 November 2026).
+ * How many connections all pools of a store try to open in WINDOW milliseconds. An attempt whose connection has
+ * answered a statement does not count, so a healthy server causes no wait. Without this limit, a proxy without a server
+ * got 5,600 connections a second from one process (24 November 2026).
  */
 const ATTEMPTS = 20;
-/** Longer than a second, because the server can see attempts of two windows closer together than they started. */
+/** Longer than a second, because attempts of two windows can reach the server closer together than they started. */
 const WINDOW = 1_200;
 /** Milliseconds until a silent connection sends its first keep-alive probe, as in the driver. */
 export const KEEP_ALIVE = 60_000;
 
-/** Opens a connection for the driver. */
 type Open = (leads: Leads) => Duplex;
 
-/** The part of the driver's parsed options that says where a connection leads. */
+/** The part of the driver's parsed options that says where to connect. */
 export interface Leads {
   readonly host: readonly string[];
   readonly port: readonly number[];
@@ -31,16 +30,16 @@ export interface Dial {
   readonly answered: () => void;
 }
 
-interface Attempt {
+interface PendingAttempt {
   readonly at: number;
 }
 
 export class Attempts {
-  /** The moments of the attempts of the last WINDOW that have no answer yet, oldest first. */
-  #moments: Attempt[] = [];
+  /** Attempts of the last WINDOW that have no answer yet, oldest first. */
+  #moments: PendingAttempt[] = [];
   readonly #waiting = new Set<() => void>();
 
-  /** Milliseconds until the next attempt may start. 0: now. Calls `freed` when an attempt may start earlier. */
+  /** Milliseconds until the next attempt may start, or 0. Calls `freed` if it may start earlier. */
   wait(freed?: () => void): number {
     const now = performance.now();
     this.#moments = this.#moments.filter(({ at }) => now - at < WINDOW);
@@ -51,12 +50,13 @@ export class Attempts {
   }
 
   /**
-   * Counts an attempt at once, because the driver connects later. Until then, others must see the attempt. A server can
-   * close a connection before the connection is ready. A proxy without a server does so. The driver then connects again
-   * at once, and for ever, and never tells. So the second attempt without an answer fails as refused.
+   * Counts an attempt at once. The driver connects later, and other pools must see the attempt before that.
+   *
+   * A proxy without a server closes each connection before it is ready. The driver then connects again at once, for
+   * ever, and reports no error. So the second attempt without an answer fails as refused.
    */
   dial(open: Open = toHost): Dial {
-    let attempt: Attempt | undefined = this.#counted();
+    let attempt: PendingAttempt | undefined = this.#counted();
     let begun = false;
     return {
       socket: (leads) => {
@@ -77,7 +77,7 @@ export class Attempts {
     };
   }
 
-  #counted(): Attempt {
+  #counted(): PendingAttempt {
     const attempt = { at: performance.now() };
     this.#moments.push(attempt);
     return attempt;
@@ -88,11 +88,11 @@ export class Attempts {
 const toHost: Open = ({ host: [host], port: [port = 5432], path }) => {
   const socket = path ? connect(path) : connect({ host, port });
   socket.once('connect', () => socket.setKeepAlive(true, KEEP_ALIVE));
-  // The driver reads the name for TLS and both for its messages.
+  // The driver reads `host` for TLS, and `host` and `port` for its error messages.
   return Object.assign(socket, { host, port });
 };
 
-/** The attempts of all pools of this process's own store. */
+/** The attempts of all pools of the gateway's own store. */
 export const OF_THE_STORE = new Attempts();
 
 const refused = (): Error => Object.assign(new Error('the server closes new connections'), { code: 'ECONNREFUSED' });

@@ -1,7 +1,7 @@
 import type postgres from 'postgres';
-import { Line } from '../../core/line.ts';
+import { FairQueue } from '../../flow/fair-queue.ts';
 
-interface Connection {
+interface PooledConnection {
   readonly driver: postgres.Sql;
   readonly madeAt: number;
   /** The app that uses the connection. OWN: the gateway itself uses it. `undefined`: the connection is idle. */
@@ -11,7 +11,7 @@ interface Connection {
   readonly prepared: Set<string>;
 }
 
-interface Waiting {
+interface ConnectionRequest {
   readonly app: string;
   readonly resolve: (driver: postgres.Sql) => void;
   readonly reject: (error: Error) => void;
@@ -26,10 +26,7 @@ const LIFETIME = 45 * 60_000;
  * November 2026). A gateway in normal use has some hundred prepared statements.
  */
 const PREPARED = 300;
-/**
- * For each connection of the pool, this many reads of one app can wait, and as many changes. For example, 512 reads and
- * 512 changes of an app can wait when the pool has 4 connections.
- */
+/** How many reads of one app can wait, and how many changes, for each connection. With 4 connections, 512 of each. */
 const WAITING = 128;
 
 /** The app name for the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
@@ -38,9 +35,8 @@ export const OWN = '';
 const CHANGES = ' changes';
 
 /**
- * The queue for an app's changes to the gateway's own tables, such as its quota and its tasks. In the queue of the app's
- * reads, a change would wait for slow reads, and the app's calls would be refused until then. An app holds at most one
- * connection for changes, and each change is short.
+ * The queue for an app's changes to the gateway's own tables, such as quota and tasks. In the queue of reads, they
+ * would wait for slow reads. An app holds at most one connection for changes, and each change is short.
  */
 export const changesOf = (app: string): string => app + CHANGES;
 
@@ -55,20 +51,21 @@ export const changesOf = (app: string): string => app + CHANGES;
  * - The driver's pool gives the state of a lost connection to the next connection.
  *
  * Apps share the connections. The waiting apps take turns, and the next app gets the next idle connection. An app holds
- * at most half of the connections, rounded up, and one more for its changes. The gateway's own statements take turns like an app, but they can hold
- * all connections, because each is a look-up by key. The pool of the command line serves no apps.
+ * at most half of the connections, rounded up, and one more for its changes. The gateway's own statements take turns
+ * like an app, but they can hold all connections, because each is a look-up by key. The pool of the command line serves
+ * no apps.
  */
 export class Connections {
   readonly #connect: () => postgres.Sql;
   readonly #size: number;
   /** The connection that was used last is used next, because this connection has prepared the most statements. */
-  readonly #idle: Connection[] = [];
+  readonly #idle: PooledConnection[] = [];
   /**
    * All connections, idle and busy. Each entry names the app that uses the connection. A second Map for busy
-   * connections would leave garbage in memory (core/line.ts).
+   * connections would leave garbage in memory (flow/fair-queue.ts).
    */
-  readonly #living = new Map<postgres.Sql, Connection>();
-  readonly #waiting = new Line<Waiting>();
+  readonly #living = new Map<postgres.Sql, PooledConnection>();
+  readonly #waiting = new FairQueue<ConnectionRequest>();
   /** Milliseconds until a new connection may be made, or until `freed` is called (driver/attempts.ts). */
   readonly #mustWait: (freed: () => void) => number;
   readonly #freed = (): void => this.#next();
@@ -82,19 +79,14 @@ export class Connections {
     this.#mustWait = mustWait;
   }
 
-  /**
-   * Returns an idle or a new connection, or `undefined` when the app must wait. Throws CONNECTION_ENDED after `close`.
-   */
+  /** An idle or a new connection, or `undefined` if the app must wait. Throws CONNECTION_ENDED after `close`. */
   take(app: string): postgres.Sql | undefined {
     if (this.#closed) throw ended();
     if (!this.#may(app)) return undefined;
     return this.#room ? this.#given(app) : undefined;
   }
 
-  /**
-   * Returns a connection when it is the app's turn. Rejects with `late` after `milliseconds`. Rejects with `late` at
-   * once when too many statements of the app are waiting.
-   */
+  /** A connection when it is the app's turn. Rejects with `late` after `milliseconds`, or at once if too many wait. */
   wait(app: string, milliseconds: number, late: () => Error): Promise<postgres.Sql> {
     if (this.#waiting.of(app) >= WAITING * this.#size) return Promise.reject(late());
     return new Promise((resolve, reject) => {
@@ -102,7 +94,7 @@ export class Connections {
         clearTimeout(timer);
         this.#waiting.remove(app, waiting);
       };
-      const waiting: Waiting = {
+      const waiting: ConnectionRequest = {
         app,
         resolve: (driver) => {
           over();
@@ -113,17 +105,13 @@ export class Connections {
           reject(error);
         },
       };
-      // A busy process reads its sockets late, so the answer may already be there. Read the socket once more before the
-      // time-out counts.
+      // A busy process reads its sockets late. Read once more before the time-out counts: the answer may be there.
       const timer = setTimeout(() => setImmediate(() => waiting.reject(late())), milliseconds);
       this.#waiting.add(app, waiting);
     });
   }
 
-  /**
-   * Takes a connection back after its statement. `text` is the SQL text that was prepared, or `undefined` when the
-   * statement was not prepared.
-   */
+  /** Takes a connection back after its statement. `text` is the SQL text if it was prepared. */
   give(driver: postgres.Sql, text?: string): void {
     const connection = this.#living.get(driver);
     if (connection?.app === undefined) return;
@@ -150,8 +138,8 @@ export class Connections {
   }
 
   /**
-   * Called when the server has ended a connection. An idle connection goes, because the driver would connect again with
-   * its next statement, and nothing would bound these attempts.
+   * Removes an idle connection that the server has ended. The driver would reconnect at its next statement, and nothing
+   * would limit these attempts.
    */
   ended(driver: postgres.Sql): void {
     const at = this.#idle.findIndex((one) => one.driver === driver);
@@ -160,10 +148,7 @@ export class Connections {
     this.#end(driver);
   }
 
-  /**
-   * Called when a connection could not be opened. The pool opens no connections for the next `milliseconds`. Returns
-   * true when other connections are open.
-   */
+  /** Opens no connections for the next `milliseconds`, because one could not be opened. True if others are open. */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
     if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
     this.#restingUntil = performance.now() + milliseconds;
@@ -192,7 +177,7 @@ export class Connections {
     return wait <= 0;
   }
 
-  /** Those who wait have their turn after these milliseconds, if nothing gives them their turn before. */
+  /** Lets waiting statements try again after this time, if nothing else does so earlier. */
   #wakeIn(milliseconds: number): void {
     clearTimeout(this.#wake);
     this.#wake = setTimeout(this.#freed, Math.ceil(milliseconds) + 1).unref();
@@ -204,7 +189,7 @@ export class Connections {
     return connection.driver;
   }
 
-  #made(): Connection {
+  #made(): PooledConnection {
     const now = performance.now();
     const connection = {
       driver: this.#connect(),

@@ -12,16 +12,15 @@ const NO_TLS =
 const UNSAID =
   'The address of the helpdesk’s database has no sslmode, and its server is not on this machine. Add the source again with sslmode=verify-full in the address, or with --insecure.';
 
-/** Milliseconds that a server has to close the connection after the driver has sent Terminate. */
+/** How long (ms) a server may take to close the connection after the driver has sent Terminate. */
 const CLOSING = 2_000;
-/** Milliseconds of work on messages until other work of this process gets a turn. */
+/** How long (ms) messages are processed before other work of this process gets a turn. */
 const SLICE = 10;
 
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 4, 210, 22, 47]);
 
 /**
- * The driver connects again without end if a server closes the connection during start-up without an error. So each end
- * of a connection is an error.
+ * If a server closes a starting connection without an error, the driver reconnects for ever. So each end is an error.
  */
 const closed = (): Error => Object.assign(new Error('the server closed the connection'), { code: 'CONNECTION_CLOSED' });
 
@@ -30,7 +29,7 @@ async function encrypted(socket: Socket, host: string, mode: Mode): Promise<Sock
   socket.write(SSL_REQUEST);
   const [answer]: Buffer[] = await once(socket, 'data');
   socket.pause();
-  // Bytes behind the answer would come from somebody on the path, who wants them to count as encrypted.
+  // Bytes after the answer can come from an attacker between the two sides, who wants them to count as encrypted.
   if (answer?.length !== 1) throw new ForeignServerRefused(NO_TLS);
   if (answer[0] !== 'S'.charCodeAt(0)) {
     if (mode === 'either' && answer[0] === 'N'.charCodeAt(0)) return socket;
@@ -47,8 +46,8 @@ async function encrypted(socket: Socket, host: string, mode: Mode): Promise<Sock
 }
 
 /**
- * A connection to a server of somebody else, for the driver's option `socket`. The driver reads only messages that are
- * checked (wire.ts). TLS is made here, because the driver would put its own socket behind the check.
+ * A connection to a foreign server, for the driver's option `socket`. The driver reads only messages that wire.ts has
+ * checked. The driver would put its own TLS socket behind this check, so TLS is added here.
  */
 class ForeignConnection extends Duplex {
   #raw: Socket | undefined;
@@ -132,10 +131,10 @@ class ForeignConnection extends Duplex {
   }
 
   override _read(): void {
-    // The driver reads all the time. `#rest` gives way to other work.
+    // Nothing to do: the driver always reads. `#rest` lets other work run.
   }
 
-  /** A server that does not close the connection must not keep it open. */
+  /** Destroys the connection after CLOSING, if the server does not close it. */
   override end(last?: unknown): this {
     if (!this.#messages) return this.destroy();
     setTimeout(() => this.destroy(), CLOSING).unref();
@@ -147,9 +146,9 @@ class ForeignConnection extends Duplex {
   }
 
   /**
-   * Tells the end a turn later, also if the driver itself ends the connection. Several messages can come in one turn. The
-   * driver answers an earlier one in a microtask, and would then write to a socket that is gone. Nobody could catch that
-   * error.
+   * Reports the end one turn of the event loop later. Several messages can come in one turn, and the driver answers an
+   * earlier one in a microtask. Without the delay, it would write to a destroyed socket, and nobody could catch the
+   * error. The driver itself can also end the connection in such a turn.
    */
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     this.#raw?.destroy();
@@ -157,7 +156,7 @@ class ForeignConnection extends Duplex {
   }
 }
 
-/** The driver's options for a server of somebody else. */
+/** The driver's options for a foreign server. */
 export const foreign = (address: string): { readonly ssl: false; readonly socket: (leads: Leads) => Duplex } => ({
   ssl: false,
   socket: (leads) => new ForeignConnection(leads, address),

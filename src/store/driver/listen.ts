@@ -13,15 +13,12 @@ export interface Listening {
 
 /** Milliseconds between two attempts to listen. The first attempt after a lost connection also waits for this time. */
 const BACKOFF = 250;
-/**
- * Milliseconds between two test queries. A server that has vanished sends nothing. Only a test query shows that the
- * server has vanished.
- */
+/** Milliseconds between two test queries. Nothing else shows that a server has vanished. */
 const STILL_THERE = 10_000;
 
 interface ListenOptions {
   readonly connect: (events: Heard) => postgres.Sql;
-  /** Milliseconds until a connection may be made (driver/attempts.ts). */
+  /** Returns the milliseconds until a connection may be made (driver/attempts.ts). */
   readonly mustWait: () => number;
   readonly channel: string;
   readonly heard: (payload: string) => void;
@@ -57,8 +54,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
         await answered('SELECT 1');
       }
     } finally {
-      // Do not wait for the end of the pool. If the server has vanished, the wait would take the whole time-out. Ignore
-      // the error, because the connection is never used again.
+      // Do not wait: if the server has vanished, this takes the whole time-out. The connection is never used again.
       pool.end({ timeout: 1 }).catch(() => undefined);
     }
   };
@@ -72,8 +68,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
         await rest(Math.min(wait, BACKOFF));
         continue;
       }
-      // The connection was refused, lost, or closed by this process. In each case the next attempt follows, so the
-      // error is ignored.
+      // Refused, lost, or closed by this process: the next attempt follows in each case, so ignore the error.
       await once().catch(() => undefined);
       await rest(BACKOFF);
     }

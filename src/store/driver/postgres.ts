@@ -29,19 +29,11 @@ import { AS_TEXT, PARSED } from './types.ts';
  * transaction, the driver can end the process.
  */
 export interface Database {
-  /**
-   * Runs one statement, which each connection prepares once. The statement waits for its app's turn and counts against
-   * the app's share of the connections.
-   */
+  /** Runs one statement, prepared once on each connection, in the app's turn and share of the connections. */
   query<Row extends object>(statement: Fragment): Promise<Row[]>;
-  /**
-   * Like `query`, but only for statements that change nothing. When the connection is lost, the statement is sent once
-   * more, because the server itself may still be up.
-   */
+  /** Like `query`, for statements that change nothing. If the connection is lost, sends the statement once more. */
   read<Row extends object>(statement: Fragment): Promise<Row[]>;
-  /**
-   * Runs an SQL script with the simple query protocol. The script is one implicit transaction and has no parameters.
-   */
+  /** Runs an SQL script with the simple query protocol: one implicit transaction, without parameters. */
   script(text: string): Promise<void>;
   /**
    * Listens to a channel on a separate connection, which is opened again when it is lost. `heard` gets the payload of
@@ -57,10 +49,7 @@ const GRACE = 500;
 /** Milliseconds until the next attempt when the server is down or has no free connection. */
 const BACKOFF = 250;
 
-/**
- * The socket folder, if the address has a folder in place of the host (`%2Ftmp%2Fpg`, as in libpq). The driver does not
- * understand such an address.
- */
+/** The socket folder, if it is the host of the address (`%2Ftmp%2Fpg`, as in libpq), which the driver cannot read. */
 function socketOf(address: string): { host?: string } {
   const host = decodeURIComponent(new URL(address).hostname);
   return host.startsWith('/') ? { host } : {};
@@ -71,17 +60,16 @@ export function openDatabase(options: ConnectOptions): Database {
   const theirs = options.foreign === true && typeof target === 'string' ? foreign(target) : undefined;
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: 1,
-    // By default, the driver waits up to 20 s between attempts to connect. A wait of 20 s is too long, because a caller
-    // needs its 503 at once, and its data soon after the server is back.
+    // The driver would wait up to 20 s between attempts. A caller needs its 503 at once, and its data soon after a
+    // restart.
     backoff: () => 0,
-    // This time is shorter than a caller's wait. Otherwise a connection that is dropped during its TLS handshake would
-    // stay open and unused.
+    // Shorter than a caller's wait. Otherwise a connection lost in its TLS handshake would stay open and unused.
     connect_timeout: Math.min(5, options.statementTimeout / 1000),
     // The class Connections replaces old connections, so the driver does not.
     max_lifetime: null,
     onnotice: () => undefined,
-    // The driver's own look-up of array types is off, because nobody catches its failure. If a backend ends during the
-    // look-up, the failure ends the process. The gateway knows its array types.
+    // Off, because nobody catches a failure of this look-up: if a backend ends during it, the process ends. The gateway
+    // knows its array types.
     fetch_types: false,
     types: options.foreign === true ? AS_TEXT : PARSED,
     connection: sessionSettings(options),
@@ -110,8 +98,7 @@ export function openDatabase(options: ConnectOptions): Database {
   const listeners = new Set<Listening>();
   const statementOf = openStatements();
   const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed));
-  // After a refusal, all statements fail at once until this time. A server that is starting gets no more attempts to
-  // connect.
+  // After a refusal, all statements fail at once until this time, so that a starting server gets no more attempts.
   let downUntil = 0;
   let downBy: unknown;
   const limit = options.statementTimeout + GRACE;
@@ -120,10 +107,7 @@ export function openDatabase(options: ConnectOptions): Database {
     new StoreUnreachable('the store cannot be reached', { cause });
   const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
 
-  /**
-   * Fails all waiting statements, and all statements that arrive in the next BACKOFF milliseconds, because the server
-   * would refuse these statements.
-   */
+  /** Fails all waiting statements, and those of the next BACKOFF milliseconds. The server would refuse them. */
   const down = (error: unknown): void => {
     downUntil = performance.now() + BACKOFF;
     downBy = error;
@@ -131,8 +115,8 @@ export function openDatabase(options: ConnectOptions): Database {
   };
 
   /**
-   * Handles the connection of a failed statement. If the server itself refused the statement, the connection goes back
-   * to the pool. Otherwise the connection is closed.
+   * Returns the connection of a failed statement to the pool if the server itself refused it. Else closes the
+   * connection.
    */
   const giveBack = (used: postgres.Sql, error: unknown): void => {
     const state = sqlState(error);
@@ -143,16 +127,17 @@ export function openDatabase(options: ConnectOptions): Database {
       connections.lose(used);
     else {
       dials.get(used)?.answered();
-      // A new connection shows whether the server still takes no writes. The idle connections stay.
+      // Reconnect, to find out whether the server is still read-only. The idle connections stay.
       if (READ_ONLY.test(state)) connections.lose(used, Number.NEGATIVE_INFINITY);
       else connections.give(used);
     }
   };
 
   /**
-   * Fails the answer of a standby. A standby can lag for any time, so a revoked token is still valid there. PostgreSQL
-   * tells with each connection, and before the answer when it changes, whether the server is a standby. A pooler can
-   * keep an old value, so there the guard of the statement asks (store/calls/guard.ts).
+   * Rejects the answer of a standby. A standby can be any time behind, so a revoked token can still be valid there.
+   * PostgreSQL reports to each new connection whether the server is a standby, and reports a change before its next
+   * answer. A pooler can keep an old report. So behind a pooler, the guard of the statement asks
+   * (store/calls/guard.ts).
    */
   const requireAnswer = (used: postgres.Sql): void => {
     if (options.primary === true && direct === undefined && used.parameters['in_hot_standby'] === 'on')
@@ -185,16 +170,14 @@ export function openDatabase(options: ConnectOptions): Database {
       let timer: NodeJS.Timeout | undefined;
       let over = false;
       const after = (milliseconds: number, what: () => void): void => {
-        // A busy process reads its sockets late, so the answer may already be there. Read the socket once more before
-        // the time-out counts.
+        // A busy process reads its sockets late. Read once more before the time-out counts: the answer may be there.
         timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
       };
       const silent = (): void => {
         connections.lose(used, began);
         reject(late(SILENT));
       };
-      // The caller has already waited for a connection, so the caller gets an error now. The connection gets the full
-      // limit before it counts as silent.
+      // The caller has waited long enough and gets an error. The connection is silent only after the full limit.
       const impatient = (): void => {
         reject(late(QUEUED));
         after(limit - left, silent);
@@ -205,8 +188,7 @@ export function openDatabase(options: ConnectOptions): Database {
         clearTimeout(timer);
       };
       const rows = collecting<Row>();
-      // The caller declares the type of the rows, as with any SQL. A golden schema and the output checks verify the
-      // type.
+      // The caller declares the type of the rows. A golden schema and the checks of outputs verify it.
       const statement = used.unsafe<Row[]>(text, parameters, { prepare });
       const answer = statement.forEach(rows.add).then(() => requireAnswer(used));
       answer.then(

@@ -5,8 +5,8 @@ const UNDONE = /^(40P01|40001)$/;
 const ATTEMPTS = 3;
 
 /**
- * Repeats a statement that PostgreSQL has undone. Also repeats a statement whose reply was lost. If `lost` is false, a
- * second attempt could take effect twice, so a lost reply is an error.
+ * Repeats a statement that PostgreSQL has undone, or whose reply was lost. `lost: false`: a lost reply is an error,
+ * because a second attempt could take effect twice.
  */
 export async function repeated<T>(run: (attempt: number) => Promise<T>, lost = true): Promise<T> {
   for (let attempt = 1; ; attempt++) {

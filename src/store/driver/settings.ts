@@ -1,9 +1,8 @@
 export interface ConnectOptions {
   readonly target: string | { host: string; port: number; database: string; username: string; password?: string };
   /**
-   * The direct address of the server, when `target` is a pooler in transaction mode. For such a pooler, the gateway
-   * sends no settings, and LISTEN uses the direct address. Statements are prepared only when the pooler's address has
-   * `prepare=true`.
+   * The server's address, if `target` is a pooler in transaction mode. LISTEN uses it, and the pooler gets no settings.
+   * Statements are prepared only if the pooler's address has `prepare=true`.
    */
   readonly direct?: string | undefined;
   readonly connections: number;
@@ -11,23 +10,17 @@ export interface ConnectOptions {
   readonly statementTimeout: number;
   readonly name: string;
   /**
-   * True for the server of somebody else, such as the database of a helpdesk. `target` is then an address. What the server
-   * sends is checked before the driver reads it, and JSON and arrays arrive as text.
+   * True for a foreign server, such as a helpdesk's database. `target` is an address. The server's messages are checked
+   * before the driver reads them, and JSON and arrays arrive as text.
    */
   readonly foreign?: boolean;
-  /**
-   * True for a pool that only looks up rows by key. Its statements always use the indexes, even if the tables were
-   * small when PostgreSQL planned the statements.
-   */
+  /** True for a pool that only looks up rows by key. It always uses indexes, even if tables were small when planned. */
   readonly keyed?: boolean;
-  /** True for the gateway's own store. An answer of a standby then fails, and all such pools share one bound of attempts. */
+  /** True for the gateway's own store: answers of a standby are errors, and such pools share one limit of attempts. */
   readonly primary?: boolean;
 }
 
-/**
- * The settings of every connection. A pooler gets only the first three settings, because PgBouncer does not accept the
- * other settings (manual of PgBouncer).
- */
+/** The settings of every connection. PgBouncer accepts only the first three (manual of PgBouncer). */
 export const sessionSettings = ({
   name,
   statementTimeout,
@@ -40,24 +33,21 @@ export const sessionSettings = ({
   DateStyle: 'ISO',
   ...(direct === undefined && {
     statement_timeout: statementTimeout,
-    // No other time-out limits the work at a commit (0005_capture.sql).
+    // No other time-out limits the work at a commit (0006_capture.sql).
     lock_timeout: statementTimeout,
-    // If PostgreSQL hears nothing from the gateway in the middle of a transaction, PostgreSQL must release the row
-    // locks.
+    // If the gateway falls silent inside a transaction, PostgreSQL must release the row locks.
     idle_in_transaction_session_timeout: 30_000,
-    // If the gateway vanishes from a TCP connection, PostgreSQL must also release the row locks. The values: seconds
-    // until the first probe, seconds between probes, number of probes.
+    // Release them too if the gateway vanishes from a TCP connection. Seconds before the first probe, seconds between
+    // probes, number of probes.
     tcp_keepalives_idle: 5,
     tcp_keepalives_interval: 2,
     tcp_keepalives_count: 3,
     // A function that waits for a lock must see the changes that were committed during the wait.
     default_transaction_isolation: 'read committed',
-    // JIT compiles the plan of a statement before the statement runs. In every measured statement, compiling took
-    // longer than running. In one statement of an import, the difference was 2.5 s.
+    // JIT compiling took longer than running in every measured statement, by 2.5 s in one of an import.
     jit: 'off',
-    // By default, PostgreSQL plans a statement with arrays again at each call, so a generic plan is forced. A generic
-    // plan that was made for a small table would scan the whole table, even after the table has grown. So table scans
-    // are off.
+    // By default, PostgreSQL plans a statement with arrays again at each call, so force a generic plan. A plan made for
+    // a small table would scan the table even after it has grown, so scans are off.
     ...(keyed === true && { plan_cache_mode: 'force_generic_plan', enable_seqscan: 'off' }),
   }),
 });

@@ -9,11 +9,11 @@ import { compile, type Fragment, type Value } from '../../core/sql.ts';
  * old generation.
  */
 
-type Parameter = string | number | boolean | null | Date | Uint8Array;
+type BoundValue = string | number | boolean | null | Date | Uint8Array;
 
 export interface Sent {
   readonly text: string;
-  readonly parameters: Parameter[];
+  readonly parameters: BoundValue[];
 }
 
 /** The largest number of SQL texts that are kept. A gateway in normal use has some hundred. */
@@ -36,15 +36,12 @@ export function openStatements(): (fragment: Fragment) => Sent {
 
 const isList = (value: Value): value is readonly (string | number | null)[] => Array.isArray(value);
 
-const parameter = (value: Value): Parameter =>
+const parameter = (value: Value): BoundValue =>
   isList(value)
     ? `{${value.map((one) => (one === null ? 'NULL' : `"${String(one).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
     : value;
 
-/**
- * The driver adds rows with `add` and keeps a reference to this function. After `taken`, the rows cannot be reached
- * through the reference.
- */
+/** The driver keeps `add`, and through it the rows, until `taken` drops them. */
 export function collecting<Row>(): { readonly add: (row: Row) => void; readonly taken: () => Row[] } {
   let rows: Row[] = [];
   return {

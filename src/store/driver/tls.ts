@@ -1,4 +1,4 @@
-/** The rules for TLS to the database server of somebody else. This file does not load the driver. */
+/** The TLS rules for the database server of a helpdesk. This file does not load the driver. */
 
 /** How the address asks for TLS. `verified` also checks the certificate. `unsaid`: the address has no sslmode. */
 export type Mode = 'unsaid' | 'none' | 'either' | 'encrypted' | 'verified';
@@ -7,7 +7,7 @@ const MODES: Readonly<Record<string, Mode>> = {
   ...{ disable: 'none', false: 'none', allow: 'either', prefer: 'either', require: 'encrypted' },
 };
 
-/** As in the driver, a word that is not known asks for a checked certificate. */
+/** An unknown sslmode requires a verified certificate, as in the driver. */
 export function modeOf(address: string): Mode {
   const { searchParams } = new URL(address);
   const word = searchParams.get('sslmode') ?? searchParams.get('ssl');
@@ -19,8 +19,8 @@ export function modeOf(address: string): Mode {
 export const isLocal = (host: string): boolean =>
   host.startsWith('/') || /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
 
-/** True if the data can travel to the server of the address without encryption. */
+/** True if the data may go to the server of the address without encryption. */
 export const mayBePlain = (address: string): boolean => ['unsaid', 'none', 'either'].includes(modeOf(address));
 
-/** True if the address itself says so, as after `source add --insecure`. */
+/** True if the address itself allows this, as after `source add --insecure`. */
 export const allowsPlain = (address: string): boolean => ['none', 'either'].includes(modeOf(address));

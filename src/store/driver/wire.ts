@@ -1,20 +1,20 @@
 import { ForeignServerRefused } from './errors.ts';
 
 /**
- * Checks what a PostgreSQL server of somebody else sends, before the driver (`postgres` 3.4.9) reads it. The driver
- * trusts its server. A SCRAM message without a salt ends the process. A column name without its NUL is an endless loop.
- * The server chooses how long the process computes a password's hash.
+ * Checks what a foreign PostgreSQL server sends, before the driver (`postgres` 3.4.9) reads it. The driver trusts its
+ * server. A SCRAM message without a salt ends the process. A column name without its NUL causes an endless loop. The
+ * server decides how long the process computes a password's hash.
  *
- * Only messages that the gateway's statements can cause are let through. COPY, portals and function calls are refused.
+ * Only messages that the gateway's statements can cause pass this check. COPY, portals and function calls are refused.
  */
 
-/** Bytes. The longest message of each type, without its type byte. A missing type is refused. */
+/** The longest message of each type in bytes, without its type byte. Any other type is refused. */
 const LONGEST: ReadonlyMap<number, number> = new Map(
   Object.entries({
     R: 4_096,
     S: 8_192,
     K: 12,
-    // A notification has at most 8,000 bytes of payload and 63 of a channel.
+    // A notification has at most 8,000 bytes of payload and 63 bytes of channel name.
     A: 8_192,
     E: 262_144,
     N: 262_144,
@@ -22,7 +22,7 @@ const LONGEST: ReadonlyMap<number, number> = new Map(
     C: 1_024,
     t: 262_148,
     T: 262_144,
-    // One message of Chatwoot has at most 2,000,001 characters of attributes and 1,000,001 of text, of up to 4 bytes each.
+    // A message of Chatwoot: up to 2,000,001 characters of attributes, 1,000,001 of text, 4 bytes each.
     D: 12 * 1024 * 1024,
     '1': 4,
     '2': 4,
@@ -32,27 +32,25 @@ const LONGEST: ReadonlyMap<number, number> = new Map(
 );
 /** The most columns of a result in PostgreSQL (MaxTupleAttributeNumber). */
 const COLUMNS = 1_664;
-/**
- * The least and the most iterations of PBKDF2. 4,096 is PostgreSQL's own number. 600,000 take 165 ms (24 November 2026).
- */
+/** The fewest and most iterations of PBKDF2. PostgreSQL has 4,096. 600,000 take 165 ms (24 November 2026). */
 const ITERATIONS = [4_096, 600_000] as const;
 /**
- * The most bytes of an answer. A message, a column and a value also count what the driver makes of them, because a row of
- * 7 bytes takes about 64 bytes of memory.
+ * The most bytes of an answer, plus what the driver makes of each message, column and value: a row of 7 bytes takes
+ * about 64 bytes of memory.
  */
 const ANSWER = 48 * 1024 * 1024;
 const MESSAGE = 64;
 const COLUMN = 64;
 const VALUE = 16;
 /**
- * The most settings that an answer tells. PostgreSQL tells 15 at the start. The driver keeps each name: a million names of
+ * The most settings that the server may report. PostgreSQL reports 15. The driver keeps each name: a million names of
  * 12 MB took 220 MiB (24 November 2026).
  */
 const SETTINGS = 100;
 
 /**
- * V8 ends the process, and not only a thread, if a thread has no room for one value of more than 16 MiB. A value takes up
- * to twice its bytes.
+ * The longest value in bytes. It takes up to twice its bytes, and V8 ends the process if a thread has no room for one
+ * value of more than 16 MiB.
  */
 const LONGEST_VALUE = 8 * 1024 * 1024;
 
@@ -62,9 +60,9 @@ const FIRST =
   /^r=([\x21-\x2b\x2d-\x7e]{1,256}),s=(?=[^,])(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==|[A-Za-z0-9+/]=))?,i=([1-9]\d{0,9})$/;
 const FINAL = /^v=[A-Za-z0-9+/]{43}=$/;
 
-type Stage = 'start' | 'password' | 'sasl' | 'sasl-final' | 'sasl-done' | 'settings' | 'idle' | 'busy';
-/** The messages that may come in each stage besides ErrorResponse, NoticeResponse and what follows by itself. */
-const ALLOWED: Readonly<Record<Stage, string>> = {
+type WireStage = 'start' | 'password' | 'sasl' | 'sasl-final' | 'sasl-done' | 'settings' | 'idle' | 'busy';
+/** The types of messages that are allowed in each stage. */
+const ALLOWED: Readonly<Record<WireStage, string>> = {
   start: 'REN',
   password: 'REN',
   sasl: 'REN',
@@ -78,13 +76,13 @@ const ALLOWED: Readonly<Record<Stage, string>> = {
 const refused = (why: string): ForeignServerRefused =>
   new ForeignServerRefused(`The server at this address does not speak PostgreSQL as expected: ${why}.`);
 
-/** The messages of one connection. */
+/** Checks the messages that arrive on one connection. */
 export class ServerMessages {
-  /** True if a password may be sent as it is. */
+  /** True if the password may be sent in clear text. */
   readonly #cleartext: boolean;
-  #stage: Stage = 'start';
+  #stage: WireStage = 'start';
   #nonce: string | undefined;
-  /** The beginning of a message whose end has not come yet. The buffer can be longer than these bytes. */
+  /** The start of an incomplete message, in the first `#used` bytes of the buffer. */
   #held = Buffer.alloc(0);
   #used = 0;
   /** The bytes since the last ReadyForQuery. */
@@ -95,13 +93,13 @@ export class ServerMessages {
     this.#cleartext = options.cleartext;
   }
 
-  /** Takes note of what the client sends. */
+  /** Updates the stage from what the client sends. */
   sent(bytes: Buffer): void {
     if (this.#stage === 'idle') this.#stage = 'busy';
     else if (this.#stage === 'sasl') this.#nonce ??= /n,,n=[^,]*,r=([^,]+)$/.exec(bytes.toString('latin1'))?.[1];
   }
 
-  /** Returns the whole messages up to here. Throws at the first wrong message. */
+  /** Returns the messages that are complete. Throws at the first invalid message. */
   take(chunk: Buffer): Buffer {
     const bytes = this.#joined(chunk);
     if (bytes === undefined) return EMPTY;
@@ -116,7 +114,7 @@ export class ServerMessages {
     return at === bytes.length ? bytes : bytes.subarray(0, at);
   }
 
-  /** Adds a chunk to a begun message. Returns undefined while its end is missing. */
+  /** Appends a chunk to an incomplete message. Returns undefined while the message is still incomplete. */
   #joined(chunk: Buffer): Buffer | undefined {
     if (this.#used === 0) return chunk;
     const all = this.#used + chunk.length;
@@ -126,7 +124,7 @@ export class ServerMessages {
       this.#used = 0;
       return joined;
     }
-    // The buffer doubles. So a message that comes byte by byte costs no more than its length.
+    // Double the buffer. So a message that arrives byte by byte costs time in proportion to its length.
     if (all > this.#held.length) {
       const larger = Buffer.allocUnsafe(Math.min(head, Math.max(all, 2 * this.#held.length)));
       this.#held.copy(larger, 0, 0, this.#used);
@@ -166,7 +164,7 @@ export class ServerMessages {
     if (this.#weight > ANSWER) throw refused(`an answer is longer than ${ANSWER} bytes`);
   }
 
-  /** DataRow: the number of values, and each value with its length. -1 is NULL. */
+  /** DataRow: the number of values, and each value after its length. -1 is NULL. */
   #row(bytes: Buffer, start: number, end: number): void {
     if (start + 2 > end) throw refused('a row is broken');
     const count = bytes.readUInt16BE(start);
@@ -193,7 +191,7 @@ export class ServerMessages {
     const code = end - start < 4 ? -1 : bytes.readUInt32BE(start);
     const length = end - start - 4;
     const text = (): string => bytes.toString('latin1', start + 4, end);
-    const next = (from: readonly Stage[], to: Stage): void => {
+    const next = (from: readonly WireStage[], to: WireStage): void => {
       if (!from.includes(this.#stage)) throw refused('the steps of the authentication are out of order');
       this.#stage = to;
     };
@@ -232,7 +230,7 @@ const EMPTY = Buffer.alloc(0);
 const named = (type: number): string =>
   type > 0x20 && type < 0x7f ? String.fromCharCode(type) : `0x${type.toString(16)}`;
 
-/** The rules of the messages that have no state. */
+/** Checks the form of a message that does not change the stage. */
 function wellFormed(bytes: Buffer, at: number, end: number): boolean {
   const body = at + 5;
   switch (String.fromCharCode(bytes[at] ?? 0)) {
@@ -256,7 +254,7 @@ function wellFormed(bytes: Buffer, at: number, end: number): boolean {
   }
 }
 
-/** The place after so many texts that each end with NUL. -1 if a text has no end within the message. */
+/** The offset after this many texts that end with NUL. -1 if a text does not end within the message. */
 function afterTexts(bytes: Buffer, start: number, end: number, count: number): number {
   let at = start;
   for (let i = 0; i < count; i++) {

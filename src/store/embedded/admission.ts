@@ -36,8 +36,8 @@ export function admit(
   // PostgreSQL 15 has no keyword for all roles in the map of users. So name the two roles that a gateway uses.
   const roles = binaries.major >= 16 ? ['all'] : ['gateway', 'postgres'];
   const lines = [...names].flatMap((name) => roles.map((role) => `${MAP} "${name}" ${role}\n`));
-  // If the current user has no name, PostgreSQL cannot check who connects and must trust every connection. This user
-  // also runs the server and owns the folder, so the closed folder keeps out other users.
+  // If this user has no name, PostgreSQL cannot check who connects. The closed folder keeps out other users, so trust
+  // is enough.
   const method = us === undefined ? 'trust' : `peer map=${MAP}`;
   const changed = [
     replace(identities, HEAD + lines.join(''), account),
@@ -46,10 +46,7 @@ export function admit(
   return changed.includes(true);
 }
 
-/**
- * The name of the current user, as PostgreSQL looks it up. `undefined` when the user has no entry in /etc/passwd, for
- * example in a container.
- */
+/** The current user's name, as PostgreSQL looks it up. Undefined without an entry in /etc/passwd, as in a container. */
 export function ourName(): string | undefined {
   try {
     return userInfo().username;
@@ -65,8 +62,8 @@ function admitted(identities: string): string[] {
 }
 
 /**
- * Replaces a file by a new file. Never writes into the old file, because the server's user may have put a link in its
- * place. Returns true when the text has changed.
+ * Replaces a file, and never writes into the old one: the server's user may have made it a link. True if the text has
+ * changed.
  */
 function replace(path: string, text: string, account: Account | undefined): boolean {
   if (read(path) === text) return false;

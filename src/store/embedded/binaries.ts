@@ -12,17 +12,11 @@ export interface Binaries {
   readonly bin: string;
   readonly version: string;
   readonly major: number;
-  /**
-   * Where the PostgreSQL programs come from. `embedded`: the npm package. `path`: the PostgreSQL installed on this
-   * machine.
-   */
+  /** `embedded`: the programs of the npm package. `path`: the PostgreSQL installed on this machine. */
   readonly origin: 'embedded' | 'path';
 }
 
-/**
- * Finds PostgreSQL programs that `account` can run. Tries the npm package first, then the programs on PATH, then the
- * newest version under /usr/lib/postgresql.
- */
+/** Finds programs that `account` can run: in the npm package, on PATH, then the newest under /usr/lib/postgresql. */
 export async function findBinaries(options: {
   dataDir: string;
   account: Account | undefined;
@@ -52,10 +46,7 @@ export async function findBinaries(options: {
   );
 }
 
-/**
- * The programs of the npm package. The programs are copied first in two cases: the account cannot reach them, or the
- * links between their libraries cannot be made.
- */
+/** The programs of the npm package. Copied if the account cannot reach them, or their libraries cannot be linked. */
 async function packaged(
   dataDir: string,
   account: Account | undefined,

@@ -20,18 +20,12 @@ import type { Platform } from './platform.ts';
 import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
-/**
- * The superuser of the cluster. The gateway itself connects as another role, which owns its database and has no special
- * rights.
- */
+/** The cluster's superuser. The gateway connects as another role, which owns its database and has no special rights. */
 export const superuser = 'postgres';
 
 const unfinished = 'postgres.init-';
 
-/**
- * True when the folder holds a cluster. Throws when the folder holds other files, or a cluster of another major
- * version.
- */
+/** True if the folder has a cluster. Throws for other files, or a cluster of another major version. */
 export function clusterExists(cluster: string, { major, version }: Binaries): boolean {
   let made: string;
   try {
@@ -59,9 +53,8 @@ export function clusterExists(cluster: string, { major, version }: Binaries): bo
 }
 
 /**
- * Makes a cluster in a temporary folder and then renames the folder. If initdb is killed, only the temporary folder is
- * left, and the next call removes it. The caller must hold the lock `guard`. initdb inherits the lock, so an initdb
- * without a parent process still keeps other processes out.
+ * Makes a cluster in a temporary folder, then renames it. If initdb is killed, the next call removes the folder. The
+ * caller must hold the lock `guard`. initdb inherits it, so an orphaned initdb still keeps others out.
  */
 export async function makeCluster(
   cluster: string,

@@ -19,9 +19,8 @@ import { run } from './run.ts';
 import { errorCode } from './unavailable.ts';
 
 /**
- * Makes missing links between the libraries of the npm package. Returns true when all links exist. npm packages cannot
- * contain links, so an install script usually makes the links. If install scripts are disabled, this function makes the
- * links, unless the folder is read-only.
+ * Makes missing links between the npm package's libraries. True if all exist. Packages cannot contain links, so an
+ * install script makes them. This function helps if install scripts are disabled and the folder is not read-only.
  */
 export function linksComplete(native: string): boolean {
   const links: { source: string; target: string }[] = JSON.parse(
@@ -42,9 +41,8 @@ export function linksComplete(native: string): boolean {
 }
 
 /**
- * Returns a copy of the package (`<folder>/native`) that the account can run. The copy is in the data folder, or else
- * in a public temporary folder. The copy is made under another name and then renamed, so no incomplete copy is ever
- * used. A copy has 60 MB and takes about 0.1 s.
+ * Returns a copy of the package (`<folder>/native`) that the account can run, in the data folder or else in a public
+ * temporary folder. It is renamed when complete. A copy has 60 MB and takes about 0.1 s.
  */
 export async function copyForOthers(
   native: string,
@@ -63,8 +61,7 @@ export async function copyForOthers(
       try {
         fill(join(aside, 'native'), native);
         chmodSync(aside, 0o755);
-        // Remove a damaged copy of this user. A folder of another user cannot be replaced, so the rename fails and the
-        // loop tries the next place.
+        // Remove this user's damaged copy. Another user's folder makes the rename fail, and the next place is tried.
         if (ours(place, us)) rmSync(place, { recursive: true, force: true });
         renameSync(aside, place);
       } finally {
@@ -79,8 +76,8 @@ export async function copyForOthers(
 }
 
 /**
- * True when no other user can replace the gateway's folder inside the given folder. If other users can write to the
- * given folder, the given folder must have the sticky bit.
+ * True if no other user can replace the gateway's folder in this one: others cannot write to it, or it has the sticky
+ * bit.
  */
 function keeps(folder: string): boolean {
   const stat = statSync(folder, { throwIfNoEntry: false });
@@ -94,8 +91,8 @@ async function canEnter(folder: string, account: Account | undefined): Promise<b
 }
 
 /**
- * True when the copy belongs to the user of this process, others cannot write to the copy, and the copy has as many
- * bytes as the package. The bytes are counted because a cleaner of /tmp may have removed files.
+ * True if the copy is of this process's user, closed to other writers, and has all bytes: a cleaner of /tmp may remove
+ * files.
  */
 function intact(place: string, native: string, us: number): boolean {
   const copy = join(place, 'native');

@@ -52,8 +52,8 @@ const MADE =
 const SECRET = ['keys', 'demo-token.json', 'postgres.password', 'postgres.log', 'postgres.log.1'];
 
 /**
- * Closes the data folder and its secret files to other users, and logs the change. A folder with foreign files stays
- * open, because other users may need these files. `mode`: the permission bits that the folder may keep.
+ * Closes the data folder and its secret files to other users, and logs it. A folder with foreign files stays open,
+ * because others may need them. `mode`: the bits that the folder may keep.
  */
 export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700): void {
   // A folder on Windows has the access list of the folder above.
@@ -78,10 +78,7 @@ export function closeToOthers(dataDir: string, { log, warn }: Told, mode = 0o700
   }
 }
 
-/**
- * Removes the permission bits that are not in `mode`. Returns true when at least one bit was removed. Ignores links and
- * files of other users.
- */
+/** Removes permission bits outside `mode`. True if there was one. Ignores links and files of other users. */
 function restrict(path: string, mode: number): boolean {
   let fd: number;
   try {

@@ -11,20 +11,16 @@ import { type Account, hand, ownerOf } from './identity.ts';
 import type { Lock } from './locks.ts';
 import { passwordOf } from './loopback.ts';
 import { type Platform, platformHere, type Reached } from './platform.ts';
-import { livingPostmaster, reload, type Site, socketName, startOrAdopt, stopPostmaster } from './postmaster.ts';
+import { type ClusterHost, livingPostmaster, reload, socketName, startOrAdopt, stopPostmaster } from './postmaster.ts';
 import { StoreUnavailable } from './unavailable.ts';
 import { watch } from './watch.ts';
 
 export { StoreUnavailable } from './unavailable.ts';
 
-/**
- * A PostgreSQL that the gateway runs itself. The gateway reaches it over a socket in the data folder, or on Windows over
- * 127.0.0.1.
- */
+/** A PostgreSQL that the gateway runs itself, reached by a socket in the data folder, or on Windows by 127.0.0.1. */
 export interface EmbeddedStore {
   /**
-   * The path of the folder that holds the socket, or 127.0.0.1. Only this process can use the path, because a long path
-   * is replaced by a short path of this process.
+   * The folder of the socket, or 127.0.0.1. Valid only in this process, which has a short path in place of a long one.
    */
   readonly host: string;
   readonly port: number;
@@ -53,8 +49,8 @@ const database = 'gateway';
 const patience = 150;
 
 /**
- * Opens the store in `<dataDir>/postgres`. The first start makes the cluster. A server that already runs is used;
- * otherwise a server is started. Any number of processes can do this at the same time. Throws StoreUnavailable.
+ * Opens the store in `<dataDir>/postgres`, with a new cluster at the first start. Uses a running server or starts one,
+ * for any number of processes at the same time. Throws StoreUnavailable.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedStore> {
   const platform = options.platform ?? platformHere();
@@ -81,7 +77,7 @@ async function open(
   } else if (account && ownerOf(cluster) === 0) {
     hand(cluster, account, { deep: true });
   }
-  const site: Site = { cluster, platform, binaries, account, log };
+  const site: ClusterHost = { cluster, platform, binaries, account, log };
   const { transport } = platform;
   const changed = admit(cluster, { transport, binaries, account, keep: livingPostmaster(site) !== undefined });
   const { adopted, port } = await startOrAdopt(site);
@@ -121,10 +117,7 @@ async function open(
   }
 }
 
-/**
- * Warns when PostgreSQL runs as the user nobody. Other programs of this user cannot connect to PostgreSQL, but they can
- * read and change the database files.
- */
+/** Warns if PostgreSQL runs as nobody: other programs of this user can read and change the database files. */
 function warnOfSharedUser(cluster: string, account: Account | undefined, warn: Told['warn']): void {
   if ((account?.name ?? ourName()) !== 'nobody') return;
   const fix = account
@@ -136,7 +129,7 @@ function warnOfSharedUser(cluster: string, account: Account | undefined, warn: T
   );
 }
 
-async function stopUnlessHeld(dataDir: string, site: Site): Promise<void> {
+async function stopUnlessHeld(dataDir: string, site: ClusterHost): Promise<void> {
   const last = await site.platform.lock(join(dataDir, 'postgres.holders'), 'exclusive', 0);
   if (!last) return;
   try {
@@ -147,7 +140,7 @@ async function stopUnlessHeld(dataDir: string, site: Site): Promise<void> {
 }
 
 /**
- * Runs an action under the lock of the data folder. So only one process at a time makes, starts or stops the server.
+ * Runs an action under the lock of the data folder, so that one process at a time makes, starts or stops the server.
  */
 async function alone<T>(platform: Platform, dataDir: string, action: (guard: Lock) => Promise<T>): Promise<T> {
   const path = join(dataDir, 'postgres.lock');
@@ -173,10 +166,7 @@ async function hold(platform: Platform, dataDir: string): Promise<Lock> {
   throw new StoreUnavailable(`The lock ${path} is held by a program that is not the gateway: stop that program.`);
 }
 
-/**
- * Makes the role and the database if they are missing, for example after an interrupted first start. Returns the
- * version of the server.
- */
+/** Makes the role and the database if missing, as after an interrupted first start. Returns the server's version. */
 async function ensureDatabase(server: { host: string; port: number; password?: string }): Promise<string> {
   const sql = postgres({
     ...server,

@@ -21,8 +21,8 @@ export function refuseForeign(cluster: string): undefined {
 }
 
 /**
- * The user that runs PostgreSQL for root. PostgreSQL refuses to run as root, and initdb refuses a uid without an entry
- * in /etc/passwd. So root switches to the owner of the cluster, else to `postgres`, else to `nobody`.
+ * The user that runs PostgreSQL for root: the cluster's owner, else `postgres`, else `nobody`. PostgreSQL refuses root,
+ * and initdb a uid without an entry in /etc/passwd.
  */
 export function accountOfRoot(cluster: string): Account {
   const owner = ownerOf(cluster);

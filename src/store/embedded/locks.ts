@@ -5,8 +5,8 @@ import { run } from './run.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
 /**
- * A kernel lock on a file. The lock ends with `release`, or when the last process that inherited `fd` ends. So a dead
- * process leaves no lock.
+ * A kernel lock on a file, until `release` or the end of the last process that inherited `fd`. So a dead process leaves
+ * none.
  */
 export interface Lock {
   readonly fd: number;
@@ -43,10 +43,7 @@ export async function lockByProgram(
   );
 }
 
-/**
- * Locks a file on systems where opening a file can lock the file. `flags` are the flags of open(2) for the lock. With
- * these flags the call never waits, so try again until the lock is free.
- */
+/** Locks a file where open(2) can lock. With these `flags` it never waits, so try again until the lock is free. */
 export async function lockByOpening(
   path: string,
   flags: number,
@@ -89,8 +86,7 @@ const isConflict = (error: unknown): boolean => ['EAGAIN', 'EBUSY'].includes(err
 
 function openLockFile(path: string, flags: number): number {
   try {
-    // Open the file only for reading, because a lock needs only read access. So a later run as another user can still
-    // lock a file of root.
+    // Open for reading only, because a lock needs no more. So another user can later lock a file of root.
     return openSync(path, constants.O_RDONLY | constants.O_CREAT | flags, 0o644);
   } catch (error) {
     if (isConflict(error)) throw error;

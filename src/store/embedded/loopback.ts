@@ -33,7 +33,6 @@ export function passwordOf(dataDir: string): string {
   return password;
 }
 
-/** Returns a TCP port that no program uses at this moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, loopback);
   await once(server, 'listening');
@@ -44,8 +43,8 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Runs pg_ctl for the cluster. Returns true when pg_ctl has succeeded. On Windows, pg_ctl sends what signals do
- * elsewhere, and starts PostgreSQL without the rights of an administrator.
+ * Runs pg_ctl for the cluster. True if it succeeded. On Windows it stands in for signals, and starts PostgreSQL without
+ * administrator rights.
  */
 export async function control(
   cluster: string,

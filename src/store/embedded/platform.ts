@@ -28,14 +28,14 @@ export interface Reached {
   close(): void;
 }
 
-/** The ways in which the embedded store works on an operating system. */
+/** How the embedded store works on an operating system. */
 export interface Platform {
   /**
-   * How the gateway reaches PostgreSQL and controls PostgreSQL. `socket`: over a Unix socket, where the kernel names the
-   * user of the client, and with signals. `loopback`: over 127.0.0.1 with a password, and with the program pg_ctl.
+   * `socket`: the gateway uses a Unix socket, where the kernel names the client's user, and signals. `loopback`: it
+   * uses 127.0.0.1 with a password, and the program pg_ctl.
    */
   readonly transport: 'socket' | 'loopback';
-  /** The oldest major version that runs here. Before version 17, PostgreSQL needs the locale C.UTF-8 of the C library. */
+  /** The oldest major version. Before 17, PostgreSQL needs the locale C.UTF-8 of the C library. */
   readonly oldestMajor: number;
   /** The locale of the C library for a new cluster. Since version 17, PostgreSQL sorts and folds case without it. */
   readonly locale: string;
@@ -69,8 +69,8 @@ export const linux: Platform = {
     return { host: `/proc/self/fd/${fd}`, close: () => closeSync(fd) };
   },
   lock: lockByProgram,
-  // The working folder of the process must be the folder of the cluster. In a container, root cannot always read the
-  // working folder of another user's process. In this case, only the program's name and the owner decide.
+  // The process must run in the cluster's folder. In a container, root cannot always read another user's working
+  // folder: then program name and owner decide.
   lives(pid, cluster) {
     try {
       const [program = ''] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
@@ -122,7 +122,7 @@ const openFlags = (mode: 'shared' | 'exclusive'): number => (mode === 'shared' ?
 /** The flag of libuv that opens a file for this process alone. Every other way to open the file then fails. */
 const UV_FS_O_EXLOCK = 0x10000000;
 
-/** Node reaches no Unix sockets on Windows, and Windows has no signals. */
+/** Node cannot use Unix sockets on Windows, and Windows has no signals. */
 export const windows: Platform = {
   transport: 'loopback',
   oldestMajor: 17,

@@ -14,11 +14,10 @@ import { errorCode, StoreUnavailable } from './unavailable.ts';
 /** The port of a server with a socket is only part of the socket's name. This server listens on no network. */
 const socketPort = 5432;
 
-/** The name of the socket in the folder of the cluster. */
 export const socketName = `.s.PGSQL.${socketPort}`;
 
 /** The cluster and what runs it. */
-export interface Site {
+export interface ClusterHost {
   readonly cluster: string;
   readonly platform: Platform;
   readonly binaries: Binaries;
@@ -33,8 +32,7 @@ export interface Started {
 }
 
 /**
- * Three limits in seconds. A start may take long, because PostgreSQL replays its write-ahead log after a crash.
- * Processes that are left over from an earlier server end within moments.
+ * In seconds. A start can take long after a crash (write-ahead log). Processes left from an earlier server end soon.
  */
 const startLimit = 120;
 const leftoverLimit = 10;
@@ -46,8 +44,7 @@ const onSocket = (folder: string): Record<string, string> => ({
   unix_socket_directories: '.',
   unix_socket_permissions: '0700',
   port: String(socketPort),
-  // Settings that name the two files which say who may connect (admission.ts). These settings override the file names
-  // in postgresql.conf.
+  // The two files that say who may connect (admission.ts), instead of those in postgresql.conf.
   hba_file: `${folder}/pg_hba.conf`,
   ident_file: `${folder}/pg_ident.conf`,
 });
@@ -68,8 +65,7 @@ const settings = {
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
-  // PostgreSQL logs only events of the server itself. The gateway reports failed statements, because PostgreSQL's
-  // report can contain personal data.
+  // Only events of the server. The gateway reports failed statements: PostgreSQL's report can contain personal data.
   logging_collector: 'off',
   log_min_messages: 'log',
   log_min_error_statement: 'panic',
@@ -84,7 +80,7 @@ const settings = {
  *
  * `port`: the TCP port on which the server listened before. Clients of this process know only that port.
  */
-export async function startOrAdopt(site: Site, port?: number): Promise<Started> {
+export async function startOrAdopt(site: ClusterHost, port?: number): Promise<Started> {
   const { cluster, platform } = site;
   const deadline = Date.now() + leftoverLimit * 1000;
   for (;;) {
@@ -114,14 +110,14 @@ export async function startOrAdopt(site: Site, port?: number): Promise<Started> 
 }
 
 /** True when the process of postmaster.pid is a PostgreSQL. Without signals, only pg_ctl can ask the process. */
-const answers = async (site: Site): Promise<boolean> =>
+const answers = async (site: ClusterHost): Promise<boolean> =>
   site.platform.transport === 'socket' || control(site.cluster, site, 'status');
 
 /**
- * Stops the server. After SIGINT, the server closes its connections and writes a checkpoint. If the server still runs
- * ten seconds later, the server gets SIGQUIT. Without signals, pg_ctl says the same to the server.
+ * Stops the server: SIGINT closes its connections and writes a checkpoint. Ten seconds later comes SIGQUIT. Without
+ * signals, pg_ctl does the same.
  */
-export async function stopPostmaster(site: Site): Promise<void> {
+export async function stopPostmaster(site: ClusterHost): Promise<void> {
   const pid = livingPostmaster(site);
   if (pid === undefined) return;
   for (const [signal, mode] of [
@@ -138,7 +134,7 @@ export async function stopPostmaster(site: Site): Promise<void> {
 }
 
 /** Makes the running server reload the two files that say who may connect. The change applies to new connections. */
-export async function reload(site: Site): Promise<void> {
+export async function reload(site: ClusterHost): Promise<void> {
   const pid = livingPostmaster(site);
   if (pid === undefined) return;
   if (site.platform.transport === 'socket') send(pid, 'SIGHUP');
@@ -149,7 +145,10 @@ export async function reload(site: Site): Promise<void> {
  * Starts a server and returns its port. Returns undefined when processes of an earlier server still run. Those processes
  * end by themselves.
  */
-async function start({ cluster, platform, binaries, account, log }: Site, mark: Lock): Promise<number | undefined> {
+async function start(
+  { cluster, platform, binaries, account, log }: ClusterHost,
+  mark: Lock,
+): Promise<number | undefined> {
   sweep(cluster);
   const logPath = join(dirname(cluster), 'postgres.log');
   const begin = rotate(logPath);
@@ -162,8 +161,8 @@ async function start({ cluster, platform, binaries, account, log }: Site, mark: 
   const child = spawn(join(binaries.bin, 'postgres'), ['-D', folder.path, ...args], {
     cwd: anywhere,
     env: programEnvironment(),
-    // PostgreSQL gets its own process group, so that Ctrl-C in the gateway's terminal does not reach PostgreSQL. The
-    // gateway stops PostgreSQL itself at the end of its own shutdown.
+    // A process group of its own, so that Ctrl-C does not reach PostgreSQL. The gateway stops PostgreSQL when it ends
+    // itself.
     detached: true,
     stdio: ['ignore', output, output, mark.fd, ...folder.inherit],
     ...(account && { uid: account.uid, gid: account.gid }),
@@ -185,7 +184,7 @@ async function start({ cluster, platform, binaries, account, log }: Site, mark: 
 }
 
 /** Starts a server with pg_ctl. The server listens on `port`, or else on a free port. */
-async function startControlled(site: Site, port: number | undefined): Promise<number | undefined> {
+async function startControlled(site: ClusterHost, port: number | undefined): Promise<number | undefined> {
   const { cluster, log } = site;
   const logPath = join(dirname(cluster), 'postgres.log');
   const begin = rotate(logPath);
@@ -199,10 +198,7 @@ async function startControlled(site: Site, port: number | undefined): Promise<nu
   return started ? listening : failed(logPath, begin, { anyPort: port === undefined });
 }
 
-/**
- * Throws the reason that the log gives since `begin`. Returns undefined when a new try can succeed. `anyPort`: true when
- * the next try takes another free port.
- */
+/** Throws the reason in the log since `begin`. Undefined if a new try can succeed (`anyPort`: on another free port). */
 function failed(
   logPath: string,
   begin: number,
@@ -248,14 +244,14 @@ async function ready(
   return false;
 }
 
-export function livingPostmaster({ cluster, platform }: Pick<Site, 'cluster' | 'platform'>): number | undefined {
+export function livingPostmaster({ cluster, platform }: Pick<ClusterHost, 'cluster' | 'platform'>): number | undefined {
   const pid = pidFile(cluster)?.pid;
   return pid !== undefined && platform.lives(pid, cluster) ? pid : undefined;
 }
 
 /**
- * Removes the files of an earlier server. Its process id may now belong to another program, and PostgreSQL would take
- * that program for a running server. The caller holds the kernel lock, so no process of the cluster is alive.
+ * Removes files of an earlier server. PostgreSQL could take a program with its old process id for a running server. The
+ * caller holds the kernel lock, so no process of the cluster is alive.
  */
 function sweep(cluster: string): void {
   for (const name of ['postmaster.pid', `${socketName}.lock`]) rmSync(join(cluster, name), { force: true });

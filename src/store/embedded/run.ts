@@ -6,8 +6,8 @@ import type { Account } from './identity.ts';
 export const anywhere = '/';
 
 /**
- * The environment of the programs has only variables of the loader, of Windows and of libfaketime. PG* variables would redirect
- * PostgreSQL, and secrets must not reach the programs. Messages are in English, because the gateway reads some of them.
+ * Only variables of the loader, Windows and libfaketime. PG* variables would redirect PostgreSQL, and secrets must not
+ * reach the programs. Messages are in English, because the gateway reads some.
  */
 export function programEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) =>
@@ -16,7 +16,7 @@ export function programEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(kept), LC_ALL: 'C', TZ: 'UTC' };
 }
 
-export interface Outcome {
+export interface ProgramOutcome {
   /** The exit status of the program. Undefined when the program could not start or was killed. */
   readonly status: number | undefined;
   readonly stdout: string;
@@ -36,7 +36,7 @@ export function run(
     inherit = [],
     silent = false,
   }: { account?: Account | undefined; inherit?: readonly number[]; silent?: boolean } = {},
-): Promise<Outcome> {
+): Promise<ProgramOutcome> {
   return new Promise((resolve) => {
     let stdout = '';
     let stderr = '';

@@ -5,9 +5,8 @@ const interval = 500;
 const rest = 5000;
 
 /**
- * Watches a server that can be killed from outside, for example by the out-of-memory killer. Restarts the server with
- * `revive`. The returned function ends the watch and waits for a running restart. The timer does not keep the process
- * alive.
+ * Restarts a server with `revive` after it was killed, for example by the out-of-memory killer. The returned function
+ * ends the watch after a running restart. The timer does not keep the process alive.
  */
 export function watch(options: {
   lives: () => boolean;

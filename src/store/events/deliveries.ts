@@ -2,14 +2,12 @@ import type { EventReceipt } from '../../core/events.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Webhook deliveries, from the journal to their outcome (0012_webhooks.sql). */
+/** Webhook deliveries, from the journal to their outcome (0013_webhooks.sql). */
 
 /** An attempt at a delivery that this process has leased and must make now. */
 export interface Claim {
   readonly id: string;
-  /**
-   * The number of attempts that were ever started for the delivery. The store ignores the outcome of an older attempt.
-   */
+  /** How many attempts were ever started for the delivery. The store ignores outcomes of older ones. */
   readonly attempt: number;
   /** The number of the attempt in the schedule, from 1. A replay starts again at 1. */
   readonly number: number;
@@ -20,10 +18,7 @@ export interface Claim {
   /** The encrypted secret that signs the delivery. `oldSecret` is the previous secret, while it still signs. */
   readonly secret: string;
   readonly oldSecret: string | null;
-  /**
-   * The receiver has missed receipts since this time (Unix milliseconds) and does not know about the loss. null if no
-   * receipt was missed.
-   */
+  /** Since when (Unix ms) the receiver has missed receipts without knowing it. null if it missed none. */
   readonly gapSince: number | null;
   /** How often the endpoint has lost receipts. A receiver that accepts this attempt knows about these losses. */
   readonly losses: number;
@@ -39,10 +34,7 @@ export interface Settlement {
   readonly attempt: number;
   readonly losses: number;
   readonly delivered: boolean;
-  /**
-   * True when the process made no attempt. The store then takes the claim (the leased attempt) back without counting
-   * it.
-   */
+  /** True if the process made no attempt. The store then takes back the leased attempt without counting it. */
   readonly unused: boolean;
   /** Seconds until the next attempt. null means that no attempt will follow. */
   readonly wait: number | null;
@@ -53,10 +45,7 @@ export interface Settlement {
   readonly error: string | null;
 }
 
-/**
- * How long a process leases an attempt, in milliseconds. Ten of the fifteen seconds are for the attempt. The rest is
- * for the time before the attempt starts.
- */
+/** How long (ms) a process leases an attempt: ten seconds for the attempt, the rest for the time before it. */
 export const LEASE = 15_000;
 /** The most attempts that run at one endpoint at the same time, over all replicas. */
 const AT_ONE_ENDPOINT = 16;
@@ -86,7 +75,7 @@ export interface Claiming {
 
 /**
  * Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries.
- * `more`: some receipts are not queued yet.
+ * `more`: receipts are left to queue.
  */
 export async function claimDeliveries(
   db: Database,
@@ -100,9 +89,8 @@ export async function claimDeliveries(
 }
 
 /**
- * Stores the outcomes of attempts. To store an outcome twice changes nothing. `taken`: the number of outcomes that were
- * stored. `later`: the ids of deliveries whose outcome was not stored, because another statement has locked their
- * endpoint.
+ * Stores outcomes of attempts, with no effect the second time. `taken`: how many were stored. `later`: ids of
+ * deliveries whose endpoint was locked, so that their outcome was not stored.
  */
 export async function settleDeliveries(
   db: Database,
@@ -114,10 +102,7 @@ export async function settleDeliveries(
   return row ?? { taken: 0, later: [] };
 }
 
-/**
- * Deletes signing secrets that no longer sign, and at most `n` deliveries that ended seven days ago. Returns the number
- * of deleted deliveries.
- */
+/** Deletes secrets that no longer sign, and at most `n` deliveries that ended seven days ago. Returns their number. */
 export async function purgeDeliveries(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ purged: number }>(sql`
     WITH old AS (

@@ -1,9 +1,17 @@
 import type { EVENT_FAMILIES } from '../../core/events.ts';
 import { sql } from '../../core/sql.ts';
-import { NUMBERED } from '../doctor/doctor.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Upkeep of the journals: retention, heartbeats, held event families and gaps (0004_journal.sql). */
+/** Upkeep of the journals: retention, heartbeats, held event families and gaps (0005_journal.sql). */
+
+/**
+ * The tables whose records get their numbers from platform.reserve_ids. Operators have one numbering for all websites
+ * of an organization.
+ */
+export const NUMBERED: readonly string[] = [
+  ...['subsite', 'channel', 'team', 'contact', 'visitor', 'conversation', 'ai_feature', 'message', 'file', 'note'],
+  ...['disposition', 'saved_response', 'saved_link', 'offer', 'ai_result', 'operator'],
+];
 
 export type Family = (typeof EVENT_FAMILIES)[number];
 
@@ -24,10 +32,7 @@ export async function trimJournals(db: Database, n: number): Promise<number> {
   return row?.removed ?? 0;
 }
 
-/**
- * Appends heartbeats for event families that were silent for 5 minutes, on at most `n` websites. Returns the number of
- * websites.
- */
+/** Appends heartbeats for families that were silent for 5 minutes, on at most `n` websites. Returns their number. */
 export async function beatFamilies(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ websites: number }>(
     sql`SELECT gateway.beat_families(make_interval(secs => ${SILENCE}::integer), ${n}::integer) AS websites`,
@@ -58,9 +63,7 @@ export async function releaseFamily(db: Database, { tenant, site }: JournalOf, f
   return released.length > 0;
 }
 
-/**
- * Appends receipts which tell the readers that an event family has a gap. Returns the types of the appended receipts.
- */
+/** Appends receipts that report a gap in an event family. Returns their types. */
 export async function reportGap(db: Database, { tenant, site }: JournalOf, family: Family): Promise<readonly string[]> {
   const types = [...new Set(['capture.gap', `${family}.gap`])];
   await db.query(sql`SELECT gateway.append_receipts(${tenant}, ${site}, ${types}::text[])`);
@@ -69,7 +72,7 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 
 /**
  * Larger than the number of positions or record numbers that a store uses between a backup and the loss of the store.
- * The lost numbers must not be used again (0004_journal.sql).
+ * The lost numbers must not be used again (0005_journal.sql).
  */
 const LEAP = 1_000_000_000;
 

@@ -35,7 +35,7 @@ export interface Scan {
 export const SCANNED = 100;
 
 type Head = [site: string, head: number, trimmed: number, reported: boolean];
-type Found = [site: string, position: number, eventType: string, occurredAt: number, recordedAt: number];
+type FoundEvent = [site: string, position: number, eventType: string, occurredAt: number, recordedAt: number];
 
 interface ScanRow {
   readonly present: boolean | null;
@@ -43,7 +43,7 @@ interface ScanRow {
   readonly event_types: string[];
   readonly paused: boolean;
   readonly heads: Head[];
-  readonly found: Found[] | null;
+  readonly found: FoundEvent[] | null;
 }
 
 /**

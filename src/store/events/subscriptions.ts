@@ -7,10 +7,7 @@ import type { Ending } from '../../core/writes.ts';
 import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
 import { repeated } from '../driver/repeated.ts';
 
-/**
- * The result of gateway.subscription_state. `positions` are the start positions of the websites, in the order of
- * `sites`.
- */
+/** The result of gateway.subscription_state. `positions`: the start positions, in the order of `sites`. */
 const Stored = z.object({
   id: z.string(),
   revision: z.int().min(1),
@@ -79,18 +76,14 @@ export interface OperationKey {
   readonly fingerprint: Uint8Array;
 }
 
-/**
- * What the ledger of writes answers. The outcome of a subscription write is always known, so the answer is never
- * pending.
- */
+/** The ledger's answer. It is never pending, because the outcome of a subscription write is always known. */
 export type SubscriptionEntry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'conflict' | 'forgotten' };
 
 /**
- * Performs a write of a subscription. After a lost reply, the write is repeated if it cannot take effect twice. Two
- * kinds of write cannot take effect twice: a write with an idempotency key, and a creation, because this call has
- * chosen the id.
+ * Performs a write of a subscription. Repeats it after a lost reply if it cannot take effect twice: with an idempotency
+ * key, or for a creation, whose id this call has chosen.
  */
 export async function writeSubscription(
   access: Access,

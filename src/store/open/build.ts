@@ -1,16 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '../../core/sql.ts';
-import { missingIndexes } from '../doctor/doctor.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /**
- * The advisory lock of the process that builds. The number is arbitrary but fixed. The lock belongs to the connection, so
- * it outlives a killed process as long as PostgreSQL still builds for this process.
+ * The advisory lock of the building process: an arbitrary, fixed number. It belongs to the connection, so it outlives a
+ * killed process while PostgreSQL still builds.
  */
 const LOCK = 7_310_483;
-/** Milliseconds between two lines of progress. Also milliseconds between two looks at the build of another process. */
+/** Milliseconds between two lines of progress, and between two checks of another process's build. */
 const EVERY = 5_000;
-/** The number of rows in one transaction of the notes about blocks. A transaction takes 50 to 100 ms. */
+/** The number of rows in one transaction of gateway.note_blocks (0017_indexes.sql). A transaction takes 50 to 100 ms. */
 const ROWS = 20_000;
 
 export interface BuildOptions {
@@ -23,18 +22,18 @@ export interface BuildOptions {
   readonly every?: number;
 }
 
-interface Missing {
+interface MissingIndex {
   readonly name: string;
   readonly relation: string;
   readonly definition: string;
 }
 
 /**
- * Builds the indexes that a migration wants on large tables (0015_search.sql). Writers go on meanwhile. One process builds
+ * Builds the indexes that a migration wants on large tables (0017_indexes.sql). Writers go on meanwhile. One process builds
  * at a time, and the other processes wait. Returns when nothing is left to build, or after `stop`.
  *
- * A lost build continues at the index that was being built. PostgreSQL cannot continue a half-built index, so that index is
- * dropped and built again.
+ * A lost build continues at the index that was being built. PostgreSQL cannot continue a half-built index, so that
+ * index is dropped and built again.
  */
 export async function buildIndexes(options: BuildOptions): Promise<void> {
   const { builder, db, log, stop, every = EVERY } = options;
@@ -46,8 +45,8 @@ export async function buildIndexes(options: BuildOptions): Promise<void> {
     while (!stop.aborted && (await missingIndexes(db)) > 0) {
       if (!told) log('building the indexes of the search; the search answers 503 until they are built');
       told = true;
-      // A statement that waits for a lock has a snapshot. CREATE INDEX CONCURRENTLY would wait for this snapshot. So the
-      // process asks for the lock again and again, and never waits for it in PostgreSQL.
+      // A statement that waits for a lock has a snapshot, and CREATE INDEX CONCURRENTLY waits for snapshots. So ask
+      // again and again, and never wait in PostgreSQL.
       const [row] = await builder.query<{ mine: boolean }>(sql`SELECT pg_try_advisory_lock(${LOCK}) AS mine`);
       if (row?.mine === true) await buildNext(builder, stop, log);
       else await pause(every, undefined, { signal: stop }).catch(() => undefined);
@@ -66,15 +65,25 @@ async function buildNext(db: Database, stop: AbortSignal, log: BuildOptions['log
       more = row?.more === true;
     }
   }
-  const [next] = await db.query<Missing>(sql`SELECT name, relation, definition FROM gateway.missing_index LIMIT 1`);
+  const [next] = await db.query<MissingIndex>(
+    sql`SELECT name, relation, definition FROM gateway.missing_index LIMIT 1`,
+  );
   if (!next || stop.aborted) return;
   const { name, relation, definition } = next;
   const [schema = ''] = relation.split('.');
-  // Each of these statements is a script of its own, because neither can run in a transaction. A migration has written
-  // the names and the definition, so they are safe in the SQL text.
+  // Neither statement can run in a transaction, so each is a script. Names and definition come from a migration, so
+  // they are safe in SQL.
   await db.script(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${name}`);
   await db.script(`CREATE INDEX CONCURRENTLY ${name} ON ${relation} ${definition}`);
   log(`built the index ${name}`);
+}
+
+/** Counts the tables and indexes that the search waits for. */
+export async function missingIndexes(db: Database): Promise<number> {
+  const [row] = await db.query<{ count: number }>(
+    sql`SELECT ((SELECT count(*) FROM gateway.missing_index) + (SELECT count(*) FROM gateway.unnoted_block))::integer AS count`,
+  );
+  return row?.count ?? 0;
 }
 
 /** A line about the build that runs now, by whichever process. `undefined` if none runs. */

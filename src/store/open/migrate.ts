@@ -9,9 +9,9 @@ import { StoreUnavailable } from '../embedded/unavailable.ts';
 const FOLDER = new URL('src/store/migrations/', packageRoot);
 /** The advisory lock for migrations. The number is arbitrary but fixed. */
 const LOCK = 7_310_482;
-/** Milliseconds until a migration that did not get the lock of a table tries again. */
+/** Milliseconds between two attempts of a migration to lock its tables. */
 const AGAIN = 1_000;
-/** The largest number of attempts of a migration to get its locks. */
+/** The most attempts of a migration to lock its tables. */
 const ATTEMPTS = 300;
 
 export interface Migration {
@@ -66,10 +66,7 @@ async function apply(db: Database, { version, name, text }: Migration): Promise<
   }
 }
 
-/**
- * Checks the schema for a process that must not change it. Returns the schema version. Throws StoreUnavailable when the
- * schema is not current.
- */
+/** Returns the schema version, without migrating. Throws StoreUnavailable if the schema is not the current one. */
 export async function requireMigrated(db: Database): Promise<number> {
   const [begun] = await db.read<{ begun: boolean }>(
     sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS begun`,
@@ -84,10 +81,7 @@ export async function requireMigrated(db: Database): Promise<number> {
   return current;
 }
 
-/**
- * Returns the store's schema version. Throws StoreUnavailable when the store has migrations that this gateway does not
- * know.
- */
+/** Returns the store's schema version. Throws StoreUnavailable if the store has unknown migrations. */
 async function storeVersion(db: Database, all: readonly Migration[]): Promise<number> {
   const recorded = await db.query<{ version: number; name: string }>(
     sql`SELECT version, name FROM public.gateway_migration ORDER BY version`,

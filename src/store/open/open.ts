@@ -1,10 +1,11 @@
+import type { Replica } from '../driver/lineage.ts';
 import { type Database, openDatabase } from '../driver/postgres.ts';
 import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { buildIndexes } from './build.ts';
 import { migrate, requireMigrated } from './migrate.ts';
-import { openReplica, type Replica } from './replica.ts';
+import { openReplica } from './replica.ts';
 import { lookAt, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
 
 export { StoreUnavailable } from '../embedded/embedded.ts';
@@ -14,19 +15,13 @@ export interface Store {
   readonly db: Database;
   /** Connections for slow work such as reports, searches and imports. These connections are opened at first use. */
   readonly slow: Database;
-  /**
-   * A separate connection for the gateway's own periodic work, so that callers and this work never wait for each other.
-   */
+  /** A separate connection for periodic work, so that callers and this work never wait for each other. */
   readonly upkeep: Database;
-  /**
-   * Connections for writes, each in its own pool. A write can wait for row locks, and a read must not wait behind the
-   * write.
-   */
+  /** Connections for writes, each in its own pool, because writes can wait for row locks and reads must not. */
   readonly writers: readonly [Database, ...Database[]];
   /**
-   * Connections for batches of tasks: `begins` for new tasks, `ends` for ended tasks. These batches do not wait for
-   * locks. Each connection has its own pool. In a common pool, a silent connection would stay unnoticed while the other
-   * connection answers.
+   * Connections for batches of tasks: `begins` for new ones, `ends` for ended ones. They never wait for locks. Each has
+   * its own pool, so that a silent one is noticed.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
   /** Connections for live sources. A batch of a first load can take long. These connections are opened at first use. */
@@ -38,9 +33,8 @@ export interface Store {
   readonly version: number;
   readonly pools: readonly Pool[];
   /**
-   * Builds the indexes that are missing on large tables. Resolves with true when they are built, and with false at
-   * `stop`. PostgreSQL then goes on with the running index, and the next process finds it. The connection of that
-   * index keeps this process alive, so the process must exit.
+   * Builds missing indexes of large tables: true when built, false at `stop`. PostgreSQL then finishes the running
+   * index for the next process. Its connection keeps this process alive, so the process must exit.
    */
   build(stop: AbortSignal): Promise<boolean>;
   close(): Promise<void>;
@@ -64,29 +58,21 @@ export interface StoreOptions {
   readonly warn?: ((message: string) => void) | undefined;
 }
 
-// Milliseconds until PostgreSQL cancels a fast statement. A silent server is given up 500 ms later. So a request gets
-// its 503 within 3 s (check F-06).
+// Timeout (ms) of a fast statement. A silent server gets 500 ms more. So a request has its 503 within 3 s (check F-06).
 const FAST_TIMEOUT = 2_500;
-// Milliseconds until PostgreSQL cancels a write. A write gets less time than a fast read, because the write may already
-// have waited for its turn.
+// Timeout (ms) of a write. Less than that of a fast read, because a write may already have waited for its turn.
 const WRITE_TIMEOUT = 1_500;
 const SLOW_TIMEOUT = 15_000;
-/** Milliseconds for a statement that writes records of a source. */
+/** Timeout (ms) of a statement that writes records of a source. */
 const SOURCE_TIMEOUT = 120_000;
-/** One connection for each lane of a load. A second source shares them. */
+/** One connection for each lane of a load. All sources of a process share them. */
 const SOURCES = 2;
-/** Milliseconds for the build of an index. */
+/** Timeout (ms) of an index build. */
 const BUILD_TIMEOUT = 7 * 24 * 3_600_000;
-/**
- * The number of connections for slow reads. An app holds at most two of these connections
- * (store/driver/connections.ts), so other apps can use at least one.
- */
+/** Connections for slow reads. An app holds at most two (store/driver/connections.ts), so others have at least one. */
 const SLOW = 3;
 
-/**
- * Opens the store of DATABASE_URL, or else the embedded PostgreSQL, and migrates it. Throws StoreUnavailable with a
- * message for the operator.
- */
+/** Opens the store of DATABASE_URL, or the embedded one, and migrates it. Throws StoreUnavailable for the operator. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const {
     databaseUrl,
@@ -135,8 +121,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await Promise.all([db, slow, upkeep, sources, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
     await embedded?.stop();
   };
-  // A migration needs a connection to the server itself, because clients of a pooler share connections. So migrations
-  // use DATABASE_DIRECT_URL if it is set.
+  // Clients of a pooler share connections, so a migration uses DATABASE_DIRECT_URL if it is set.
   const server = directUrl === undefined ? slow : single(directUrl, name);
   try {
     const found = await reaching(setting, databaseUrl, () => lookAt(slow));
@@ -173,7 +158,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       });
       stop.addEventListener('abort', leave, { once: true });
       const built = buildIndexes({ builder, db: upkeep, log, stop }).then(() => true);
-      // After `stop`, nobody waits for a failure of the build.
+      // After `stop`, nobody waits for the build. This handler prevents an unhandled rejection.
       built.catch(() => undefined);
       return await Promise.race([built, left]).finally(() => {
         stop.removeEventListener('abort', leave);

@@ -1,26 +1,17 @@
 import { type Fragment, sql } from '../../core/sql.ts';
-import type { Standing } from '../calls/guard.ts';
 import { isUnavailable, sqlState } from '../driver/errors.ts';
+import {
+  FLUSHED,
+  type Mark,
+  PRIMARY_LINEAGE,
+  passing,
+  REPLAYED,
+  REPLICA_LINEAGE,
+  type Replica,
+  type Standing,
+} from '../driver/lineage.ts';
 import { type Database, openDatabase } from '../driver/postgres.ts';
-import { FLUSHED, type Mark, type Origin, PRIMARY_LINEAGE, passing, REPLAYED, REPLICA_LINEAGE } from './lineage.ts';
 import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './server.ts';
-
-/**
- * A streaming replica for reads whose data can be some seconds old. Its answers count only after the primary has proved
- * the caller's authority.
- */
-export interface Replica {
-  /** True when the replica answers and has all data that is older than `lag`. */
-  current(): boolean;
-  /**
-   * Runs `SELECT … statement` on the replica and returns the first row with its origin. The guard of `standing` checks
-   * that the server is a replica of the primary. The guard also checks that the replica has all data that the primary
-   * had at `now`. Returns `undefined` when the caller must ask the primary. Returns `undefined` at once when the
-   * replica becomes unusable during the read.
-   */
-  read<Row extends object>(statement: (standing: Standing) => Fragment): Promise<(Row & Origin) | undefined>;
-  close(): Promise<void>;
-}
 
 export interface ReplicaOptions {
   readonly url: string;
@@ -36,10 +27,7 @@ export interface ReplicaOptions {
   readonly watch?: (db: Database, connections: number) => Database;
 }
 
-/**
- * The number of connections to the replica. An app holds at most two of these connections
- * (store/driver/connections.ts).
- */
+/** Connections to the replica. An app holds at most two (store/driver/connections.ts). */
 const CONNECTIONS = 3;
 const LAG = 10_000;
 const EVERY = 1_000;
@@ -47,8 +35,8 @@ const REST = 30_000;
 /** The longest time of a check in milliseconds. If a check takes longer, the replica does not answer. */
 const PATIENCE = 1_000;
 /**
- * Milliseconds for a read on the replica. After this time, the primary may read for another 15 s. The sum is less than
- * 20 s, after which a silent socket is closed.
+ * Timeout (ms) of a read on the replica. The primary may then take 15 s: together less than the 20 s of a silent
+ * socket.
  */
 const TIMEOUT = 3_500;
 
@@ -74,8 +62,7 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
   try {
     const [server, own] = await Promise.all([
       lookAt(probe).catch((error: unknown) => {
-        // The replica is down or too busy, so keep checking the replica. But if the server refuses the gateway's
-        // settings, the server is a pooler, and a pooler is an error.
+        // Down or busy: keep checking it. But a server that refuses the gateway's settings is a pooler, and an error.
         if (isUnavailable(error) && !(error instanceof Error && refusesSettings(error))) return undefined;
         return reaching('DATABASE_REPLICA_URL', url, () => Promise.reject(error));
       }),
@@ -121,8 +108,7 @@ class Follower {
   readonly #waiting = new Set<() => void>();
   #told = '';
   /**
-   * These three members are for reads: whether a failed report was logged since the last change of state, the number of
-   * failed reads in a row, and the end of the pause after two failures.
+   * For reads: whether a failed report was logged since the last change of state, failures in a row, end of the pause.
    */
   #failed = false;
   #failures = 0;
@@ -143,10 +129,7 @@ class Follower {
     return this.#passed && performance.now() - this.#passed.at <= this.#lag ? this.#passed : undefined;
   }
 
-  /**
-   * Returns the rows of an answer. Returns no rows when the read fails, or when the replica becomes unusable during the
-   * read.
-   */
+  /** Returns the rows of an answer, or none if the read fails or the replica becomes unusable meanwhile. */
   while<Row>(answer: Promise<Row[]>): Promise<Row[]> {
     return new Promise((resolve) => {
       const end = (rows: Row[]): void => {
@@ -163,8 +146,7 @@ class Follower {
         (error: unknown) => {
           if (!this.#waiting.has(leave)) return; // the caller no longer waits for this read
           leave();
-          // 22023 means an unknown time zone. The primary does not know the time zone either, so the replica is not at
-          // fault.
+          // 22023 is an unknown time zone, also for the primary, so the replica is not at fault.
           if (sqlState(error) !== '22023') this.#fail(error);
         },
       );
@@ -186,9 +168,8 @@ class Follower {
   }
 
   /**
-   * Counts a failed read. The first failure is only logged, because one report may be too much for the replica. After a
-   * second failure in a row, the replica is not used for a while. Otherwise every caller would lose time on a failing
-   * read.
+   * Counts a failed read. The first is only logged: one report may be too much for the replica. After a second in a
+   * row, the replica rests, so that callers lose no time on it.
    */
   #fail(error: unknown): void {
     if (++this.#failures > 1) {
@@ -214,8 +195,8 @@ class Follower {
     if (!seen?.standby) return this.#lose('was promoted and follows no primary');
     if (!seen.limited) return this.#lose('is behind a pooler');
     const at = performance.now();
-    // Read the primary after the replica. So the primary has flushed all data that the replica has replayed. If the
-    // primary does not answer, no mark is added, and the last mark becomes too old.
+    // Read the primary after the replica, so that it has flushed all that the replica replayed. Without an answer there
+    // is no new mark, and the last one gets too old.
     const own = await this.#primary
       .read<{ now: Date; lineage: string; position: string }>(
         sql`SELECT now() AS now, ${PRIMARY_LINEAGE} AS lineage, ${FLUSHED} AS position`,

@@ -4,11 +4,9 @@ import { isStandby, StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
-interface Server {
+interface StoreServer {
   readonly version: string;
-  /**
-   * The cluster's system identifier and the name of the database. A replica has the system identifier of its primary.
-   */
+  /** System identifier of the cluster and name of the database. A replica has the identifier of its primary. */
   readonly database: string;
   readonly replica: boolean;
   /** The connected role, quoted as an SQL identifier. */
@@ -16,10 +14,7 @@ interface Server {
   readonly isolation: string;
   readonly dateStyle: string;
   readonly timeZone: string;
-  /**
-   * Milliseconds until PostgreSQL cancels a statement (`statementTimeout`) or a wait for a lock (`lockTimeout`). 0
-   * means never.
-   */
+  /** Time-outs in milliseconds: of a statement, and of a wait for a lock. 0 means never. */
   readonly statementTimeout: number;
   readonly lockTimeout: number;
   /** True when the connection has the settings that the gateway sent. */
@@ -28,8 +23,8 @@ interface Server {
 
 export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL';
 
-export async function lookAt(db: Database): Promise<Server> {
-  const [row] = await db.read<Server>(sql`
+export async function lookAt(db: Database): Promise<StoreServer> {
+  const [row] = await db.read<StoreServer>(sql`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
            (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS database,
            current_setting('transaction_isolation') AS isolation, current_setting('DateStyle') AS "dateStyle",
@@ -40,26 +35,19 @@ export async function lookAt(db: Database): Promise<Server> {
   return row;
 }
 
-/**
- * Runs `work` on the server whose address is in a setting. When the server cannot be used, throws StoreUnavailable with
- * the name of the setting.
- */
+/** Runs `work` on the server of a setting. If it cannot be used, throws StoreUnavailable with the setting's name. */
 export async function reaching<T>(setting: Setting, address: string | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    // Class 28: wrong role or password. 3D000: unknown database. 42501: missing privileges. 42704: the address has a
-    // setting that the server does not know.
+    // 28: wrong role or password. 3D000: unknown database. 42501: privileges. 42704: unknown setting in the address.
     if (!(error instanceof StoreUnreachable) && !/^(28...|3D000|42501|42704)$/.test(sqlState(error))) throw error;
     throw new StoreUnavailable(unreachable(setting, address, error), { cause: error });
   }
 }
 
-/**
- * Throws when the server is a replica, or older than PostgreSQL 15. The schema uses ON DELETE SET NULL for single
- * columns, which PostgreSQL 15 introduced.
- */
-export function requirePrimary({ version, replica }: Server, setting: Setting): void {
+/** Throws for a replica, and before PostgreSQL 15, which introduced ON DELETE SET NULL for single columns. */
+export function requirePrimary({ version, replica }: StoreServer, setting: Setting): void {
   if (Number.parseInt(version, 10) < 15) {
     throw new StoreUnavailable(`${setting} leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
   }
@@ -72,15 +60,12 @@ const leadsToReplica = (setting: Setting): string =>
 const serverBehind = (setting: Setting): string =>
   setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';
 
-type ReliedOn = readonly (readonly [name: string, value: string, holds: (server: Server) => boolean])[];
+type ReliedOn = readonly (readonly [name: string, value: string, holds: (server: StoreServer) => boolean])[];
 
-/**
- * The settings that the gateway needs in every connection. Each entry has the value that the operator must set for a
- * pooler's connections.
- */
+/** What the gateway needs in every connection, with the value that the operator must set behind a pooler. */
 const MEANING: ReliedOn = [
-  // A statement that has waited for a lock must see the changes that were committed during the wait. Otherwise, the
-  // checks of authority and idempotency after a wait would be wrong.
+  // A statement that waited for a lock must see what was committed meanwhile. Its checks of authority and idempotency
+  // depend on it.
   ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
   ['DateStyle', 'ISO', ({ dateStyle }) => dateStyle.startsWith('ISO')],
   ['TimeZone', 'UTC', ({ timeZone }) => /^(Etc\/)?UTC$/.test(timeZone)],
@@ -89,8 +74,7 @@ const MEANING: ReliedOn = [
 const within = (least: number, value: number, most: number): boolean => least <= value && value <= most;
 
 const RELIED_ON: ReliedOn = [
-  // The time limit of a statement must be between 15 s and one minute. A report needs 15 s. A longer limit is harmful,
-  // because a statement keeps its locks even when nobody waits for it.
+  // 15 s to one minute. A report needs 15 s. With more, a statement keeps its locks when nobody waits for it.
   ['statement_timeout', '15s', ({ statementTimeout }) => within(15_000, statementTimeout, 60_000)],
   ['lock_timeout', '15s', ({ lockTimeout }) => within(1_000, lockTimeout, 60_000)],
   ...MEANING,
@@ -103,7 +87,7 @@ const RELIED_ON: ReliedOn = [
  * because a pooler can send a prepared statement to another server connection. If only the values differ, the values
  * come from the address. Parameters of the address override the settings of the gateway.
  */
-export function requireSession(server: Server, setting: Setting, limit: number): void {
+export function requireSession(server: StoreServer, setting: Setting, limit: number): void {
   if (!server.own) {
     throw new StoreUnavailable(
       `${setting} leads to a pooler, which ignores the settings that the gateway sends: ${serverBehind(setting)}.`,
@@ -122,10 +106,10 @@ export function requireSession(server: Server, setting: Setting, limit: number):
 }
 
 /**
- * Checks that a pooler leads to the same database as the server's direct address. Also checks the settings of the
- * pooler's connections, which the operator must set.
+ * Checks that a pooler leads to the same database as the direct address, and has the settings that the operator must
+ * set.
  */
-export function requirePooler(pooler: Server, server: Server): void {
+export function requirePooler(pooler: StoreServer, server: StoreServer): void {
   if (pooler.database !== server.database) {
     throw new StoreUnavailable(
       'DATABASE_DIRECT_URL must lead to the same database as DATABASE_URL: to the server behind the pooler.',
@@ -141,10 +125,10 @@ export function requirePooler(pooler: Server, server: Server): void {
 }
 
 /**
- * Checks that a replica has the data of the primary. Only a streaming replica has the same rows with the same ids. A
- * promoted replica is no error here, because the gateway does not use it.
+ * Checks that a replica has the rows and ids of the primary: only a streaming replica has. A promoted one is no error,
+ * because it is not used.
  */
-export function requireReplica(replica: Server, primary: Server): void {
+export function requireReplica(replica: StoreServer, primary: StoreServer): void {
   if (replica.database === primary.database) return;
   throw new StoreUnavailable(
     'DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL, and to the same database.',
@@ -155,8 +139,8 @@ export const refusesSettings = ({ cause }: Error): boolean =>
   cause instanceof Error && /unsupported startup parameter/.test(cause.message);
 
 /**
- * Where an address leads: host:port/database, without the password. The driver parses the address but does not connect.
- * Missing parts come from PGHOST, PGPORT, PGDATABASE and the name of the user.
+ * Where an address leads: host:port/database, without the password. Parsed by the driver, with PGHOST, PGPORT,
+ * PGDATABASE and the user's name for missing parts.
  */
 export function leadsTo(address: string): string {
   const socket = decodeURIComponent(new URL(address).hostname);

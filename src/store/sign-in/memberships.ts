@@ -1,8 +1,6 @@
 import { sql } from '../../core/sql.ts';
-import { mayConsent } from '../administration/people.ts';
-import { atPrimary, hex } from '../calls/guard.ts';
+import { atPrimary, hex, mayConsent } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
-import type { Attempt } from './sessions.ts';
 
 /** One of the organizations to which a signed-in person belongs. The person has a record of its own in each of them. */
 export interface Membership {
@@ -47,19 +45,4 @@ export async function takeMembership(
 
 export async function endMemberships(db: Database, digests: readonly Uint8Array[]): Promise<void> {
   await db.query(sql`DELETE FROM gateway.session WHERE digest = ANY (${digests.map(hex)}::bytea[])`);
-}
-
-/**
- * Records a successful sign-in of a person who can belong to several organizations. Takes back this attempt, and
- * remembers the source. Earlier failures stay: a person with the password of one organization could otherwise guess the
- * password of another organization without limit.
- */
-export async function rememberOneSignIn(db: Database, { source, account, recorded }: Attempt): Promise<void> {
-  await db.query(sql`
-    WITH forgotten AS (
-      DELETE FROM gateway.sign_in_failure
-       WHERE source = ${source} AND account = ${account} AND at = ${recorded}::text::timestamptz
-    )
-    INSERT INTO gateway.sign_in_place (place) VALUES (gateway.sign_in_place(${source}::text, ${account}::bytea))
-    ON CONFLICT (place) DO UPDATE SET seen_at = now()`);
 }

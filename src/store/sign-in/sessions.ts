@@ -1,6 +1,6 @@
 import { sql } from '../../core/sql.ts';
-import { mayConsent, type Role } from '../administration/people.ts';
-import { atPrimary } from '../calls/guard.ts';
+import type { Role } from '../administration/people.ts';
+import { atPrimary, mayConsent } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 export interface Person {
@@ -83,7 +83,7 @@ export interface Attempt {
   readonly recorded: string;
 }
 
-/** Admits an attempt to sign in, or returns the seconds to wait (0008_sign_in.sql). */
+/** Admits an attempt to sign in, or returns the seconds to wait (0003_sign_in.sql). */
 export async function beginSignIn(
   db: Database,
   { source, account }: { source: string; account: Uint8Array },
@@ -110,13 +110,18 @@ export async function forgetFailures(db: Database, account: Uint8Array): Promise
 }
 
 /**
- * Records a successful sign-in. Forgets this account's failed attempts from this source, and remembers that the account
- * has signed in from this source.
+ * Records a successful sign-in, and remembers that the account has signed in from this source. Takes this attempt back.
+ * `forgetFailures` also forgets this account's failed attempts from this source.
  */
-export async function rememberSignIn(db: Database, { source, account }: Attempt): Promise<void> {
+export async function rememberSignIn(
+  db: Database,
+  { source, account, recorded }: Attempt,
+  { forgetFailures }: { forgetFailures: boolean },
+): Promise<void> {
   await db.query(sql`
     WITH forgotten AS (
-      DELETE FROM gateway.sign_in_failure WHERE source = ${source} AND account = ${account}
+      DELETE FROM gateway.sign_in_failure
+       WHERE source = ${source} AND account = ${account} AND (${forgetFailures}::boolean OR at = ${recorded}::text::timestamptz)
     )
     INSERT INTO gateway.sign_in_place (place) VALUES (gateway.sign_in_place(${source}::text, ${account}::bytea))
     ON CONFLICT (place) DO UPDATE SET seen_at = now()`);

@@ -2,8 +2,7 @@ import type { PersonAuthority } from '../../core/authority.ts';
 import { fitsBigint, type WebsiteKey } from '../../core/ids.ts';
 import { DATA_ACCESS, SCOPES, WRITE_SCOPES } from '../../core/scopes.ts';
 import { runFor, sql } from '../../core/sql.ts';
-import { mayConsent } from '../administration/people.ts';
-import { atPrimary } from '../calls/guard.ts';
+import { atPrimary, mayConsent } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** A signed-in person who asks for a record of one website. */

@@ -19,16 +19,13 @@ export interface Acceptance {
   readonly task: Accepting;
 }
 
-export interface Ending {
+export interface TaskEnding {
   readonly authority: Authority;
   readonly id: string;
   readonly end: RunEnd;
 }
 
-/**
- * Accepts new tasks of one process in one statement, which waits for no lock. Returns the answers in order.
- * `undefined`: acceptTask must decide about this task.
- */
+/** Accepts new tasks in one statement that waits for no lock. Answers in order. `undefined`: acceptTask must decide. */
 export async function acceptTasks(
   db: Database,
   batch: readonly Acceptance[],
@@ -64,7 +61,7 @@ export async function acceptTasks(
  * Stores the ends of tasks under their current authorities, in one statement, which waits for no lock. Returns the
  * answers in order. `undefined`: endTask must decide about this task.
  */
-export async function endTasks(db: Database, batch: readonly Ending[]): Promise<(TaskRow | undefined)[]> {
+export async function endTasks(db: Database, batch: readonly TaskEnding[]): Promise<(TaskRow | undefined)[]> {
   const ends = batch.map(({ end }) => end);
   const artifacts = ends.map((end) => ('artifact' in end ? end.artifact : 'null'));
   const rows = await db.query<TaskRow>(sql`

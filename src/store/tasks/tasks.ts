@@ -43,22 +43,13 @@ export type Accepted =
   | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
   | { readonly verdict: 'full'; readonly retryAfter: number };
 
-/**
- * The length of a task's lease, in milliseconds. A process holds its tasks by leases, and renews the leases long before
- * they end.
- */
+/** The length (ms) of a task's lease. A process renews the leases of its tasks long before they end. */
 export const TASK_LEASE = 10_000;
-/**
- * Two limits for each installation, over all replicas. UNEXPIRED: the largest number of unexpired tasks. RUNNING: the
- * largest number of running tasks.
- */
+/** For each installation, over all replicas: the most unexpired tasks, and the most running tasks. */
 export const UNEXPIRED = 100;
 export const RUNNING = 5;
 const LIFETIME_MINUTES = 15;
-/**
- * The artifacts of one page in a task list. The page ends with the artifact that reaches this number of bytes (as JSON
- * text).
- */
+/** A page of tasks ends with the artifact that reaches this number of bytes (as JSON text). */
 const PAGE_BYTES = 1_048_576;
 
 export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
@@ -72,8 +63,8 @@ export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fr
 };
 
 /**
- * Accepts one task for each message. Every verdict comes with a proof of the authority. After a lost reply, the
- * statement is repeated. A task that the lost attempt has accepted still gets the verdict `new`.
+ * Accepts one task for each message. Every verdict has a proof of the authority. After a lost reply, the statement is
+ * repeated, and its own task still gets the verdict `new`.
  */
 export async function acceptTask(access: Access, task: Accepting): Promise<Proved<Accepted>> {
   const { authority } = access;
@@ -92,13 +83,9 @@ export async function acceptTask(access: Access, task: Accepting): Promise<Prove
   return { proof, answer: { verdict: row.verdict, task: row } };
 }
 
-/**
- * Starts at most `seats` waiting tasks of the process `owner`. The limit of running tasks for the installation still
- * applies.
- */
+/** Starts at most `seats` waiting tasks of the process `owner`, within the installation's limit of running tasks. */
 export const startTasks = (db: Database, installation: string, owner: string, seats: number): Promise<TaskRow[]> =>
-  // The runner itself runs this statement, so the statement does not wait in the turn of an app. Otherwise, an app
-  // whose reads hang would delay the tasks of all apps.
+  // The runner runs this, not an app. In an app's turn, an app whose reads hang would delay the tasks of all.
   db.query<TaskRow>(sql`
     SELECT ${columns('s')} FROM gateway.start_tasks(${installation}, ${owner}, ${lease}, ${RUNNING}, ${seats}) s`);
 
@@ -106,8 +93,8 @@ export const startTasks = (db: Database, installation: string, owner: string, se
 export type RunEnd = { readonly artifact: string } | { readonly failure: string };
 
 /**
- * Stores the end of a task under the current authority, and returns the task. `undefined`: the task no longer exists.
- * After a lost reply, the statement is repeated and finds its own earlier effect.
+ * Stores the end of a task under the current authority. `undefined`: the task no longer exists. After a lost reply, the
+ * statement is repeated and finds its own effect.
  */
 export async function endTask(
   db: Database,
@@ -124,9 +111,7 @@ export async function endTask(
   return row;
 }
 
-/**
- * Cancels a task with one conditional update. `undefined`: the credential has no such task, or the task has expired.
- */
+/** Cancels a task in one conditional update. `undefined`: the credential has no such task, or it has expired. */
 export async function cancelTask(
   access: Access,
   id: string,
@@ -143,8 +128,8 @@ export async function cancelTask(
   // The SQL function proves the authority again after it has waited for the task.
   if (row?.proved !== true) throw new StaleAuthority();
   if (row.id === null) return { proof, answer: undefined };
-  // If the reply of the first attempt was lost, the first attempt may have canceled the task. So a task that is already
-  // canceled counts as canceled by this call.
+  // A first attempt whose reply was lost may have canceled the task. So a canceled task counts as canceled by this
+  // call.
   return { proof, answer: { canceled: row.canceled || (attempts > 1 && row.state === 'canceled'), task: row } };
 }
 
@@ -182,8 +167,8 @@ export interface TaskPageStart {
 }
 
 /**
- * Reads a page of the credential's unexpired tasks, latest change of state first (A2A 1.0, section 3.1.4). `more`:
- * there are more tasks. A page with 1 MiB of artifacts ends early.
+ * A page of the credential's unexpired tasks, latest change first (A2A 1.0, section 3.1.4). It ends early at 1 MiB of
+ * artifacts. `more`: there are more tasks.
  */
 export async function listTasks(
   access: Access,
@@ -234,8 +219,8 @@ export async function findTask(
 }
 
 /**
- * Renews the leases of tasks, and returns the states of the tasks that have not ended. Skips locked rows. If the
- * statement waited for one row, it would keep its locks on the other rows. Meanwhile, no lease would be renewed.
+ * Renews leases, and returns the states of tasks that have not ended. Skips locked rows. If the statement waited for
+ * one, it would keep its locks on the others, and no lease would be renewed meanwhile.
  */
 export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
   const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;

@@ -22,31 +22,27 @@ import {
   RpcError,
   readMessage,
 } from '../jsonrpc/envelope.ts';
-import { type A2aRequest, requestHandler, type Services } from './handler.ts';
+import { type A2aRequest, type A2aServices, requestHandler } from './handler.ts';
 import { checkedParams } from './params.ts';
 import { complete, faultOf, type RpcFault } from './refusals.ts';
-import { speaks } from './versions.ts';
 
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
-/** The methods that a client calls with the Accept header of an event stream. The gateway refuses them with an A2A error. */
+/** Methods that clients call with the Accept header of an event stream. The gateway refuses them with an A2A error. */
 const STREAMING: readonly string[] = ['SendStreamingMessage', 'SubscribeToTask'];
-/**
- * How long a socket may be idle while a call waits for its task, in milliseconds. This time is longer than the longest
- * wait for a task, which is 30 seconds.
- */
+/** Milliseconds that a socket may be idle while a call waits for its task. The longest such wait is 30 seconds. */
 const IDLE_TIMEOUT = 45_000;
 
-export interface A2aOptions extends Services {
+export interface A2aOptions extends A2aServices {
   readonly baseUrl: string;
 }
 
-type Answer = { readonly result: unknown } | { readonly error: RpcFault };
+type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFault };
 
 /**
  * The A2A endpoint: version 1.0, JSON-RPC over POST. The handler checks the request and its bearer token. Then the A2A
- * SDK decodes the message and runs the method. The checks run in this order: repeated headers, method, URL, bearer,
- * other headers, body, version, params.
+ * SDK decodes the message and runs the method. The order of the checks: repeated headers, method, URL, bearer, other
+ * headers, body, version, params.
  */
 export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
@@ -63,7 +59,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       const tokenSent = request.headers.authorization !== undefined;
       sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, rateLimit(quota));
     };
-    const reply = (answer: Answer, id: RequestId | null): void => {
+    const reply = (answer: RpcAnswer, id: RequestId | null): void => {
       const code = 'error' in answer ? answer.error.code : undefined;
       if (code !== undefined) record.code = String(code);
       const status = code === PARSE_ERROR || code === INVALID_REQUEST ? 400 : 200;
@@ -77,14 +73,14 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       const version = versionOf(request, query);
       const bearer = bearerOf(request);
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
-      // If the message has a problem, do not report it yet. A bad bearer token must be reported first.
+      // A problem of the message is reported later, because a bad bearer token must be reported first.
       const read = await readRequest(request, response).then(
         (message) => ({ message }),
         (problem: unknown) => ({ problem }),
       );
       const gone = new AbortController();
-      // Abort only if the client disconnects before the reply is complete. Do not abort at the end of every request,
-      // because an abort creates an error object. Creating this object took 2 % of a task's time (measured).
+      // Abort only if the client disconnects before the reply is complete. An abort creates an error object. An abort
+      // at the end of every request took 2 % of a task's time (measured).
       response.once('close', () => response.writableFinished || gone.abort());
       response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
@@ -104,8 +100,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
             if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
             const given = checkedParams(method, params);
             if (method === 'SendMessage' || method === 'CancelTask') record.effect = true;
-            // The calls of a task write audit entries of their own. A cancellation makes no call, so the request itself
-            // is audited.
+            // A task's calls write audit entries. A cancellation makes no call, so the request itself is audited.
             if (method === 'CancelTask') {
               record.operation = 'task_cancel';
               record.does = 'write';
@@ -124,7 +119,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
         paid();
         reply(result, idOf(read));
       } catch (error) {
-        // A 401 has no quota headers, because without a valid token no app pays for the request.
+        // A 401 has no quota headers: without a valid token, no app pays for the request.
         if (!(error instanceof Failure && error.status === 401)) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
         reply({ error: faultOf(error) }, idOf(read));
@@ -137,8 +132,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
 }
 
 /**
- * Returns the A2A version that the client asks for (A2A, section 3.6.1). The client names the version in the header
- * `A2A-Version` or in the query parameter `A2A-Version`. No other query parameter is allowed.
+ * The version that the client asks for, in the header or the query parameter `A2A-Version` (A2A, section 3.6.1). No
+ * other query parameter is allowed.
  */
 function versionOf(request: IncomingMessage, query: string): string | undefined {
   const header = request.headers['a2a-version'];
@@ -154,6 +149,9 @@ function versionOf(request: IncomingMessage, query: string): string | undefined 
   return sent ?? parameters[0]?.[1];
 }
 
+/** A patch number is ignored (A2A, section 3.6). A client of version 0.3 sends no version (section 3.6.2). */
+const speaks = (asked: string | undefined): boolean => /^1\.0(\.[0-9]{1,9})?$/.test(asked ?? '');
+
 async function readRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -168,8 +166,7 @@ async function readRequest(
     throw new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
   });
   const message = readMessage(body);
-  // Refuse a message without an id. Such a message is a notification, which gets no answer. But the task of the message
-  // would still cost quota.
+  // A message without an id is a notification. It would get no answer, but its task would cost quota.
   if (message.kind !== 'request') throw new RpcError(INVALID_REQUEST, 'The message has no id.');
   if (!takesJson && !STREAMING.includes(message.method)) throw new Failure('not_acceptable');
   return message;
@@ -180,8 +177,8 @@ const idOf = (
 ): RequestId | null =>
   'message' in read ? read.message.id : read.problem instanceof RpcError ? (read.problem.id ?? null) : null;
 
-function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): Answer {
+function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): RpcAnswer {
   if (!('jsonrpc' in outcome)) throw new Error('the SDK returned a stream, but no streaming method is served');
-  // The cast is correct, because the SDK gives every error a code, a message and details.
+  // The cast is correct: the SDK gives every error a code, a message and details.
   return outcome.error === undefined ? { result: outcome.result } : { error: complete(outcome.error as RpcFault) };
 }

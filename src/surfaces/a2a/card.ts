@@ -2,23 +2,22 @@ import { AgentCard, type SecurityRequirement } from '@a2a-js/sdk';
 import { jsonSchema } from '../../core/json-schema.ts';
 import { SCOPES, type Scope } from '../../core/scopes.ts';
 import type { OfferedSkill, Skills } from '../../gateway/skills.ts';
-import { VERSION } from './versions.ts';
 
 export interface CardOptions {
   readonly skills: Skills;
-  /** The gateway's public base URL, without a trailing slash. */
+  /** Public base URL, without a trailing slash. */
   readonly baseUrl: string;
 }
 
 const JSON_TYPE = 'application/json';
-/** URI of the agent card extension that publishes the argument schemas of skills. The extension changes no message. */
+const VERSION = '1.0';
+/** URI of the agent card extension with the argument schemas of skills. It changes no message. */
 const SCHEMAS = 'urn:installation-gateway:a2a:skill-input-schemas:v1';
 
 export function agentCard({ skills, baseUrl }: CardOptions): object {
   const token = `${baseUrl}/oauth/token`;
   const scopes = scopesOf(skills);
-  // Convert the card to JSON here, because the SDK's own handler sends an internal form that even the SDK's client
-  // cannot read.
+  // Convert the card here: the SDK's own handler sends an internal form that even the SDK's client cannot read.
   const card = AgentCard.toJSON({
     name: 'Installation Gateway',
     description:
@@ -26,7 +25,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
       'contacts. The agent also detects the language of a text. A message has one data part (application/json) with the ' +
       'members skill and arguments, and starts one task. SendMessage waits at most 30 seconds for the end of the task. ' +
       'With configuration.returnImmediately, SendMessage answers at once. A task and its artifact are kept for 15 minutes.',
-    version: '1.0.0', // The version of the A2A interface, which equals the version of the OpenAPI document.
+    version: '1.0.0', // the version of the A2A interface, equal to that of the OpenAPI document
     supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],
     provider: { organization: 'Installation Gateway', url: baseUrl },
     documentationUrl: `${baseUrl}/docs/guides/agent_tasks`,
@@ -106,7 +105,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
   return card as object;
 }
 
-/** The ways to authenticate. A client needs only one way. Only the two OAuth ways have scopes. */
+/** The ways to authenticate. A client needs only one. Only the two OAuth ways have scopes. */
 const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
   { schemes: { bearer: { list: [] } } },
   { schemes: { oauth2_client_credentials: { list: [...scopes] } } },

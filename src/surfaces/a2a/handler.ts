@@ -14,41 +14,30 @@ import { invalidArguments, invalidSkill, workOf } from './params.ts';
 import { invalidParams, messageIdConflict } from './refusals.ts';
 import { statesOf, wireTask } from './wire-task.ts';
 
-/** Number of tasks on a page of `ListTasks`, unless the client asks for another number (A2A, section 3.1.4). */
+/** Tasks on a page of `ListTasks` by default (A2A, section 3.1.4). */
 const PAGE = 50;
 const TASK = /^task_[a-f0-9]{32}$/;
 
-export interface Services {
+export interface A2aServices {
   readonly tasks: Tasks;
   readonly skills: Skills;
 }
 
-/**
- * One request to `/a2a`, with the authority of its caller. If the authority comes from a cache, the store has not
- * confirmed the authority yet.
- */
+/** One request to `/a2a`, with its caller's authority. A cached authority is not yet confirmed by the store. */
 export interface A2aRequest {
   readonly bearer: string;
   readonly caller: Caller;
-  /**
-   * The id that the new task gets if the request starts a task. When the gateway loads the authority again and repeats
-   * the request, the id stays the same.
-   */
+  /** The id of a new task. It stays the same when the gateway repeats the request with a fresh authority. */
   readonly taskId: string;
   readonly requestId: string;
-  /** Seconds in which the app's quota grows by one unit. */
+  /** Seconds until the app's quota grows by one unit. */
   readonly unit: number;
-  /** This signal is aborted when the client disconnects before the reply is complete. */
+  /** Aborts when the client disconnects before the reply is complete. */
   readonly signal: AbortSignal;
   skill?: string;
-  /**
-   * Id of the task to cancel, for the log. Absent when the id that the client sent does not have the form of a task id.
-   */
+  /** The task to cancel, for the log. Absent if the client's id does not have the form of a task id. */
   canceled?: string;
-  /**
-   * The error of the request if this error is not an A2A error. The surface throws this error, because the SDK would
-   * answer -32603 and send the text of the error to the client.
-   */
+  /** An error that is not an A2A error. The surface throws it: the SDK would send its text to the client. */
   failed?: unknown;
 }
 
@@ -60,11 +49,11 @@ const unsupported = (): never => {
 };
 
 /**
- * Implements the A2A methods for one request, with tasks that are kept in PostgreSQL. The SDK's own handler keeps tasks
- * in the memory of one process. With that handler, a result could overwrite a cancellation from another replica, and a
- * repeated message would start a second task.
+ * The A2A methods for one request, with tasks in PostgreSQL. The SDK's own handler keeps tasks in the memory of one
+ * process. There, a result could overwrite a cancellation from another replica, and a repeated message would start a
+ * second task.
  */
-export function requestHandler({ tasks, skills }: Services, request: A2aRequest): A2ARequestHandler {
+export function requestHandler({ tasks, skills }: A2aServices, request: A2aRequest): A2ARequestHandler {
   const { caller, bearer, taskId, requestId, signal } = request;
   const answering =
     <P, R>(work: (params: P) => Promise<R>) =>
@@ -86,7 +75,7 @@ export function requestHandler({ tasks, skills }: Services, request: A2aRequest)
       request.skill = work.skill;
       permit(offered, caller.authority);
       const input = given(() => argumentsOf(offered, work.arguments));
-      // A task accepts no second message. Only the owner of a task learns that the task exists.
+      // A task accepts no second message. Only its owner learns that it exists.
       if (message.taskId !== '') {
         throw (await tasks.get(caller, message.taskId))
           ? new UnsupportedOperationError('A task takes no further messages.')
@@ -153,21 +142,16 @@ export function requestHandler({ tasks, skills }: Services, request: A2aRequest)
   };
 }
 
-/**
- * A retry costs two quota units: one for admission and one for the task. The client must wait until both are available.
- */
+/** A retry costs two quota units, one for admission and one for the task. The client waits until both are available. */
 function withAdmission(error: unknown, { unit }: A2aRequest): unknown {
   if (!(error instanceof Failure) || error.code !== 'quota_exceeded') return error;
   return new Failure('quota_exceeded', { retryAfter: (error.details.retryAfter ?? 0) + unit });
 }
 
-/**
- * The last millisecond of the year 9999 in UTC. A client can send a later time. For example, 9999-12-31T23:59:59-01:00
- * is in the year 10000 in UTC.
- */
+/** The end of the year 9999 in UTC. A client can send a later time: 9999-12-31T23:59:59-01:00 is in the year 10000. */
 const LATEST = 253_402_300_799_999;
 
-/** Moves a time into the years 1970 to 9999. PostgreSQL has no year 0, and no task is older than 1970. */
+/** Limits a time to the years 1970 to 9999. PostgreSQL has no year 0, and no task is older than 1970. */
 const moment = (text: string): Date => new Date(Math.min(LATEST, Math.max(0, Date.parse(text))));
 
 function given<T>(work: () => T): T {

@@ -1,12 +1,12 @@
 import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors';
 import { z } from 'zod';
-import { accepts, MOMENT_EXPECTED } from '../../core/expected.ts';
+import { accepts, RFC3339_EXPECTED } from '../../core/accepted-values.ts';
 import { Failure } from '../../core/failures.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { isObject, type Params } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
 
-/** The form of message ids and context ids, which clients choose: 1 to 128 printable ASCII characters. */
+/** Message ids and context ids, which clients choose: 1 to 128 printable ASCII characters. */
 const NAME = /^[ -~]{1,128}$/;
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
@@ -23,19 +23,16 @@ const STATES = [
   'TASK_STATE_AUTH_REQUIRED',
 ] as const;
 
-// In the JSON form of Protocol Buffers, a member counts as absent when its value is null or the zero value of its type.
+// In the JSON form of Protocol Buffers, a member with null or the zero value of its type counts as absent.
 const Name = accepts(z.string().regex(NAME), '1 to 128 printable ASCII characters');
 const Struct = accepts(z.custom<Readonly<Record<string, unknown>>>(isObject), 'an object').nullish();
 const MaybeName = accepts(Name.or(z.literal('')), '1 to 128 printable ASCII characters').nullish();
 const Strings = z.array(z.string()).nullish();
 const Length = z.int().min(0).max(2_147_483_647).nullish();
-/** Only an empty tenant is accepted, because the agent card names no tenant. */
+/** The agent card names no tenant, so only an empty one is accepted. */
 const Tenant = accepts(z.literal(''), 'no tenant').nullish();
 
-/**
- * The gateway accepts only data parts. This schema also allows parts of other kinds, because a later check refuses
- * these parts with a more exact error.
- */
+/** Also allows parts without data, because a later check refuses them with a more exact error. */
 const Part = z.object({
   text: z.unknown().optional(),
   raw: z.unknown().optional(),
@@ -85,7 +82,7 @@ const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
         pageSize: z.int().min(1).max(100).nullish(),
         pageToken: z.string().nullish(),
         historyLength: Length,
-        statusTimestampAfter: accepts(z.iso.datetime({ offset: true }), MOMENT_EXPECTED).nullish(),
+        statusTimestampAfter: accepts(z.iso.datetime({ offset: true }), RFC3339_EXPECTED).nullish(),
         includeArtifacts: z.boolean().nullish(),
       }),
     ),
@@ -93,8 +90,8 @@ const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
 ]);
 
 /**
- * Checks the params of a method before the SDK's codec reads them, because the codec converts types and accepts two
- * names for one member. Throws if the params do not match the schema. A method that is not served gets empty params.
+ * Checks a method's params before the SDK's codec reads them: the codec converts types and accepts two names for one
+ * member. Throws if the params do not match the schema. A method that is not served gets empty params.
  */
 export const checkedParams = (method: string, params: Params): Params => METHODS.get(method)?.(params) ?? {};
 
@@ -108,16 +105,14 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
   };
 }
 
-/**
- * Lists the members of the schema as parameters in the JSON body. An error can then name the path of a wrong member.
- */
+/** Describes the schema's members as a JSON body, so that errors can name a path. */
 function placesOf(schema: z.ZodObject) {
   return { input: schema, parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }
 
 /**
- * Throws unless the message has exactly one part with data of type application/json. Also throws if the message asks
- * for push notifications, or for an output that is not application/json.
+ * Throws unless the message has exactly one part, with data of type application/json. Also throws if the message asks
+ * for push notifications, or for an output other than application/json.
  */
 function checkContent({ message: { parts }, configuration }: z.output<typeof Send>): void {
   for (const part of parts) {
@@ -139,7 +134,7 @@ function checkContent({ message: { parts }, configuration }: z.output<typeof Sen
     throw new ContentTypeNotSupportedError('Artifacts are of application/json.');
 }
 
-/** The content of the data part. The gateway defines this content, not A2A, so unknown members are refused. */
+/** The content of the data part. The gateway defines it, not A2A, so unknown members are refused. */
 const Work = z.strictObject({
   skill: z.string(),
   arguments: accepts(
@@ -147,7 +142,7 @@ const Work = z.strictObject({
     'an object with the arguments of the skill',
   ),
 });
-/** Errors put this path before the name of a member of the data part. */
+/** The path of the data part in errors. */
 const DATA = 'message.parts.0.data.';
 
 export const workOf = (data: unknown): z.output<typeof Work> => Work.parse(data);

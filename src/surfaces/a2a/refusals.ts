@@ -22,7 +22,7 @@ const info = (reason: string): object => ({
   metadata: {},
 });
 
-/** The JSON-RPC error for wrong params. It names fields and codes, but never contains a value from the client. */
+/** The JSON-RPC error for wrong params. It names fields and codes, never a value from the client. */
 export function invalidParams(failure: Failure, prefix = ''): RpcError {
   const errors = (failure.details.errors ?? []).map(({ parameter, pointer = '', code, expected }) => ({
     parameter: prefix + (parameter ?? pointer.slice(1).replaceAll('/', '.')),
@@ -53,7 +53,7 @@ export function faultOf(error: RpcError | A2AError): RpcFault {
   return complete(toJsonRpcError(error));
 }
 
-/** All codes that an error can have: the codes of A2A 1.0 (section 5.4), and the JSON-RPC codes for a wrong request. */
+/** All codes that an error can have: those of A2A 1.0 (section 5.4), and those of JSON-RPC for a wrong request. */
 const KNOWN: ReadonlySet<number> = new Set([
   ...Array.from({ length: 9 }, (_, i) => -32_001 - i),
   PARSE_ERROR,
@@ -63,8 +63,8 @@ const KNOWN: ReadonlySet<number> = new Set([
 ]);
 
 /**
- * Adds empty `metadata` to the details of an SDK error, because the SDK leaves out empty metadata. Throws if the error
- * has an unknown code, because only a defect of the gateway can cause such an error.
+ * Adds `metadata` to an SDK error's details, because the SDK leaves it out when it is empty. Throws for an unknown
+ * code, because only a defect of the gateway causes one.
  */
 export function complete({ data, ...rest }: RpcFault): RpcFault {
   if (!KNOWN.has(rest.code)) throw new Error(`the SDK answered ${rest.code}`);

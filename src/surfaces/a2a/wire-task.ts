@@ -12,19 +12,13 @@ const STATES: Readonly<Record<TaskState, WireState>> = {
   canceled: WireState.TASK_STATE_CANCELED,
 };
 
-/**
- * Returns the gateway's task states that match a task state of A2A. `undefined` means all states. An empty list means
- * that no task can have the requested state.
- */
+/** The gateway's states for a task state of A2A. Undefined: all states. Empty: no task can have the state. */
 export function statesOf(asked: WireState): TaskState[] | undefined {
   if (asked === WireState.TASK_STATE_UNSPECIFIED) return undefined;
   return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // every key of STATES is a TaskState
 }
 
-/**
- * Writes a task in the form that the SDK's codec expects. The message history is left out, because messages can contain
- * customers' text.
- */
+/** A task in the form of the SDK's codec, without the message history, because messages can contain customers' text. */
 export function wireTask(task: Task): WireTask {
   const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact } = task;
   return {
@@ -60,7 +54,7 @@ const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] =>
   mediaType: JSON_TYPE,
 });
 
-/** Titles for failure codes that core/failures.ts does not have. Only tasks have these codes. */
+/** Titles for failure codes that only tasks have. They are not in core/failures.ts. */
 const TITLES: Readonly<Record<string, string>> = {
   artifact_too_large:
     'The result is larger than 131,072 bytes. Ask for a smaller result, such as a page with a smaller limit.',
@@ -72,7 +66,7 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
 
-/** Says why a task failed, with a code and a fixed title. The text never comes from a caller or from the store. */
+/** Why a task failed, as a code and a fixed title. The text never comes from a caller or the store. */
 function explanation({ id, contextId }: Task, code: string): NonNullable<WireTask['status']>['message'] {
   const title = TITLES[code] ?? titleOf(isFailureCode(code) ? code : 'internal');
   return {

@@ -7,88 +7,59 @@ import { tabs } from './tabs.ts';
 const NAME = 'installation-gateway';
 const variable = (name: string): string => `\${${name}}`;
 
-/** The text of docs/clients.md, with the address of this gateway in place of the address of a checkout. */
+/** docs/clients.md, with this gateway's address in place of a checkout's. */
 export const clientsText = (baseUrl: string): string =>
   readFileSync(new URL('docs/clients.md', packageRoot), 'utf8').replaceAll('http://127.0.0.1:8420', () => baseUrl);
 
 export const firstCall = (baseUrl: string): Html =>
-  tabs('first', 'First call', [
-    {
-      title: 'curl',
-      body: code(
-        'Terminal',
-        `export TOKEN=YOUR_TOKEN
+  tabs('first', 'First call', {
+    curl: code(
+      'Terminal',
+      `export TOKEN=YOUR_TOKEN
 curl -s ${baseUrl}/api/v1/context -H "Authorization: Bearer $TOKEN"`,
-        'bash',
-      ),
-    },
-    {
-      title: 'TypeScript',
-      body: code(
-        'first-call.ts',
-        `const response = await fetch('${baseUrl}/api/v1/context', {
+      'bash',
+    ),
+    TypeScript: code(
+      'first-call.ts',
+      `const response = await fetch('${baseUrl}/api/v1/context', {
   headers: { Authorization: \`Bearer \${process.env.TOKEN}\` },
 });
 console.log(await response.json());`,
-        'typescript',
-      ),
-    },
-    {
-      title: 'MCP',
-      body: code(
-        `POST ${baseUrl}/mcp`,
-        json2({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name: 'gateway_context', arguments: {} },
-        }),
-        'json',
-      ),
-    },
-  ]);
+      'typescript',
+    ),
+    MCP: code(
+      `POST ${baseUrl}/mcp`,
+      json2({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'gateway_context', arguments: {} } }),
+      'json',
+    ),
+  });
 
 export function mcpClients(baseUrl: string): Html {
   const url = `${baseUrl}/mcp`;
   const { protocol, hostname } = new URL(baseUrl);
-  // mcp-remote refuses plain HTTP to another machine, unless the option `--allow-http` is given.
+  // mcp-remote refuses plain HTTP to another machine without the option `--allow-http`.
   const plain = protocol === 'http:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-  return tabs('mcp-client', 'MCP client', [
-    {
-      title: 'Claude Code',
-      body: html`${code(
-        'Terminal',
-        `claude mcp add --transport http ${NAME} ${url} \\\n  --header "Authorization: Bearer $TOKEN"`,
-        'bash',
-      )}<p>Put <code>--header</code> last, because this option takes all words that follow.</p>`,
-    },
-    {
-      title: 'Claude Desktop',
-      body: html`${code('claude_desktop_config.json', json2(desktop(url, plain)), 'json')}
+  return tabs('mcp-client', 'MCP client', {
+    'Claude Code': html`${code(
+      'Terminal',
+      `claude mcp add --transport http ${NAME} ${url} \\\n  --header "Authorization: Bearer $TOKEN"`,
+      'bash',
+    )}<p>Put <code>--header</code> last, because this option takes all words that follow.</p>`,
+    'Claude Desktop': html`${code('claude_desktop_config.json', json2(desktop(url, plain)), 'json')}
 <p>Claude Desktop starts only local programs from this file. <code>mcp-remote</code> sends their calls over HTTP.</p>`,
-    },
-    {
-      title: 'Cursor',
-      body: html`${code('~/.cursor/mcp.json', json2({ mcpServers: { [NAME]: { url, headers: bearer('env:TOKEN') } } }), 'json')}
+    Cursor: html`${code('~/.cursor/mcp.json', json2({ mcpServers: { [NAME]: { url, headers: bearer('env:TOKEN') } } }), 'json')}
 <p>Set <code>TOKEN</code> in the environment that starts Cursor. If Cursor asks you to log in instead, write the
 configuration of Claude Desktop into this file.</p>`,
-    },
-    {
-      title: 'VS Code',
-      body: html`${code('.vscode/mcp.json', json2(vsCode(url)), 'json')}
+    'VS Code': html`${code('.vscode/mcp.json', json2(vsCode(url)), 'json')}
 <p>VS Code asks for the token once and does not store it in the file.</p>`,
-    },
-    { title: 'TypeScript', body: code('client.ts, with the MCP SDK', sdkClient(url), 'typescript') },
-    {
-      title: 'Inspector',
-      body: html`${code(
-        'Terminal',
-        `npx -y @modelcontextprotocol/inspector@2.12.0 --cli ${url} --transport http \\
+    TypeScript: code('client.ts, with the MCP SDK', sdkClient(url), 'typescript'),
+    Inspector: html`${code(
+      'Terminal',
+      `npx -y @modelcontextprotocol/inspector@2.12.0 --cli ${url} --transport http \\
   --method tools/list --header "Authorization: Bearer $TOKEN"`,
-        'bash',
-      )}<p>The inspector asks for Node 22.19. npm warns on an older Node.</p>`,
-    },
-  ]);
+      'bash',
+    )}<p>The inspector asks for Node 22.19. npm warns on an older Node.</p>`,
+  });
 }
 
 const bearer = (name: string): object => ({ Authorization: `Bearer ${variable(name)}` });
@@ -136,14 +107,11 @@ export function a2aClients(baseUrl: string): Html {
   const call = `curl -s ${baseUrl}/a2a -H "Authorization: Bearer $TOKEN" \\
   -H "Content-Type: application/json" -H "A2A-Version: 1.0" \\
   -d '${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params })}'`;
-  return tabs('a2a-client', 'A2A client', [
-    {
-      title: 'curl',
-      body: html`${code('Terminal', call, 'bash')}
+  return tabs('a2a-client', 'A2A client', {
+    curl: html`${code('Terminal', call, 'bash')}
 <p>The call waits for the end of the task. If you send the same <code>messageId</code> again, you get the same task.</p>`,
-    },
-    { title: 'TypeScript', body: code('agent.ts, with the A2A SDK', sdkAgent(baseUrl), 'typescript') },
-  ]);
+    TypeScript: code('agent.ts, with the A2A SDK', sdkAgent(baseUrl), 'typescript'),
+  });
 }
 
 const sdkAgent = (baseUrl: string): string => `import { SendMessageRequest } from '@a2a-js/sdk';

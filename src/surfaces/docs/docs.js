@@ -8,7 +8,7 @@ const ICONS = {
 const THEMES = Object.keys(ICONS);
 const root = document.documentElement;
 
-/** Keeps a choice for the next visit. A browser can refuse storage. The choice then lasts until the page closes. */
+/** Keeps a choice for the next visit. If the browser refuses storage, the choice lasts until the page closes. */
 function keep(name, value) {
   try {
     localStorage.setItem(name, value);
@@ -43,9 +43,9 @@ function showTheme() {
 showTheme();
 themeButton.hidden = false;
 
-/** Adds the copy buttons and checks the tabs that the reader chose before. */
+/** Adds the copy buttons and selects the tabs that the reader chose before. */
 function prepare(part) {
-  // A browser gives the clipboard only to pages over TLS or on this machine.
+  // The clipboard exists only on pages over TLS or on this machine.
   for (const figure of navigator.clipboard ? part.querySelectorAll('figure.code') : []) {
     const button = document.createElement('button');
     button.type = 'button';

@@ -69,7 +69,7 @@ Content-Type: application/problem+json
   "required": { "scopes": ["contact_read"], "data_access": [], "unrestricted": true }
 }`;
 
-/** A failure code as HTML. A line can break only after an underscore of the code. */
+/** A line can break only after an underscore. */
 const breakable = (code: string): Html[] =>
   code.split('_').map((word, i) => (i === 0 ? html`${word}` : html`_<wbr>${word}`));
 
@@ -104,3 +104,15 @@ ${code('Reply', example(baseUrl), 'http')}
   </tbody>
 </table>
 </div>`;
+
+/** The page for an unknown address. It shows no part of the address. */
+export const missingBody = (): Html => html`
+<h1>This page does not exist</h1>
+<p class="lead">The address has no page. An API client gets the problem
+<a href="/docs/errors#not_found"><code>not_found</code></a> here.</p>
+<ul class="cards">
+  <li><a href="/docs">Start</a><span>make your first call</span></li>
+  <li><a href="/docs/reference">Reference</a><span>all operations, with examples</span></li>
+  <li><a href="/docs/guides/overview">Guides</a><span>one job each</span></li>
+  <li><a href="/docs/errors">Errors</a><span>every code and what to do about it</span></li>
+</ul>`;

@@ -22,11 +22,10 @@ export function guideBody(markdown: string, registry: Registry): { body: Html; s
         return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${inner}</a></h${depth}>\n`;
       },
       code({ text, lang = '' }) {
-        // The words after the language are the label of the block.
+        // The words after the language are the block's label.
         const [language = '', ...label] = lang.split(' ');
         if (label.length > 0) return labelled(label.join(' '), text, language).text;
-        // A wide block of code scrolls sideways. The block must accept focus, so that keyboard users can scroll the
-        // block.
+        // A wide block scrolls sideways. With focus, keyboard users can scroll it.
         return `<pre tabindex="0"><code>${highlighted(text, language).text}</code></pre>\n`;
       },
     },
@@ -49,8 +48,8 @@ const withScrollingTables = (text: string): string =>
     .replaceAll('</table>', '</table></div>');
 
 /**
- * Turns words in code format into links. A word becomes a link only if the text before the word tells what the word
- * names, for example "tool". The word alone is ambiguous: `visitor` names a tool, but `visitor` is also a value.
+ * Links words in code format. The text before a word must say what it names, for example "tool". The word alone is
+ * ambiguous: `visitor` names a tool, but is also a value.
  */
 function withLinks(text: string, registry: Registry): string {
   const guides: ReadonlySet<string> = new Set(GUIDE_NAMES);

@@ -8,37 +8,33 @@ export type Language = (typeof LANGUAGES)[number];
 const require = createRequire(import.meta.url);
 let loaded: HLJSApi | undefined;
 
-/** Loads the highlighter when the first page is made. Loading takes 30 ms, and a start must not wait for it. */
+/** Loads the highlighter with the first page. Loading takes 30 ms, and a start must not wait for it. */
 function highlighter(): HLJSApi {
   if (loaded) return loaded;
   const made: HLJSApi = require('highlight.js/lib/core');
   for (const name of LANGUAGES) made.registerLanguage(name, require(`highlight.js/lib/languages/${name}`));
-  // The stylesheets name the classes with the same prefix.
+  // The stylesheets use the same prefix.
   made.configure({ classPrefix: 't-' });
   loaded = made;
   return made;
 }
 
-/** The text of a program as HTML with coloured words. A text in an unknown language stays plain. */
+/** A text in an unknown language stays plain. */
 export function highlighted(text: string, language: string): Html {
   const known = highlighter().getLanguage(language) !== undefined;
   return new Html(known ? highlighter().highlight(text, { language }).value : escapeHtml(text));
 }
 
-/** A block of code with a label, in a language that the highlighter knows. */
 export const code = (label: string, text: string, language: Language): Html => labelled(label, text, language);
 
-/**
- * A block of code with a label and a button that copies the code. The block accepts focus, so that keyboard users can
- * scroll the block sideways.
- */
+/** A block of code with a label and a copy button. With focus, keyboard users can scroll it sideways. */
 export const labelled = (label: string, text: string, language: string): Html => html`
 <figure class="code">
   <figcaption>${label}</figcaption>
   <pre tabindex="0"><code>${breakable(highlighted(text, language))}</code></pre>
 </figure>`;
 
-/** Lets a line break before the signs / and & of an address. Otherwise a narrow block breaks the words of an address. */
+/** Lets a line break before the signs / and & of an address. Otherwise a narrow block breaks words. */
 const breakable = ({ text }: Html): Html => new Html(text.replace(/&amp;|(?<!<)\/(?=\w)/g, '<wbr>$&'));
 
 export const json2 = (value: unknown): string => JSON.stringify(value, null, 2);

@@ -1,10 +1,7 @@
 import { GUIDE_NAMES, type GuideName } from '../../core/guides.ts';
 import { type Html, html } from '../http/html.ts';
 
-/**
- * The content security policy of a page. The policy allows no inline script, no inline style and no foreign content.
- * The icon is a `data:` URL. The script calls only this gateway.
- */
+/** No inline script or style, and no foreign content. The icon is a `data:` URL. Scripts call only this gateway. */
 export const PAGE_CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -17,9 +14,9 @@ export const PAGE_CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export interface Site {
+export interface DocsSite {
   readonly version: string;
-  /** A hash of all assets. Asset URLs contain the hash, so that a page never loads the styles of another build. */
+  /** A hash of all assets, in their URLs, so that a page never loads the styles of another build. */
   readonly build: string;
   readonly guides: ReadonlyMap<GuideName, string>;
 }
@@ -29,15 +26,15 @@ export interface Section {
   readonly title: string;
 }
 
-export interface Page {
+export interface DocsPage {
   readonly path: string;
   readonly title: string;
   readonly description: string;
   readonly body: Html;
-  /** The list of pages beside the text. Absent: the list of guides. */
+  /** The list of pages beside the text. The default is the list of guides. */
   readonly side?: Html;
   readonly sections?: readonly Section[];
-  /** The layout of the content. Absent: one column of text. */
+  /** The default is one column of text. */
   readonly layout?: 'wide' | 'operation';
 }
 
@@ -64,7 +61,7 @@ export const titleOfGuide = (name: GuideName): string => {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 };
 
-/** A link in a list of pages. `aria-current` marks the link to the open page. */
+/** `aria-current` marks the link to the open page. */
 export const pageLink = (current: string, path: string, inside: Html | string): Html =>
   path === current
     ? html`<li><a href="${path}" aria-current="page">${inside}</a></li>`
@@ -77,7 +74,7 @@ const mainLink = (current: string, [path, title, under]: (typeof MAIN_LINKS)[num
 
 const mainLinks = (path: string): Html => html`<ul>${MAIN_LINKS.map((one) => mainLink(path, one))}</ul>`;
 
-function guideList({ guides }: Site, path: string): Html {
+function guideList({ guides }: DocsSite, path: string): Html {
   const listed = GUIDE_NAMES.filter((name) => guides.has(name));
   return html`
 <p>Guides</p>
@@ -92,7 +89,7 @@ const icon = (name: string, path: string): Html =>
 const SEARCH = 'M7 2a5 5 0 1 0 0 10A5 5 0 0 0 7 2Zm4 9 3.5 3.5';
 const MENU = 'M2 4h12M2 8h12M2 12h12';
 
-/** The dialog of the search. The button that opens the dialog stays hidden until the script runs. */
+/** The button that opens the dialog stays hidden until the script runs. */
 const SEARCH_DIALOG = html`
 <dialog class="search" aria-label="Search">
   <div class="field">
@@ -105,7 +102,7 @@ const SEARCH_DIALOG = html`
   <p class="state" role="status"></p>
 </dialog>`;
 
-export function renderPage(site: Site, page: Page): string {
+export function renderPage(site: DocsSite, page: DocsPage): string {
   const { path, title, description, body, layout, sections = [] } = page;
   const asset = (name: string): string => `/docs/assets/${name}?v=${site.build}`;
   return html`<!doctype html>

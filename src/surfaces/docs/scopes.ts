@@ -39,7 +39,7 @@ const flagEntry = (flag: DataAccess, registry: Registry): Html => html`
 <li id="${flag}"><p class="name"><code>${flag}</code></p>
 <p>Shows ${CLASSES[flag]} in answers.</p>${opened(registry, ({ dataAccess }) => dataAccess.includes(flag))}</li>`;
 
-/** Lists the operations that need a grant: in every call, or only with one of their parameters. */
+/** The operations that need a grant, in every call or only with one of their parameters. */
 function opened(registry: Registry, needs: (one: Requirement) => boolean): Html | undefined {
   const always = registry.operations.filter(({ required }) => needs(required));
   const sometimes = registry.operations.filter((tool) => !always.includes(tool) && tool.when.some(needs));

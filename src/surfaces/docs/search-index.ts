@@ -6,8 +6,7 @@ import { slug } from '../http/html.ts';
 import { titleOfGuide } from './page.ts';
 import { addressOf } from './reference/words.ts';
 
-/** One place that the search can find. */
-interface Entry {
+interface SearchEntry {
   readonly kind: 'Operation' | 'Guide' | 'Error' | 'Scope';
   readonly title: string;
   readonly url: string;
@@ -20,10 +19,10 @@ export function searchIndex(
   registry: Registry,
   guides: ReadonlyMap<GuideName, string>,
   clients: string,
-): readonly Entry[] {
+): readonly SearchEntry[] {
   return [
     ...registry.operations.map(
-      (tool): Entry => ({
+      (tool): SearchEntry => ({
         kind: 'Operation',
         title: tool.title,
         url: addressOf(tool),
@@ -34,7 +33,7 @@ export function searchIndex(
     ...sectionsOf('Clients', '/docs/clients', clients),
     ...[...guides].flatMap(([name, text]) => sectionsOf(titleOfGuide(name), `/docs/guides/${name}`, text)),
     ...FAILURE_CODES.map(
-      (failure): Entry => ({
+      (failure): SearchEntry => ({
         kind: 'Error',
         title: failure,
         url: `/docs/errors#${failure}`,
@@ -43,7 +42,7 @@ export function searchIndex(
       }),
     ),
     ...GROUPS.flatMap(({ scopes }) => scopes).map(
-      (scope): Entry => ({
+      (scope): SearchEntry => ({
         kind: 'Scope',
         title: scope,
         url: `/docs/scopes#${scope}`,
@@ -54,12 +53,12 @@ export function searchIndex(
   ];
 }
 
-/** The entries of a guide: one for the guide, and one for each section. Every word of a section finds the section. */
-function sectionsOf(guide: string, path: string, markdown: string): Entry[] {
+/** One entry for the guide, and one for each section. Every word of a section finds the section. */
+function sectionsOf(guide: string, path: string, markdown: string): SearchEntry[] {
   const [opening = '', ...sections] = markdown.split(/^## /m);
   return [
     { kind: 'Guide', title: guide, url: path, about: 'Guide', words: unique(opening) },
-    ...sections.map((section): Entry => {
+    ...sections.map((section): SearchEntry => {
       const [heading = '', ...rest] = section.split('\n');
       const title = heading.replaceAll('`', '');
       const url = `${path}#${slug(title)}`;
@@ -68,5 +67,5 @@ function sectionsOf(guide: string, path: string, markdown: string): Entry[] {
   ];
 }
 
-/** The words of a text, each word once. The search ignores the order of words. */
+/** Each word once. The search ignores the order of words. */
 const unique = (text: string): string => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}_-]{3,}/gu))].join(' ');

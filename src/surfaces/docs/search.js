@@ -1,4 +1,4 @@
-// The search over operations, guides, errors and scopes. The index is a static file of this gateway.
+// Searches operations, guides, errors and scopes. The index is a static file of this gateway.
 
 const LIMIT = 12;
 const { index } = document.querySelector('script[data-index]').dataset;
@@ -20,7 +20,7 @@ async function load() {
   return entries;
 }
 
-/** How well an entry fits one word. The value 0 means that the entry does not contain the word. */
+/** How well an entry fits one word. 0: the entry does not contain the word. */
 function scoreOf({ kind, title, about, words }, word) {
   const name = title.toLowerCase();
   // The first word of an operation is its name.
@@ -39,7 +39,7 @@ const SMALL = new Set(
   'a an and are can do does for how i in is it my of on or the to what where which with'.split(' '),
 );
 
-/** Words that readers use, and the word that the documents use. */
+/** Readers' words, and the word that the documents use. */
 const SAME = {
   pagination: 'page',
   paging: 'page',
@@ -102,7 +102,7 @@ function show() {
   list.children[chosen]?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Opens a page by a click on a link, because try.js handles clicks on links to pages. */
+/** Clicks a link, because try.js handles clicks on links to pages. */
 function open(url) {
   dialog.close();
   const link = document.createElement('a');
@@ -147,7 +147,7 @@ input.addEventListener('keydown', (event) => {
     open(found[chosen].url);
   }
 });
-// A click outside has the dialog element as its target, because the content of the dialog fills the dialog.
+// The dialog's content fills it, so a click on the dialog element itself is a click outside.
 dialog.addEventListener('click', (event) => {
   if (event.target === dialog) dialog.close();
 });

@@ -1,9 +1,9 @@
-// This script runs before the first paint, so that a page in the chosen theme does not flash in the other theme.
+// Runs before the first paint, so that the page does not flash in the other theme.
 const { dataset } = document.documentElement;
 dataset.script = 'on';
 try {
   dataset.theme = localStorage.getItem('theme') ?? 'auto';
 } catch {
-  // A browser can refuse storage. The page then follows the theme of the system.
+  // If the browser refuses storage, the page follows the system's theme.
   dataset.theme = 'auto';
 }

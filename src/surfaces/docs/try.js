@@ -1,10 +1,8 @@
-// The try-out of an operation. Only the variable `token` holds the token. The script never stores the token. The script
-// sends the token only to this gateway.
+// The try-out of an operation. Only `token` holds the token. It is never stored, and sent only to this gateway.
 
 let token = '';
 /** The last write without an answer, and its idempotency key. Only the same write is sent again with the same key. */
 let lost = { write: '', key: '' };
-/** The path of the operation on the page. */
 let shown = location.pathname;
 
 const SHOWN = [
@@ -38,7 +36,7 @@ function prepare() {
   showToken(form);
 }
 
-/** Moves the token from the form field into the variable `token`. */
+/** Moves the token from the form field into `token`. */
 function take(form, text) {
   token = text.trim().replace(/^Bearer\s+/i, '');
   form.querySelector('#token').value = '';
@@ -63,10 +61,7 @@ function newKey() {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/**
- * The request that the fields of the form describe. Undefined: a part of the path is a dot or two dots, and a browser
- * would send the request to another path.
- */
+/** The request of the form. Undefined if a path segment is one or two dots: a browser would change the path. */
 function requestOf(form) {
   const { method, path } = form.dataset;
   const headers = { Accept: 'application/json' };
@@ -176,7 +171,7 @@ function element(tag, text, className = '') {
 
 const TOKEN = /("(?:[^"\\]|\\.)*")(\s*:)?|-?\d[\d.eE+-]*|true|false|null/g;
 
-/** Yields the parts of a JSON text, with the colours of the examples. */
+/** The parts of a JSON text, coloured like the examples. */
 function* coloured(text) {
   let end = 0;
   for (const { 0: all, 1: string, 2: colon, index } of text.matchAll(TOKEN)) {
@@ -189,7 +184,7 @@ function* coloured(text) {
   yield text.slice(end);
 }
 
-/** Loads a page. The value is undefined if the gateway does not answer with a page of this documentation. */
+/** Loads a page. Undefined if the gateway does not answer with a page of this documentation. */
 async function load(address) {
   try {
     const answer = await fetch(address);
@@ -200,7 +195,7 @@ async function load(address) {
   }
 }
 
-/** Shows another page in this document while a token is in memory, so that the reader pastes the token once. */
+/** While a token is in memory, shows another page in this document, so that the reader pastes the token only once. */
 async function turnTo(address, push) {
   const next = await load(address);
   const form = document.querySelector('.try form');
@@ -230,7 +225,7 @@ document.addEventListener('click', (event) => {
   turnTo(link.href, true);
 });
 addEventListener('popstate', () => {
-  // When only the fragment of the address has changed, the page stays.
+  // Only the fragment has changed, so the page stays.
   if (location.pathname !== shown) turnTo(location.href, false);
 });
 prepare();

@@ -2,61 +2,82 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
-import { type Document, document, sendDocument } from './document.ts';
+import { DOCUMENT_AGE, type Document, document, once, sendDocument } from './document.ts';
 import { contextOf } from './exchange.ts';
 import { noteRefusal, type RequestRecord } from './records.ts';
 import { send, sendProblem } from './reply.ts';
-import { refuseAmbiguous, refuseBody } from './request.ts';
+import { pathOf, refuseAmbiguous, refuseBody } from './request.ts';
 
 export interface AppOptions {
   readonly baseUrl: string;
-  readonly openapi: object;
-  /** The texts for language models (llmstxt.org): `index` for /llms.txt and `full` for /llms-full.txt. */
-  readonly llms?: { readonly index: string; readonly full: string };
-  readonly agentCard?: object;
-  readonly docs?: RequestHandler & Missing;
+  /** Each document is made at its first request, or by `prepare`. */
+  readonly openapi: () => object;
+  /** The texts of llmstxt.org: `index` for /llms.txt and `full` for /llms-full.txt. */
+  readonly llms?: () => { readonly index: string; readonly full: string };
+  readonly agentCard?: () => object;
+  readonly docs?: Docs;
   readonly metrics?: MetricsPage;
-  /** True when the store answers and no shutdown has started. */
+  /** True if the store answers and no shutdown has started. */
   ready(): Promise<boolean>;
 }
 
-export interface Missing {
-  /** Answers a browser that asks for an unknown page. Returns false for other clients, which get a problem document. */
+/** The pages for people, by path. */
+export interface Docs {
+  readonly documents: ReadonlyMap<string, () => Document>;
+  /** The address to which each of these paths leads. */
+  readonly redirects: ReadonlyMap<string, string>;
+  /** Answers a browser that asks for an unknown page. False for other clients, which get a problem document. */
   missing(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
 export interface MetricsPage {
   readonly type: string;
   readonly permitted: (request: IncomingMessage) => boolean;
-  /** Throws `service_unavailable` when the metrics cannot be read. */
+  /** Throws `service_unavailable` if the metrics cannot be read. */
   text(): Promise<string>;
+}
+
+interface PublicDocuments {
+  /** Makes the documents. This holds the event loop for half a second (24 November 2026). */
+  prepare(): void;
 }
 
 const REFUSED_METRICS: RequestRecord = { code: 'not_found', does: 'authorization' };
 
-export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, ready }: AppOptions): Express {
+export function publicApp({
+  baseUrl,
+  openapi,
+  llms,
+  agentCard,
+  docs,
+  metrics,
+  ready,
+}: AppOptions): Express & PublicDocuments {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
-  // Send the llms texts as plain text. llmstxt.org names no media type, and browsers download Markdown instead of
-  // showing it.
+  const published = (type: string, make: () => string): (() => Document) =>
+    once(() => document(type, make(), { maxAge: DOCUMENT_AGE }));
+  const texts = llms && once(llms);
+  // llmstxt.org names no media type, and browsers download Markdown instead of showing it.
   const text = 'text/plain; charset=utf-8';
-  const published = (type: string, body: string | object): Document =>
-    document(type, typeof body === 'string' ? body : JSON.stringify(body), { maxAge: 300 });
-  const texts = new Map([
-    ['/api/v1/openapi.json', published('application/json', openapi)],
-    ...(agentCard ? [['/.well-known/agent-card.json', published('application/json', agentCard)] as const] : []),
-    ...(llms
-      ? [['/llms.txt', published(text, llms.index)] as const, ['/llms-full.txt', published(text, llms.full)] as const]
-      : []),
-  ]);
+  const files: Readonly<Record<string, () => Document>> = {
+    '/api/v1/openapi.json': published('application/json', () => JSON.stringify(openapi())),
+    ...(agentCard && {
+      '/.well-known/agent-card.json': published('application/json', () => JSON.stringify(agentCard())),
+    }),
+    ...(texts && {
+      '/llms.txt': published(text, () => texts().index),
+      '/llms-full.txt': published(text, () => texts().full),
+    }),
+  };
 
-  const documents = ['/livez', '/readyz', ...(metrics ? ['/metrics'] : []), ...texts.keys()];
+  const documents = ['/livez', '/readyz', ...(metrics ? ['/metrics'] : []), ...Object.keys(files)];
   app.all('/metrics', (request, _response, next) => {
-    // Answer `not_found`, because a caller without permission must not learn that the metrics exist.
+    // Without permission, a caller must not learn that the metrics exist.
     const { record } = contextOf(request);
     if (metrics) record.operation = 'metrics';
     if (!metrics?.permitted(request)) {
@@ -85,53 +106,59 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs, metrics, re
     app.get('/metrics', async (request, response) => {
       send(request, response, 200, metrics.type, await metrics.text());
     });
-  for (const [path, one] of texts)
+  for (const [path, made] of Object.entries(files))
     app.get(path, (request, response) => {
-      noteDocument(contextOf(request).record, path);
-      sendDocument(request, response, one);
+      noteDocument(request, path);
+      sendDocument(request, response, made());
     });
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
   });
   app.get('/', (request, response) => {
     refuseAmbiguous(request);
-    noteDocument(contextOf(request).record, '/');
+    noteDocument(request, '/');
     send(request, response, 302, 'text/plain; charset=utf-8', 'The documentation is at /docs.\n', {
       Location: '/docs',
     });
   });
-  if (docs)
-    app.use((request, response, next) => {
-      const { record } = contextOf(request);
-      noteDocument(record, (request.url ?? '').split('?', 1)[0] ?? '');
-      docs(request, response, () => {
-        // No document has this path. A path that the client has made up must not reach the log.
-        delete record.operation;
-        delete record.path;
-        next();
-      });
-    });
+  if (docs) app.use(pagesOf(docs));
   app.use(() => {
     throw new Failure('not_found');
   });
   const refuse: ErrorRequestHandler = (error, request, response, _next) => {
     const { requestId, record } = contextOf(request);
-    // For a path with a broken escape, Express throws an error with status 400. The gateway answers `not_found`
-    // instead.
+    // Express throws a 400 for a broken escape in a path. The gateway answers `not_found`.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
     if (failure.code === 'not_found' && docs?.missing(request, response)) return;
-    // A status of 500 or more means a fault of the gateway. The cause of the fault goes only to the log.
+    // A status of 500 or more is a fault of the gateway. Its cause goes only to the log.
     if (failure.status >= 500) noteRefusal(record, failure);
     sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
   };
   app.use(refuse);
-  return app;
+  return Object.assign(app, { prepare: () => Object.values(files).forEach((made) => void made()) });
 }
 
-function noteDocument(record: RequestRecord, path: string): void {
-  record.operation = 'docs';
-  record.path = path;
-}
+const pagesOf =
+  ({ documents, redirects }: Docs): RequestHandler =>
+  (request, response, next) => {
+    // Compare the path as it was sent: a path with escaped characters is a different path.
+    const path = pathOf(request);
+    const made = documents.get(path);
+    const target = redirects.get(path);
+    if (!made && target === undefined) return next();
+    noteDocument(request, path);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
+    }
+    refuseAmbiguous(request);
+    refuseBody(request, response);
+    if (made) return sendDocument(request, response, made());
+    const headers = { Location: target, 'Cache-Control': `public, max-age=${DOCUMENT_AGE}`, 'Content-Length': 0 };
+    response.writeHead(302, headers).end();
+  };
+
+const noteDocument = (request: IncomingMessage, path: string): void =>
+  void Object.assign(contextOf(request).record, { operation: 'docs', path });
 
 const statusOf = (error: unknown): unknown => (error instanceof Error && 'status' in error ? error.status : undefined);

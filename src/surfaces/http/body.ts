@@ -4,15 +4,15 @@ import { exchangeOf } from './exchange.ts';
 import { parseJson } from './json.ts';
 
 /**
- * Reads the raw body of a request. Throws `body_too_large` before it keeps more than `limit` bytes. Throws
- * `service_unavailable` when one network sends too many body bytes at the same time.
+ * Reads a raw body. Throws `body_too_large` before it keeps more than `limit` bytes, and `service_unavailable` if one
+ * network sends too many body bytes at the same time.
  */
 export function readBody(request: IncomingMessage, response: ServerResponse, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let length = 0;
     const giveUp = (error: unknown): void => {
-      // Refuse the request at once. The rest of its body can still arrive, so the connection cannot be used again.
+      // Refuse at once. The rest of the body can still arrive, so the connection cannot be used again.
       if (!response.headersSent) response.setHeader('Connection', 'close');
       request.removeAllListeners('data').resume();
       reject(error);
@@ -34,8 +34,8 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       }
     });
     request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
-    // If the client disconnects, reject the promise here, because a destroyed request emits no more events. After a
-    // complete body the promise is already settled, so the rejection has no effect.
+    // A destroyed request emits no more events, so reject here. After a complete body, the promise is already settled
+    // and this has no effect.
     const gone = (): void => reject(new Failure('invalid_request'));
     request.on('error', gone);
     request.on('close', gone);
@@ -43,7 +43,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
   });
 }
 
-/** Largest JSON body of REST, MCP and A2A, in bytes. */
+/** Bytes of the largest JSON body of REST, MCP and A2A. */
 export const BODY_LIMIT = 65_536;
 
 export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {

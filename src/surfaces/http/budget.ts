@@ -3,9 +3,8 @@ import { Failure, type FailureCode } from '../../core/failures.ts';
 const MIB = 1024 * 1024;
 
 /**
- * How many bytes callers may hold in this process at the same time. `inAll` is the limit for all callers together.
- * `share` is the limit for each caller. For comparison: the largest reply is an MCP page of about 7 MiB, and the
- * largest request body has 64 KiB.
+ * Bytes that callers may hold in this process at the same time: `inAll` together, `share` each. The largest reply is an
+ * MCP page of about 7 MiB, the largest request body has 64 KiB.
  */
 export const BUDGETS = {
   unread: { inAll: 64 * MIB, share: 16 * MIB },
@@ -16,17 +15,11 @@ export const BUDGETS = {
 export interface BudgetOptions {
   readonly limits: { readonly inAll: number; readonly share: number };
   readonly code: FailureCode;
-  /**
-   * Frees bytes that the caller `share` holds. `share` is the caller that holds the most bytes. Returns false if
-   * nothing can be freed.
-   */
+  /** Frees bytes of the caller `share`, who holds the most. False if nothing can be freed. */
   readonly makeRoom?: (share: string) => boolean;
 }
 
-/**
- * Counts the bytes that callers hold in this process. Each caller has its own limit, so that one caller cannot use up
- * everything.
- */
+/** Counts the bytes that callers hold in this process. Each has a limit, so that none can use up everything. */
 export class Budget {
   readonly #options: BudgetOptions;
   readonly #shares = new Map<string, number>();
@@ -44,13 +37,11 @@ export class Budget {
     if ((this.#shares.get(share) ?? 0) >= this.#options.limits.share) throw this.#refusal();
   }
 
-  /**
-   * Counts bytes for a caller. If the caller's limit or the total limit would be exceeded, throws and counts nothing.
-   */
+  /** Counts bytes for a caller. Throws and counts nothing if a limit would be exceeded. */
   hold(share: string, bytes: number): void {
     const { limits, makeRoom } = this.#options;
     const own = this.#shares.get(share) ?? 0;
-    // A caller that holds nothing yet may hold one item of any size.
+    // A caller that holds nothing may hold one item of any size.
     if (own > 0 && own + bytes > limits.share) throw this.#refusal();
     while (this.#inAll > 0 && this.#inAll + bytes > limits.inAll) {
       if (makeRoom?.(this.#largest()) !== true) throw new Failure('service_unavailable', { retryAfter: 1 });
@@ -58,7 +49,7 @@ export class Budget {
     this.count(share, bytes);
   }
 
-  /** Counts bytes even beyond the limits. Call this function for bytes that the gateway can no longer refuse. */
+  /** Counts bytes that the gateway can no longer refuse, even beyond the limits. */
   count(share: string, bytes: number): void {
     this.#shares.set(share, (this.#shares.get(share) ?? 0) + bytes);
     this.#inAll += bytes;

@@ -2,16 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Exchange, type Serving } from './exchange.ts';
 
-/**
- * How many requests may wait on a connection while another request runs. A client that pipelines more is disconnected.
- */
+/** Requests that may wait while another one runs. A client that pipelines more is disconnected. */
 const PIPELINED = 8;
 
 /**
- * One client connection. The connection runs its requests one at a time, because Node alone would start all pipelined
- * requests at once. The exchange of a request ends when the reply ends or when the socket ends. The code must also
- * check the end of the socket, because Node 20 and 24 emit no `close` for a response that waits behind another
- * response. A request that still waits when the socket closes never starts.
+ * A client's connection. It runs its requests one at a time, because Node would start all pipelined requests at once. A
+ * request's exchange ends with its reply or with the socket. Node 20 and 24 emit no `close` for a response that waits
+ * behind another one, so the end of the socket is checked too. A request that waits when the socket closes never
+ * starts.
  */
 export class Connection {
   readonly #socket: Duplex;
@@ -29,14 +27,13 @@ export class Connection {
     });
   }
 
-  /** The running exchange. `undefined` when no request runs or waits. */
+  /** Undefined while no request runs or waits. */
   get current(): Exchange | undefined {
     return this.#current;
   }
 
   /**
-   * True when the last request was answered before its whole body had arrived. If the client then sends bytes that are
-   * not valid HTTP, these bytes belong to the rest of the body.
+   * True if the last request was answered before its body was complete. Invalid HTTP after it is the rest of the body.
    */
   get answered(): boolean {
     return this.#current === undefined && this.#last?.complete === false;
@@ -47,14 +44,14 @@ export class Connection {
   }
 
   add(request: IncomingMessage, response: ServerResponse): void {
-    // After the connection is cut, Node can still emit requests that it has already read.
+    // Node can still emit requests that it had read before the connection was cut.
     if (this.#socket.destroyed) return;
     if (!this.#current) this.#begin(request, response);
     else if (this.#waiting.length < PIPELINED) this.#waiting.push([request, response]);
     else this.cut('too many requests pipelined');
   }
 
-  /** Disconnects the client at once and frees everything that the connection holds. `reason` is for the log. */
+  /** Disconnects the client at once and frees all that the connection holds. `reason` is for the log. */
   cut(reason?: string): void {
     if (this.#current) this.#current.reason = reason;
     this.#socket.destroy();
@@ -62,10 +59,7 @@ export class Connection {
     if (this.#current) this.#ended(this.#current);
   }
 
-  /**
-   * Disconnects a client that leaves a complete reply unread for too long. A reply that was complete before the time
-   * `since` must have been read by now. `since` and `now` are times of performance.now() in milliseconds.
-   */
+  /** Disconnects a client that has not read a reply completed before `since` (milliseconds of performance.now()). */
   check(since: number, now: number): void {
     const current = this.#current;
     if (!current?.response.writableEnded) return;

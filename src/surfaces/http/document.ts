@@ -4,6 +4,9 @@ import { gzipSync } from 'node:zlib';
 import accepts from 'accepts';
 import { send, sendNothing } from './reply.ts';
 
+/** Seconds that a document may be cached. */
+export const DOCUMENT_AGE = 300;
+
 export interface Document {
   readonly type: string;
   readonly headers: OutgoingHttpHeaders;
@@ -11,7 +14,16 @@ export interface Document {
   readonly codings: Readonly<Record<'identity' | 'gzip', { readonly body: Buffer; readonly etag: string }>>;
 }
 
-/** Prepares a document. `maxAge` is its cache time in seconds. `csp` replaces the default content security policy. */
+/** Makes a value at its first call. Most processes never serve most of the documents. */
+export function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** `maxAge` is the cache time in seconds. `csp` replaces the default content security policy. */
 export function document(
   type: string,
   text: string | Buffer,
@@ -45,6 +57,6 @@ export function sendDocument(request: IncomingMessage, response: ServerResponse,
   send(request, response, 200, one.type, body, all, { shared: true });
 }
 
-/** True when the header If-None-Match contains the entity tag, by weak comparison (RFC 9110, section 13.1.2). */
+/** True if If-None-Match contains the entity tag, by weak comparison (RFC 9110, section 13.1.2). */
 const names = (field: string | undefined, etag: string): boolean =>
   (field ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));

@@ -1,19 +1,19 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { networkOf } from '../../auth/network.ts';
 import type { CallTrace, Observer } from '../../core/calls.ts';
-import type { Source } from '../../gateway/call.ts';
+import { networkOf } from '../../flow/network.ts';
+import type { CallSource } from '../../gateway/call.ts';
 import type { Budget } from './budget.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestRecord, since, type teller } from './records.ts';
 
 export interface Serving {
   readonly tell: ReturnType<typeof teller>;
   readonly observer: Observer | undefined;
-  /** Counts the reply bytes that clients have not read yet, on all surfaces. */
+  /** Reply bytes that clients have not read yet, on all surfaces. */
   readonly unread: Budget;
-  /** Counts received body bytes. The bytes of a request are counted until the request ends. */
+  /** Received body bytes. They count until their request ends. */
   readonly bodies: Budget;
   readonly headers: OutgoingHttpHeaders;
-  /** Returns a function that tells the client's address, even after the socket has closed. */
+  /** Returns a function that returns the client's address, even after the socket has closed. */
   readonly from: (request: IncomingMessage) => () => string;
   readonly trace: (request: IncomingMessage) => CallTrace | undefined;
   readonly answer: (
@@ -29,44 +29,40 @@ interface Cut {
   readonly reason: string;
 }
 
-/**
- * A reply of at most this many bytes is not counted as unread, because the kernel can buffer the whole reply. A
- * connection sends only one reply at a time.
- */
+/** A smaller reply does not count as unread. The kernel can buffer it whole, and a connection sends one at a time. */
 const SMALL = 16 * 1024;
 
 const EXCHANGE = Symbol('exchange');
 
 /**
- * A request with its exchange. A WeakMap in place of the member makes reads of a contact a tenth slower (3,001 and 2,793
- * against 3,279 and 3,144 a second, interleaved, 22 November 2026).
+ * A request with its exchange. A WeakMap in place of the member makes reads of a contact a tenth slower. Measured:
+ * 3,001 and 2,793 against 3,279 and 3,144 a second (interleaved, 22 November 2026).
  */
-interface Exchanged extends IncomingMessage {
+interface ExchangedRequest extends IncomingMessage {
   [EXCHANGE]?: Exchange;
 }
 
-export const exchangeOf = (request: Exchanged): Exchange | undefined => request[EXCHANGE];
+export const exchangeOf = (request: ExchangedRequest): Exchange | undefined => request[EXCHANGE];
 
-export const contextOf = (request: Exchanged): RequestContext => request[EXCHANGE] ?? { requestId: '', record: {} };
+export const contextOf = (request: ExchangedRequest): RequestContext =>
+  request[EXCHANGE] ?? { requestId: '', record: {} };
 
 /**
- * One request and its reply. When the exchange ends, the exchange frees everything that it holds. At its end, the
- * exchange also writes one entry to the log, one to the metrics and one to the trace.
+ * One request and its reply. At its end, it frees all that it holds, and writes to the log, the metrics and the trace.
  */
-export class Exchange implements RequestContext, Source {
+export class Exchange implements RequestContext, CallSource {
   readonly requestId = newRequestId();
   readonly record: RequestRecord = {};
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** The reply to a request that was refused before its body was complete. `undefined` for any other request. */
+  /** The reply to a request that was refused before its body was complete. */
   cut: Cut | undefined;
   /** For the log: why the server disconnected a client that had not read its whole reply. */
   reason: string | undefined;
-  /** The time when a check first found that the socket had taken the whole reply (performance.now()). */
+  /** When a check first found that the socket had taken the whole reply (performance.now()). */
   repliedAt: number | undefined;
   /**
-   * The unread bytes of this reply. `share` is the caller for whom the bytes count. `since` is the time when the
-   * counting started (performance.now()).
+   * The unread bytes of this reply. `share`: the caller for whom they count. `since`: the start (performance.now()).
    */
   held: { readonly share: string; bytes: number; readonly since: number } | undefined;
   #body = 0;
@@ -77,7 +73,7 @@ export class Exchange implements RequestContext, Source {
   #work: boolean | Promise<void> = false;
   #over = false;
 
-  constructor(serving: Serving, request: Exchanged, response: ServerResponse) {
+  constructor(serving: Serving, request: ExchangedRequest, response: ServerResponse) {
     this.#serving = serving;
     this.request = request;
     this.response = response;
@@ -97,7 +93,7 @@ export class Exchange implements RequestContext, Source {
     else answer();
   }
 
-  /** Puts this call into the trace of a `traceparent` that came in the body. A trusted proxy's header goes first. */
+  /** Puts this call into the trace of a `traceparent` from the body, unless a trusted proxy has sent one. */
   follow(traceparent: string): void {
     this.#trace?.follow(traceparent);
   }
@@ -106,25 +102,19 @@ export class Exchange implements RequestContext, Source {
     return this.#from();
   }
 
-  /**
-   * True when the client has its answer or has disconnected. Node does not report a disconnect for every response (see
-   * connection.ts).
-   */
+  /** True if the client has its answer or is gone. Node does not report every disconnect (see connection.ts). */
   get done(): boolean {
     return this.#over || this.cut !== undefined || this.response.headersSent || this.response.destroyed;
   }
 
-  /**
-   * Throws `answers_unread` if the app has too many unread bytes. Call this before the request costs or changes
-   * anything.
-   */
+  /** Throws `answers_unread` if the app has too many unread bytes. Call it before the request costs or changes data. */
   room(app: string): void {
     this.#serving.unread.room(app);
   }
 
   /**
    * Counts a reply of `bytes` bytes as unread until the exchange ends. A second call adds only the difference. Throws
-   * `answers_unread` or `service_unavailable` if too many bytes are unread. Never throws for a request that may have
+   * `answers_unread` or `service_unavailable` if too many bytes are unread, but never for a request that may have
    * changed something.
    */
   hold(bytes: number): void {
@@ -145,7 +135,7 @@ export class Exchange implements RequestContext, Source {
     this.#body += bytes;
   }
 
-  /** Call this when the client has read the reply or has disconnected. A second call does nothing. */
+  /** The client has read the reply or has disconnected. A second call does nothing. */
   end(): void {
     if (this.#over) return;
     this.#over = true;
@@ -173,8 +163,8 @@ export class Exchange implements RequestContext, Source {
       observer?.ended(call);
       this.#trace?.end(call);
     };
-    // A request may still be running after its client disconnects. Log the request when it ends, because the caller and
-    // the outcome are known only then.
+    // A request may still be running after its client disconnects. Log it when it ends, because the caller and the
+    // outcome are known only then.
     if (unfinished && typeof this.#work === 'object') void this.#work.then(book, book);
     else book();
   }

@@ -1,15 +1,15 @@
-/** HTML text that is known to be safe. Templates insert it without escaping. */
+/** Safe HTML. Templates insert it without escaping. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
-type Value = string | number | Html | readonly Value[] | undefined;
+type HtmlValue = string | number | Html | readonly HtmlValue[] | undefined;
 
-/** The template tag for HTML. It escapes every value that is not `Html`, joins lists, and leaves out `undefined`. */
-export const html = (parts: TemplateStringsArray, ...values: readonly Value[]): Html =>
+/** Escapes every value that is not `Html`, joins lists, and leaves out `undefined`. */
+export const html = (parts: TemplateStringsArray, ...values: readonly HtmlValue[]): Html =>
   new Html(parts.map((part, i) => part + render(values[i])).join(''));
 
-function render(value: Value): string {
+function render(value: HtmlValue): string {
   if (value === undefined) return '';
   if (value instanceof Html) return value.text;
   if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value));

@@ -2,14 +2,13 @@
 const DEPTH = 32;
 const MEMBERS = 1_000;
 
-/** `ignoreBOM` keeps a byte order mark in the text. JSON.parse then rejects the text. */
+/** `ignoreBOM` keeps a byte order mark in the text, which JSON.parse then rejects. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Parses a body as I-JSON (RFC 7493) with at most 32 levels and 1,000 members. Returns `undefined` for any other body.
- * I-JSON is UTF-8 without a byte order mark. I-JSON forbids three things: duplicate members, numbers beyond a double,
- * and lone surrogates. JSON.parse alone would accept all three. Of two duplicate members, JSON.parse would keep the
- * last.
+ * Parses a body as I-JSON (RFC 7493) with at most 32 levels and 1,000 members. Undefined for any other body. I-JSON is
+ * UTF-8 without a byte order mark. It forbids duplicate members, numbers beyond a double, and lone surrogates.
+ * JSON.parse would accept all three.
  */
 export function parseJson(bytes: Uint8Array): { readonly value: unknown } | undefined {
   try {
@@ -19,7 +18,7 @@ export function parseJson(bytes: Uint8Array): { readonly value: unknown } | unde
     const value: unknown = JSON.parse(text);
     return keysOf(value) === members ? { value } : undefined;
   } catch (error) {
-    // A TypeError means that the body is not UTF-8. A SyntaxError means that the body is not JSON.
+    // A TypeError: the body is not UTF-8. A SyntaxError: it is not JSON.
     if (error instanceof TypeError || error instanceof SyntaxError) return undefined;
     throw error;
   }
@@ -50,9 +49,8 @@ function membersOf(text: string): number | undefined {
 }
 
 /**
- * Counts the members of a value at every depth. Returns NaN if the value contains a lone surrogate or an infinite
- * number. The caller compares the result with the expected count. NaN equals no count, so the caller refuses such a
- * value.
+ * Counts the members of a value at every depth. NaN if the value contains a lone surrogate or an infinite number: NaN
+ * equals no expected count, so the caller refuses such a value.
  */
 function keysOf(value: unknown): number {
   if (typeof value === 'string') return value.isWellFormed() ? 0 : Number.NaN;

@@ -7,21 +7,21 @@ import type { Failure } from '../../core/failures.ts';
 import { type AuditKind, auditLog, auditOf, doesOf } from '../../gateway/audit.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 
-/** The log record of a request. It never contains a query or a value from the client. */
+/** Never contains a query or a value from the client. */
 export interface RequestRecord {
   surface?: Surface;
   operation?: string;
-  /** The path of a document or a probe, which the gateway itself has chosen. Absent for every other request. */
+  /** The path of a document or a probe, chosen by the gateway. Absent for every other request. */
   path?: string;
   code?: string;
-  /** Id of the app for which the bytes of the reply count as unread. Not logged. */
+  /** The app for which the bytes of the reply count as unread. Not logged. */
   app?: string;
-  /** True if the request may have changed something. Such a request always gets its answer. Not logged. */
+  /** True if the request may have changed something. It then always gets its answer. Not logged. */
   effect?: boolean;
   credential?: string;
   consent?: string;
   cause?: unknown;
-  /** The kind of audit entry that the request writes if it succeeds (check LG-02). */
+  /** The kind of the audit entry if the request succeeds (check LG-02). */
   does?: AuditKind | undefined;
   audit?: Readonly<Record<string, string | boolean>>;
 }
@@ -31,10 +31,7 @@ export interface RequestContext {
   readonly record: RequestRecord;
 }
 
-/**
- * Answers a request. Returns false when the path belongs to another handler. A returned promise settles when the work
- * ends, which can be after the answer.
- */
+/** False if the path belongs to another handler. A promise settles when the work ends, maybe after the answer. */
 export type RequestHandler = (
   request: IncomingMessage,
   response: ServerResponse,
@@ -62,24 +59,24 @@ export function noteRefusal(record: RequestRecord, failure: Failure): void {
   const { code, details } = failure;
   record.code = code;
   record.cause = details.cause;
-  // An expired or revoked token is refused, but the log still names the credential of the token.
+  // An expired or revoked token is refused, but the log still names its credential.
   if (details.credential !== undefined) record.credential ??= details.credential;
   record.does = doesOf(failure, record.does);
 }
 
-type Entry = Readonly<Record<string, unknown>> & { readonly status: number };
+type LogEntry = Readonly<Record<string, unknown>> & { readonly status: number };
 
 /**
- * Returns a function that writes one log line for each request, each opened socket and each closed socket. The log
- * level depends on the failure code and not only on the status, because a failed MCP call has status 200.
+ * Writes one log line for each request, opened socket and closed socket. The log level depends on the failure code and
+ * not only on the status, because a failed MCP call has status 200.
  *
- * `from` returns the caller's address. The log has the address in two cases: for every audited authentication, and for
- * an audited refusal without a known credential.
+ * `from` returns the caller's address. It is logged only for an audited authentication, and for an audited refusal
+ * without a known credential.
  */
 export const teller = (log: Logger) => {
   const audits = auditLog(log);
   return (
-    entry: Entry,
+    entry: LogEntry,
     { code, credential, consent, does, audit, cause }: RequestRecord,
     from: () => string,
     what = 'request',
@@ -109,7 +106,7 @@ export function endedCall(
   return { surface, operation, outcome, status, seconds: ms / 1_000, requestId: request_id };
 }
 
-/** Milliseconds since `began`, with one decimal. `began` is a time of performance.now(). */
+/** Milliseconds since `began` (performance.now()), with one decimal. */
 export const since = (began: number): number => Math.round((performance.now() - began) * 10) / 10;
 
 export const newRequestId = (): string => `req_${randomBytes(16).toString('hex')}`;

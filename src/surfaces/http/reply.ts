@@ -1,20 +1,18 @@
-import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { type Failure, titleOf } from '../../core/failures.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import { exchangeOf } from './exchange.ts';
 
-/** Security headers of every reply (check HT-01). */
+/** Headers of every reply (check HT-01). */
 export const SECURITY_HEADERS: OutgoingHttpHeaders = {
   'X-Content-Type-Options': 'nosniff',
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer',
 };
-/**
- * Headers of a reply with status 426 (RFC 9110, section 15.5.22; RFC 6455, section 4.4). `Connection` must contain
- * `upgrade`.
- */
-export const UPGRADE_REQUIRED: OutgoingHttpHeaders = {
+/** Headers of a 426. `Connection` must contain `upgrade` (RFC 9110, section 15.5.22; RFC 6455, section 4.4). */
+const UPGRADE_REQUIRED: OutgoingHttpHeaders = {
   Upgrade: 'websocket',
   'Sec-WebSocket-Version': '13',
   Connection: 'upgrade',
@@ -30,8 +28,8 @@ export function rateLimit(quota: QuotaState | undefined): OutgoingHttpHeaders {
 }
 
 /**
- * Sends a reply. Throws `answers_unread` or `service_unavailable` when too many bytes are unread. `shared` means that
- * all callers get the same buffer, so its bytes are not counted.
+ * Throws `answers_unread` or `service_unavailable` if too many bytes are unread. A `shared` buffer does not count: all
+ * callers get the same one. `held`: the length of the body in bytes, if the exchange already holds it.
  */
 export function send(
   request: IncomingMessage,
@@ -40,18 +38,18 @@ export function send(
   type: string,
   body: string | Uint8Array,
   headers: OutgoingHttpHeaders = {},
-  { shared = false }: { readonly shared?: boolean } = {},
+  { shared = false, held }: { readonly shared?: boolean; readonly held?: number } = {},
 ): void {
   const exchange = exchangeOf(request);
   if (gone(request, response)) return;
-  const length = Buffer.byteLength(body);
+  const length = held ?? Buffer.byteLength(body);
   const bare = request.method === 'HEAD';
-  if (!shared && !bare) exchange?.hold(length);
+  if (!shared && !bare && held === undefined) exchange?.hold(length);
   response.writeHead(status, { ...headers, 'Content-Type': type, 'Content-Length': length });
   response.end(bare ? undefined : body);
 }
 
-/** Sends a reply without a body. A reply with status 204 has no Content-Length (RFC 9110, section 8.6). */
+/** Sends no body. A 204 has no Content-Length (RFC 9110, section 8.6). */
 export function sendNothing(
   request: IncomingMessage,
   response: ServerResponse,
@@ -61,7 +59,7 @@ export function sendNothing(
   if (!gone(request, response)) response.writeHead(status, headers).end();
 }
 
-/** True when nothing can be sent any more: the client has disconnected or already has its answer. */
+/** True if nothing can be sent any more: the client has disconnected or already has its answer. */
 const gone = (request: IncomingMessage, response: ServerResponse): boolean =>
   exchangeOf(request)?.done ?? (response.headersSent || response.destroyed);
 
@@ -94,30 +92,54 @@ export function sendProblem(
   context: ProblemContext & Challenge,
   headers: OutgoingHttpHeaders = {},
 ): void {
-  const { allow, retryAfter, size } = failure.details;
-  send(request, response, failure.status, 'application/problem+json', JSON.stringify(problem(failure, context)), {
+  send(request, response, failure.status, PROBLEM, JSON.stringify(problem(failure, context)), {
     ...headers,
     ...(failure.status === 401 && { 'WWW-Authenticate': challenge(context) }),
-    ...(failure.status === 426 && UPGRADE_REQUIRED),
-    ...(allow && { Allow: allow.join(', ') }),
-    ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
-    ...(size !== undefined && { 'Content-Range': `bytes */${size}` }),
+    ...headersOf(failure),
   });
 }
 
+const PROBLEM = 'application/problem+json';
+
+/** The headers that a failure has on every reply. */
+export const headersOf = ({ status, details: { allow, retryAfter, size } }: Failure): OutgoingHttpHeaders => ({
+  ...(status === 426 && UPGRADE_REQUIRED),
+  ...(allow && { Allow: allow.join(', ') }),
+  ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+  ...(size !== undefined && { 'Content-Range': `bytes */${size}` }),
+});
+
 interface Challenge {
-  /** The URL of the interface's metadata. */
   readonly resource: string;
   readonly tokenSent: boolean;
-  /** The scopes for which a client can ask. Some clients read the scopes only here (RFC 6750, section 3). */
+  /** The scopes that a client can ask for. Some clients read them only here (RFC 6750, section 3). */
   readonly scope?: string;
 }
 
-/**
- * The value of the header WWW-Authenticate. The value has no `error` if the request had no token (RFC 6750, section 3;
- * RFC 9728, section 5.1).
- */
+/** WWW-Authenticate, without `error` if the request had no token (RFC 6750, section 3; RFC 9728, section 5.1). */
 function challenge({ resource, tokenSent, scope }: Challenge): string {
   const asked = scope === undefined ? '' : `, scope="${scope}"`;
   return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"${asked}`;
+}
+
+/** Milliseconds that a client has to read a reply after Node's HTTP server has handed over the connection. */
+const LINGER = 2_000;
+
+/** Writes a problem reply to a socket and ends it. For invalid HTTP and upgrades, Node creates no response. */
+export function replyRaw(socket: Duplex, body: Readonly<Record<string, unknown>>, headers: OutgoingHttpHeaders): void {
+  const text = JSON.stringify(body);
+  const all = {
+    'X-Request-Id': String(body['request_id']),
+    'Content-Type': PROBLEM,
+    'Content-Length': Buffer.byteLength(text),
+    Connection: 'close',
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = Number(body['status']);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`);
+  // Node's own timeouts can be off for this socket, so cut a client that neither reads nor closes.
+  socket.resume();
+  const end = setTimeout(() => socket.destroy(), LINGER).unref();
+  socket.once('close', () => clearTimeout(end));
 }

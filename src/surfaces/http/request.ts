@@ -1,10 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
 
-/**
- * Headers that may occur only once. If one of them occurs twice, Node silently keeps the first value or joins both
- * (check HT-08).
- */
+/** Headers that may occur only once. Of two, Node silently keeps the first, or joins both (check HT-08). */
 const SINGLETONS: ReadonlySet<string> = new Set([
   'authorization',
   'idempotency-key',
@@ -18,10 +15,7 @@ const SINGLETONS: ReadonlySet<string> = new Set([
 
 const ONCE = 'the header once';
 
-/**
- * Throws for an ambiguous request: Host is missing (RFC 9112, section 3.2), or a header that may occur only once occurs
- * twice.
- */
+/** Throws for an ambiguous request: Host is missing (RFC 9112, section 3.2), or a singleton occurs twice. */
 export function refuseAmbiguous(request: IncomingMessage): void {
   if (request.headers.host === undefined && request.httpVersion === '1.1') throw new Failure('invalid_request');
   const seen = new Set<string>();
@@ -44,10 +38,7 @@ export function refuseOrigins(request: IncomingMessage): void {
     });
 }
 
-/**
- * Refuses a body on an operation that takes no body, because an ignored body would mislead its sender. The body is not
- * read, so the connection closes.
- */
+/** Refuses an unexpected body, because ignoring it would mislead its sender. Closes the connection. */
 export function refuseBody(request: IncomingMessage, response: ServerResponse): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (encoding === undefined && (length === undefined || /^0+$/.test(length))) return;
@@ -55,13 +46,12 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse): 
   throw new Failure('invalid_request');
 }
 
-/**
- * The token of `Authorization: Bearer …` (RFC 6750, section 2.1). `undefined` when the header is absent or has another
- * form.
- */
+/** The token of `Authorization: Bearer …` (RFC 6750, section 2.1). Undefined for an absent or different header. */
 export function bearerOf(request: IncomingMessage): string | undefined {
   return /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
+
+export const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
 
 export function queryOf(request: IncomingMessage): string {
   const url = request.url ?? '';
@@ -69,15 +59,15 @@ export function queryOf(request: IncomingMessage): string {
   return cut === -1 ? '' : url.slice(cut + 1);
 }
 
-/** The URL of a request to an endpoint: the path below the endpoint, and an empty text or the query with its mark. */
+/** `below`: the path after the endpoint. `query`: empty, or the query with its question mark. */
 export interface EndpointUrl {
   readonly below: string;
   readonly query: string;
 }
 
 /**
- * Splits the URL of a request to an endpoint. `undefined` for another path. The path may end with one slash, because
- * some HTTP libraries add a slash to a base address.
+ * Splits the URL of a request to an endpoint. Undefined for another path. One slash at the end is allowed, because some
+ * HTTP libraries add one to a base address.
  */
 export function atEndpoint(request: IncomingMessage, endpoint: string): EndpointUrl | undefined {
   const [, path = '', query = ''] = /^([^?]*)(.*)$/s.exec(request.url ?? '') ?? [];

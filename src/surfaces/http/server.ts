@@ -4,17 +4,16 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Held, Observer } from '../../core/calls.ts';
+import type { HeldResources, Observer } from '../../core/calls.ts';
 import { Failure } from '../../core/failures.ts';
 import { BUDGETS, Budget } from './budget.ts';
+import { openClientAddress, openTrust } from './client-address.ts';
 import { Connection } from './connection.ts';
-import { CONNECTIONS, Door } from './door.ts';
+import { CONNECTIONS, ConnectionLimit } from './connection-limit.ts';
 import type { Serving } from './exchange.ts';
-import { stopListening } from './queue.ts';
-import { replyRaw } from './raw-reply.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestHandler, teller } from './records.ts';
-import { HSTS, SECURITY_HEADERS, sendProblem } from './reply.ts';
-import { openSource, openTrust } from './source.ts';
+import { HSTS, replyRaw, SECURITY_HEADERS, sendProblem } from './reply.ts';
+import { stopListening } from './stop-listening.ts';
 import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 
 export interface ServerOptions {
@@ -25,10 +24,10 @@ export interface ServerOptions {
   readonly log: Logger;
   readonly handlers: readonly RequestHandler[];
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Handles upgrades to the realtime socket. On all other paths, the server ignores `Upgrade`. */
+  /** Upgrades to the realtime socket. On all other paths, the server ignores `Upgrade`. */
   readonly upgrade?: UpgradeHandler;
   readonly observer?: Observer;
-  /** Proxies whose X-Forwarded-For and traceparent headers are trusted. Absent means that no proxy is trusted. */
+  /** Proxies whose X-Forwarded-For and traceparent are trusted. The default is none. */
   readonly trustedProxies?: readonly string[];
   readonly timeouts?: Timeouts;
   readonly connections?: typeof CONNECTIONS;
@@ -43,56 +42,50 @@ const TIMEOUTS = {
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 2_000,
-  /** How long a socket may have no traffic. Every operation that reads data ends before this time has passed. */
+  /** Time without traffic. Every operation that reads data ends earlier. */
   timeout: 20_000,
-  /** How long a client may take to read its whole reply, even if it reads steadily. */
+  /** Time for a whole reply, even if the client reads steadily. */
   reply: 30_000,
 };
 const TLS_HANDSHAKE = 10_000;
-/** When a reply is unread for this many milliseconds, the server may cut it to make room for another reply. */
+/** Milliseconds after which an unread reply may be cut to make room for another one. */
 const UNREAD = 1_000;
-/** How many header fields a request may have. Browsers behind two proxies send about 40 fields. */
+/** Header fields that a request may have. Browsers behind two proxies send about 40. */
 const FIELDS = 100;
 /**
- * During a shutdown, a client on an open connection has this many milliseconds to send one more request. The reply says
- * `Connection: close`. If idle connections were closed at once, a request that is already on its way would be lost.
+ * During a shutdown, milliseconds in which a client on an open connection can send one more request. Its reply says
+ * `Connection: close`. Closing idle connections at once would lose a request that is already on its way.
  */
 const LEAVE_TIMEOUT = 1_000;
-/**
- * Milliseconds that running requests have during a shutdown. The process must end within 10 s of SIGTERM (check F-18).
- */
+/** Milliseconds that running requests have at a shutdown. The process must end within 10 s of SIGTERM (check F-18). */
 const CLOSE_TIMEOUT = 7_000;
 
 export interface RunningServer {
   readonly port: number;
-  held(): Held;
+  held(): HeldResources;
   /**
    * Stops listening. From then on, each reply closes its connection. Resolves when no connection is open, or after 1 s.
    */
   leave(): Promise<void>;
-  /** Stops listening and waits up to 7 s for running requests. Then ends all connections. */
+  /** Stops listening, waits up to 7 s for running requests, then ends all connections. */
   close(): Promise<void>;
 }
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, tls, observer, baseUrl, trustedProxies = [], connections: limits = CONNECTIONS } = options;
   const timeouts = options.timeouts ?? TIMEOUTS;
-  // The gateway itself refuses a request without Host, because Node's own reply has neither a request id nor a body.
+  // The gateway itself refuses a request without Host: Node's own reply has neither a request id nor a body.
   const settings = { ...timeouts, requireHostHeader: false, IncomingMessage: Request };
   const server: Server = tls
     ? createTlsServer({ ...settings, ...tls, handshakeTimeout: TLS_HANDSHAKE })
     : createServer(settings);
   server.timeout = timeouts.timeout;
   server.maxConnections = limits.inAll;
-  // If maxHeadersCount is 0, Node keeps all header fields. With any other value, Node would silently drop the fields
-  // above the limit. So the gateway itself refuses a request with too many fields.
+  // With any value but 0, Node silently drops the fields above the limit. So the gateway refuses such a request itself.
   server.maxHeadersCount = 0;
 
   const open = new Map<Duplex, Connection>();
-  /**
-   * Cuts the oldest unread reply of the caller `share`. `share` is the caller with the most unread bytes. Other callers
-   * keep their replies.
-   */
+  /** Cuts the oldest unread reply of the caller `share`, who has the most unread bytes. Other callers keep theirs. */
   const makeRoom = (share: string): boolean => {
     const since = ({ current }: Connection): number =>
       current?.held?.share === share ? current.held.since : Number.POSITIVE_INFINITY;
@@ -107,7 +100,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const bodies = new Budget({ limits: budgets.bodies, code: 'service_unavailable' });
   let closing = false;
 
-  const sourceOf = openSource(trustedProxies);
+  const sourceOf = openClientAddress(trustedProxies);
   const trusts = openTrust(trustedProxies);
   const serving: Serving = {
     tell: teller(log),
@@ -116,16 +109,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     bodies,
     headers: { ...SECURITY_HEADERS, ...(tls && HSTS) },
     from: (request) => {
-      // Read the address once now, so that Node remembers it. After the socket has closed, Node cannot find the
-      // address.
+      // Read the address now: Node remembers it, and cannot find it after the socket has closed.
       void request.socket.remoteAddress;
       return () => sourceOf(request);
     },
-    // Accept traceparent only from a trusted proxy. The header decides whether a call is sampled, and in which trace.
+    // Trust the header only from a trusted proxy: it decides whether a call is sampled, and in which trace.
     trace: (request) => observer?.trace?.(trusts(request) ? headerOf(request, 'traceparent') : undefined),
     answer: (request, response, context) => {
-      // Node's parser drops bytes that arrive together with an `Upgrade` request, so such a connection cannot be used
-      // again.
+      // Node's parser drops bytes that arrive with an `Upgrade` request, so the connection cannot be used again.
       if (closing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       const refusal = refusalOf(request);
       if (refusal) {
@@ -156,10 +147,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     socket.once('close', () => open.delete(socket));
   };
   if (tls) server.on('secureConnection', own);
-  const door = new Door(limits.perNetwork);
+  const networks = new ConnectionLimit(limits.perNetwork);
   server.on('connection', (socket: Socket) => {
     const proxied = trustedProxies.length > 0 && trusts({ socket });
-    const leave = proxied ? () => undefined : door.enter(socket.remoteAddress ?? '');
+    const leave = proxied ? () => undefined : networks.enter(socket.remoteAddress ?? '');
     if (!leave) {
       socket.destroy();
       return;
@@ -170,15 +161,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     open.get(request.socket)?.add(request, response);
   server.on('request', serve);
-  // The server handles the header Expect itself. Node would answer this header with `100 Continue` before any check, or
-  // with an empty 417.
+  // Node would answer the header Expect with `100 Continue` before any check, or with an empty 417.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     const connection = open.get(socket);
     const current = connection?.current;
-    // Do not send a 400 if the current request has arrived completely, or if its reply has already started. The client
-    // would take the 400 for the reply to the current request.
+    // If the current request is complete or its reply has started, the client would take a 400 for that reply.
     const answering =
       connection?.answered || (current !== undefined && (current.response.headersSent || current.request.complete));
     if (error.code === 'ECONNRESET' || !socket.writable || answering) {
@@ -188,7 +177,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const reason = error.code ?? '';
     const status = STATUS_OF_BAD_HTTP[reason] ?? 400;
     const code = 'invalid_request';
-    // If the unreadable bytes belong to a request, the request is logged when it ends. Otherwise log the bytes here.
+    // Unreadable bytes of a request are logged when the request ends. Others are logged here.
     if (current) current.cut = { status, code, reason };
     const requestId = current?.requestId ?? newRequestId();
     if (!current) {
@@ -202,7 +191,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   if (options.upgrade) {
     const take = upgrades(options.upgrade, serving, baseUrl, () => closing);
     server.on('upgrade', (request, socket, head) => {
-      // Cut the socket, because the reply to the upgrade would arrive before the reply to the running request.
+      // The reply to the upgrade would arrive before the reply to the running request.
       if (open.get(socket)?.current) socket.destroy();
       else take(request, socket, head, refusalOf(request));
     });
@@ -223,7 +212,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     closing = true;
-    // Without `Connection: close`, the connection would stay open after the running reply, until the idle timeout.
+    // Otherwise the connection would stay open after the running reply, until the idle timeout.
     for (const { current } of open.values())
       if (current && !current.response.headersSent) current.response.setHeader('Connection', 'close');
     stopped ??= stopListening(server);
@@ -251,7 +240,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   };
 }
 
-/** The reason to refuse a request on any path. `undefined` when there is no reason. */
 function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failure | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return new Failure('invalid_request', { detail: 'Send the request as HTTP/1.1.' });

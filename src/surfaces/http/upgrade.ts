@@ -2,22 +2,20 @@ import { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../../core/failures.ts';
 import type { Serving } from './exchange.ts';
-import { replyRaw } from './raw-reply.ts';
 import { endedCall, newRequestId, noteRefusal, type RequestRecord, since } from './records.ts';
-import { problem, UPGRADE_REQUIRED } from './reply.ts';
+import { headersOf, problem, replyRaw } from './reply.ts';
 
 export const SOCKET = /^\/api\/v1\/realtime\/sessions\/([^/?]+)\/socket(\?.*)?$/;
 
 /**
- * A request that accepts `Upgrade` only on the path of the realtime socket. On other paths, Node serves the request
- * normally, because a server may ignore `Upgrade` (RFC 9110, section 7.8).
+ * A request that accepts `Upgrade` only on the path of the realtime socket. On other paths, Node serves it normally,
+ * because a server may ignore `Upgrade` (RFC 9110, section 7.8).
  *
- * Node reads the property `upgrade` after the header fields. If the property is true, Node's HTTP server hands over the
- * connection. Node 20 does not have the option `shouldUpgradeCallback`, which would do the same.
+ * Node reads the property `upgrade` after the header fields. If it is true, Node's HTTP server hands over the
+ * connection. Node 20 lacks the option `shouldUpgradeCallback`, which would do the same.
  */
 export class Request extends IncomingMessage {
-  // `declare` creates no class field. A field would overwrite the value that the constructor of IncomingMessage has
-  // set.
+  // A class field would overwrite the value that the constructor of IncomingMessage has set.
   declare taken?: boolean;
 
   get upgrade(): boolean {
@@ -35,10 +33,7 @@ interface UpgradeContext {
   readonly record: RequestRecord;
   readonly from: string;
   readonly refuse: (failure: Failure) => void;
-  /**
-   * Call `accepted` after the handshake. `accepted` returns a second function: call the second function when the socket
-   * closes. Each of the two functions writes a log line.
-   */
+  /** Call it after the handshake, and the function that it returns when the socket closes. Each writes a log line. */
   readonly accepted: () => (end: { readonly code: number; readonly cause: string }) => void;
 }
 
@@ -74,12 +69,10 @@ export function upgrades(
     const refuse = (failure: Failure): void => {
       noteRefusal(record, failure);
       book(failure.status);
-      const { retryAfter, allow } = failure.details;
       replyRaw(socket, problem(failure, { baseUrl, requestId }), {
         ...headers,
-        ...(failure.status === 426 && { ...UPGRADE_REQUIRED, Connection: 'upgrade, close' }),
-        ...(allow && { Allow: allow.join(', ') }),
-        ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+        ...headersOf(failure),
+        ...(failure.status === 426 && { Connection: 'upgrade, close' }),
       });
     };
     const accepted = () => {
@@ -87,7 +80,7 @@ export function upgrades(
       return (end: { readonly code: number; readonly cause: string }): void =>
         tell(
           { ...entry(101), closed: end.code, reason: end.cause },
-          // When a caller loses the authority for a stream, the stream ends. Log this end as a refusal.
+          // A stream that ends because its caller lost the authority is logged as a refusal.
           end.cause === 'authority' ? { ...record, code: 'not_permitted' } : record,
           from,
           'socket closed',

@@ -4,10 +4,7 @@ export type RequestId = string | number;
 
 export type Message =
   | { readonly kind: 'request'; readonly id: RequestId; readonly method: string; readonly params: Params }
-  /**
-   * A message that needs no answer. The message is a notification or a response. A response is ignored, because the
-   * gateway never sends a request to the client.
-   */
+  /** Needs no answer: a notification, or a response, which the gateway ignores because it never sends requests. */
   | { readonly kind: 'notification' };
 
 export type Params = Readonly<Record<string, unknown>>;
@@ -18,7 +15,7 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
-/** Says which parameters are wrong and what each parameter must be. Parameters with the same rule share a sentence. */
+/** Names the wrong parameters and what each must be. Parameters with the same rule share a sentence. */
 export function invalidText(
   errors: readonly { readonly parameter: string; readonly code: string; readonly expected: string }[],
 ): string {
@@ -30,7 +27,7 @@ export function invalidText(
   return [`Invalid parameters: ${wrong.join(', ')}.`, ...rules].join(' ');
 }
 
-/** A JSON-RPC error exactly as the client gets it. The SDK's class McpError would add the code to the message text. */
+/** A JSON-RPC error exactly as the client gets it. The SDK's McpError would add the code to the message text. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
 
@@ -46,7 +43,7 @@ export class RpcError extends Error {
 
 const MEMBERS: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
 
-/** Reads one JSON-RPC 2.0 message from a body. Throws an RpcError if the body is not exactly one message. */
+/** Throws an RpcError unless the body is exactly one JSON-RPC 2.0 message. */
 export function readMessage(bytes: Uint8Array): Message {
   const parsed = parseJson(bytes);
   if (!parsed) throw new RpcError(PARSE_ERROR, 'The body is not valid JSON in UTF-8.');

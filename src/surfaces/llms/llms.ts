@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../config/package.ts';
 import type { GuideName } from '../../core/guides.ts';
 import type { Prompt } from '../../core/prompt.ts';
-import type { Resource } from '../../core/resource.ts';
+import type { ResourceDeclaration } from '../../core/resource.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import type { Skills } from '../../gateway/skills.ts';
 import { operationsText } from './operations.ts';
@@ -13,25 +13,19 @@ export interface LlmsOptions {
   readonly registry: Registry;
   readonly guides: ReadonlyMap<GuideName, string>;
   readonly baseUrl: string;
-  readonly resources: readonly Resource[];
+  readonly resources: readonly ResourceDeclaration[];
   readonly prompts: readonly Prompt[];
   readonly skills: Skills;
 }
 
 export interface LlmsTexts {
-  /** The text of /llms.txt, in the format of llmstxt.org. */
   readonly index: string;
-  /** The text of /llms-full.txt, the longer of the two texts. */
   readonly full: string;
 }
 
-/** Guides that few agents need. These guides appear under the heading that llmstxt.org calls "Optional". */
+/** Guides that few agents need. llmstxt.org calls their heading "Optional". */
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
-/**
- * Makes /llms.txt and /llms-full.txt from llms/preamble.md, the guides, and the declarations of tools, resources,
- * prompts and skills.
- */
 export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): LlmsTexts {
   const preamble = readFileSync(new URL('llms/preamble.md', packageRoot), 'utf8').replace(/<!--.*?-->\n*/gs, '');
   const { nameOf, text: records } = recordsOf(registry);

@@ -3,9 +3,9 @@ import { type FailureCode, statusOf } from '../../core/failures.ts';
 import { jsonSchema, nodeOf } from '../../core/json-schema.ts';
 import { costText } from '../../core/price.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
-import { exampleCall, exampleToolArguments } from '../../gateway/examples.ts';
+import { exampleCall, exampleToolArguments, shownOutput } from '../../gateway/examples.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { aboutText, code, codes, type NameOf, outline, outputOf, typeText } from './schema-text.ts';
+import { aboutText, code, codes, type NameOf, outline, typeText } from './schema-text.ts';
 
 const RESTRICTIONS: Readonly<Record<Tool['restrictions'], string>> = {
   refused: 'refused (`not_permitted`)',
@@ -112,7 +112,7 @@ function parameterText({ name, in: place, schema, required }: Parameter, nameOf:
 }
 
 function answerText(tool: Tool, nameOf: NameOf): string[] {
-  const body = outputOf(tool);
+  const body = shownOutput(tool);
   const { data, ...others } = body.properties ?? {};
   if (!data || Object.keys(others).length > 0) return ['Answer:', '', ...outline(body, nameOf)];
   const name = nameOf(data);

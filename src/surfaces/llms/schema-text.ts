@@ -1,18 +1,12 @@
-import { jsonSchema, type Node, nodeOf } from '../../core/json-schema.ts';
-import type { Tool } from '../../core/tool.ts';
+import type { Node } from '../../core/json-schema.ts';
 
-/** Returns the name of an object shape. `undefined` means that the shape has no name. */
+/** Undefined: the shape has no name. */
 export type NameOf = (node: Node) => string | undefined;
 
-/**
- * Longest pattern that the text shows, in characters. A longer pattern is left out, because the description of the
- * value is easier to read than the pattern. The OpenAPI document has all patterns.
- */
+/** In characters. For a value with a longer pattern, the description is easier to read. OpenAPI has all patterns. */
 const PATTERN_MAX = 60;
 
-export const outputOf = (tool: Tool): Node => nodeOf(jsonSchema(tool.output, 'output'));
-
-/** The type of a value in words, such as `string of at most 240 characters or null`. */
+/** A type in words, such as `string of at most 240 characters or null`. */
 export function typeText(node: Node, nameOf: NameOf): string {
   const name = nameOf(node);
   if (name !== undefined) return name;
@@ -31,10 +25,7 @@ export function typeText(node: Node, nameOf: NameOf): string {
   return node.type ?? 'any JSON value';
 }
 
-/**
- * Joins types with "or". Null comes before an array type, because "array of strings or null" could mean that the items
- * are null.
- */
+/** Joins types with "or", null before an array: "array of strings or null" could mean that the items are null. */
 function either(types: readonly string[]): string {
   const [different, others] = [[...new Set(types)], types.filter((type) => type !== 'null')];
   if (others.length < types.length && others.some((type) => type.startsWith('array'))) {
@@ -52,7 +43,7 @@ function arrayText({ items, prefixItems, maxItems }: Node, nameOf: NameOf): stri
 function stringText({ format, pattern = '', description = '', minLength, maxLength }: Node): string {
   if (format !== undefined) return `${format} string`;
   const [, prefix] = /^\^([a-z]+)_\[0-9\]/.exec(pattern) ?? [];
-  // The description of an id often contains the prefix already. Then do not show the prefix twice.
+  // An id's description often contains its prefix already.
   if (prefix !== undefined) return description.includes(`${prefix}_`) ? 'string' : `string ${code(`${prefix}_…`)}`;
   const length = range(minLength, maxLength);
   const size = length === '' ? '' : ` of${length} characters`;
@@ -71,7 +62,7 @@ export const code = (value: unknown): string => `\`${typeof value === 'string' ?
 
 export const codes = (values: readonly string[]): string => values.map(code).join(', ');
 
-/** Lists the members of a value as a nested list. A `?` after a name means that the member can be absent. */
+/** Lists the members of a value as a nested list. `?` after a name: the member can be absent. */
 export function outline(node: Node, nameOf: NameOf, indent = ''): string[] {
   const forms = objectsIn(node, nameOf);
   return forms.flatMap((form, index) => {
@@ -88,10 +79,7 @@ function membersOf({ properties = {}, required = [] }: Node, nameOf: NameOf, ind
   });
 }
 
-/**
- * The description of a value, after a space. Forms of ids such as `cnv_{tenant}_{site}` become code, because Markdown
- * would read their underscores as emphasis.
- */
+/** With a space before. Ids such as `cnv_{tenant}_{site}` become code: underscores are emphasis in Markdown. */
 export const aboutText = ({ description }: Node): string =>
   description === undefined ? '' : ` ${description.replace(/\w+_\{\w+\}(_\{\w+\})*/g, code)}`;
 

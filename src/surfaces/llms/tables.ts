@@ -1,7 +1,7 @@
 import { FAILURE_CODES, statusOf, titleOf } from '../../core/failures.ts';
 import { jsonSchema, nodeOf } from '../../core/json-schema.ts';
 import type { Prompt } from '../../core/prompt.ts';
-import type { Resource } from '../../core/resource.ts';
+import type { ResourceDeclaration } from '../../core/resource.ts';
 import { DATA_ACCESS, type DataAccess, type Requirement, SCOPES, type Scope } from '../../core/scopes.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Registry } from '../../gateway/registry.ts';
@@ -26,12 +26,12 @@ export const scopesText = (registry: Registry): string =>
     ...DATA_ACCESS.map((flag) => opened(flag, registry, ({ dataAccess }) => dataAccess)),
   ].join('\n');
 
-type Grant = Scope | DataAccess;
+type GrantName = Scope | DataAccess;
 
 function opened(
-  grant: Grant,
+  grant: GrantName,
   { operations: tools }: Registry,
-  grantsOf: (requirement: Requirement) => readonly Grant[],
+  grantsOf: (requirement: Requirement) => readonly GrantName[],
 ): string {
   const always = tools.filter((tool) => grantsOf(tool.required).includes(grant));
   const sometimes = tools.flatMap((tool) => {
@@ -47,7 +47,7 @@ function opened(
 
 const orCodes = (conditions: Tool['when']): string => conditions.map(({ given }) => code(given)).join(' or ');
 
-export const resourcesText = (resources: readonly Resource[], registry: Registry): string =>
+export const resourcesText = (resources: readonly ResourceDeclaration[], registry: Registry): string =>
   resources
     .filter(({ tool }) => registry.get(tool))
     .map(

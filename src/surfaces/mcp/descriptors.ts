@@ -1,6 +1,5 @@
 import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
 import type { Tool } from '../../core/tool.ts';
-import type { Version } from './versions.ts';
 
 type ObjectSchema = { readonly type: 'object'; readonly [member: string]: unknown };
 
@@ -14,42 +13,43 @@ export interface Descriptor {
 }
 
 /**
- * The entry of a tool in `tools/list`. A model reads the whole list before its first call, so the list must be short.
- * Input schemas therefore have no patterns, and output schemas name only the members of two levels.
+ * A tool in `tools/list`. A model reads the whole list before its first call, so the list must be short. Input schemas
+ * have no patterns, and output schemas name only the members of two levels.
  */
-export function describe(tool: Tool, version: Version): Descriptor {
-  const first = version === '2025-03-26';
-  return {
-    name: tool.name,
-    title: tool.title,
-    description: tool.summary,
-    inputSchema: inputSchema(tool),
-    // MCP version 2025-03-26 has no output schemas. In this version, the title of a tool is an annotation.
-    ...(!first && { outputSchema: outputSchema(tool) }),
-    annotations: first ? { title: tool.title, ...hints(tool) } : hints(tool),
-  };
-}
+export const describe = (tool: Tool): Descriptor => ({
+  name: tool.name,
+  title: tool.title,
+  description: tool.summary,
+  inputSchema: inputSchema(tool),
+  outputSchema: outputSchema(tool),
+  annotations: hints(tool),
+});
+
+/** The form of MCP 2025-03-26: without output schema, and the title is an annotation. */
+export const describedFirst = ({ outputSchema: _, ...rest }: Descriptor): Descriptor => ({
+  ...rest,
+  annotations: { title: rest.title, ...rest.annotations },
+});
 
 const hints = (tool: Tool): Readonly<Record<string, boolean>> => ({
   readOnlyHint: tool.effect === 'read',
   destructiveHint: tool.method === 'PATCH' || tool.method === 'DELETE',
-  // True if repeating a call has no further effect. This is true for three kinds of tools: reads, writes that require
-  // an idempotency key, and writes that require `if_match`. After a write with `if_match`, the revision is different,
-  // so the repeated call is refused.
+  // Repeating these calls has no further effect: reads, writes that require an idempotency key, and writes that require
+  // `if_match`. After the latter, the revision is different, so a repeated call is refused.
   idempotentHint: tool.idempotency !== 'optional' || tool.ifMatch,
   openWorldHint: false,
 });
 
-/** The members that every failure has. As `properties` with `retry_after`, they would take 11 more tokens in each tool. */
+/** Members of every failure. As `properties` with `retry_after`, they would take 11 more tokens in each tool. */
 const ERROR = { required: ['code', 'status', 'request_id'] };
 
 /**
- * Levels of an answer whose members an output schema names. Names at every depth would take 2,500 more tokens for 51
- * tools (o200k tokenizer, 23 November 2026). OpenAPI has the complete schemas.
+ * Levels of an answer whose members an output schema names. All levels would take 2,500 more tokens for 51 tools (o200k
+ * tokenizer, 23 November 2026). OpenAPI has the complete schemas.
  */
 const LEVELS = 2;
 
-/** A schema for results and for failures, because the SDK's client validates the answers of failed calls too. */
+/** For results and failures, because the SDK's client validates the answers of failed calls too. */
 const outputSchema = (tool: Tool): ObjectSchema => ({
   type: 'object',
   properties: {
@@ -65,10 +65,7 @@ const KEY = {
   description: 'Your own key, up to 128 characters: retries with the same key are safe.',
 };
 
-/**
- * The argument `if_match`. Answers give the revision as a number, so the schema says integer. The gateway also accepts
- * the text form of the HTTP header.
- */
+/** Answers give the revision as a number, so the schema says integer. The HTTP header's text form is accepted too. */
 const REVISION = { type: 'integer', description: 'Current revision.' };
 
 function inputSchema(tool: Tool): ObjectSchema {
@@ -91,7 +88,7 @@ const VERBOSE: ReadonlySet<string> = new Set([
   ...['pattern', 'minLength', 'maxLength', 'minimum', 'minItems', 'uniqueItems', 'minProperties'],
 ]);
 
-/** Removes rules from a schema, because a model does not need these rules. The gateway still enforces the rules. */
+/** Removes rules that a model does not need. The gateway still enforces them. */
 function without(schema: JsonSchema): JsonSchema {
   const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns an ObjectNode for arguments
   return {
@@ -103,10 +100,9 @@ function without(schema: JsonSchema): JsonSchema {
     ...(properties && {
       properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, without(property)])),
     }),
-    // Leave out the description of the items, because the description of the list already says what they are.
+    // The list's description already says what its items are.
     ...(items && { items: without({ ...items, description: undefined }) }),
-    // Keep only the first sentence of a description, and leave out the form of an id. A model copies ids from answers,
-    // so a model does not need the form. OpenAPI has the whole description.
+    // Only the first sentence, without the form of an id. A model copies ids from answers.
     ...(description !== undefined && { description: description.replace(/(?:, in the form|\.) .*$/, '.') }),
   };
 }
@@ -119,18 +115,15 @@ interface ObjectNode extends JsonSchema {
 
 const INT_MAX = 2_147_483_647;
 
-interface Node {
+interface SchemaNode {
   readonly type?: string;
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly items?: Node;
-  readonly anyOf?: readonly Node[];
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
 }
 
-/**
- * A schema with the names of an answer's members. `levels` says how many levels of objects have names. The schema has no
- * rules, so the schema accepts every answer.
- */
-function outline(node: Node, levels: number): JsonSchema {
+/** The names of an answer's members, down to `levels` levels. Without rules, so the schema accepts every answer. */
+function outline(node: SchemaNode, levels: number): JsonSchema {
   const alternatives = node.anyOf ?? [];
   const properties = Object.entries({
     ...node.properties,
@@ -141,8 +134,10 @@ function outline(node: Node, levels: number): JsonSchema {
   return {
     ...(levels > 0 &&
       properties.length > 0 && {
-        // The cast is correct, because the members come from the properties of a Node.
-        properties: Object.fromEntries(properties.map(([name, member]) => [name, outline(member as Node, levels - 1)])),
+        // The cast is correct: the members come from the properties of a Node.
+        properties: Object.fromEntries(
+          properties.map(([name, member]) => [name, outline(member as SchemaNode, levels - 1)]),
+        ),
       }),
     ...(inside && Object.keys(inside).length > 0 && { items: inside }),
   };

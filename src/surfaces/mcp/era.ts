@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { INVALID_PARAMS, isObject, type Message, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import { ASSUMED, legacyOf, MODERN, SERVED, type Version } from './versions.ts';
 
-/** Error codes that MCP 2026-07-28 defines. The HTTP status of both codes is 400. */
+/** Error codes of MCP 2026-07-28, both with HTTP status 400. */
 const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 
@@ -11,7 +11,7 @@ const VERSION = `${META}/protocolVersion`;
 const CLIENT = `${META}/clientInfo`;
 const CAPABILITIES = `${META}/clientCapabilities`;
 
-/** For each method that needs the header Mcp-Name, the member of params that the header repeats. */
+/** For each method that needs the header Mcp-Name: the member of params that the header repeats. */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -20,18 +20,18 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 
 export interface Era {
   readonly version: Version;
-  /** The W3C trace context of the client, as the client sent it. */
+  /** The client's W3C trace context, unchanged. */
   readonly traceparent?: string;
 }
 
-/** True when the header MCP-Protocol-Version names anything but an older version. An absent header names none. */
+/** True if MCP-Protocol-Version has a value other than one of the older versions. */
 export const isModern = ({ 'mcp-protocol-version': header }: IncomingHttpHeaders): boolean =>
   header !== undefined && legacyOf(header) === undefined;
 
 /**
- * Decides the version of a message. A message is modern when its header or its `_meta` names anything but an older
- * version. The rules of MCP 2026-07-28 apply to modern messages only. Throws an RpcError for HTTP status 400 when a
- * modern message breaks a rule of its envelope.
+ * The version of a message. A message is modern if its header or its `_meta` names a version other than the older ones.
+ * Only modern messages follow the rules of MCP 2026-07-28. Throws an RpcError for HTTP status 400 if a modern message
+ * breaks a rule of its envelope.
  */
 export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
   const header = one(headers, 'mcp-protocol-version');
@@ -65,7 +65,7 @@ export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
   if (one(headers, 'mcp-method') !== message.method) throw mismatch('Mcp-Method', 'method');
   const member = NAMED.get(message.method);
   const value = member === undefined ? undefined : params[member];
-  // The schema of the params refuses a value that is not a text. So only a text is compared here.
+  // The schema of the params refuses other values later.
   if (typeof value === 'string' && decoded(one(headers, 'mcp-name')) !== value)
     throw mismatch('Mcp-Name', `params.${member}`);
   const { traceparent } = meta;
@@ -75,10 +75,7 @@ export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
 const isImplementation = (value: unknown): boolean =>
   isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string';
 
-/**
- * The value of a header. Node joins repeated headers of these names with a comma. The joined value then differs from the
- * value in the body.
- */
+/** Node joins repeated headers of these names with a comma. The joined value differs from the value in the body. */
 const one = (headers: IncomingHttpHeaders, name: string): string | undefined => {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
@@ -88,7 +85,7 @@ const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z
 const PLAIN = /^[\t\x20-\x7e]*$/;
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The value of Mcp-Name, decoded from Base64 when it has the marks of MCP. `undefined` if the value is not valid. */
+/** Mcp-Name, decoded if it has MCP's marks of Base64. Undefined if it is not valid. */
 function decoded(text: string | undefined): string | undefined {
   if (text === undefined || !PLAIN.test(text)) return undefined;
   if (!text.startsWith('=?base64?') || !text.endsWith('?=')) return text;

@@ -1,7 +1,6 @@
 /**
- * Instructions for the model, in the answers to `initialize` and `server/discover`. The instructions have at most 2 KB,
- * because every model reads them. Some clients show a model only the first 512 characters, so the first paragraph says
- * what matters most, and stands alone.
+ * For the model, in the answers to `initialize` and `server/discover`. At most 2 KB, because every model reads them.
+ * Some clients show only the first 512 characters, so the first paragraph has what matters most and makes sense alone.
  */
 export const INSTRUCTIONS = `\
 Stored customer-support data of one app installation. Nothing is live. Call gateway_context first: it lists your \

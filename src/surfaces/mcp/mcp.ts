@@ -7,11 +7,11 @@ import { SCOPES } from '../../core/scopes.ts';
 import { ALL_TOOLS, readSelection, TOOLSETS } from '../../core/toolsets.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
+import { calledLoopback } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
 import { atEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
-import { calledLoopback } from '../http/source.ts';
 import { METHOD_NOT_FOUND, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { eraOf, isModern } from './era.ts';
 import { McpRequest } from './request.ts';
@@ -22,14 +22,14 @@ import { ASSUMED, MODERN } from './versions.ts';
 const JSON_TYPE = 'application/json';
 const STREAM_TYPE = 'text/event-stream';
 const UNKNOWN_SET = `The address names a set of tools that does not exist. The sets are ${TOOLSETS.join(', ')}.`;
-/** The Accept header that nearly every client sends. */
+/** The Accept header of nearly every client. */
 const BOTH = `${JSON_TYPE}, ${STREAM_TYPE}`;
 
 export type McpOptions = Omit<RpcOptions, 'registry'>;
 
 /**
  * The MCP endpoint: Streamable HTTP with POST only, plain JSON and no session. Only a valid request reaches its method.
- * The checks run in this order: origin, method, query, bearer, headers, body, version.
+ * The order of the checks: origin, method, query, bearer, headers, body, version.
  *
  * A problem of the headers or the body is reported only after the store has verified the bearer token. The conformance
  * test passes another `open`, because the public suite calls tools of its own behind this gate.
@@ -59,7 +59,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
       send(request, response, challenge ? 403 : status, JSON_TYPE, text, { ...headers(), ...challenge });
     };
     const reply = (status: number, message: object): void => answerWith(status, JSON.stringify(message));
-    // If the gateway cannot read the id, the older versions send null, as JSON-RPC says. MCP 2026-07-28 leaves it out.
+    // Without a readable id, the older versions send null, as JSON-RPC says. MCP 2026-07-28 leaves it out.
     const replyError = (status: number, error: RpcError, id?: RequestId): void => {
       record.code = String(error.code);
       reply(status, {
@@ -135,8 +135,8 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
 }
 
 /**
- * The HTTP status of an error that a method has thrown. In MCP 2026-07-28, an unknown method has the status 404, and an
- * error that MCP itself defines has 400. The older versions answer each readable message with 200.
+ * The HTTP status of a method's error. In MCP 2026-07-28, an unknown method has 404, and an error that MCP itself
+ * defines has 400. The older versions answer each readable message with 200.
  */
 function statusOf({ code }: RpcError, { version }: McpRequest): number {
   if (version !== MODERN) return 200;
@@ -144,16 +144,15 @@ function statusOf({ code }: RpcError, { version }: McpRequest): number {
   return code <= FIRST_OF_MCP && code >= LAST_OF_MCP ? 400 : 200;
 }
 
-/** The error codes that MCP 2026-07-28 keeps for itself. */
+/** The error codes that MCP 2026-07-28 reserves, from the first down to the last. */
 const FIRST_OF_MCP = -32020;
 const LAST_OF_MCP = -32099;
 
 const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
 
 /**
- * Refuses requests from foreign web pages. A browser sends Origin, and it must be the gateway's own origin (check
- * MC-03). On loopback, Host must be a loopback name or the gateway's own host, as a protection from DNS rebinding to
- * 127.0.0.1 (check MC-04).
+ * Refuses requests from foreign web pages. A browser's Origin must be the gateway's own (check MC-03). On loopback,
+ * Host must be a loopback name or the gateway's host, against DNS rebinding to 127.0.0.1 (check MC-04).
  */
 function refuseForeign(request: IncomingMessage, own: URL): void {
   const { origin, host = '' } = request.headers;
@@ -163,8 +162,8 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 }
 
 function negotiate(request: IncomingMessage): void {
-  // MCP requires that the Accept header names both JSON and event streams. An absent or empty header must be refused
-  // here, because the package `accepts` treats such a header as `*/*`.
+  // MCP requires an Accept header with both JSON and event streams. The package `accepts` treats an absent or empty
+  // header as `*/*`, so it is refused here.
   const accept = request.headers.accept?.trim() ?? '';
   const wanted = accept === BOTH ? undefined : accepts(request);
   const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);

@@ -1,7 +1,7 @@
 import type { McpRequest } from './request.ts';
 import { SERVED } from './versions.ts';
 
-/** The parts of the gateway's identity that every result of MCP 2026-07-28 repeats. */
+/** The gateway's identity in every result of MCP 2026-07-28. */
 export interface ServerInfo {
   readonly name: string;
   readonly version: string;
@@ -15,9 +15,8 @@ export interface Discovered {
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
 /**
- * Milliseconds that a client may keep a result. A list depends on the policy of the credential, and an operator can
- * change the policy at any time. A resource holds data, so a client must read the resource again. Methods that are not
- * named here have no caching members.
+ * Milliseconds that a client may keep a result. Short for lists, because an operator can change the credential's policy
+ * at any time. 0 for a resource, which holds data. Other methods have no caching members.
  */
 const FRESH: ReadonlyMap<string, number> = new Map([
   ['server/discover', 3_600_000],
@@ -34,10 +33,7 @@ export async function discover(mcpRequest: McpRequest, discovered: Discovered): 
   return { supportedVersions: SERVED, ...discovered };
 }
 
-/**
- * Adds the members that MCP 2026-07-28 wants in a result. Every result depends on the credential, so the cache scope is
- * always private.
- */
+/** Adds the further members of MCP 2026-07-28. Every result depends on the credential, so its cache is private. */
 export function modernResult(method: string, result: object, server: ServerInfo): object {
   const ttlMs = FRESH.get(method);
   return {

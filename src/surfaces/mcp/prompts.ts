@@ -1,5 +1,5 @@
+import { expectedAt } from '../../core/accepted-values.ts';
 import type { Authority } from '../../core/authority.ts';
-import { expectedAt } from '../../core/expected.ts';
 import { Failure } from '../../core/failures.ts';
 import { parseId } from '../../core/ids.ts';
 import type { Prompt } from '../../core/prompt.ts';
@@ -10,8 +10,8 @@ import { invalidParams, unlisted, unusable } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 
 /**
- * The MCP prompts. A credential sees a prompt only if it can call every operation that the prompt names. An address with
- * a part of the tools lists a prompt only if the part has all these operations.
+ * A credential sees a prompt only if it can call every operation that the prompt names. An address that lists a part of
+ * the tools lists a prompt only if all these operations are in it.
  */
 export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
   const usable = (prompt: Prompt, authority: Authority): boolean =>
@@ -38,8 +38,7 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       const authority = await mcpRequest.admit();
       const prompt = prompts.find((one) => one.name === name);
       if (!prompt || !usable(prompt, authority)) {
-        // The log gets this failure, but the caller does not. The caller gets the same answer for an unknown and for a
-        // forbidden prompt.
+        // For the log only. The caller gets the same answer for an unknown and for a forbidden prompt.
         if (prompt) mcpRequest.failed = new Failure('not_permitted');
         throw unusable('prompt');
       }

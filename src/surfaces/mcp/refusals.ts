@@ -4,8 +4,8 @@ import { grantsText } from '../../core/scopes.ts';
 import { INVALID_PARAMS, invalidText, RpcError } from '../jsonrpc/envelope.ts';
 
 /**
- * The JSON-RPC error for wrong params. It names parameters, codes and expected values, but never contains a value from
- * the client. Many clients give the model only the message, so the message alone must suffice to correct the call.
+ * The JSON-RPC error for wrong params: parameters, codes and expected values, never a value from the client. Many
+ * clients give the model only the message, so it must suffice to correct the call.
  */
 export function invalidParams(failure: Failure, authority?: Authority): RpcError {
   const { required } = failure.details;
@@ -19,7 +19,7 @@ export function invalidParams(failure: Failure, authority?: Authority): RpcError
   });
 }
 
-/** What a refusal says to a model. The text names the wrong arguments, or the title and the missing grants. */
+/** What a model reads: the wrong arguments, or the title and the missing grants. */
 export function refusalText(failure: Failure, authority: Authority | undefined): string {
   const errors = argumentErrors(failure);
   const { detail, required, retryAfter } = failure.details;
@@ -35,16 +35,16 @@ export function refusalText(failure: Failure, authority: Authority | undefined):
   ].join(' ');
 }
 
-/** The title of a failure. A hosted client must ask the person who approved the client, and not the operator. */
+/** The title of a failure. A client by URL must ask the person who approved the client, and not the operator. */
 function titleFor({ code, details: { required } }: Failure, authority: Authority | undefined): string {
-  const grantable = authority?.hosted === true && code === 'not_permitted' && required?.unrestricted === false;
+  const grantable = authority?.clientByUrl === true && code === 'not_permitted' && required?.unrestricted === false;
   return grantable ? ASK_PERSON : titleOf(code);
 }
 
 const ASK_PERSON =
   'The operation requires a permission that the person has not approved for this app. Ask the person to connect the app again and to tick the permission.';
 
-/** The wrong arguments of a call, with the names that a tool's input schema has. */
+/** The wrong arguments of a call, by their names in the tool's input schema. */
 export const argumentErrors = (failure: Failure) =>
   failure.details.errors?.map(({ parameter, pointer = '', code, expected }) => ({
     parameter: parameter === undefined ? pointer.slice(1).replaceAll('/', '.') : argumentOf(parameter),
@@ -52,7 +52,7 @@ export const argumentErrors = (failure: Failure) =>
     expected,
   }));
 
-/** For each REST header, the MCP tool argument that carries its value. */
+/** For each REST header, the MCP argument that carries its value. */
 const ARGUMENTS: ReadonlyMap<string, string> = new Map([
   ['Idempotency-Key', 'idempotency_key'],
   ['If-Match', 'if_match'],
@@ -64,7 +64,7 @@ export const unusable = (noun: 'tool' | 'prompt'): RpcError =>
     code: 'not_permitted',
   });
 
-/** The credential can use the tool or prompt, but the address of the request lists only a part of the tools. */
+/** The credential can use the tool or prompt, but the address of the request does not list it. */
 export const unlisted = (noun: 'tool' | 'prompt'): RpcError =>
   new RpcError(INVALID_PARAMS, `This address lists no ${noun} with that name. The address /mcp lists every ${noun}.`, {
     code: 'not_permitted',

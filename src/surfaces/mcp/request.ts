@@ -1,15 +1,12 @@
 import type { Authority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
 import type { Selection } from '../../core/toolsets.ts';
-import type { Corridor, Source } from '../../gateway/call.ts';
+import type { CallSource, Corridor } from '../../gateway/call.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { Version } from './versions.ts';
 
-/**
- * The outcome of a call: a body or a failure. A failure with status 401 never appears here, because `call` throws such
- * a failure.
- */
+/** The outcome of a call: a body or a failure. Never a 401, which `call` throws. */
 export type Called = { readonly operation: OperationState | undefined } & (
   | { readonly body: unknown }
   | { readonly failure: Failure }
@@ -22,15 +19,11 @@ export interface Headers {
 }
 
 export class McpRequest {
-  quota: QuotaState | undefined;
   authority: Authority | undefined;
   called: string | undefined;
   writes = false;
   operation: OperationState | undefined;
-  /**
-   * The failure of the call, for the log. The HTTP status of a failed tool call is 200, so it does not show the
-   * failure.
-   */
+  /** For the log. The HTTP status of a failed tool call is 200, so it does not show the failure. */
   failed: Failure | undefined;
   #bytes = 0;
 
@@ -40,22 +33,22 @@ export class McpRequest {
     readonly requestId: string,
     /** The version is known when the body has been read. */
     public version: Version,
-    readonly source: Source | undefined,
+    readonly source: CallSource | undefined,
     readonly selection: Selection,
   ) {}
 
+  get quota(): QuotaState | undefined {
+    return this.authority && this.corridor.quotaOf(this.authority);
+  }
+
   /**
-   * Checks the bearer token and charges one unit of quota, at most once for each request. Throws a Failure to refuse
-   * the request.
-   *
-   * A method that calls no operation must call `admit` before it answers.
+   * Checks the bearer token and charges one unit of quota, once for each request. Throws a Failure to refuse it. A
+   * method that calls no operation must call `admit` before it answers.
    */
   async admit(): Promise<Authority> {
     if (this.authority) return this.authority;
-    const { authority, quota } = await this.corridor.admit(this.bearer, 'mcp', this.source);
-    this.quota = quota;
-    this.authority = authority;
-    return authority;
+    this.authority = await this.corridor.admit(this.bearer, 'mcp', this.source);
+    return this.authority;
   }
 
   text(body: unknown): string {
@@ -64,17 +57,13 @@ export class McpRequest {
     return text;
   }
 
-  /**
-   * Charges the bytes of the body. An MCP result contains the body twice, but the bytes are charged only once, because
-   * REST also charges them once.
-   */
+  /** Charges the bytes of the body. An MCP result contains the body twice, but is charged once, as in REST. */
   async pay(): Promise<void> {
     if (!this.authority || this.#bytes === 0) return;
     await this.corridor.payFor(this.authority, this.#bytes);
-    this.quota = this.corridor.quotaOf(this.authority);
   }
 
-  /** Calls an operation. Throws a failure with status 401, so that the HTTP reply has this status too. */
+  /** Calls an operation. Throws a 401, so that the HTTP reply has this status too. */
   async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);
     if (!tool) throw new Error(`the registry has no tool ${name}`);
@@ -88,7 +77,6 @@ export class McpRequest {
       input,
       ...headers,
     });
-    this.quota = outcome.quota;
     this.authority = outcome.authority;
     this.operation = outcome.operation;
     if ('failure' in outcome) {

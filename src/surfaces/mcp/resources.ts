@@ -1,5 +1,5 @@
 import { Failure } from '../../core/failures.ts';
-import type { Resource } from '../../core/resource.ts';
+import type { ResourceDeclaration } from '../../core/resource.ts';
 import { selects } from '../../core/toolsets.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { RpcError } from '../jsonrpc/envelope.ts';
@@ -7,7 +7,7 @@ import { invalidParams } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 import { MODERN } from './versions.ts';
 
-/** How many websites `resources/list` shows. Clients reach all other websites with URI templates. */
+/** Websites in `resources/list`. Clients reach all others with URI templates. */
 const LISTED_WEBSITES = 50;
 
 interface Description {
@@ -17,9 +17,9 @@ interface Description {
   readonly mimeType: string;
 }
 
-export function mcpResources(resources: readonly Resource[], registry: Registry) {
+export function mcpResources(resources: readonly ResourceDeclaration[], registry: Registry) {
   const matchers = resources.map((resource) => ({ resource, match: matcher(resource.uri) }));
-  const readable = async (mcpRequest: McpRequest): Promise<Resource[]> => {
+  const readable = async (mcpRequest: McpRequest): Promise<ResourceDeclaration[]> => {
     const authority = await mcpRequest.admit();
     return resources.filter(({ tool }) => {
       const reads = registry.get(tool);
@@ -30,7 +30,7 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
     async list(mcpRequest: McpRequest): Promise<{ resources: (Description & { uri: string })[] }> {
       const authority = await mcpRequest.admit();
       const websites = [...authority.websites.keys()].slice(0, LISTED_WEBSITES);
-      const guides = mcpRequest.corridor.facts(authority).guides();
+      const guides = mcpRequest.corridor.discovery(authority).guides();
       const listed = (await readable(mcpRequest)).flatMap((resource) =>
         (resource.list?.({ websites, guides }) ?? []).map((variables) => {
           const values = Object.values(variables);
@@ -75,8 +75,8 @@ export function mcpResources(resources: readonly Resource[], registry: Registry)
           const text = resource.text?.(outcome.body) ?? json;
           return { contents: [{ uri, mimeType: resource.mimeType, text }] };
         }
-        // A failure with a status below 429 is caused by the URI or by the caller. Report such a failure as a parameter
-        // error. Any other failure sets the HTTP status of the reply.
+        // A status below 429 is caused by the URI or the caller, so it becomes a parameter error. Any other failure
+        // sets the HTTP status of the reply.
         if (outcome.failure.status < 429) throw refusal(mcpRequest, uri, outcome.failure);
         throw outcome.failure;
       }

@@ -2,9 +2,9 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { accepts } from '../../core/expected.ts';
+import { accepts } from '../../core/accepted-values.ts';
 import type { Prompt } from '../../core/prompt.ts';
-import type { Resource } from '../../core/resource.ts';
+import type { ResourceDeclaration } from '../../core/resource.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
@@ -19,7 +19,7 @@ import { LEGACY, legacyOf, MODERN } from './versions.ts';
 
 export interface RpcOptions {
   readonly registry: Registry;
-  readonly resources: readonly Resource[];
+  readonly resources: readonly ResourceDeclaration[];
   readonly prompts: readonly Prompt[];
   readonly version: string;
   readonly baseUrl: string;
@@ -29,13 +29,13 @@ export type Answer =
   | { readonly result: object }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
 
-/** Answers one request that the gate has read. Throws an RpcError or a Failure to refuse the request. */
+/** Answers one request that the gate has read. Throws an RpcError or a Failure to refuse it. */
 export type Dispatch = (name: string, params: Params, mcpRequest: McpRequest) => Promise<Answer>;
 
 interface Method {
   readonly params: z.ZodObject;
   answer(mcpRequest: McpRequest, params: Params): Promise<object>;
-  /** True when the method calls an operation for its answer. The call of the operation then checks the bearer token. */
+  /** True if the method calls an operation, whose call then checks the bearer token. */
   readonly proves: boolean;
 }
 
@@ -44,21 +44,18 @@ function method<S extends z.ZodObject>(
   answer: (mcpRequest: McpRequest, params: z.output<S>) => Promise<object>,
   proves = false,
 ): Method {
-  // The cast is correct, because `answer` gets only input that the schema `params` has accepted.
+  // The cast is correct: `answer` gets only input that the schema `params` has accepted.
   return { params, answer: answer as Method['answer'], proves };
 }
 
-/** The params of a method that lists something. Every list fits on one page, so no cursor is valid. */
+/** Params of a method that lists something. Every list fits on one page, so no cursor is valid. */
 const Page = z.object({ cursor: accepts(z.undefined(), 'no cursor, because the list has one page').optional() });
-/**
- * The arguments of a tool, not checked. A zod record would drop `__proto__`, but the operation's own schema must see
- * and refuse it.
- */
+/** Not checked here. A zod record would drop `__proto__`, but the operation's own schema must see and refuse it. */
 const Arguments = accepts(z.custom<Readonly<Record<string, unknown>>>(isObject), 'an object').default({});
 
 /**
- * Schemas of params for the methods that the SDK itself answers. The gateway checks the params before the SDK does,
- * because the SDK's own check would send a dump of the error to the client.
+ * Params of the methods that the SDK answers. Checked before the SDK does, because its own check would send a dump of
+ * the error to the client.
  */
 const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
   initialize: z.object({
@@ -71,13 +68,13 @@ const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
 
 /**
  * Answers all requests of the older versions with one shared SDK server. MCP 2026-07-28 has no session and no
- * `initialize`, so its requests need no server. For a gateway without sessions, the SDK's documentation creates a
- * new server and a new transport for every request. With a new server for every request, the gateway serves only about
- * a quarter as many calls in the same time (measured).
+ * `initialize`, so its requests need no server. For a gateway without sessions, the SDK's documentation creates a new
+ * server and a new transport for every request. That way, the gateway serves only about a quarter as many calls in the
+ * same time (measured).
  *
- * Sharing is safe, because every request gets an id from the gateway. Notifications, `_meta` and `task` never reach the
- * SDK, and the server sends nothing on its own. The gateway's methods run in the SDK's fallback handler, because the
- * SDK's other handlers check params and results a second time.
+ * Sharing is safe: every request gets an id from the gateway. Notifications, `_meta` and `task` never reach the SDK,
+ * and the server sends nothing on its own. The gateway's methods run in the SDK's fallback handler, because its other
+ * handlers check params and results a second time.
  */
 export function openRpc(options: RpcOptions): Dispatch {
   const { registry, version, baseUrl } = options;
@@ -116,7 +113,7 @@ export function openRpc(options: RpcOptions): Dispatch {
     ['server/discover', method(z.object({}), (mcpRequest) => discover(mcpRequest, offered))],
   ]);
   const server = new Server({ ...identity, title: 'Installation Gateway', websiteUrl: `${baseUrl}/docs` }, offered);
-  const waiting = new Map<unknown, Waiting>();
+  const waiting = new Map<unknown, PendingAnswer>();
   let last = 0;
   server.fallbackRequestHandler = async (_request, { requestId }) => {
     const answered = await waiting.get(requestId)?.work?.();
@@ -145,8 +142,7 @@ export function openRpc(options: RpcOptions): Dispatch {
       throw invalidParams(refusalOf(inputErrors({ input: schema }, parsed.error, params)));
     }
     const given = parsed?.data ?? {};
-    // Answer a call without the SDK. The SDK would add 12 µs to each call, which is a twelfth of the time of
-    // contact_get (measured). The SDK would bring no benefit.
+    // Answered without the SDK, which adds 12 µs to each call, a twelfth of the time of contact_get (measured).
     if (isModern) {
       if (!known) throw methodNotFound();
       return { result: modernResult(name, await known.answer(mcpRequest, given), identity) };
@@ -173,12 +169,12 @@ export function openRpc(options: RpcOptions): Dispatch {
 
 const methodNotFound = (): RpcError => new RpcError(METHOD_NOT_FOUND, 'There is no such method.');
 
-interface Waiting {
+interface PendingAnswer {
   resolve(answer: Answer): void;
   readonly work: (() => Promise<object>) | undefined;
 }
 
-/** Params of `initialize` with an older version that the gateway serves. The SDK alone would also agree to older versions. */
+/** Params of `initialize` with a version that the gateway serves. The SDK would also agree to others. */
 const agreed = (params: Params): Record<string, unknown> => ({
   ...params,
   capabilities: {},

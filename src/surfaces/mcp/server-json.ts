@@ -1,12 +1,10 @@
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json';
 
 /**
- * The document server.json for the MCP registry. It has the URL of the MCP endpoint and the header that a client must
- * send.
+ * server.json for the MCP registry: the URL of the MCP endpoint and the header that a client must send.
  *
- * Every operator runs a gateway on a different host, so the host in the URL is a variable. The scheme cannot be a
- * variable in the registry's schema. The registry refuses a URL template that another entry already has, so the
- * variable has a long, unusual name.
+ * Every operator has another host, so the host in the URL is a variable. In the registry's schema, the scheme cannot be
+ * a variable. The registry refuses a URL template that another entry has, so the variable has a long, unusual name.
  */
 export const serverJson = (version: string): object => ({
   $schema: SCHEMA,

@@ -3,10 +3,10 @@ import type { Tool } from '../../core/tool.ts';
 import { selects } from '../../core/toolsets.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
-import { type Descriptor, describe } from './descriptors.ts';
+import { type Descriptor, describe, describedFirst } from './descriptors.ts';
 import { argumentErrors, invalidParams, refusalText, unlisted, unusable } from './refusals.ts';
 import type { Headers, McpRequest } from './request.ts';
-import { MODERN, SERVED, type Version } from './versions.ts';
+import { MODERN } from './versions.ts';
 
 export interface ToolResult {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[];
@@ -16,17 +16,16 @@ export interface ToolResult {
   readonly [member: string]: unknown;
 }
 
-/** The tools of the registry as MCP tools. `list` returns exactly the tools that the credential can call now. */
+/** `list` returns exactly the tools that the credential can call now. */
 export function mcpTools(registry: Registry) {
-  const descriptors = new Map<Version, ReadonlyMap<string, Descriptor>>(
-    SERVED.map((version) => [version, new Map(registry.tools.map((tool) => [tool.name, describe(tool, version)]))]),
-  );
+  const now = new Map(registry.tools.map((tool) => [tool.name, describe(tool)]));
+  const first = new Map([...now].map(([name, descriptor]) => [name, describedFirst(descriptor)]));
   return {
     async list(mcpRequest: McpRequest): Promise<{ tools: Descriptor[] }> {
       const authority = await mcpRequest.admit();
-      const known = descriptors.get(mcpRequest.version);
+      const known = mcpRequest.version === '2025-03-26' ? first : now;
       const tools = registry.callableBy(authority).filter((tool) => selects(mcpRequest.selection, tool));
-      return { tools: tools.flatMap(({ name }) => known?.get(name) ?? []) };
+      return { tools: tools.flatMap(({ name }) => known.get(name) ?? []) };
     },
 
     async call(mcpRequest: McpRequest, name: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult> {
@@ -38,8 +37,8 @@ export function mcpTools(registry: Registry) {
       const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
       if ('body' in outcome) return success(tool, outcome.body, mcpRequest.text(outcome.body), outcome.operation);
       const { failure, operation } = outcome;
-      // Two kinds of calls cause a protocol error: a call of a tool that is not in the credential's list, and, in the
-      // older versions, a call with invalid input. MCP 2026-07-28 wants a result for invalid input.
+      // Protocol errors: a call of a tool that is not in the credential's list, and, in the older versions, a call with
+      // invalid input. MCP 2026-07-28 wants a result for invalid input.
       if (failure.status === 400 && mcpRequest.version !== MODERN) throw invalidParams(failure);
       if (failure.code === 'not_permitted' && !mayCall(tool, await mcpRequest.admit())) {
         throw invalidParams(failure, mcpRequest.authority);
@@ -49,9 +48,7 @@ export function mcpTools(registry: Registry) {
   };
 }
 
-/**
- * Separates the input of the operation from the two values that REST reads from headers: idempotency key and revision.
- */
+/** Separates the operation's input from the values that REST reads from headers: idempotency key and revision. */
 function argumentsOf(
   tool: Tool,
   values: Readonly<Record<string, unknown>>,
@@ -82,10 +79,7 @@ function success(tool: Tool, body: unknown, text: string, operation: OperationSt
   };
 }
 
-/**
- * The `_meta` of a result: the texts of outsiders, and for a write its operation. `gateway/replayed` is true when an
- * earlier call with the same key has performed the write.
- */
+/** The texts of outsiders, and a write's operation. `gateway/replayed`: an earlier call has performed the write. */
 function metaOf(untrusted: Tool['untrusted'], operation: OperationState | undefined): Pick<ToolResult, '_meta'> {
   const meta = {
     ...(untrusted.length > 0 && { 'gateway/untrusted_fields': untrusted }),
@@ -94,7 +88,7 @@ function metaOf(untrusted: Tool['untrusted'], operation: OperationState | undefi
   return Object.keys(meta).length > 0 ? { _meta: meta } : {};
 }
 
-/** The result of a valid call that failed. It has two texts: the first for programs, the second for the model. */
+/** The result of a valid call that failed. Its first text is for programs, the second for the model. */
 function refused(
   failure: Failure,
   { authority, requestId }: McpRequest,

@@ -1,106 +1,91 @@
-import { OAuthContext, type OAuthRequest } from '../../auth/oauth/context.ts';
+import type { IdentityProvider } from '../../auth/identity-provider.ts';
+import { DOCUMENT_RULES } from '../../auth/oauth/clients/document-rules.ts';
+import { approve } from '../../auth/oauth/consent.ts';
+import { OAuthContext } from '../../auth/oauth/context.ts';
 import type { ClientReason, OAuthError } from '../../auth/oauth/errors.ts';
-import { approve } from '../../auth/oauth/grants.ts';
-import { DOCUMENT_RULES } from '../../auth/oauth/hosted/document-rules.ts';
-import { DURATIONS } from '../../auth/oauth/hosted/durations.ts';
-import { approveHosted } from '../../auth/oauth/hosted/grants.ts';
 import { check } from '../../auth/oauth/order.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
-import { OrganizationNeeded } from '../../auth/oauth/rules/hosted-person.ts';
-import { SignInNeeded, sessionPerson } from '../../auth/oauth/rules/person.ts';
+import { OrganizationNeeded, SignInNeeded, sessionPerson } from '../../auth/oauth/rules/person.ts';
 import { PageOutdated } from '../../auth/oauth/rules/selection.ts';
-import { errorPage } from './pages/views.ts';
+import { beginIdentity } from '../http/pages/identity.ts';
+import { leave, tryToSignIn } from '../http/pages/sign-in.ts';
+import { errorPage } from '../http/pages/views.ts';
+import type { Visit } from '../http/pages/visit.ts';
+import type { OAuthVisit } from './oauth.ts';
 import { showConsent, showOrganizations, showSignIn } from './show.ts';
-import { leave, tryToSignIn } from './sign-in.ts';
-import { asOAuthError } from './token.ts';
-import type { Visit } from './visit.ts';
 
-export async function showAuthorize(visit: Visit): Promise<void> {
-  const context = contextOf(visit, 'authorize');
-  await guarded(visit, context, async () => {
-    await check(context);
-    showConsent(visit, context);
-  });
-}
+export const showAuthorize = (visit: OAuthVisit): Promise<void> =>
+  checked(visit, 'authorize', (context) => showConsent(visit, context));
 
-export async function receiveSignIn(visit: Visit): Promise<void> {
+export function receiveSignIn(visit: OAuthVisit): Promise<void> {
   visit.record.does = 'authentication';
-  const form = await visit.form();
-  const context = contextOf(visit, 'sign_in', form);
-  await guarded(visit, context, async () => {
-    await check(context);
-    await tryToSignIn(visit, form, {
-      tenant: context.kind === 'hosted' ? null : context.the('client').tenant,
+  return checked(visit, 'sign_in', (context) =>
+    tryToSignIn(visit, context.request.form, {
+      tenant: context.kind === 'by_url' ? null : context.installed.tenant,
       onward: `/oauth/authorize?${visit.query}`,
       ask: (status, given, headers) => showSignIn(visit, context, status, given, headers),
-    });
-  });
+    }),
+  );
 }
 
-export async function receiveConsent(visit: Visit): Promise<void> {
+export function receiveConsent(visit: OAuthVisit): Promise<void> {
   visit.record.does = 'consent';
-  const form = await visit.form();
-  const context = contextOf(visit, 'consent', form);
-  await guarded(visit, context, async () => {
-    await check(context);
+  return checked(visit, 'consent', async (context) => {
     const missing = context.the('pressed') === 'tick' ? undefined : missingIn(context);
     if (context.the('pressed') === 'tick' || missing !== undefined) {
       visit.record.does = undefined;
       showConsent(visit, context, missing);
       return;
     }
-    visit.redirect(callback(context, { code: await approved(context) }));
+    visit.redirect(callback(context, { code: await approve(context) }));
   });
 }
 
 /** What the person still has to choose, as a sentence. `undefined` if nothing is missing. */
 function missingIn(context: OAuthContext): string | undefined {
-  const { scopes, sites } = context.known('hostedChoice') ?? context.the('choice');
+  const { scopes, websites, duration } = context.the('choice');
   if (scopes.length === 0) return 'Tick at least one permission, or deny.';
-  if (sites.length === 0) return 'Tick at least one website, or deny.';
-  const timeless = context.kind === 'hosted' && context.the('hostedChoice').duration === undefined;
-  return timeless ? 'Choose for how long, or deny.' : undefined;
+  if (websites.length === 0) return 'Tick at least one website, or deny.';
+  return context.kind === 'by_url' && !duration ? 'Choose for how long, or deny.' : undefined;
 }
 
-function approved(context: OAuthContext): Promise<string> {
-  const chosen = context.known('hostedChoice');
-  const duration = DURATIONS.find(({ name }) => name === chosen?.duration);
-  return chosen && duration ? approveHosted(context, chosen, duration) : approve(context, context.the('choice'));
-}
+export const leaveForIdentity = (visit: OAuthVisit, provider: IdentityProvider): Promise<void> =>
+  checked(visit, 'identity', () => beginIdentity(visit, provider));
 
-export async function leaveForIdentity(visit: Visit, begin: () => Promise<void>): Promise<void> {
-  const context = contextOf(visit, 'identity');
-  await guarded(visit, context, async () => {
-    await check(context);
-    await begin();
-  });
-}
-
-export async function receiveSignOut(visit: Visit): Promise<void> {
+export function receiveSignOut(visit: OAuthVisit): Promise<void> {
   visit.record.does = 'revocation';
-  const context = contextOf(visit, 'sign_out', await visit.form());
-  await guarded(visit, context, async () => {
-    await check(context);
-    await leave(visit, `/oauth/authorize?${visit.query}`);
-  });
+  return checked(visit, 'sign_out', () => leave(visit, `/oauth/authorize?${visit.query}`));
 }
 
-function contextOf(visit: Visit, endpoint: OAuthContext['endpoint'], form?: OAuthRequest['form']): OAuthContext {
+/** Answers a request after all checks of its endpoint. */
+async function checked(
+  visit: OAuthVisit,
+  endpoint: OAuthContext['endpoint'],
+  answer: (context: OAuthContext) => Promise<void> | void,
+): Promise<void> {
   const parameters = readParameters(visit.query);
-  return new OAuthContext(endpoint, { ...visit.wire, parameters, form }, visit.services);
+  const form = visit.request.method === 'POST' ? await visit.form() : undefined;
+  const context = new OAuthContext(endpoint, { ...visit.wire, parameters, form }, visit.services);
+  try {
+    await check(context);
+    await answer(context);
+    audit(visit, context);
+  } catch (error) {
+    await refuse(visit, context, error);
+  }
 }
 
 /**
- * Adds the person, the consent and the host of a hosted client to the audit entry. If the request was refused, also
+ * Adds the person, the consent and the host of a client by URL to the audit entry. If the request was refused, also
  * adds the caller's address. Apart from the host, as the URL parser reads it, the audit entry contains no value that
  * the caller sent.
  */
-function audit({ record, wire }: Visit, context: OAuthContext): void {
+function audit({ record, wire }: OAuthVisit, context: OAuthContext): void {
   const client = context.known('client');
   const host = context.known('clientHost');
   const person = context.known('person');
   const consent = context.known('consent');
-  if (client) record.credential = client.id;
+  if (client?.kind === 'installed') record.credential = client.id;
   record.audit = {
     ...record.audit,
     ...(host !== undefined && { client_host: host }),
@@ -110,55 +95,47 @@ function audit({ record, wire }: Visit, context: OAuthContext): void {
   };
 }
 
-async function guarded(visit: Visit, context: OAuthContext, run: () => Promise<void>): Promise<void> {
-  try {
-    await run();
-    audit(visit, context);
-  } catch (error) {
-    if (error instanceof SignInNeeded || error instanceof OrganizationNeeded) {
-      // A first visit has no session, which is normal. A decision without a session is refused.
-      if (context.endpoint === 'consent') {
-        visit.record.code = 'session_ended';
-        audit(visit, context);
-      }
-      if (error instanceof OrganizationNeeded) showOrganizations(visit, context, error.organizations);
-      else showSignIn(visit, context, 200, { email: '' });
-      return;
-    }
-    if (error instanceof PageOutdated) {
-      visit.record.code = 'answered';
+async function refuse(visit: OAuthVisit, context: OAuthContext, error: unknown): Promise<void> {
+  if (error instanceof SignInNeeded || error instanceof OrganizationNeeded) {
+    // A first visit has no session, which is normal. A decision without a session is refused.
+    if (context.endpoint === 'consent') {
+      visit.record.code = 'session_ended';
       audit(visit, context);
-      const sentence =
-        'The request was already answered, or the app or your access has changed. Go back to the app and start again.';
-      const { requestId } = visit;
-      visit.page(409, errorPage({ title: 'This request is no longer open', sentence, requestId }));
-      return;
     }
-    const refusal = asOAuthError(error);
-    visit.record.code = refusal.code;
-    visit.record.cause = refusal.details.cause;
-    // A request with an unknown client or an unknown redirect URI gets an audit entry, even if the request only asks
-    // for a page.
-    if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
-      visit.record.does ??= 'authorization';
-    const { reason, rule } = refusal.details;
-    if (reason !== undefined)
-      visit.record.audit = { ...visit.record.audit, reason, ...(rule !== undefined && { rule }) };
-    audit(visit, context);
-    // Three kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is
-    // a 5xx during sign-in, because the redirect to the client would interrupt the sign-in. The third kind is an error of
-    // a hosted client before a person has signed in. Everybody can publish a document, so the gateway would send any
-    // browser to any address (RFC 9700, section 4.11.2).
-    const ours = refusal.details.about === 'form';
-    const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
-    const redirects = context.known('redirectUri') !== undefined && !here;
-    if (redirects && (context.kind === 'issued' || (await sessionPerson(context)) !== undefined)) {
-      visit.redirect(callback(context, { error: refusal.code, error_description: refusal.description }));
-    } else showError(visit, refusal, ours);
+    if (error instanceof OrganizationNeeded) showOrganizations(visit, context, error.organizations);
+    else showSignIn(visit, context, 200, { email: '' });
+    return;
   }
+  if (error instanceof PageOutdated) {
+    visit.record.code = 'answered';
+    audit(visit, context);
+    const sentence =
+      'The request was already answered, or the app or your access has changed. Go back to the app and start again.';
+    const { requestId } = visit;
+    visit.page(409, errorPage({ title: 'This request is no longer open', sentence, requestId }));
+    return;
+  }
+  const refusal = visit.refusal(error);
+  // A request with an unknown client or an unknown redirect URI gets an audit entry, even if the request only asks
+  // for a page.
+  if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')
+    visit.record.does ??= 'authorization';
+  const { reason, rule } = refusal.details;
+  if (reason !== undefined) visit.record.audit = { ...visit.record.audit, reason, ...(rule !== undefined && { rule }) };
+  audit(visit, context);
+  // Three kinds of errors are not sent to the client. The first kind is a forged or changed form. The second kind is
+  // a 5xx during sign-in, because the redirect to the client would interrupt the sign-in. The third kind is an error of
+  // a client by URL before a person has signed in. Everybody can publish a document, so the gateway would send any
+  // browser to any address (RFC 9700, section 4.11.2).
+  const ours = refusal.details.about === 'form';
+  const here = ours || (refusal.status >= 500 && context.endpoint !== 'consent' && context.endpoint !== 'authorize');
+  const redirects = context.known('redirectUri') !== undefined && !here;
+  if (redirects && (context.kind === 'installed' || (await sessionPerson(context)) !== undefined)) {
+    visit.redirect(callback(context, { error: refusal.code, error_description: refusal.description }));
+  } else showError(visit, refusal, ours);
 }
 
-/** What a person reads when the gateway does not accept a hosted client. The log names the host and the reason. */
+/** What a person reads when the gateway does not accept a client by URL. The log names the host and the reason. */
 const REASONS: Readonly<Record<ClientReason, string>> = {
   host_not_believed:
     'The operator of this gateway does not accept clients from this host. If you trust the app, ask the operator to accept its host.',

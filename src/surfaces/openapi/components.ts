@@ -1,8 +1,50 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { FAILURE_CODES } from '../../core/failures.ts';
-import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
+import { FAILURE_CODES, titleOf } from '../../core/failures.ts';
+import { named } from '../../core/json-schema.ts';
 
-export const HEADERS = {
+export interface Reference {
+  readonly $ref: string;
+}
+
+type ComponentKind = 'schemas' | 'responses' | 'parameters' | 'headers';
+
+/** The components of one document. An operation refers to a component, so the document has each component only once. */
+export class Components {
+  readonly #parts: Readonly<Record<ComponentKind, Map<string, object>>> = {
+    schemas: new Map(),
+    responses: new Map(),
+    parameters: new Map(),
+    headers: new Map(),
+  };
+
+  /** Adds a component, and returns the reference to it. Throws if a different component has the name. */
+  add(kind: ComponentKind, name: string, part: object): Reference {
+    const known = this.#parts[kind].get(name) ?? part;
+    if (!isDeepStrictEqual(known, part))
+      throw new Error(`OpenAPI: two different ${kind} have the name ${name}: rename one of them`);
+    this.#parts[kind].set(name, known);
+    return { $ref: `#/components/${kind}/${name}` };
+  }
+
+  headers(...names: readonly (keyof typeof HEADERS)[]): Readonly<Record<string, Reference>> {
+    return Object.fromEntries(names.map((name) => [name, this.add('headers', name, HEADERS[name])]));
+  }
+
+  /** All components, sorted by name. */
+  all(): Readonly<Record<ComponentKind, object>> {
+    const sorted = (kind: ComponentKind): object =>
+      Object.fromEntries([...this.#parts[kind]].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return {
+      schemas: sorted('schemas'),
+      responses: sorted('responses'),
+      parameters: sorted('parameters'),
+      headers: sorted('headers'),
+    };
+  }
+}
+
+const HEADERS = {
   'X-Request-Id': {
     description: 'Id of this request. Quote the id when you report a problem. The log of the gateway has the same id.',
     schema: { type: 'string', pattern: '^req_[a-f0-9]{32}$' },
@@ -39,13 +81,17 @@ export const HEADERS = {
   },
 };
 
-export const PROBLEM: JsonSchema = jsonSchema(
+export const Problem = named(
+  'Problem',
   z
     .strictObject({
       type: z.string().describe('URL of the page that documents the code.'),
       title: z.string(),
       status: z.int().min(400).max(599),
-      code: z.enum(FAILURE_CODES),
+      code: named(
+        'FailureCode',
+        z.enum(FAILURE_CODES).describe(FAILURE_CODES.map((code) => `- \`${code}\`: ${titleOf(code)}`).join('\n')),
+      ),
       request_id: z.string(),
       detail: z.string().optional(),
       errors: z
@@ -69,5 +115,4 @@ export const PROBLEM: JsonSchema = jsonSchema(
         .describe('Grants that the operation requires and that the credential lacks.'),
     })
     .describe('Failure of a request, as problem details (RFC 9457).'),
-  'output',
 );

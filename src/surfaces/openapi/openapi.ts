@@ -1,21 +1,18 @@
 import { z } from 'zod';
 import { conditionName } from '../../core/conditions.ts';
-import { type FailureCode, statusOf, titleOf } from '../../core/failures.ts';
-import { jsonSchema } from '../../core/json-schema.ts';
+import { type References, references, typeName } from '../../core/json-schema.ts';
 import { pathsOf } from '../../core/paths.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
-import { failuresOf, headersOf } from '../../gateway/operation-wire.ts';
+import { headersOf } from '../../gateway/operation-wire.ts';
 import type { Registry } from '../../gateway/registry.ts';
-import { HEADERS, PROBLEM } from './components.ts';
+import { Components, Problem, type Reference } from './components.ts';
+import { responses } from './responses.ts';
 
 export function openapi(registry: Registry, serverUrl: string): object {
-  const paths: Record<string, Record<string, unknown>> = {};
-  for (const tool of registry.operations) {
-    for (const path of pathsOf(tool))
-      paths[path] = { ...paths[path], [tool.method.toLowerCase()]: operation(tool, path) };
-  }
+  const components = new Components();
+  const paths = pathsOfAll(registry.operations, components);
   const scopes = Object.fromEntries(SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope].sentence]));
   return {
     openapi: '3.1.1',
@@ -56,30 +53,69 @@ export function openapi(registry: Registry, serverUrl: string): object {
           },
         },
       },
-      schemas: { Problem: PROBLEM },
-      headers: HEADERS,
+      ...components.all(),
     },
   };
 }
 
-function operation(tool: Tool, path: string): object {
-  const whole = path === tool.path;
-  const inPath = tool.parameters.filter((one) => whole || one.in !== 'path' || path.includes(`{${one.name}}`));
-  const { scopes, dataAccess } = tool.required;
-  return {
-    operationId: whole ? tool.name : `${tool.name}_without_id`,
-    summary: tool.title,
-    description: describe(tool),
-    tags: [tool.tag],
-    parameters: [...inPath.flatMap((one) => (one.in === 'body' ? [] : [parameter(one)])), ...headersOf(tool)],
-    ...(tool.body && { requestBody: requestBody(tool) }),
-    responses: responses(tool),
-    'x-required-scopes': scopes,
-    'x-required-data-access': dataAccess,
-    'x-unrestricted-required': tool.restrictions === 'refused',
-    'x-quota-cost': tool.cost,
-  };
+type Paths = Record<string, Record<string, object>>;
+
+const SCHEMAS = '#/components/schemas/';
+
+function pathsOfAll(tools: readonly Tool[], components: Components): Paths {
+  const bodies = new Map(tools.flatMap((tool) => (tool.body ? [[tool, bodyOf(tool)] as const] : [])));
+  const outputs = references([Problem, ...tools.map(({ output }) => output)], 'output', SCHEMAS);
+  const inputs = references(
+    [...bodies.values(), ...tools.flatMap(({ parameters }) => parameters.map(({ schema }) => schema))],
+    'input',
+    SCHEMAS,
+  );
+  for (const [name, schema] of [...outputs.named, ...inputs.named]) components.add('schemas', name, schema);
+  const parameters = new Map(tools.map((tool) => [tool, parametersOf(tool, inputs)]));
+  const all = [...parameters.values()].flat().map(({ shown }) => JSON.stringify(shown));
+  const several = new Set(all.filter((text, index) => all.indexOf(text) !== index));
+  const paths: Paths = {};
+  for (const tool of tools) {
+    const body = bodies.get(tool);
+    const operation = {
+      ...facts(tool),
+      ...(body && {
+        requestBody: requestBody(components.add('schemas', typeName(`${tool.name} body`), inputs.of(body))),
+      }),
+      responses: responses(tool, outputs, components),
+    };
+    for (const path of pathsOf(tool)) {
+      const whole = path === tool.path;
+      const own = (parameters.get(tool) ?? []).filter(
+        ({ shown }) => whole || shown.in !== 'path' || path.includes(`{${shown.name}}`),
+      );
+      paths[path] = {
+        ...paths[path],
+        [tool.method.toLowerCase()]: {
+          operationId: whole ? tool.name : `${tool.name}_without_id`,
+          // A parameter of only one operation is no component.
+          parameters: own.map(({ shown, component }) =>
+            several.has(JSON.stringify(shown)) ? components.add('parameters', component, shown) : shown,
+          ),
+          ...operation,
+        },
+      };
+    }
+  }
+  return paths;
 }
+
+const facts = (tool: Tool): object => ({
+  summary: tool.title,
+  description: describe(tool),
+  tags: [tool.tag],
+  'x-required-scopes': tool.required.scopes,
+  'x-required-data-access': tool.required.dataAccess,
+  'x-unrestricted-required': tool.restrictions === 'refused',
+  'x-quota-cost': tool.cost,
+});
+
+const requestBody = (schema: Reference): object => ({ required: true, content: { 'application/json': { schema } } });
 
 function describe(tool: Tool): string {
   const { scopes, dataAccess } = tool.required;
@@ -104,123 +140,30 @@ function describe(tool: Tool): string {
   return lines.join(' ');
 }
 
-function parameter({ name, in: place, schema, required }: Parameter): object {
-  const { description, ...rest } = jsonSchema(schema, 'input');
+interface Placed {
+  readonly shown: { readonly name: string; readonly in: string };
+  readonly component: string;
+}
+
+const parametersOf = (tool: Tool, inputs: References): Placed[] => [
+  ...tool.parameters.flatMap((one) =>
+    one.in === 'body' ? [] : [{ shown: parameter(one, inputs), component: one.component }],
+  ),
+  ...headersOf(tool).map((shown) => ({
+    shown,
+    component: shown.required ? shown.name : `${shown.name}_optional`,
+  })),
+];
+
+function parameter({ name, in: place, schema, required }: Parameter, inputs: References): Placed['shown'] {
+  const { description, ...rest } = inputs.of(schema);
+  const { $ref } = rest;
+  const named = typeof $ref === 'string' ? inputs.named.get($ref.slice(SCHEMAS.length)) : undefined;
   return {
-    name,
-    in: place,
-    required: required || place === 'path',
-    ...(description !== undefined && { description }),
-    schema: rest,
+    ...{ name, in: place, required: required || place === 'path' },
+    ...{ description: description ?? named?.['description'], schema: rest },
   };
 }
 
-function requestBody(tool: Tool): object {
-  const members = tool.parameters.filter((one) => one.in === 'body').map(({ name, schema }) => [name, schema]);
-  const schema = jsonSchema(z.strictObject(Object.fromEntries(members)), 'input');
-  return { required: true, content: { 'application/json': { schema } } };
-}
-
-function responses(tool: Tool): object {
-  const codes = failuresOf(tool);
-  const statuses = [...new Set(codes.map(statusOf))].sort();
-  const failures = statuses.map((status): [string, object] => [
-    String(status),
-    failure(codes.filter((code) => statusOf(code) === status)),
-  ]);
-  return Object.fromEntries([
-    [String(tool.status), success(tool)],
-    ...(tool.bytes ? [['206', BYTES_RESPONSE] as const] : []),
-    ...failures,
-    ...(tool.status === 101 ? [['default', DEFAULT] as const] : []),
-  ]);
-}
-
-/**
- * The default response of an operation that answers success with status 101. Such an operation has no 2xx response, but
- * some OpenAPI tools expect a 2xx response or a default response.
- */
-const DEFAULT = {
-  description: 'Any other refusal of the WebSocket handshake.',
-  headers: { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } },
-  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
-};
-
-const COMMON_HEADERS = {
-  'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
-  RateLimit: { $ref: '#/components/headers/RateLimit' },
-  'RateLimit-Policy': { $ref: '#/components/headers/RateLimit-Policy' },
-};
-
-const SUCCESS: Readonly<Record<Tool['status'], string>> = {
-  101: 'The connection is now a WebSocket.',
-  200: 'The operation succeeded. The body is the answer.',
-  201: 'The operation created a resource. The body is the answer.',
-  204: 'The operation succeeded. The response has no body.',
-};
-
-const success = (tool: Tool): object => ({
-  description: SUCCESS[tool.status],
-  headers: {
-    ...COMMON_HEADERS,
-    ...(tool.idempotency !== 'none' && {
-      'X-Gateway-Operation-Id': { $ref: '#/components/headers/X-Gateway-Operation-Id' },
-      'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' },
-    }),
-    ...(tool.revision && { ETag: { $ref: '#/components/headers/ETag' } }),
-    ...(tool.location && { Location: { $ref: '#/components/headers/Location' } }),
-  },
-  ...(tool.status !== 204 && tool.status !== 101 && { content: contentOf(tool) }),
-});
-
-const contentOf = (tool: Tool): object => ({
-  'application/json': { schema: jsonSchema(tool.output, 'output') },
-  ...(tool.bytes && { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } }),
-});
-
-const BYTES_RESPONSE = {
-  description: 'Bytes of the requested range. Without a Range header: bytes of the requested chunk.',
-  headers: {
-    ...COMMON_HEADERS,
-    ETag: { description: 'Version of the file, as an entity tag.', schema: { type: 'string' } },
-    'Content-Range': {
-      description: 'Range of the returned bytes, and size of the whole file in bytes.',
-      schema: { type: 'string' },
-    },
-    'Content-Digest': {
-      description: 'SHA-256 of the returned bytes, in the form of RFC 9530.',
-      schema: { type: 'string' },
-    },
-    'X-Gateway-File-Version': { description: 'Version of the file, without quotes.', schema: { type: 'string' } },
-  },
-  content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
-};
-
-function failure(codes: readonly FailureCode[]): object {
-  const sorted = [...new Set(codes)].sort();
-  const status = statusOf(sorted[0] ?? 'internal');
-  return {
-    description: sorted.map((code) => `- \`${code}\`: ${titleOf(code)}`).join('\n'),
-    headers: {
-      'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' },
-      ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } }),
-      ...(status === 409 && {
-        'X-Gateway-Operation-Id': { $ref: '#/components/headers/X-Gateway-Operation-Id' },
-        'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' },
-      }),
-      ...((status === 429 || status === 503 || codes.includes('operation_in_progress')) && {
-        'Retry-After': { $ref: '#/components/headers/Retry-After' },
-      }),
-    },
-    content: {
-      'application/problem+json': {
-        schema: {
-          allOf: [
-            { $ref: '#/components/schemas/Problem' },
-            { type: 'object', properties: { code: { enum: sorted }, status: { const: status } } },
-          ],
-        },
-      },
-    },
-  };
-}
+const bodyOf = ({ parameters }: Tool): z.ZodType =>
+  z.strictObject(Object.fromEntries(parameters.flatMap((one) => (one.in === 'body' ? [[one.name, one.schema]] : []))));

@@ -3,29 +3,23 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { Failure } from '../../core/failures.ts';
-import { PROTOCOL } from '../../core/realtime.ts';
+import { PROTOCOL } from '../../core/realtime-session.ts';
 import type { Admitted, Realtime } from '../../events/realtime/realtime.ts';
 import type { Wire } from '../../events/realtime/wire.ts';
 import { asFailure } from '../../gateway/call.ts';
 import { BUDGETS, Budget } from '../http/budget.ts';
-import { Door } from '../http/door.ts';
+import { ConnectionLimit } from '../http/connection-limit.ts';
 import { parseJson } from '../http/json.ts';
 import { noteActor, type RequestRecord } from '../http/records.ts';
 import { refuseAmbiguous, refuseOrigins } from '../http/request.ts';
 import { SOCKET, type UpgradeHandler } from '../http/upgrade.ts';
 
 const SESSION = /^rts_[a-f0-9]{32}$/;
-/**
- * A ticket is 32 bytes in base64url. The unused bits in the last character must be 0, so that each ticket has only one
- * spelling.
- */
+/** 32 bytes in base64url. The unused bits in the last character are 0, so that a ticket has only one spelling. */
 const TICKET = /^ticket\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/;
 const KEY = /^[+/0-9A-Za-z]{22}==$/;
 
-/**
- * Limits for one client (check WS-04). `maxPayload` is the largest message in bytes. `closeTimeout` is the time in
- * milliseconds that a client has to answer a close frame.
- */
+/** Limits of one client (check WS-04): bytes of a message, and milliseconds for the answer to a close frame. */
 const LIMITS = {
   maxPayload: 16 * 1024,
   maxFragments: 64,
@@ -33,18 +27,15 @@ const LIMITS = {
   maxPendingAutoPongs: 128,
   closeTimeout: 2_000,
 };
-/**
- * How many upgrade checks may run at the same time. `inAll` is the limit in total, and `perNetwork` is the limit for
- * each network. One check takes up to three SQL statements.
- */
+/** Upgrade checks at the same time, in total and for each network. One takes up to three SQL statements. */
 const UPGRADES = { inAll: 64, perNetwork: 32 };
 
-/** How many sockets a process may have. Each socket takes a file descriptor and about 50 KB. */
+/** Sockets of a process. Each takes a file descriptor and about 50 KB. */
 const SOCKETS = 10_000;
 
 /**
- * Opens WebSockets for realtime sessions. All checks run before the handshake, so a refusal is an HTTP reply. A refusal
- * does not use up the ticket.
+ * Opens WebSockets for realtime sessions. All checks run before the handshake, so a refusal is an HTTP reply and does
+ * not use up the ticket.
  */
 export function realtimeSurface(realtime: Realtime): UpgradeHandler {
   const server = new WebSocketServer({
@@ -55,7 +46,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
     ...LIMITS,
   });
   let upgrading = 0;
-  const door = new Door(UPGRADES.perNetwork);
+  const networks = new ConnectionLimit(UPGRADES.perNetwork);
 
   const admitted = async (
     request: IncomingMessage,
@@ -65,13 +56,13 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
   ): Promise<Admitted> => {
     const { origin, ticket } = readHandshake(request, record);
     const full = upgrading >= UPGRADES.inAll || realtime.size >= SOCKETS;
-    const leave = full ? undefined : door.enter(from);
+    const leave = full ? undefined : networks.enter(from);
     if (!leave) throw new Failure('service_unavailable', { retryAfter: 1 });
     upgrading++;
     try {
       const digest = createHash('sha256').update(ticket).digest();
       const found = SESSION.test(session) ? await realtime.admit({ session, origin, ticket: digest }) : undefined;
-      // Give the same answer for a wrong session, ticket or origin. The caller must not learn which of them is right.
+      // One answer for a wrong session, ticket or origin. The caller must not learn which of them is right.
       if (!found) {
         record.does = 'authentication';
         throw new Failure('not_found');
@@ -89,8 +80,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
       if (query !== undefined) throw new Failure('unsupported_parameter');
       const found = await admitted(request, session, record, from);
       noteActor(record, found.authority);
-      // If the client has disconnected, handleUpgrade ends without a callback, so nothing would be logged. Refuse the
-      // upgrade here first.
+      // After a disconnect, handleUpgrade ends without a callback, so nothing would be logged.
       if (!socket.readable || !socket.writable) throw new Failure('invalid_request');
       server.handleUpgrade(request, socket, head, (opened) =>
         serve(realtime, found, { opened, socket, closed: accepted() }),
@@ -101,8 +91,8 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
 }
 
 /**
- * Reads the origin and the ticket of a handshake. Throws `upgrade_required` for another WebSocket version,
- * `invalid_request` for a malformed handshake, and `not_found` for a malformed ticket.
+ * The origin and the ticket of a handshake. Throws `upgrade_required` for another WebSocket version, `invalid_request`
+ * for a malformed handshake, and `not_found` for a malformed ticket.
  */
 function readHandshake(request: IncomingMessage, record: RequestRecord): { origin: string; ticket: string } {
   const { headers } = request;
@@ -125,7 +115,7 @@ function readHandshake(request: IncomingMessage, record: RequestRecord): { origi
   return { origin, ticket };
 }
 
-interface Opened {
+interface OpenSocket {
   readonly opened: WebSocket;
   readonly socket: Duplex;
   readonly closed: (end: { code: number; cause: string }) => void;
@@ -133,7 +123,7 @@ interface Opened {
 
 const waiting = new Budget({ limits: BUDGETS.sockets, code: 'answers_unread' });
 
-function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: Opened): void {
+function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: OpenSocket): void {
   const share = found.authority.appId;
   let counted = 0;
   let over = false;
@@ -144,7 +134,7 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
         waiting.hold(share, bytes - counted);
       } catch (error) {
         if (!(error instanceof Failure)) throw error;
-        over = true; // From now on `buffered` is infinite, so the realtime connection ends.
+        over = true; // from now on `buffered` is infinite, so the realtime connection ends
         return;
       }
     }
@@ -177,12 +167,12 @@ function serve(realtime: Realtime, found: Admitted, { opened, socket, closed }: 
     connection.end('client');
     closed({ code, cause: connection.ended ?? '' });
   });
-  // The client has closed its half of the connection. The package ws first sends the remaining data and then closes the
-  // other half. If the client does not read, ws would wait without limit. So cut the connection after `closeTimeout`.
+  // The client has closed its half. The package ws sends the remaining data before it closes the other half. If the
+  // client does not read, ws would wait without limit.
   socket.once('end', () => {
     connection.end('client');
     setTimeout(wire.cut, LIMITS.closeTimeout).unref();
   });
-  // A frame from the client breaks the protocol. The package ws itself answers with the close code of RFC 6455.
+  // A frame from the client breaks the protocol. The package ws answers with the close code of RFC 6455.
   opened.on('error', () => connection.end('protocol'));
 }

@@ -6,9 +6,8 @@ import type { FileBytes } from '../../core/reads.ts';
 import type { BytesRequest } from '../../core/tool.ts';
 
 /**
- * Reads the headers Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match
- * means the same as the parameter `version`, and Range is ignored. For raw bytes, a request may have Range or the
- * parameter `chunk`, but not both.
+ * Reads Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match means the
+ * parameter `version`, and Range is ignored. Raw bytes take either Range or the parameter `chunk`.
  */
 export function readConditions(
   request: IncomingMessage,
@@ -18,7 +17,7 @@ export function readConditions(
   const { 'if-match': matchHeader } = request.headers;
   const rangeHeader = wantsBytes ? request.headers.range : undefined;
   const range = rangeHeader === undefined ? undefined : readRange(rangeHeader);
-  // Accept only one strong entity tag, because weak tags, lists and `*` do not identify exact bytes.
+  // Only one strong entity tag: weak tags, lists and `*` do not identify exact bytes.
   const ifMatch = /^"([a-f0-9]{16,64})"$/.exec(matchHeader ?? '')?.[1];
   if (!wantsBytes && ifMatch !== undefined) input['version'] ??= ifMatch;
   return {
@@ -41,7 +40,7 @@ const refused = (parameter: string, expected: string): ParameterError => ({
   expected,
 });
 
-/** Reads one byte range. Returns `undefined` for several ranges, for another unit, or for a range without a number. */
+/** Reads one byte range. Undefined for several ranges, another unit, or a range without a number. */
 function readRange(header: string): BytesRequest['range'] {
   const [, first, last] = /^bytes=([0-9]{0,16})-([0-9]{0,16})$/i.exec(header) ?? [];
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined;

@@ -1,4 +1,4 @@
-import { namesText } from '../../core/expected.ts';
+import { namesText } from '../../core/accepted-values.ts';
 import type { ParameterError } from '../../core/failures.ts';
 import type { Parameter, Tool } from '../../core/tool.ts';
 import { printable } from '../../gateway/input-errors.ts';
@@ -10,7 +10,7 @@ export interface RawInput {
 
 /**
  * Converts the raw query string to JSON types. A repeated, unknown, unnamed or badly encoded parameter is a problem,
- * because the gateway does not guess. The parser of Express would make arrays and objects of such parameters.
+ * because the gateway does not guess. Express's parser would make arrays and objects of them.
  */
 export function readInput(tool: Tool, path: Readonly<Record<string, string>>, query: string): RawInput {
   const input: Record<string, unknown> = { ...path };
@@ -31,7 +31,7 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
       problems.push({ parameter: parameter.name, code: 'duplicate_parameter', expected: 'the parameter once' });
     } else {
       seen.add(parameter.name);
-      // A value that cannot be decoded becomes a text that every schema refuses. The error then names the parameter.
+      // A value that cannot be decoded becomes a text that every schema refuses, so that the error names the parameter.
       input[parameter.name] = value === undefined ? '\u0000' : typed(parameter, value);
     }
   }
@@ -54,7 +54,7 @@ export function addBody(tool: Tool, input: Record<string, unknown>, body: unknow
 const names = (tool: Tool, place: Parameter['in']): string =>
   namesText(tool.parameters.filter((one) => one.in === place).map(({ name }) => name));
 
-/** Decodes application/x-www-form-urlencoded text as UTF-8. Returns `undefined` if an escape or the UTF-8 is broken. */
+/** Decodes application/x-www-form-urlencoded text as UTF-8. Undefined if an escape or the UTF-8 is broken. */
 function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
@@ -65,7 +65,7 @@ function decode(text: string): string | undefined {
 }
 
 function typed(parameter: Parameter, value: string): string | number | boolean {
-  // A number has only one accepted spelling: 1 to 16 digits, without a sign, a point, an exponent or a leading zero.
+  // One spelling of a number: 1 to 16 digits, without a sign, a point, an exponent or a leading zero.
   if (parameter.type === 'integer') return /^(0|[1-9][0-9]{0,15})$/.test(value) ? Number(value) : value;
   if (parameter.type === 'boolean') return value === 'true' ? true : value === 'false' ? false : value;
   return value;

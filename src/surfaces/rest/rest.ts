@@ -2,11 +2,11 @@ import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
+import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
-import type { QuotaState } from '../../gateway/quota.ts';
 import { readJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
@@ -19,13 +19,12 @@ import { routesOf } from './routes.ts';
 const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
 
-/**
- * The REST surface. The surface serves every tool of the registry on the path of the tool. For a path without a tool,
- * the function returns false, so that the next handler answers.
- */
+/** Serves every tool of the registry on its path. False for a path without a tool, so that the next handler answers. */
 export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler {
   const find = routesOf(corridor.registry);
   const resource = metadataUri(baseUrl, 'rest');
+  const quotaHeaders = (authority: Authority | undefined): OutgoingHttpHeaders =>
+    rateLimit(authority && corridor.quotaOf(authority));
 
   return (request, response, { requestId, record }) => {
     const url = request.url ?? '';
@@ -39,15 +38,14 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       const tokenSent = request.headers.authorization !== undefined;
       sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, headers);
     };
-    let quota: QuotaState | undefined;
+    let paid: Authority | undefined;
     /**
-     * Reports a problem of the body, but first checks the bearer token and charges the app of the token. So a caller
-     * without a valid token learns nothing about the body. MCP uses the same order.
+     * Reports a problem of the body only after the bearer token is checked and its app has paid. So a caller without a
+     * valid token learns nothing about the body. MCP has the same order.
      */
     const proved = async (bearer: string, problem: unknown): Promise<never> => {
-      const admission = await corridor.admit(bearer, 'rest', source);
-      noteActor(record, admission.authority);
-      ({ quota } = admission);
+      paid = await corridor.admit(bearer, 'rest', source);
+      noteActor(record, paid);
       throw problem;
     };
     const answer = async (): Promise<void> => {
@@ -64,7 +62,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
       const bearer = bearerOf(request);
       if (!tool.body) refuseBody(request, response);
-      // A request without a well-formed gateway token is refused before its body is read.
+      // Without a well-formed token, a request is refused before its body is read.
       else if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       else {
         const body = await readJson(request, response).catch((problem: unknown) => proved(bearer, problem));
@@ -89,11 +87,10 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     const render = async (tool: Tool, outcome: Outcome): Promise<void> => {
       const body = 'body' in outcome && tool.status !== 204 ? JSON.stringify(outcome.body) : '';
       const { authority } = outcome;
-      const bytes = Buffer.byteLength(body);
-      source?.hold(bytes);
-      if (authority) await corridor.payFor(authority, bytes);
-      const state = authority ? corridor.quotaOf(authority) : outcome.quota;
-      const headers = { ...rateLimit(state), ...operationHeaders(outcome.operation) };
+      const length = Buffer.byteLength(body);
+      source?.hold(length);
+      if (authority) await corridor.payFor(authority, length);
+      const headers = { ...quotaHeaders(authority), ...operationHeaders(outcome.operation) };
       if ('failure' in outcome) refuse(outcome.failure, headers);
       else if ('bytes' in outcome) {
         const status = outcome.bytes.size === 0 ? 200 : 206;
@@ -102,10 +99,10 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       } else if (tool.status === 204) sendNothing(request, response, 204, headers);
       else {
         const all = { ...headers, ...described(tool, outcome.body) };
-        send(request, response, tool.status, JSON_TYPE, body, all);
+        send(request, response, tool.status, JSON_TYPE, body, all, { held: length });
       }
     };
-    return answer().catch((error: unknown) => refuse(asFailure(error), rateLimit(quota)));
+    return answer().catch((error: unknown) => refuse(asFailure(error), quotaHeaders(paid)));
   };
 }
 
@@ -127,10 +124,7 @@ function header(request: IncomingMessage, name: string): string | undefined {
 const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 
-/**
- * True if the caller prefers raw bytes to JSON. The default is JSON. Throws `not_acceptable` if the caller accepts
- * neither.
- */
+/** True if the caller prefers raw bytes to JSON, the default. Throws `not_acceptable` if the caller accepts neither. */
 function negotiate(request: IncomingMessage, tool: Tool): boolean {
   const { accept } = request.headers;
   if (accept === undefined || accept === JSON_TYPE || accept === '*/*') return false;

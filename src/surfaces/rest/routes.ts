@@ -7,18 +7,17 @@ export interface Match {
   readonly path: Readonly<Record<string, string>>;
 }
 
-interface Node {
-  readonly fixed: Map<string, Node>;
-  variable: { readonly name: string; readonly node: Node } | undefined;
+interface PathNode {
+  readonly fixed: Map<string, PathNode>;
+  variable: { readonly name: string; readonly node: PathNode } | undefined;
   readonly methods: Map<string, Tool>;
 }
 
-const node = (): Node => ({ fixed: new Map(), variable: undefined, methods: new Map() });
+const node = (): PathNode => ({ fixed: new Map(), variable: undefined, methods: new Map() });
 
 /**
- * Returns a function that finds the tools of a path. The function compares the raw text segment by segment and decodes
- * nothing. So a path with an escape, other letter case, an empty segment or a trailing slash matches nothing (check
- * HT-03).
+ * Finds the tools of a path. The raw text is compared segment by segment, without decoding. So a path with an escape,
+ * other letter case, an empty segment or a trailing slash matches nothing (check HT-03).
  */
 export function routesOf(registry: Registry): (path: string) => Match | undefined {
   const root = node();
@@ -41,13 +40,12 @@ export function routesOf(registry: Registry): (path: string) => Match | undefine
     at.methods.set(tool.method, tool);
   }
   return (path) => {
-    // Node also accepts a request target that does not start with a slash, such as `GET *api/v1/…` and `GET
-    // http://host/…`.
+    // Node also accepts targets without a slash at the start, such as `GET *api/v1/…` and `GET http://host/…`.
     if (!path.startsWith('/')) return undefined;
     const values: Record<string, string> = {};
-    let at: Node | undefined = root;
+    let at: PathNode | undefined = root;
     for (const segment of path.slice(1).split('/')) {
-      const fixed: Node | undefined = at.fixed.get(segment);
+      const fixed: PathNode | undefined = at.fixed.get(segment);
       if (fixed) at = fixed;
       else if (at.variable && /^[A-Za-z0-9_-]+$/.test(segment)) {
         values[at.variable.name] = segment;

@@ -6,7 +6,7 @@ import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { revokeCredential, rotateCredential } from '../../../src/auth/issue.ts';
 import { RESOURCES } from '../../../src/core/authority.ts';
-import { demoRecords } from '../../../src/sources/demo/index.ts';
+import { demoRecords } from '../../../src/sources/files/demo.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
 import { revokeConsent } from '../../../src/store/administration/consents.ts';
 import { disablePerson, setRole } from '../../../src/store/administration/people.ts';
@@ -109,7 +109,7 @@ async function faketime(preload: string): Promise<Clocked> {
   const target = { host: store.host, port: store.port, database: store.database, username: 'postgres' };
   const db = openDatabase({ target, connections: 4, statementTimeout: 60_000, name: 'test-clock' });
   await migrate(db);
-  await importRecords(db, demoRecords({ seed: 1, now: new Date(DEMO_NOW) }), {});
+  await importRecords(db, demoRecords(new Date(DEMO_NOW)), {});
   const sql = postgres({ ...target, max: 3, onnotice: () => undefined });
   const close = async (): Promise<void> => {
     await Promise.all([db.close(), sql.end()]);

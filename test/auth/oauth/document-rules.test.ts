@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DOCUMENT_RULES, type DocumentRule } from '../../../src/auth/oauth/hosted/document-rules.ts';
+import { DOCUMENT_RULES, type DocumentRule } from '../../../src/auth/oauth/clients/document-rules.ts';
 import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
@@ -12,6 +11,7 @@ import {
   documentOf,
   hostedOptions,
   hostedRequest,
+  lineOf,
   openDocuments,
 } from '../../support/oauth/hosted.ts';
 import { expectPage, expectRefused, formOf, pkce, post, RESOURCE } from '../../support/oauth/oauth.ts';
@@ -22,14 +22,19 @@ import { expectPage, expectRefused, formOf, pkce, post, RESOURCE } from '../../s
  */
 let gateway: TestGateway;
 let documents: DocumentServer;
+/** The origin of a port where nobody listens. */
+let lonely: string;
 
 beforeAll(async () => {
   documents = await openDocuments();
+  const closed = await openDocuments();
+  lonely = closed.origin;
+  await closed.close();
   const resolve = async (host: string): Promise<readonly string[]> => {
     if (host === 'inside.example') return ['93.184.216.34', '10.0.0.1'];
     throw new Error('no such name');
   };
-  gateway = await openTestGateway('demo', undefined, KEYS, {}, hostedOptions(documents, ['*'], resolve));
+  gateway = await openTestGateway('demo', undefined, KEYS, {}, hostedOptions(documents, ['*'], resolve, [lonely]));
 });
 afterAll(async () => {
   await gateway.close();
@@ -50,10 +55,6 @@ const changed = (changes: object): string => documents.serve(`/${randomUUID()}.j
 
 const authorize = (id: string): Promise<Answer> =>
   gateway.ask(`/oauth/authorize?${formOf(hostedRequest(id, pkce()))}`, { unchecked: true });
-const lineOf = (answer: Answer): Record<string, unknown> =>
-  gateway.log
-    .map((line): Record<string, unknown> => (line.startsWith('{') ? JSON.parse(line) : {}))
-    .find((line) => line['request_id'] === answer.headers['x-request-id']) ?? {};
 
 /** The ways in which a document can break each rule. */
 const BROKEN: Readonly<Record<DocumentRule, readonly (readonly [string, () => string])[]>> = {
@@ -144,7 +145,7 @@ describe('a client document that breaks a rule', () => {
   it.each(rows)('$name ($rule) is 400, and page and log name the rule', async ({ rule, make }) => {
     const answer = await authorize(make());
     expectPage(answer, rule, 400);
-    expect(lineOf(answer)).toMatchObject({ code: 'invalid_request', reason: 'document_refused', rule });
+    expect(lineOf(gateway, answer)).toMatchObject({ code: 'invalid_request', reason: 'document_refused', rule });
     const [, lead = ''] = /<p class="lead">([^<]+)/.exec(answer.text) ?? [];
     expect(lead).toContain(DOCUMENT_RULES[rule as DocumentRule]); // the cast is sound, because the key of the row is a rule
     expect(answer.headers['retry-after']).toBeUndefined();
@@ -195,31 +196,15 @@ describe('a client document that does not come', () => {
     ['a body that stops', () => serve((response) => response.writeHead(200, JSON_TYPE).write('{'))],
     ['a body that is cut off', () => serve((response) => cutOff(response))],
     ['no HTTP', () => serve((response) => void response.socket?.end('SSH-2.0-OpenSSH_9.6\r\n'))],
+    ['a port where nobody listens', () => `${lonely}/client.json`],
     ['a name that is not in the DNS', () => 'https://unknown.example/client.json'],
   ];
   it.each(away)('%s is 503 with Retry-After', async (_name, make) => {
     const answer = await authorize(await make());
     expectPage(answer, 'away', 503);
-    expect(lineOf(answer)).toMatchObject({ code: 'temporarily_unavailable', reason: 'document_unreachable' });
-    expect(lineOf(answer)).not.toHaveProperty('rule');
+    expect(lineOf(gateway, answer)).toMatchObject({ code: 'temporarily_unavailable', reason: 'document_unreachable' });
+    expect(lineOf(gateway, answer)).not.toHaveProperty('rule');
     expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(5);
-  });
-
-  it('a port where nobody listens is 503', async () => {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
-    await new Promise((resolve) => server.close(resolve));
-    const lonely = await openTestGateway(
-      'empty',
-      undefined,
-      KEYS,
-      {},
-      hostedOptions({ ...documents, origin: `http://127.0.0.1:${port}` }),
-    );
-    const query = formOf(hostedRequest(`http://127.0.0.1:${port}/client.json`, pkce()));
-    expectPage(await lonely.ask(`/oauth/authorize?${query}`, { unchecked: true }), 'nobody', 503);
-    await lonely.close();
   });
 });
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { digestOf } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
-import { endStrangeHosts } from '../../../src/store/sign-in/hosted.ts';
+import { endStrangeHosts } from '../../../src/store/sign-in/upkeep.ts';
 import type { Answer } from '../../support/answer.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
@@ -24,7 +24,6 @@ import {
 } from '../../support/oauth/hosted.ts';
 import {
   basic,
-  cookieOf,
   csrfOf,
   expectPage,
   expectRefused,
@@ -57,6 +56,17 @@ beforeEach(async () => {
   person = await newPerson(gateway);
   client = documents.serve(`/${randomUUID()}.json`);
 });
+
+/** Serves a document that no cache may keep. `changes` returns undefined while the server is broken. */
+function serveChanging(changes: () => object | undefined): string {
+  const path = `/${randomUUID()}.json`;
+  return documents.serve(path, (_request: unknown, response: ServerResponse) => {
+    const now = changes();
+    response
+      .writeHead(now ? 200 : 500, { 'content-type': 'application/json', 'cache-control': 'max-age=0' })
+      .end(JSON.stringify(documentOf(`${documents.origin}${path}`, now)));
+  });
+}
 
 const authorize = (query: string, cookie?: string): ReturnType<TestGateway['ask']> =>
   gateway.ask(`/oauth/authorize?${query}`, { unchecked: true, ...(cookie !== undefined && { headers: { cookie } }) });
@@ -202,41 +212,25 @@ describe('a client that nobody registered', () => {
   it('may use any port on loopback, but no other address that is not listed', async () => {
     const url = documents.serve(`/${randomUUID()}.json`, {
       redirect_uris: [
-        'http://localhost/callback?a=b',
-        'http://[::1]:4000/cb',
-        'https://app.example/cb',
-        'app://x',
-        'http://evil.example/cb',
+        ...['http://localhost/callback?a=b', 'http://[::1]:4000/cb', 'https://app.example/cb', 'app://x'],
+        ...['http://evil.example/cb'],
       ],
     });
     const status = async (redirect_uri: string): Promise<number> =>
       (await authorize(formOf(hostedRequest(url, pkce(), { redirect_uri })))).status;
     for (const good of [
-      'http://localhost/callback?a=b',
-      'http://localhost:1/callback?a=b',
-      'http://[::1]:65535/cb',
-      'http://[::1]/cb',
-      'https://app.example/cb',
+      ...['http://localhost/callback?a=b', 'http://localhost:1/callback?a=b', 'http://[::1]:65535/cb'],
+      ...['http://[::1]/cb', 'https://app.example/cb'],
     ])
       expect(await status(good), good).toBe(200);
     for (const bad of [
-      'http://127.0.0.1:1/callback?a=b',
-      'http://localhost:1/callback',
-      'http://localhost:1/callback?a=b&c',
-      'http://localhost:1/callback/?a=b',
-      'http://localhost:1/Callback?a=b',
-      'https://localhost:1/callback?a=b',
-      'http://localhost:99999/callback?a=b',
-      'http://localhost:1@evil.example/callback?a=b',
-      'http://localhost.evil.example/callback?a=b',
-      'http://user@localhost:1/callback?a=b',
-      'http://localhost:1/callback?a=b#x',
-      'https://app.example:8443/cb',
-      'https://app.example/cb/',
-      'https://evil.example/cb',
-      'http://evil.example/cb',
-      'app://x',
-      'javascript:alert(1)',
+      ...['http://127.0.0.1:1/callback?a=b', 'http://localhost:1/callback', 'http://localhost:1/callback?a=b&c'],
+      ...['http://localhost:1/callback/?a=b', 'http://localhost:1/Callback?a=b'],
+      ...['https://localhost:1/callback?a=b', 'http://localhost:99999/callback?a=b'],
+      ...['http://localhost:1@evil.example/callback?a=b', 'http://localhost.evil.example/callback?a=b'],
+      ...['http://user@localhost:1/callback?a=b', 'http://localhost:1/callback?a=b#x'],
+      ...['https://app.example:8443/cb', 'https://app.example/cb/', 'https://evil.example/cb'],
+      ...['http://evil.example/cb', 'app://x', 'javascript:alert(1)'],
     ])
       expectPage(await authorize(formOf(hostedRequest(url, pkce(), { redirect_uri: bad }))), bad);
   });
@@ -267,13 +261,8 @@ describe('a client that nobody registered', () => {
   });
 
   it('a document that changes makes the open page outdated, and gains nothing after the consent', async () => {
-    const path = `/${randomUUID()}.json`;
     let redirects = ['https://app.example/cb'];
-    const url = documents.serve(path, (_request: unknown, response: ServerResponse) =>
-      response
-        .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=0' })
-        .end(JSON.stringify(documentOf(`${documents.origin}${path}`, { redirect_uris: redirects }))),
-    );
+    const url = serveChanging(() => ({ redirect_uris: redirects }));
     const proof = pkce();
     const query = formOf(hostedRequest(url, proof, { scope: 'website_read' }));
     const cookie = await signedIn(gateway, query, person.email);
@@ -290,23 +279,21 @@ describe('a client that nobody registered', () => {
     expectPage(await authorize(query, cookie), 'the old redirect is not listed any more');
   });
 
-  it('a person of several organizations names one', async () => {
-    const { sql } = gateway.database;
-    const [made] = await sql<{ tenant: number }[]>`
-      INSERT INTO platform.organization (external_id, name) VALUES (${`org-${randomUUID()}`}, 'Second') RETURNING tenant::integer`;
-    const other = await newPerson(gateway, 'owner', made?.tenant);
-    await sql`UPDATE gateway.person SET email = ${person.email} WHERE id = ${other.id}`;
-    const query = formOf(hostedRequest(client, pkce()));
-    const organizations = await sql<{ id: string; name: string }[]>`
-      SELECT external_id AS id, name FROM platform.organization WHERE tenant IN (1, ${made?.tenant ?? 0}) ORDER BY tenant`;
-    expect(organizations.length).toBe(2);
-    for (const { id, name } of organizations) {
-      const form = { email: person.email, password: PASSWORD, organization: id };
-      const answer = await post(gateway, `/oauth/sign-in?${query}`, form, SAME);
-      expect((await authorize(query, cookieOf(answer))).text, id).toContain(`<bdi>${name}</bdi>`);
-    }
-    const nowhere = { email: person.email, password: PASSWORD, organization: 'nowhere' };
-    expect((await post(gateway, `/oauth/sign-in?${query}`, nowhere, SAME)).status).toBe(403);
+  it('a document that is away is 503 at the first visit, and its last form counts at the approval', async () => {
+    let away = true;
+    const url = serveChanging(() => (away ? undefined : {}));
+    const query = formOf(hostedRequest(url, pkce()));
+    const answer = await authorize(query);
+    expectPage(answer, 'away', 503);
+    const seconds = Number(answer.headers['retry-after']);
+    expect(seconds).toBeLessThanOrEqual(5);
+    away = false;
+    await new Promise((resolve) => setTimeout(resolve, seconds * 1_000 + 100));
+    const cookie = await signedIn(gateway, query, person.email);
+    const csrf = csrfOf(await authorize(query, cookie));
+    const form = { csrf, decision: 'approve', scope: 'website_read', website_id: 'web_1_1', duration: '8h' };
+    away = true;
+    expect((await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie })).status).toBe(303);
   });
 
   it('lasts as long as the person chose, and ends when it is unused', async () => {

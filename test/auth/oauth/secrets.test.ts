@@ -13,6 +13,7 @@ import {
   basic,
   cookieOf,
   csrfOf,
+  type Fields,
   formOf,
   newClient,
   newPerson,
@@ -21,12 +22,12 @@ import {
   post,
   RESOURCE,
   request,
+  SAME,
   token,
 } from '../../support/oauth/oauth.ts';
 
 /** TK-02 and LG-01 for OAuth: a secret occurs only in the one answer that discloses it. */
 const WRONG_PASSWORD = 'incorrect horse battery staple';
-const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
 /**
  * A secret that must not leak. `shown` lists the answers that may contain the secret. 'anywhere' means that every
@@ -108,21 +109,15 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
     const cookie = cookieOf(entered);
     keep('session', cookie.split('=')[1], [entered]);
     const page = await gateway.ask(`/oauth/authorize?${query}`, { headers: { cookie } });
-    const empty = await post(
-      gateway,
-      `/oauth/consent?${query}`,
-      { csrf: csrfOf(page), decision: 'approve' },
-      {
-        ...SAME,
-        cookie,
-      },
-    );
-    keep('csrf', csrfOf(page), [page, empty]);
-    await post(gateway, `/oauth/consent?${query}`, { csrf: `${csrfOf(page)}x`, ...choice }, { ...SAME, cookie });
-    const form = { csrf: csrfOf(page), ...choice };
-    const answer = await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
-    await post(gateway, `/oauth/consent?${query}`, form, { ...SAME, cookie });
-    await post(gateway, `/oauth/sign-out?${query}`, {}, { ...SAME, cookie });
+    const csrf = csrfOf(page);
+    const send = (fields: Fields, path = 'consent') =>
+      post(gateway, `/oauth/${path}?${query}`, fields, { ...SAME, cookie });
+    const empty = await send({ csrf, decision: 'approve' });
+    keep('csrf', csrf, [page, empty]);
+    await send({ csrf: `${csrf}x`, ...choice });
+    const answer = await send({ csrf, ...choice });
+    await send({ csrf, ...choice });
+    await send({}, 'sign-out');
     return { answer, proof };
   };
   const ticked = { scope: ['website_read', 'conversation_read'], website_id: 'web_1_1', renewal: 'yes' };
@@ -177,16 +172,8 @@ async function flows({ gateway, secrets }: Recorded): Promise<void> {
   }
   const rotated = await rotateCredential(gateway.database.db, client.credential, 60);
   keep('rotated secret', rotated?.secret);
-  given(
-    await token(
-      gateway,
-      { ...client, secret: rotated?.secret ?? '' },
-      {
-        grant_type: 'client_credentials',
-        resource: RESOURCE.rest,
-      },
-    ),
-  );
+  const renewed = { ...client, secret: rotated?.secret ?? '' };
+  given(await token(gateway, renewed, { grant_type: 'client_credentials', resource: RESOURCE.rest }));
 }
 
 async function failing({ sql }: TestDatabase, run: () => Promise<Answer>): Promise<void> {
@@ -203,7 +190,7 @@ function forms(secret: string): string[] {
     // The first and the last characters of the base64 text also encode neighbouring bytes. Compare only the middle.
     return text.slice(before === 0 ? 0 : 4, -4);
   });
-  return [
+  const all = [
     secret,
     encodeURIComponent(secret),
     new URLSearchParams({ a: secret }).toString().slice(2),
@@ -211,6 +198,7 @@ function forms(secret: string): string[] {
     ...base64,
     ...base64.map((one) => one.replaceAll('+', '-').replaceAll('/', '_')),
   ];
+  return [...new Set(all)];
 }
 
 function found(text: string, secrets: readonly Secret[]): string[] {
@@ -240,6 +228,8 @@ const KINDS = [
   ...['password', 'wrong password', 'client secret', 'rotated secret', 'Basic header', 'installation token'],
   ...['verifier', 'query of authorize', 'state', 'session', 'csrf', 'code', 'access token', 'refresh token'],
 ];
+
+const COLUMNS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
 
 let database: TestDatabase;
 let inner: TestGateway;
@@ -305,30 +295,36 @@ describe.each([
     meta: { shown: { planted: 1 } },
   }, async () => {
     let planted = 0;
-    for (const kind of KINDS) {
-      const secret = world.secrets.find((one) => one.kind === kind) ?? expect.fail(kind);
-      const { value } = secret;
-      await database.sql`CREATE TABLE public.leak AS SELECT ${`x${value}`}::text AS a, convert_to(${value}, 'UTF8') AS b,
-        encode(convert_to(${value}, 'UTF8'), 'hex') AS c, upper(encode(convert_to(${value}, 'UTF8'), 'hex')) AS d,
-        encode(convert_to(${`xy${value}`}, 'UTF8'), 'base64') AS e, encode(convert_to(${value}, 'UTF8'), 'escape') AS f,
-        ARRAY[${value}] AS g, jsonb_build_object('a', ${value}::text) AS h, convert_to(${`x${value}z`}, 'UTF8') AS i`;
-      for (const column of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']) {
-        const rows = await database.sql.unsafe<{ text: string }[]>(`SELECT ${column}::text AS text FROM public.leak`);
-        const text = rows.map((row) => row.text).join();
-        const bytes = /\\x([0-9a-f]+)/.exec(text)?.[1] ?? '';
-        const dumped = `${text}\n${Buffer.from(bytes, 'hex').toString('latin1')}`;
-        expect(leaks({ ...world, answers: [], secrets: [secret] }, '', dumped), `${kind} ${column}`).toHaveLength(1);
+    const ofEach = KINDS.map((kind) => world.secrets.find((one) => one.kind === kind) ?? expect.fail(kind));
+    for (const [n, { value }] of ofEach.entries())
+      await database.sql`CREATE TABLE ${database.sql(`public.leak_${n}`)} AS SELECT ${`x${value}`}::text AS a,
+        convert_to(${value}, 'UTF8') AS b, encode(convert_to(${value}, 'UTF8'), 'hex') AS c,
+        upper(encode(convert_to(${value}, 'UTF8'), 'hex')) AS d, encode(convert_to(${`xy${value}`}, 'UTF8'), 'base64') AS e,
+        encode(convert_to(${value}, 'UTF8'), 'escape') AS f, ARRAY[${value}] AS g,
+        jsonb_build_object('a', ${value}::text) AS h, convert_to(${`x${value}z`}, 'UTF8') AS i`;
+    expect(found(await dump(database), ofEach)).toEqual(KINDS);
+    // A planted line is found after whatever stands before it, so the end of the log is enough.
+    const end = log.slice(-10_000);
+    for (const [n, secret] of ofEach.entries()) {
+      const { kind, value } = secret;
+      const leaksOf = (answers: readonly Answer[], lines: string, dumped: string) =>
+        leaks({ ...world, answers: [...answers], secrets: [secret] }, lines, dumped);
+      const [row = expect.fail('no row')] = await database.sql.unsafe<Record<string, string>[]>(
+        `SELECT ${COLUMNS.map((column) => `${column}::text`).join()} FROM public.leak_${n}`,
+      );
+      for (const column of COLUMNS) {
+        const bytes = /\\x([0-9a-f]+)/.exec(row[column] ?? '')?.[1] ?? '';
+        const dumped = `${row[column]}\n${Buffer.from(bytes, 'hex').toString('latin1')}`;
+        expect(leaksOf([], '', dumped), `${kind} ${column}`).toHaveLength(1);
         planted++;
       }
-      const whole = await dump(database);
-      expect(found(whole, [secret]), kind).toEqual([kind]);
-      await database.sql`DROP TABLE public.leak`;
+      await database.sql`DROP TABLE ${database.sql(`public.leak_${n}`)}`;
       const lines = [
         JSON.stringify({ url: `/x?a=${encodeURIComponent(value)}` }),
         JSON.stringify({ authorization: `Bearer ${value}` }),
       ];
       for (const line of lines) {
-        expect(leaks({ ...world, answers: [], secrets: [secret] }, log + line, ''), kind).toHaveLength(1);
+        expect(leaksOf([], end + line, ''), kind).toHaveLength(1);
         planted++;
       }
       if (secret.shown === 'anywhere') continue;
@@ -337,7 +333,7 @@ describe.each([
         { ...answer, text: JSON.stringify({ error_description: `not ${value}` }) },
         { ...answer, headers: { location: `https://app.example/cb?a=${encodeURIComponent(value)}` } },
       ]) {
-        expect(leaks({ ...world, answers: [leak], secrets: [secret] }, '', ''), kind).toHaveLength(1);
+        expect(leaksOf([leak], '', ''), kind).toHaveLength(1);
         planted++;
       }
     }

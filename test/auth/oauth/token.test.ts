@@ -3,17 +3,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openClientsByUrl } from '../../../src/auth/oauth/clients/by-url.ts';
 import { OAuthContext, type OAuthRequest } from '../../../src/auth/oauth/context.ts';
-import { openHosted } from '../../../src/auth/oauth/hosted/clients.ts';
 import { clientAuthentication } from '../../../src/auth/oauth/rules/client-authentication.ts';
-import { Bucket, Throttle } from '../../../src/auth/throttle.ts';
 import { digestOf, newSecret, wellFormed } from '../../../src/auth/tokens.ts';
-import { WorkQueue } from '../../../src/auth/work-queue.ts';
 import { SCOPES, type Scope } from '../../../src/core/scopes.ts';
-import type { Database } from '../../../src/store/driver/postgres.ts';
-import type { Client } from '../../../src/store/sign-in/oauth.ts';
+import { FairLimit } from '../../../src/flow/fair-limit.ts';
+import { RateLimit, TokenBucket } from '../../../src/flow/rate-limit.ts';
+import type { InstalledClient } from '../../../src/store/sign-in/clients.ts';
 import type { Answer } from '../../support/answer.ts';
-import { freshDatabase } from '../../support/database.ts';
+import { counting, freshDatabase } from '../../support/database.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   basic,
@@ -43,19 +42,10 @@ let session: string;
 let statements = 0;
 
 beforeAll(async () => {
-  const own = await freshDatabase('demo');
-  const db: Database = {
-    ...own.db,
-    query: (statement) => {
-      statements++;
-      return own.db.query(statement);
-    },
-    read: (statement) => {
-      statements++;
-      return own.db.read(statement);
-    },
-  };
-  gateway = await openTestGateway('demo', { ...own, db });
+  gateway = await openTestGateway(
+    'demo',
+    counting(await freshDatabase('demo'), () => statements++),
+  );
   client = await newClient(gateway);
   session = await newSession(gateway, client);
 });
@@ -96,10 +86,8 @@ describe('the request', () => {
       'in the query',
     );
     const types = [
-      'application/json',
-      'text/plain',
-      'multipart/form-data; boundary=x',
-      'application/x-www-form-urlencoded; charset=latin1',
+      ...['application/json', 'text/plain', 'multipart/form-data; boundary=x'],
+      ...['application/x-www-form-urlencoded; charset=latin1'],
     ].concat(['application/x-www-form-urlencoded; x=y', 'application/x-www-form-urlencodedx', '', 'form']);
     for (const type of types)
       expectRefused(
@@ -185,30 +173,19 @@ describe('the request', () => {
       for (const more of [{}, { client_id: credential }])
         expect((await ask(authorization, more)).status, authorization).toBe(200);
     const bad = [
-      `${credential}:${secret}x`,
-      `${credential}:${newSecret('secret')}`,
-      `${credential}:`,
-      `:${secret}`,
-      ':',
+      ...[`${credential}:${secret}x`, `${credential}:${newSecret('secret')}`, `${credential}:`, `:${secret}`, ':'],
     ]
       .concat([
-        `${credential}${secret}`,
-        `${secret}:${credential}`,
-        `${credential}:${secret}:`,
-        `${credential}::${secret}`,
+        ...[`${credential}${secret}`, `${secret}:${credential}`, `${credential}:${secret}:`],
+        ...[`${credential}::${secret}`],
       ])
       .concat([
-        `${credential}:${secret}+`,
-        `+${credential}:${secret}`,
-        `${credential}: ${secret}`,
-        `${credential}:${secret}%`,
+        ...[`${credential}:${secret}+`, `+${credential}:${secret}`, `${credential}: ${secret}`],
+        ...[`${credential}:${secret}%`],
       ])
       .concat([
-        `${credential}:${secret}%00`,
-        `${credential}\0:${secret}`,
-        `${credential}:%ZZ`,
-        `%ff:${secret}`,
-        `é:${secret}`,
+        ...[`${credential}:${secret}%00`, `${credential}\0:${secret}`, `${credential}:%ZZ`, `%ff:${secret}`],
+        ...[`é:${secret}`],
       ])
       .concat([`${all(credential).replaceAll('%', '%25')}:${secret}`, `${client.installation}:${secret}`])
       .map((text) => header(text))
@@ -289,20 +266,13 @@ describe('the request', () => {
   it('OT-12 three grant types', async () => {
     const password = { username: 'x', password: 'x' };
     const types = [
-      'password',
-      'implicit',
-      'urn:ietf:params:oauth:grant-type:device_code',
-      'Client_credentials',
-      'x',
-      'toString',
+      ...['password', 'implicit', 'urn:ietf:params:oauth:grant-type:device_code', 'Client_credentials', 'x'],
+      ...['toString'],
     ]
       .concat(['urn:ietf:params:oauth:grant-type:jwt-bearer', 'urn:ietf:params:oauth:grant-type:token-exchange'])
       .concat([
-        'urn:ietf:params:oauth:grant-type:saml2-bearer',
-        'client_credentials ',
-        '__proto__',
-        'token',
-        'a'.repeat(10_000),
+        ...['urn:ietf:params:oauth:grant-type:saml2-bearer', 'client_credentials ', '__proto__', 'token'],
+        ...['a'.repeat(10_000)],
       ]);
     for (const grant_type of types) {
       expectRefused(
@@ -369,12 +339,7 @@ describe('the answer', () => {
     const { websites } = (await gateway.ask('/api/v1/websites', { token: less.body.access_token })).body;
     expect(websites.map((one: { website_id: string }) => one.website_id)).toEqual(['web_1_2']);
     for (const scope of [
-      '',
-      ' ',
-      'reports_read',
-      'website_read reports_read',
-      'website_read website_read',
-      'website_read ',
+      ...['', ' ', 'reports_read', 'website_read reports_read', 'website_read website_read', 'website_read '],
     ])
       expectRefused(await ask({ scope }), 'invalid_scope', scope);
     expectRefused(await ask({ scope: SCOPES.join(' ') }), 'invalid_scope', 'all');
@@ -393,12 +358,7 @@ describe('the answer', () => {
     expectRefused(await token(gateway, narrow, { grant_type: 'client_credentials' }), 'invalid_target', 'no resource');
     expectRefused(await ask({ resource: [RESOURCE.rest, RESOURCE.rest] }), 'invalid_request', 'two resources');
     for (const resource of [
-      `${BASE_URL}/`,
-      `${BASE_URL}/mcp/`,
-      'mcp',
-      'https://127.0.0.1:8420',
-      `${BASE_URL}/a2a#`,
-      'x',
+      ...[`${BASE_URL}/`, `${BASE_URL}/mcp/`, 'mcp', 'https://127.0.0.1:8420', `${BASE_URL}/a2a#`, 'x'],
     ])
       expectRefused(await ask({ resource }), 'invalid_target', resource);
     const dying = await newClient(gateway, { expires: '1 second' });
@@ -435,11 +395,8 @@ describe('the code', () => {
       'a'.repeat(129),
       `${proof.verifier}+`,
     ].concat([
-      `${proof.verifier} `,
-      `${proof.verifier}=`,
-      `${proof.verifier.slice(0, 42)}é`,
-      `${proof.verifier}/`,
-      'a'.repeat(10_000),
+      ...[`${proof.verifier} `, `${proof.verifier}=`, `${proof.verifier.slice(0, 42)}é`, `${proof.verifier}/`],
+      ...['a'.repeat(10_000)],
     ]);
     for (const code_verifier of malformed)
       expectRefused(await token(gateway, client, { ...exchange, code_verifier }), 'invalid_request', code_verifier);
@@ -520,17 +477,6 @@ describe('the code', () => {
 });
 
 describe('the refresh token', () => {
-  it('OT-13 rotates, and one that was rotated ends everything', async () => {
-    const { exchange } = await consent(client, RENEWABLE);
-    const first = await token(gateway, client, exchange);
-    const second = await token(gateway, client, refreshing(first.body.refresh_token));
-    expect([await usable(first.body.access_token), await usable(second.body.access_token)]).toEqual([200, 200]);
-    expect(second.body.refresh_token).not.toBe(first.body.refresh_token);
-    expectRefused(await token(gateway, client, refreshing(first.body.refresh_token)), 'invalid_grant', 'used');
-    expect([await usable(first.body.access_token), await usable(second.body.access_token)]).toEqual([401, 401]);
-    expectRefused(await token(gateway, client, refreshing(second.body.refresh_token)), 'invalid_grant', 'dead');
-  });
-
   it('OT-15 of another client, for another resource or for more it is refused, and lives on', async () => {
     const other = await newClient(gateway);
     const { exchange } = await consent(client, RENEWABLE);
@@ -639,22 +585,23 @@ describe('secrets', () => {
   });
 
   it('TK-03 an unknown client, a known one and a remembered one with a wrong secret cost the same work', async () => {
-    const known: Client = {
+    const known: InstalledClient = {
+      kind: 'installed',
       id: `crd_${'a'.repeat(32)}`,
       revision: 1,
       environment: 'test',
       tenant: '1',
       organization: 'x',
-      app: 'x',
+      name: 'x',
       scopes: [],
       dataAccess: [],
       restricted: false,
-      callbacks: [],
+      redirects: [],
       websites: [],
       secretDigest: Buffer.from(randomBytes(32).toString('hex'), 'hex'),
       oldSecretDigest: null,
     };
-    const failures = new Throttle({ perMinute: 1e12, burst: 1e12 });
+    const failures = new RateLimit({ perMinute: 1e12, burst: 1e12 });
     const secrets = Array.from({ length: 64 }, () => newSecret('secret'));
     const ids = ['a', 'b', 'c'].map((end) => `crd_${'0'.repeat(31)}${end}`);
     // Both maps contain all three ids. Otherwise, a missing id would change the time of a look-up.
@@ -663,13 +610,13 @@ describe('secrets', () => {
     const services = {
       baseUrl: BASE_URL,
       failures,
-      lookups: new Throttle({ perMinute: 6, burst: 6 }),
-      strangers: new Bucket({ perMinute: 6, burst: 6 }),
-      suspects: new WorkQueue({ atOnce: 1, waiting: 1 }),
+      lookups: new RateLimit({ perMinute: 6, burst: 6 }),
+      strangers: new TokenBucket({ perMinute: 6, burst: 6 }),
+      suspects: new FairLimit({ atOnce: 1, waiting: 1 }),
       skillScopes: [],
-      hosted: openHosted({ hosts: [], longest: 0, fetch: async () => undefined }),
+      byUrl: openClientsByUrl({ hosts: [], longest: 0, fetch: async () => undefined }),
       db: gateway.database.db,
-      clients: {
+      installed: {
         remembered: (id: string) => memory.get(id),
         fresh: async (id: string) => store.get(id),
       },
@@ -710,18 +657,16 @@ describe('secrets', () => {
       const [remembered = [], stored = [], unknown = []] = times.map((all) => all.filter((one) => one <= limit));
       return [remembered, stored].map((all) => ({ t: welch(all, unknown), longer: mean(all) / mean(unknown) - 1 }));
     };
-    const rounds = [await round(), await round(), await round()];
+    const even = ({ t, longer }: { t: number; longer: number }): boolean =>
+      Math.abs(t) < 4.5 || Math.abs(longer) < 0.012;
+    const rounds: { t: number; longer: number }[][] = [];
+    const judged = (): boolean => [0, 1].every((kind) => rounds.some((all) => all[kind] && even(all[kind])));
+    while (rounds.length < 3 && !judged()) rounds.push(await round());
     console.info(`TK-03 against an unknown client, remembered and stored: ${JSON.stringify(rounds)}`);
     // The times of a known and an unknown client differ by 0.1 to 0.8 %, because the compiler makes one code path some
     // nanoseconds slower. This difference can raise t above 4.5. With the comparison of the secrets removed, the
     // difference was 2 to 4 %.
-    for (const kind of [0, 1]) {
-      const even = rounds.some((all) => {
-        const { t, longer } = all[kind] ?? { t: Number.POSITIVE_INFINITY, longer: 1 };
-        return Math.abs(t) < 4.5 || Math.abs(longer) < 0.012;
-      });
-      expect(even, JSON.stringify(rounds)).toBe(true);
-    }
+    expect(judged(), JSON.stringify(rounds)).toBe(true);
   }, 120_000);
 
   it('TK-04 live and test are told by the prefix, and a right checksum under the other one helps nobody', async () => {

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { writeCursor } from '../../../src/events/cursors.ts';
-import { Connection } from '../../../src/events/realtime/connection.ts';
+import { RealtimeConnection } from '../../../src/events/realtime/connection.ts';
 import type { Pages } from '../../../src/events/realtime/pages.ts';
 import { TIMINGS, type Wire } from '../../../src/events/realtime/wire.ts';
 import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
@@ -29,7 +29,7 @@ function deaf(pages: Partial<Pages> = {}) {
       told.cut++;
     },
   };
-  const connection = new Connection({
+  const connection = new RealtimeConnection({
     session: 's',
     epoch: 1,
     expiresAt: 0,

@@ -5,7 +5,6 @@ import { openAuthorities } from '../../../src/auth/authority.ts';
 import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
 import { compile, type Fragment } from '../../../src/core/sql.ts';
 import { Pages } from '../../../src/events/realtime/pages.ts';
-import { Turns } from '../../../src/events/realtime/turns.ts';
 import { openLedgerKey } from '../../../src/store/calls/ledger.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
 import type { Issued } from '../../support/credentials.ts';
@@ -32,62 +31,6 @@ async function left({ token }: Issued, at = gateway): Promise<number> {
   const [, units] = /r=(\d+)/.exec(String(headers.ratelimit)) ?? expect.fail('no RateLimit');
   return Number(units) + 1;
 }
-
-describe('turns', () => {
-  it('go round the credentials, however much one of them has, a few at a time', async () => {
-    const turns = new Turns(2);
-    const one = (name: string) => ({ appId: name, credentialId: name });
-    const done: string[] = [];
-    let [now, most] = [0, 0];
-    const work = (name: string) => async (): Promise<void> => {
-      most = Math.max(most, ++now);
-      await pause(2);
-      now--;
-      done.push(name);
-    };
-    const all = Array.from({ length: 100 }, () => turns.take(one('greedy'), () => true, work('greedy')));
-    await pause(5);
-    const before = done.length;
-    all.push(...['one', 'two', 'one'].map((name) => turns.take(one(name), () => true, work(name))));
-    await Promise.all(all);
-    expect(most).toBe(2);
-    expect(done).toHaveLength(103);
-    // Two reads can run at the same time. A few reads of the greedy credential may therefore end before the first read
-    // of another credential.
-    expect(done.indexOf('one') - before).toBeLessThanOrEqual(5);
-    expect(done.indexOf('two') - before).toBeLessThanOrEqual(6);
-    expect(done.lastIndexOf('one') - before).toBeLessThanOrEqual(10);
-  });
-
-  it('pass over what nobody wants any more, and survive what fails', async () => {
-    const turns = new Turns(1);
-    const a = { appId: 'a', credentialId: 'a' };
-    let wanted = true;
-    let ran = 0;
-    const first = turns.take(
-      a,
-      () => wanted,
-      () => pause(20).then(() => Promise.reject(new Error('failed'))),
-    );
-    const dropped = Array.from({ length: 50 }, () =>
-      turns.take(
-        a,
-        () => wanted,
-        async () => void ran++,
-      ),
-    );
-    const last = turns.take(
-      a,
-      () => true,
-      async () => 'done',
-    );
-    wanted = false;
-    const results = await Promise.allSettled([first, ...dropped]);
-    expect(results.every(({ status }) => status === 'rejected')).toBe(true);
-    expect(await last).toBe('done');
-    expect(ran).toBe(0);
-  });
-});
 
 describe('the quota', () => {
   it('an attach costs a unit, and one that is refused, too; what finds nothing costs nothing', async () => {

@@ -3,7 +3,7 @@ import type postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { compile } from '../../../src/core/sql.ts';
 import { eventId } from '../../../src/events/receipts.ts';
-import { newWebhookSecret } from '../../../src/events/webhooks/signature.ts';
+import { newWebhookSecret } from '../../../src/outbound/signature.ts';
 import {
   claimTest,
   type Replay,
@@ -14,7 +14,7 @@ import {
   updateEndpoint,
 } from '../../../src/store/administration/endpoints.ts';
 import { openLedgerKey } from '../../../src/store/calls/ledger.ts';
-import { lapsedDeliveries } from '../../../src/store/doctor/webhooks.ts';
+import { lapsedDeliveries } from '../../../src/store/doctor/doctor.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
 import {
   type Claim,

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { eventId } from '../../../src/events/receipts.ts';
-import { newWebhookSecret } from '../../../src/events/webhooks/signature.ts';
+import { newWebhookSecret } from '../../../src/outbound/signature.ts';
 import {
   readDeliveries,
   replayDeliveries,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openAuthorities } from '../../../src/auth/authority.ts';
 import type { Authority } from '../../../src/core/authority.ts';
 import { compile } from '../../../src/core/sql.ts';
-import { enter, type Keyed, type Kind, settle } from '../../../src/store/calls/ledger.ts';
+import { type CommandKind, enter, type Keyed, settle } from '../../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import { VisitorView } from '../../../src/views/visitor.ts';
@@ -66,7 +66,7 @@ beforeEach(async () => {
 const authorityOf = async (one: Issued): Promise<Authority> =>
   (await openAuthorities(world.gateway.database.db).fresh(one.token, 'rest')).authority;
 
-const KIND: Kind = { write: AddNote, authored: true, receipts: ['visitor.changed'], remote: false };
+const KIND: CommandKind = { write: AddNote, authored: true, receipts: ['visitor.changed'], remote: false };
 
 function keyed(text: string, options: { by?: Authority; like?: Keyed; visitor?: string } = {}): Keyed {
   const { by = authority, like, visitor = '4' } = options;

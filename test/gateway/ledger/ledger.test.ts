@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Issued } from '../../support/credentials.ts';
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   type Command,
   detection,
@@ -19,19 +18,14 @@ import { type LedgerWorld, openWorld, SURFACES } from '../../support/ledger/worl
 
 let world: LedgerWorld;
 let writer: Issued;
-let second: TestGateway;
 let count = 0;
 const fresh = (): string => `key-${++count}`;
 
 beforeAll(async () => {
   world = await openWorld();
   writer = await world.writer();
-  second = await openTestGateway('demo', { ...world.gateway.database, close: async () => undefined });
 });
-afterAll(async () => {
-  await second.close();
-  await world.close();
-});
+afterAll(() => world.close());
 
 describe('ID-01 the key', () => {
   const wrong: [string, string | string[]][] = [
@@ -222,18 +216,14 @@ describe('ID-04 another credential', () => {
 });
 
 describe('ID-05 at the same moment', () => {
-  it.each(WRITES)('%s: 50 callers at two gateways make one effect', async (tool) => {
+  it.each(WRITES)('%s: twenty callers over REST and MCP make one effect', async (tool) => {
     const [key, command] = [fresh(), sample(tool, ++count)];
     const journal = (await world.journal()).length;
     const replies = await Promise.all(
-      Array.from({ length: 50 }, (_, i) =>
-        world.write(i % 3 === 0 ? 'MCP' : 'REST', command, { ...writer, key, gateway: i % 2 ? second : world.gateway }),
-      ),
+      Array.from({ length: 20 }, (_, i) => world.write(i % 2 ? 'MCP' : 'REST', command, { ...writer, key })),
     );
-    const done = replies.filter(({ status }) => status === 200);
     expect(replies.filter(({ status, code }) => status !== 200 && code !== 'operation_in_progress')).toEqual([]);
-    expect(new Set(done.map(({ text }) => text)).size).toBe(1);
+    expect(new Set(replies.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1);
     expect((await world.journal()).length).toBe(journal + RECEIPTS[tool].length);
-    if (tool === 'visitor_note_add') expect(await world.notes(String(command.input['text']))).toBe(1);
   });
 });

@@ -60,32 +60,6 @@ describe('ID-06 what is refused consumes nothing', () => {
     expect([done.status, done.replayed]).toEqual([200, false]);
   });
 
-  it.each(SURFACES)('%s: 503 without an enabled author, until there is one', async (surface) => {
-    const { sql } = world.gateway.database;
-    const own = await world.gateway.issue();
-    const key = fresh();
-    const commands = [note(`Authored ${surface}`), disposition('duplicate')];
-    const refused = async (): Promise<void> => {
-      for (const command of commands) {
-        const rows = await world.rows();
-        const reply = await world.write(surface, command, { ...own, key });
-        expect([reply.status, reply.code, reply.retryAfter]).toEqual([503, 'enrollment_unavailable', undefined]);
-        expect([reply.operationId, await world.rows()]).toEqual([undefined, rows]);
-      }
-    };
-    await refused();
-    await world.mapAuthor(own.credential, 2);
-    await refused();
-    await world.mapAuthor(own.credential, 1, 4);
-    await refused();
-    await sql`UPDATE gateway.native_author SET operator_id = 1 WHERE credential_id = ${own.credential} AND site = 1`;
-    for (const command of commands) {
-      const done = await world.write(surface, command, { ...own, key });
-      expect([done.status, done.replayed]).toEqual([200, false]);
-    }
-    expect(await world.notes(`Authored ${surface}`)).toBe(1);
-  });
-
   it.each(SURFACES)('%s: 422 of a feature that cannot be executed, until it can', async (surface) => {
     const { sql } = world.gateway.database;
     const [key, rows] = [fresh(), await world.rows()];

@@ -5,6 +5,7 @@ import { startUpkeep, upkeep } from '../../../src/gateway/upkeep.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import { type Issued, issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { itInFull } from '../../support/form.ts';
 import { KEYS } from '../../support/keys.ts';
 import { type Command, detection, disposition, note, plan, SITE } from '../../support/ledger/commands.ts';
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledger/helpdesk.ts';
@@ -181,7 +182,7 @@ describe('while it works', () => {
 });
 
 describe('an outcome that is not known', () => {
-  it('is unknown after a time-out and stays so until the helpdesk can tell', { timeout: 20_000 }, async () => {
+  itInFull('is unknown after a time-out and stays so until the helpdesk can tell', async () => {
     helpdesk.mood('hang');
     const [key, command, before] = [fresh(), note('Never answered'), await receipts()];
     const began = Date.now();
@@ -285,7 +286,7 @@ describe('F-08 a replica that comes too late', () => {
     expect([effects(id), await receipts()]).toEqual([1, before + 1]);
   });
 
-  it('a helpdesk that does not answer the reconciler stops neither it nor its end', { timeout: 25_000 }, async () => {
+  itInFull('a helpdesk that does not answer the reconciler stops neither it nor its end', async () => {
     helpdesk.mood('perform and lose');
     const first = await write(a, note('Asked in vain'), fresh());
     helpdesk.memory('hangs');
@@ -296,7 +297,8 @@ describe('F-08 a replica that comes too late', () => {
       remote: helpdeskWriter(helpdesk),
       onError: (error) => expect.fail(String(error)),
     });
-    await new Promise((resolve) => setTimeout(resolve, 5_500)); // the first round has started by now
+    const asked = (): boolean => helpdesk.asked.some((one) => one.operationId === first.id && one.method === 'GET');
+    await expect.poll(asked, { timeout: 30_000 }).toBe(true);
     const began = Date.now();
     await rounds.stop();
     expect(Date.now() - began).toBeLessThan(10_000);

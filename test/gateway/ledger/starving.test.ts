@@ -4,7 +4,7 @@ import type { Corridor } from '../../../src/gateway/call.ts';
 import { openGateway } from '../../../src/gateway/open.ts';
 import { openStore, type Store } from '../../../src/store/open/open.ts';
 import { type Issued, issue } from '../../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { addressOf, freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { KEYS } from '../../support/keys.ts';
 
 /** F-06 for locks: a lock on the rows of one website delays neither reads nor the writes of other websites. */
@@ -15,9 +15,8 @@ let writer: Issued;
 
 beforeAll(async () => {
   database = await freshDatabase('demo');
-  const { host, port, name } = database;
   store = await openStore({
-    databaseUrl: `postgres://postgres@${encodeURIComponent(host)}:${port}/${name}`,
+    databaseUrl: addressOf(database),
     dataDir: '',
     connections: 8,
     log: () => undefined,

@@ -36,10 +36,9 @@ const writing = {
 
 /** A write that only this test declares. `writer` is the SQL function that makes the change. */
 const renaming = (writer: Write['writer']) =>
-  defineWrite({
+  defineWrite<{ visitor: string; nickname: string }>()({
     name: 'visitor_rename',
     about: ['visitor', VisitorView],
-    command: z.strictObject({ visitor: VisitorId.schema, nickname: z.string() }),
     result: z.object({ nickname: z.string() }),
     writer,
   });

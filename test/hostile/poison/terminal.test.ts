@@ -120,7 +120,7 @@ test('an import of poison prints rejects that a terminal shows as they are', asy
     expect(ran.stderr).toContain('lines were rejected');
   }
   console.info(tableOf('terminal', outcomes, {}));
-}, 60_000);
+});
 
 test('words that somebody pasted are shown, not obeyed, in every refusal', async () => {
   const all: string[] = [];
@@ -143,7 +143,7 @@ test('words that somebody pasted are shown, not obeyed, in every refusal', async
     }
   }
   expect([...new Set(all)]).toEqual([]);
-}, 60_000);
+});
 
 test('an output that passes names on is found', { meta: { shown: { planted: 2 } } }, () => {
   expect(faults('planted', { code: 0, stdout: 'a \u001b[31m', stderr: '' })).toHaveLength(1);

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { PositionLost } from '../../../src/sources/lost.ts';
-import type { Change, Page, Position, Source } from '../../../src/sources/source.ts';
+import { type Change, type Position, PositionLost, type Source, type SourcePage } from '../../../src/sources/source.ts';
 import { put, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld, recordsIn } from '../../support/chatwoot/source-world.ts';
 import { collected } from '../../support/sources.ts';
@@ -17,7 +16,7 @@ afterEach(() => world.close());
 
 /** Reads all pages. Each page must be bounded. Returns the number of pages too. */
 async function bounded(
-  read: (after: Position) => Promise<Page>,
+  read: (after: Position) => Promise<SourcePage>,
   from: Position,
 ): Promise<{ pages: number; changes: readonly Change[]; place: Position }> {
   const changes: Change[] = [];

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { PositionLost } from '../../../src/sources/lost.ts';
-import type { Change, Source } from '../../../src/sources/source.ts';
+import { type Change, PositionLost, type Source } from '../../../src/sources/source.ts';
 import { attachment, conversation, message, put, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld, followed, goneIn, recordsIn } from '../../support/chatwoot/source-world.ts';
 import { collected } from '../../support/sources.ts';

@@ -2,6 +2,7 @@ import { compile } from 'html-to-text';
 import { describe, expect, test } from 'vitest';
 import { htmlToText } from '../../../src/sources/engine/html.ts';
 import { shallow } from '../../../src/sources/engine/shallow.ts';
+import { times } from '../../support/form.ts';
 
 /** A million characters. */
 const fill = (unit: string, length = 1_000_000): string => unit.repeat(Math.floor(length / unit.length));
@@ -104,7 +105,9 @@ const SHAPES: Readonly<Record<string, string>> = {
 const SECONDS = 2;
 
 describe('a million characters take bounded time and room', () => {
-  test.each(Object.entries(SHAPES))('%s', (name, html) => {
+  // `npm test` takes each sixth shape.
+  const shapes = Object.entries(SHAPES).filter((_, i) => i % times(1, 1, 6) === 0);
+  test.each(shapes)('%s', (name, html) => {
     const before = process.cpuUsage();
     const text = htmlToText(html);
     const { user, system } = process.cpuUsage(before);

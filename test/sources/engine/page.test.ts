@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { newId } from '../../../src/auth/issue.ts';
 import { apply } from '../../../src/sources/engine/apply.ts';
-import { type Held, writePage } from '../../../src/sources/engine/page.ts';
+import { type HeldSource, writePage } from '../../../src/sources/engine/page.ts';
 import { SourceLost, takeRun } from '../../../src/sources/engine/run.ts';
 import { Stage } from '../../../src/sources/engine/stage.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
@@ -13,7 +13,7 @@ import { receipts } from '../../support/events/journal.ts';
 import { desk } from '../../support/import.ts';
 
 let store: TestDatabase;
-let held: Held;
+let held: HeldSource;
 beforeEach(async () => {
   store = await freshDatabase();
   held = await source('acme');
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-async function source(organization: string): Promise<Held> {
+async function source(organization: string): Promise<HeldSource> {
   const { tenant } = await takeOrganization(store.db, { external_id: organization, name: organization });
   const id = newId('src');
   const settings = {
@@ -209,7 +209,7 @@ test('two sources and imports of two organizations write side by side', async ()
   ];
   const website = { type: 'website', external_id: 'w', organization: 'other', name: 'Other', time_zone: 'UTC' };
   await writePage(store.db, other, [change(website)], null);
-  const pages = async (to: Held) => {
+  const pages = async (to: HeldSource) => {
     for (let n = 0; n < 10; n++) await writePage(store.db, to, page(n).map(change), null);
   };
   const renamed = desk(40).map((one) => (one.type === 'organization' ? { ...one, external_id: 'second' } : one));

@@ -313,6 +313,6 @@ test('any small set of records gives the same content in any order and any batch
         await Promise.all([whole.close(), parts.close()]);
       }
     }),
-    { numRuns: times(6, 60) },
+    { numRuns: times(6, 60, 2) },
   );
 }, 120_000);

@@ -6,25 +6,37 @@ import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { takeRun } from '../../../src/sources/engine/run.ts';
 import { ImportBusy, type ImportResult, importFiles, importRecords } from '../../../src/sources/files/import.ts';
-import { type Site, wrongTotals } from '../../../src/store/doctor/doctor.ts';
+import { type CheckedSite, wrongTotals } from '../../../src/store/doctor/doctor.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
-import { compileImporter, desk, dump, ndjson, shuffled, temporary } from '../../support/import.ts';
+import { desk, dump, importerIn, ndjson, shuffled, temporary } from '../../support/import.ts';
 
 const folder = temporary();
 const path = join(folder, 'desk.ndjson');
-const records = shuffled(desk(1200), 11);
+const records = shuffled(desk(600), 11);
 let script = '';
+/** The store of an import that nobody kills. */
+let untouched: TestDatabase;
 let whole: { content: Record<string, string[]>; result: ImportResult };
 
 beforeAll(async () => {
-  script = compileImporter(folder);
+  script = importerIn(folder);
   writeFileSync(path, `${ndjson(records)}no json\n`);
-  const store = await freshDatabase();
-  whole = { result: await importFiles(store.db, { files: [path] }), content: await dump(store.sql) };
-  await store.close();
+  untouched = await freshDatabase();
+  // Notes how many words may wait for the index of the search at each write of messages.
+  await untouched.sql.unsafe(`
+    CREATE TABLE seen (at serial, waiting text);
+    CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      IF EXISTS (SELECT FROM new_rows) THEN INSERT INTO seen (waiting) VALUES (current_setting('gin_pending_list_limit')); END IF;
+      RETURN NULL;
+    END $$;
+    CREATE TRIGGER see AFTER INSERT ON platform.message REFERENCING NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION see()`);
+  whole = { result: await importFiles(untouched.db, { files: [path] }), content: await dump(untouched.sql) };
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(async () => {
+  await untouched.close();
+  rmSync(folder, { recursive: true });
+});
 
 let store: TestDatabase;
 const children: ChildProcess[] = [];
@@ -100,7 +112,7 @@ test('what a killed import had written is told to the journal by the next one', 
     SELECT FROM gateway.import_run r WHERE gateway.import_alive(r)
      UNION ALL SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`;
   await expect.poll(async () => (await alive()).length).toBe(0);
-  const sites = await store.sql<Site[]>`SELECT tenant, site, external_id AS id FROM platform.website`;
+  const sites = await store.sql<CheckedSite[]>`SELECT tenant, site, external_id AS id FROM platform.website`;
   expect(sites).not.toEqual([]);
   for (const site of sites) expect(await wrongTotals(store.db, site)).toBe(0);
   await importRecords(store.db, [{ type: 'organization', external_id: 'other', name: 'Other' }]);
@@ -153,4 +165,22 @@ test('two imports take turns; one that has lost its lease writes nothing more', 
   const before = await dump(store.sql);
   await expect(importRecords(store.db, robbed())).rejects.toThrow(ImportBusy);
   expect(await dump(store.sql)).toEqual(before);
+});
+
+test('many words may wait during an import of messages, but few after its last batch and with any other writer', async () => {
+  const seen = await untouched.sql<{ waiting: string }[]>`SELECT waiting FROM seen ORDER BY at`;
+  // Two lanes write at the same time, so their batches come in any order.
+  const limits = seen.map((row) => row.waiting);
+  expect(limits.toSorted()).toEqual(['1MB', '1MB', '256kB', '256kB']);
+  expect(limits.at(-1)).toBe('256kB');
+  const [alone] = await untouched.sql.begin(async (sql) => {
+    await sql`UPDATE platform.message SET text = text || '!' WHERE id = 1`;
+    return sql`SELECT current_setting('gin_pending_list_limit') AS waiting`;
+  });
+  expect(alone).toEqual({ waiting: '256kB' });
+});
+
+test('a conversation has free space on its page for its totals', async () => {
+  const [row] = await untouched.sql`SELECT reloptions FROM pg_class WHERE oid = 'platform.conversation'::regclass`;
+  expect(row?.['reloptions']).toEqual(['fillfactor=50']);
 });

@@ -22,15 +22,12 @@ test.skipIf(!existsSync(northwind))('northwind-dev comes in whole', async () => 
   const texts = await store.sql<{ external_id: string; text: string; conversation: string; created_at: Date }[]>`
     SELECT m.external_id, m.text, c.external_id AS conversation, m.created_at FROM platform.message m
       JOIN platform.conversation c ON (c.tenant, c.site, c.id) = (m.tenant, m.site, m.conversation_id)`;
-  const stored = new Map(texts.map((row) => [row.external_id, row]));
-  const messages = lines.filter((line) => line['type'] === 'message');
-  expect(stored.size).toBe(messages.length);
-  for (const line of messages) {
-    const row = stored.get(String(line['external_id']));
-    expect(row?.text).toBe(line['text']);
-    expect(row?.conversation).toBe(line['conversation']);
-    expect(row?.created_at.toISOString()).toBe(line['created_at']);
-  }
+  const stored = texts.map((row) => [row.external_id, [row.text, row.conversation, row.created_at.toISOString()]]);
+  const messages = lines
+    .filter((line) => line['type'] === 'message')
+    .map((line) => [line['external_id'], [line['text'], line['conversation'], line['created_at']]]);
+  expect(Object.fromEntries(stored)).toEqual(Object.fromEntries(messages));
+  expect(stored.length).toBe(messages.length);
   const wrong = await store.sql`
     SELECT c.external_id FROM platform.conversation c
      WHERE c.message_count <> (SELECT count(*) FROM platform.message m

@@ -2,9 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
+import { getCountries, getCountryCallingCode, parsePhoneNumberFromString } from 'libphonenumber-js/min';
 import { describe, expect, test } from 'vitest';
 import { type ParsedRecord, parseRecord } from '../../../src/sources/engine/parse-record.ts';
 import { RECORD_TYPES, recordJsonSchema, recordSchemas } from '../../../src/sources/engine/records.ts';
+import { phoneToE164 } from '../../../src/sources/engine/text.ts';
 import { REFERENCES } from '../../support/references.ts';
 
 const northwind = new URL('../../../../shared/data/northwind-dev.ndjson', import.meta.url);
@@ -203,4 +205,31 @@ test.runIf(existsSync(northwind))('all 25,777 records of the development data ar
     .map((line) => JSON.parse(line));
   const refused = lines.filter((line) => !parseRecord(line).ok);
   expect({ lines: lines.length, refused }).toEqual({ lines: 25_777, refused: [] });
+});
+
+const byLibrary = (number: string): string | null => parsePhoneNumberFromString(number)?.number ?? null;
+
+test('phone numbers with a country code become what the library makes of them', () => {
+  const bodies = [
+    '5550418',
+    '2025550143',
+    '1 202 555 0143',
+    '(242) 555-0143',
+    '310700x12',
+    '876 5550143 ext. 7',
+    '0',
+    '911',
+  ];
+  const codes = ['1', '1 ', '1-', '1.', ...new Set(getCountries().map((country) => getCountryCallingCode(country)))];
+  const numbers = codes.flatMap((code) => bodies.map((body) => `+${code}${body}`));
+  expect(numbers.length).toBeGreaterThan(1_500);
+  expect(numbers.map((number) => [number, phoneToE164(number, undefined)])).toEqual(
+    numbers.map((number) => [number, byLibrary(number)]),
+  );
+});
+
+test('a phone number without a country code needs a country', () => {
+  expect(phoneToE164('202 555 0143', undefined)).toBeNull();
+  expect(phoneToE164('202 555 0143', 'US')).toBe('+12025550143');
+  expect(phoneToE164('030 901820', 'DE')).toBe('+4930901820');
 });

@@ -1,29 +1,29 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { SourceLost, takeRun } from '../../../src/sources/engine/run.ts';
-import type { Bounds } from '../../../src/sources/follow/spent.ts';
+import type { LoadBounds } from '../../../src/sources/follow/spent.ts';
 import { gaveUp, stopped } from '../../../src/sources/follow/state.ts';
 import { findingsOf } from '../../../src/sources/source.ts';
 import { askComparison, pauseSource } from '../../../src/store/administration/sources.ts';
-import { lateSources } from '../../../src/store/doctor/sources.ts';
+import { lateSources } from '../../../src/store/doctor/doctor.ts';
 import { type SlowWorld, slowWorld } from '../../support/chatwoot/slow-world.ts';
 import { message } from '../../support/chatwoot/source-rows.ts';
 import type { AddedSource } from '../../support/sources.ts';
 
-/** Milliseconds of a slow answer. */
-const ANSWER = 700;
-/** Less than three answers in 1.5 s of waiting are too few. */
-const RARE: Bounds = { window: 1.5, fewest: 3, total: 3_600 };
-const SHORT: Bounds = { window: 3_600, fewest: 120, total: 2 };
+/** Milliseconds of a slow answer. A load has more than twelve pages. On a busy machine, a quick answer takes 0.3 s. */
+const ANSWER = 1_400;
+/** Less than three answers in 3 s of waiting are too few. */
+const RARE: LoadBounds = { window: 3, fewest: 3, total: 3_600 };
+const SHORT: LoadBounds = { window: 3_600, fewest: 120, total: 8 };
 
 let world: SlowWorld;
 afterEach(() => world.close());
 
-const open = async (bounds: Bounds): Promise<void> => {
+const open = async (bounds: LoadBounds): Promise<void> => {
   world = await slowWorld({ turn: 300, answer: ANSWER, bounds });
 };
 const become = (source: AddedSource, state: string): Promise<void> =>
-  expect.poll(async () => (await source.state()).state, { timeout: 30_000, interval: 50 }).toBe(state);
+  expect.poll(async () => (await source.state()).state, { timeout: 60_000, interval: 50 }).toBe(state);
 const working = async (): Promise<number> =>
   (await world.store.sql`SELECT FROM gateway.import_run WHERE loads AND lease_until > now()`).length;
 const messages = async (source: AddedSource): Promise<number> =>
@@ -33,9 +33,9 @@ test.each([
   [
     'a helpdesk that answers too rarely',
     RARE,
-    /^The helpdesk answered fewer than 3 times while the gateway waited 1\.5 s for it\./,
+    /^The helpdesk answered fewer than 3 times while the gateway waited 3 s for it\./,
   ],
-  ['a load that takes too long', SHORT, /^Reading all records took longer than 2 s\./],
+  ['a load that takes too long', SHORT, /^Reading all records took longer than 8 s\./],
 ] as const)(
   '%s ends the first load, and the operator starts it again where it was',
   async (_, bounds, why) => {
@@ -59,11 +59,11 @@ test.each([
     expect(asked.get(source.id)).toHaveLength(pages);
     expect((await source.state()).state).toBe('failing');
 
-    // The next load has as much time as the first one. It has at least two answers before it stops.
+    // The next load has as much time as the first one. With half of the 8 s, it would ask three times.
     expect(await pauseSource(store.db, source.id, false)).toBe(true);
     await become(source, 'failing');
     const told = asked.get(source.id) ?? [];
-    expect(told.length - pages).toBeGreaterThanOrEqual(3);
+    expect(told.length - pages).toBeGreaterThanOrEqual(bounds === SHORT ? 4 : 2);
     slow.clear();
     expect(await pauseSource(store.db, source.id, false)).toBe(true);
     await become(source, 'following');
@@ -77,7 +77,7 @@ test.each([
     expect(await lateSources(store.db)).toBe(0);
     expect(await pauseSource(store.db, source.id, false)).toBe(false);
   },
-  90_000,
+  180_000,
 );
 
 test('a renewal of the lease that comes late does not take the place again', async () => {
@@ -94,18 +94,18 @@ test('the time that a load waits for its place does not count', async () => {
   const { add, asked, slow, store } = world;
   slow.add('A');
   const source = await add('A');
-  await expect.poll(() => asked.has(source.id), { timeout: 10_000, interval: 20 }).toBe(true);
+  await expect.poll(() => asked.has(source.id), { timeout: 30_000, interval: 20 }).toBe(true);
   const holders = await Promise.all(
     ['first', 'second', 'third'].map((name) => takeRun(store.db, { name: `${name} import` }, undefined)),
   );
   const pages = asked.get(source.id)?.length ?? 0;
-  await pause(2_000 * SHORT.total);
+  await pause(1_200 * SHORT.total);
   expect(asked.get(source.id)).toHaveLength(pages);
   expect((await source.state()).state).toBe('loading');
   slow.clear();
   for (const holder of holders) await holder.release();
   await become(source, 'following');
-}, 60_000);
+}, 180_000);
 
 test('a comparison that takes too long is given up and told, and the source is followed on', async () => {
   await open(RARE);
@@ -116,7 +116,7 @@ test('a comparison that takes too long is given up and told, and the source is f
   expect(await about()).not.toContain('comparison');
   slow.add('A');
   const asked = await askComparison(store.db, source.id);
-  await expect.poll(about, { timeout: 30_000 }).toContain('comparison');
+  await expect.poll(about, { timeout: 60_000 }).toContain('comparison');
   const record = await source.state();
   // `source check` ends here and tells the finding.
   expect(Number(record.compared_at)).toBeGreaterThanOrEqual(Number(asked));
@@ -127,13 +127,13 @@ test('a comparison that takes too long is given up and told, and the source is f
   });
   expect(await lateSources(store.db)).toBe(1);
   await message(desk.sql, 4, { created_at: 'now', updated_at: 'now' });
-  await expect.poll(() => messages(source), { timeout: 20_000 }).toBe(4);
+  await expect.poll(() => messages(source), { timeout: 60_000 }).toBe(4);
 
   slow.clear();
   await askComparison(store.db, source.id);
-  await expect.poll(about, { timeout: 30_000 }).not.toContain('comparison');
+  await expect.poll(about, { timeout: 60_000 }).not.toContain('comparison');
   expect(await lateSources(store.db)).toBe(0);
-}, 90_000);
+}, 180_000);
 
 /** Asks for a comparison that takes too long, as if it had begun 27 hours ago. */
 async function compareForLong(source: AddedSource): Promise<void> {
@@ -141,13 +141,13 @@ async function compareForLong(source: AddedSource): Promise<void> {
   const pages = asked.get(source.id)?.length ?? 0;
   slow.add('A');
   await askComparison(store.db, source.id);
-  await expect.poll(() => asked.get(source.id)?.length, { timeout: 10_000, interval: 20 }).toBeGreaterThan(pages);
+  await expect.poll(() => asked.get(source.id)?.length, { timeout: 30_000, interval: 20 }).toBeGreaterThan(pages);
   await store.sql`UPDATE gateway.source SET compare_asked = now() - interval '28 hours', compare_began = now() - interval '27 hours'`;
 }
 const givenUp = (source: AddedSource): Promise<void> =>
   expect
-    .poll(async () => (await source.state()).compare_error, { timeout: 30_000, interval: 20 })
-    .toMatch(/^Reading all records took longer than 2 s\. The comparison was given up/);
+    .poll(async () => (await source.state()).compare_error, { timeout: 60_000, interval: 20 })
+    .toMatch(/^Reading all records took longer than 8 s\. The comparison was given up/);
 
 test('a comparison that took a day does not begin again at once, and the source is followed on', async () => {
   await open(SHORT);
@@ -161,9 +161,9 @@ test('a comparison that took a day does not begin again at once, and the source 
   await pause(3_000);
   expect(asked.get(source.id)).toHaveLength(pages ?? 0);
   await message(desk.sql, 4, { created_at: 'now', updated_at: 'now' });
-  await expect.poll(() => messages(source), { timeout: 20_000 }).toBe(4);
+  await expect.poll(() => messages(source), { timeout: 60_000 }).toBe(4);
   expect(asked.get(source.id)).toHaveLength(pages ?? 0);
-}, 60_000);
+}, 180_000);
 
 test('a comparison that somebody asks for while another one takes too long begins after that', async () => {
   await open(SHORT);
@@ -175,10 +175,10 @@ test('a comparison that somebody asks for while another one takes too long begin
   await givenUp(source);
   slow.clear();
   await expect
-    .poll(async () => Number((await source.state()).compared_at) >= Number(asked), { timeout: 30_000 })
+    .poll(async () => Number((await source.state()).compared_at) >= Number(asked), { timeout: 60_000 })
     .toBe(true);
   expect((await source.state()).compare_error).toBe(null);
-}, 60_000);
+}, 180_000);
 
 test('a comparison that begins anew after an interruption has all its time', async () => {
   await open({ ...SHORT, total: 60 });
@@ -188,7 +188,7 @@ test('a comparison that begins anew after an interruption has all its time', asy
   const pages = asked.get(source.id)?.length ?? 0;
   slow.add('A');
   const at = await askComparison(store.db, source.id);
-  await expect.poll(() => asked.get(source.id)?.length, { timeout: 10_000, interval: 20 }).toBeGreaterThan(pages + 1);
+  await expect.poll(() => asked.get(source.id)?.length, { timeout: 30_000, interval: 20 }).toBeGreaterThan(pages + 1);
   await stop();
   // What comparisons took that other interruptions ended.
   expect(
@@ -201,10 +201,10 @@ test('a comparison that begins anew after an interruption has all its time', asy
         const { compare_error, compared_at } = await source.state();
         return compare_error ?? Number(compared_at) >= Number(at);
       },
-      { timeout: 40_000 },
+      { timeout: 80_000 },
     )
     .toBe(true);
-}, 90_000);
+}, 180_000);
 
 test('a gateway that has lost a source does not change how long the load of the next gateway may take', async () => {
   await open(SHORT);
@@ -225,4 +225,4 @@ test('a gateway that has lost a source does not change how long the load of the 
   expect(await spent()).toBe('01:00:00');
   await gaveUp(store.db, held(epoch), 'In time.');
   expect(await spent()).toBe('00:00:00');
-}, 60_000);
+}, 180_000);

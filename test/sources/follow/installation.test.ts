@@ -12,12 +12,22 @@ let other: ChatwootWorld;
 let source: AddedSource;
 let gateway: ReturnType<typeof runSources>;
 
-/** Two Chatwoots with the account 1. The role of the first one may read the second one too. */
+const opened: { close(): Promise<unknown> }[] = [];
+afterEach(async () => {
+  for (const world of opened.splice(0).reverse()) await world.close();
+});
 beforeEach(async () => {
-  store = await freshDatabase();
-  [one, other] = [await chatwootWorld(), await chatwootWorld()];
+  one = await chatwootWorld();
+  opened.push(one);
   await one.grant('poll');
   await seed(one.sql);
+});
+
+/** Two Chatwoots with the account 1. The role of the first one may read the second one too. */
+async function follows(): Promise<void> {
+  store = await freshDatabase();
+  other = await chatwootWorld();
+  opened.push(other, store);
   await message(one.sql, 1, { content: 'of the first' });
   await seed(other.sql);
   await other.sql`UPDATE accounts SET created_at = created_at + interval '1 microsecond', name = 'Taker'`;
@@ -25,16 +35,15 @@ beforeEach(async () => {
   await other.sql.unsafe(chatwootGrants({ role: one.role, mode: 'poll' }));
   source = await addSource(store, { address: one.address(), mode: 'poll' });
   gateway = runSources(store);
+  opened.push({
+    close: async () => {
+      await gateway.stop();
+      await other.sql.unsafe(`DROP OWNED BY ${one.role}`);
+    },
+  });
   await expect.poll(texts, { timeout: 20_000 }).toEqual(['of the first']);
   await expect.poll(async () => (await source.state()).state, { timeout: 20_000 }).toBe('following');
-});
-afterEach(async () => {
-  await gateway.stop();
-  await store.close();
-  await other.sql.unsafe(`DROP OWNED BY ${one.role}`);
-  await other.close();
-  await one.close();
-});
+}
 
 const texts = async (): Promise<string[]> =>
   (await store.sql<{ text: string }[]>`SELECT text FROM platform.message ORDER BY id`).map(({ text }) => text);
@@ -57,6 +66,7 @@ async function swap(admin: postgres.Sql, name: string): Promise<void> {
 }
 
 test('a source whose address leads to another Chatwoot at its start writes nothing, and follows again afterwards', async () => {
+  await follows();
   await leadTo(other.address(one.role));
   await refused();
   const { findings } = await source.state();
@@ -70,6 +80,7 @@ test('a source whose address leads to another Chatwoot at its start writes nothi
 });
 
 test('no page is written when the address leads to another Chatwoot between two checks', async () => {
+  await follows();
   const admin = store.sql;
   await swap(admin, other.database);
   await refused();
@@ -81,6 +92,7 @@ test('no page is written when the address leads to another Chatwoot between two 
 });
 
 test('a Chatwoot that was restored from a copy is the same', async () => {
+  await follows();
   const copy = `${one.database}_copy`;
   await gateway.stop();
   await store.sql.unsafe(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${one.database}'`);

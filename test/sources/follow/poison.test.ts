@@ -1,13 +1,15 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { sql } from '../../../src/core/sql.ts';
 import { openDesk, recordsOf } from '../../../src/sources/chatwoot/desk.ts';
 import { importFiles, importRecords, type Reject } from '../../../src/sources/files/import.ts';
 import { askComparison } from '../../../src/store/administration/sources.ts';
+import type { Database } from '../../../src/store/driver/postgres.ts';
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { itInFull, times } from '../../support/form.ts';
 import { watchProcess } from '../../support/hostile/http-servers.ts';
 import { desk as lines, ndjson, temporary } from '../../support/import.ts';
 import { addSource, runSources } from '../../support/sources.ts';
@@ -32,13 +34,14 @@ const DEEP = '<b>'.repeat(3_000);
 /** 60 KB that became 19.2 MB of text in 17 s. */
 const QUOTED = `${'<blockquote>'.repeat(1_000)}${'line<br>'.repeat(6_000)}`;
 const email = (content: string) => ({ content_type: 8, content, updated_at: new Date().toISOString() });
-const soon = { timeout: 20_000, interval: 100 };
+const soon = { timeout: 60_000, interval: 100 };
 const stored = async () =>
   (await store.sql`SELECT left(trim(text), 20) AS text FROM platform.message ORDER BY created_at, id`).map(
     ({ text }) => text,
   );
 
-describe.each(['poll', 'live'] as const)('in mode %s', (mode) => {
+const MODES = ['poll', 'live'] as const;
+describe.each(MODES.slice(0, times(2, 2, 1)))('in mode %s', (mode) => {
   test('e-mails with 3,000 nested elements and 1,000 quotes are written by a load, by a page and by a comparison', async () => {
     await desk.grant(mode);
     await seed(desk.sql);
@@ -59,37 +62,43 @@ describe.each(['poll', 'live'] as const)('in mode %s', (mode) => {
     expect(await stored()).toEqual(all);
     expect(gateway.errors).toEqual([]);
     expect(await source.state()).toMatchObject({ rejects: 0, last_error: null });
-  }, 60_000);
+  }, 180_000);
 });
 
-/**
- * Milliseconds. A part of 1 MiB holds the thread for 9 to 18 ms, a part of 8 MiB for 41 to 82 ms (24 November 2026, two
- * busy cores).
- */
-const HELD = 35;
-
-test('a load and a page of 8 MB of long texts hold the serving thread for less than 35 ms', async () => {
+itInFull('a load and a page of 8 MB go to the store in statements of at most 2 MiB', { timeout: 180_000 }, async () => {
   await desk.grant('live');
   await seed(desk.sql);
   // A quotation mark takes two characters of JSON.
+  const text = '"'.repeat(100_000);
   const write = () => desk.sql`INSERT INTO messages
       (id, account_id, inbox_id, conversation_id, message_type, content, created_at, updated_at)
-    SELECT coalesce((SELECT max(id) FROM messages), 0) + n, 1, 1, 1, 0, repeat('"', 100000), now(), now()
+    SELECT coalesce((SELECT max(id) FROM messages), 0) + n, 1, 1, 1, 0, ${text}::text, now(), now()
       FROM generate_series(1, 80) n`;
   const count = async () => Number((await store.sql`SELECT count(*) FROM platform.message`)[0]?.['count']);
   await write();
   await addSource(store, { address: desk.address(), mode: 'live' });
+  const lengths: number[] = [];
+  const query: Database['query'] = (statement) => {
+    lengths.push(statement.values.flat().reduce<number>((sum, value) => sum + String(value).length, 0));
+    return store.db.query(statement);
+  };
   const held: number[] = [];
   for (const all of [80, 160]) {
     const watched = watchProcess();
-    gateway ??= runSources(store);
+    gateway ??= runSources({ db: { ...store.db, query } });
     if (all > 80) await write();
     await expect.poll(count, soon).toBe(all);
     held.push(watched().held);
   }
-  console.info(`8 MB hold the serving thread: by a load ${held.join(' ms, by a page ')} ms`);
-  expect(Math.max(...held)).toBeLessThan(HELD);
-}, 60_000);
+  expect(Math.max(...lengths)).toBeLessThan(2 * 1024 * 1024);
+  expect(lengths.reduce((sum, length) => sum + length, 0)).toBeGreaterThan(32_000_000);
+  // What one statement with all texts takes is the measure, so that a slow machine has a larger bound.
+  const watched = watchProcess();
+  await store.db.query(sql`SELECT length(${JSON.stringify(Array(80).fill({ text }))}::text)`);
+  const whole = watched().held;
+  console.info(`8 MB hold the serving thread: by a load ${held.join(' ms, by a page ')} ms, at once ${whole} ms`);
+  expect(Math.max(...held)).toBeLessThan(whole);
+});
 
 test('an imported line with 3,000 nested elements is written, and the next line too', async () => {
   const path = join(folder, 'deep.ndjson');
@@ -115,22 +124,27 @@ test('an imported line with 3,000 nested elements is written, and the next line 
 /** Milliseconds between two renewals of the lease of an import. A lease lasts ten seconds. */
 const RENEWAL = 3_000;
 
-test('an import of the slowest lines renews its lease in time', async () => {
+itInFull('an import of the slowest lines renews its lease in time', { timeout: 180_000 }, async () => {
   const path = join(folder, 'slow.ndjson');
   const slow = [...Array(8).keys()].map((n) => ({
-    ...{ type: 'message', external_id: `slow${n}`, conversation: 'cnv0', author_type: 'visitor', visibility: 'public' },
+    ...{
+      type: 'message',
+      external_id: `slow${n}`,
+      conversation: 'cnv0',
+      author_type: 'visitor',
+      visibility: 'public',
+    },
     ...{ kind: 'html', text: '<p>l'.repeat(250_000), created_at: '2026-11-01T10:00:00Z' },
   }));
   writeFileSync(path, `${ndjson(lines(1))}${ndjson(slow)}`);
-  const delay = monitorEventLoopDelay({ resolution: 10 });
-  delay.enable();
+  const watched = watchProcess();
   const result = await importFiles(store.db, { files: [path] });
-  delay.disable();
-  console.info(`the longest time without a renewal: ${Math.round(delay.max / 1e6)} ms`);
+  const { held } = watched();
+  console.info(`the longest time without a renewal: ${held} ms`);
   expect(result).toMatchObject({ rejected: 0 });
   // A renewal comes at most one such time late.
-  expect(delay.max / 1e6).toBeLessThan(10_000 - RENEWAL);
-}, 60_000);
+  expect(held).toBeLessThan(10_000 - RENEWAL);
+});
 
 /** A record that cannot be read at all. */
 const broken = <Record extends object>(record: Record, member: string): Record =>

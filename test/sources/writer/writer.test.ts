@@ -1,48 +1,54 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { packageRoot } from '../../../src/config/package.ts';
 import { openWriter } from '../../../src/sources/writer/writer.ts';
 import { TOKEN } from '../../support/chatwoot/api.ts';
-import { type WriteBackWorld, writeBackWorld } from '../../support/chatwoot/write-back-world.ts';
+import { type WriteBackWorld, type WriterGiven, writeBackWorld } from '../../support/chatwoot/write-back-world.ts';
+import { itInFull } from '../../support/form.ts';
 import { disposition, note } from '../../support/ledger/commands.ts';
 import type { Reply } from '../../support/ledger/world.ts';
 import { keys } from '../../support/sources.ts';
 
 /** Tests the thread of the writes to a helpdesk: what its start and its end do to writes. */
-let world: WriteBackWorld | undefined;
+let world: WriteBackWorld;
+let visitor: string;
+let conversation: string;
 let count = 0;
 const fresh = (): string => `key-${++count}`;
 const entry = new URL('dist/test/support/writer/planted.js', packageRoot);
 /** Milliseconds in which the ledger answers each write. */
 const ANSWERED = 8_500;
 
-async function opened(options: Parameters<typeof writeBackWorld>[0]) {
-  const here = await writeBackWorld(options);
-  world = here;
-  const visitor = await here.visitor(1);
-  const conversation = await here.conversation(1);
-  return {
-    ...here,
-    add: (text: string, key = fresh()): Promise<Reply> => here.write('REST', note(text, visitor), key),
-    set: (value: string): Promise<Reply> => here.write('REST', disposition(value, conversation), fresh()),
-    inChatwoot: async (text: string) =>
-      (await here.desk.sql`SELECT 1 FROM notes WHERE starts_with(content, ${text})`).length,
-    connections: async () =>
-      (
-        await here.desk.sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'gateway-write-back'
-        AND datname = current_database()`
-      ).length,
-  };
-}
+beforeAll(async () => {
+  world = await writeBackWorld();
+  [visitor, conversation] = [await world.visitor(1), await world.conversation(1)];
+});
 afterEach(async () => {
   vi.unstubAllEnvs();
-  await world?.close();
-  world = undefined;
+  await world.store.sql`DELETE FROM gateway.write_back`;
 });
+afterAll(() => world.close());
 
-test('a thread that ends leaves an unknown outcome, the next write starts another, and the starts have a bound', async () => {
-  const { add, inChatwoot, reconcile, status, logged, source } = await opened({ writer: { entry } });
+const add = (text: string, key = fresh()): Promise<Reply> => world.write('REST', note(text, visitor), key);
+const set = (value: string): Promise<Reply> => world.write('REST', disposition(value, conversation), fresh());
+const inChatwoot = async (text: string): Promise<number> =>
+  (await world.desk.sql`SELECT 1 FROM notes WHERE starts_with(content, ${text})`).length;
+/** The processes that serve the connections of the writes. */
+const connections = async (): Promise<number[]> =>
+  (
+    await world.desk.sql<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
+      WHERE application_name = 'gateway-write-back' AND datname = current_database() ORDER BY pid`
+  ).map(({ pid }) => pid);
+/** Starts with no thread. */
+async function opened(options: WriterGiven = { writer: { entry } }): Promise<WriteBackWorld> {
+  await world.reopen(options);
+  await expect.poll(connections).toEqual([]);
+  return world;
+}
+
+itInFull('a thread that ends leaves an unknown outcome, and the starts have a bound', { timeout: 90_000 }, async () => {
+  const { reconcile, status, logged, source } = await opened();
   const outcomes: (string | undefined)[] = [];
   for (const [text, effects] of [
     ['Planted after hang', 1],
@@ -72,19 +78,19 @@ test('a thread that ends leaves an unknown outcome, the next write starts anothe
   expect(told).toContain('ended too often');
   expect(told).toContain('with postgres:');
   expect(told).not.toContain(TOKEN);
-}, 90_000);
+});
 
 test('an error of a call crosses without the token, and ends no thread', async () => {
-  const { add, logged } = await opened({ writer: { entry } });
+  const { logged } = await opened();
   for (let i = 0; i < 6; i++) expect((await add(`Planted before tell ${i}`)).code).toBe('outcome_unknown');
   expect((await add('Of the same thread')).status).toBe(200);
   const told = inspect(logged, { depth: null });
   expect(told).toContain('with postgres:');
   expect(told).not.toContain(TOKEN);
-}, 60_000);
+});
 
 test('calls under way end with their thread, and calls that wait get the next thread', async () => {
-  const { add, api, inChatwoot } = await opened({ writer: { entry } });
+  const { api } = await opened();
   expect((await add('First')).status).toBe(200);
   api.fail('POST', '/notes', { kind: 'slow', ms: 700 }, 3);
   const slow = [1, 2, 3].map((i) => add(`Slow ${i}`));
@@ -94,42 +100,46 @@ test('calls under way end with their thread, and calls that wait get the next th
   expect([ended.code, ...codes]).toEqual(Array.from({ length: 4 }, () => 'outcome_unknown'));
   expect((await add('Next')).status).toBe(200);
   await expect.poll(async () => (await inChatwoot('Slow')) > 0 || api.load.now === 0).toBe(true);
-}, 60_000);
+});
 
 test('the start of a thread takes no time from a write', async () => {
   vi.stubEnv('PLANTED_START', '1000');
   // A write takes at most 1.5 s in the helpdesk in these tests.
-  const { add, api } = await opened({ writer: { entry } });
+  const { api } = await opened();
   api.fail('POST', '/notes', { kind: 'slow', ms: 700 });
   const began = performance.now();
   const replies = await Promise.all(['One', 'Two', 'Three', 'Four', 'Five', 'Six'].map((text) => add(text)));
   expect(performance.now() - began).toBeGreaterThan(1_000);
   expect(replies.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 200));
-}, 60_000);
+});
 
-test('a write whose thread does not start in time is refused, and a later one succeeds with the same key', async () => {
+itInFull('a write whose thread starts too late is refused, and succeeds later with the same key', async () => {
   vi.stubEnv('PLANTED_START', '5000');
-  const { add, api } = await opened({ writer: { entry } });
+  const { api } = await opened();
   const [key, began] = [fresh(), performance.now()];
   expect((await add('Too early', key)).code).toBe('native_unavailable');
   const took = performance.now() - began;
   expect([took > 2_500, took < ANSWERED]).toEqual([true, true]);
   expect(api.asked.filter((line) => line.startsWith('POST'))).toEqual([]);
   await expect.poll(async () => (await add('Too early', key)).status, { timeout: 20_000 }).toBe(200);
-}, 60_000);
+});
 
 test('an idle thread is closed with its connection, and the next write starts another', async () => {
-  const { set, connections } = await opened({ writer: { idle: 1_000 } });
+  await opened({ writer: { idle: 1_000 } });
   expect((await set('solved')).status).toBe(200);
-  expect(await connections()).toBe(1);
+  expect(await connections()).toHaveLength(1);
   await pause(500);
-  expect(await connections()).toBe(1);
-  await expect.poll(connections, { timeout: 10_000 }).toBe(0);
+  expect(await connections()).toHaveLength(1);
+  await expect.poll(connections, { timeout: 10_000 }).toEqual([]);
   expect((await set('refund')).status).toBe(200);
-}, 60_000);
+});
 
 /** Adds so many copies of the source, which nobody reads. Returns a function that leads the writes to one of them. */
-async function copies({ store }: WriteBackWorld, count: number): Promise<(copy: number) => Promise<void>> {
+async function copies(count: number): Promise<(copy: number) => Promise<void>> {
+  const { store } = world;
+  onTestFinished(async () => {
+    await store.sql`DELETE FROM gateway.source WHERE holder = 'nobody'`;
+  });
   // The writes of a website go to the source with the lowest id.
   await store.sql`INSERT INTO gateway.source (id, tenant, site, kind, account, mode, period, time_zone, address, api_url,
       api_token, paused, holder, lease_until)
@@ -141,36 +151,28 @@ async function copies({ store }: WriteBackWorld, count: number): Promise<(copy: 
 }
 
 test('a process has eight threads of writes at most, and closes the one that is idle longest', async () => {
-  const here = await opened({});
-  const { set, connections } = here;
-  const lead = await copies(here, 10);
+  await opened({});
+  const lead = await copies(10);
   for (let copy = 1; copy <= 10; copy++) {
     await lead(copy);
     expect([copy, (await set('solved')).status]).toEqual([copy, 200]);
-    expect(await connections()).toBe(Math.min(copy, 8));
+    expect(await connections()).toHaveLength(Math.min(copy, 8));
   }
-  const starts = async () =>
-    (
-      await here.desk.sql<{ pid: number }[]>`
-        SELECT pid FROM pg_stat_activity WHERE application_name = 'gateway-write-back'
-          AND datname = current_database() ORDER BY pid`
-    ).map(({ pid }) => pid);
-  const before = await starts();
+  const before = await connections();
   await lead(3);
   expect((await set('refund')).status).toBe(200);
-  expect(await starts()).toEqual(before);
+  expect(await connections()).toEqual(before);
   await lead(1);
   expect((await set('solved')).status).toBe(200);
   await lead(3);
   expect((await set('refund')).status).toBe(200);
   // The thread of source 4 was idle longest.
-  expect((await starts()).filter((pid) => before.includes(pid))).toHaveLength(7);
+  expect((await connections()).filter((pid) => before.includes(pid))).toHaveLength(7);
 }, 120_000);
 
 test('a write beyond the threads that all work is refused, and a later one succeeds with the same key', async () => {
-  const here = await opened({ most: 2 });
-  const { add, api, inChatwoot } = here;
-  const lead = await copies(here, 3);
+  const { api } = await opened({ most: 2 });
+  const lead = await copies(3);
   for (const copy of [1, 2]) {
     await lead(copy);
     expect((await add(`First of ${copy}`)).status).toBe(200);
@@ -189,11 +191,11 @@ test('a write beyond the threads that all work is refused, and a later one succe
   expect([refusal.status, refusal.code, await inChatwoot('Beyond')]).toEqual([503, 'native_unavailable', 0]);
   expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([200, 200]);
   expect((await add('Beyond', key)).status).toBe(200);
-}, 60_000);
+});
 
 test('a write that waits for its thread is sent when the source gets another token meanwhile', async () => {
   vi.stubEnv('PLANTED_START', '1000');
-  const { add, store, remote, connections, logged, inChatwoot } = await opened({ writer: { entry } });
+  const { store, remote, logged } = await opened();
   const first = add('With the first token');
   await expect
     .poll(async () => (await store.sql`SELECT 1 FROM gateway.write_back`).length, { interval: 5 })
@@ -204,11 +206,11 @@ test('a write that waits for its thread is sent when the source gets another tok
   expect([second.status, (await first).status]).toEqual([200, 200]);
   expect(logged).toEqual([]);
   await remote.close();
-  await expect.poll(connections).toBe(0);
+  await expect.poll(connections).toEqual([]);
   // Nothing starts another thread after that.
   const late = await add('Too late');
   expect([late.status, late.code, await inChatwoot('Too late')]).toEqual([503, 'native_unavailable', 0]);
-}, 60_000);
+});
 
 test('a writer that was closed starts no thread', async () => {
   const settings = { address: 'postgres://127.0.0.1:1/none', account: '1', apiUrl: 'http://127.0.0.1:1', token: TOKEN };

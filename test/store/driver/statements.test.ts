@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compile, type Fragment, type Value } from '../../../src/core/sql.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
 import { WRITES as DECLARED } from '../../../src/writes/all.ts';
-import { nameOf, OPERATIONS, pathOf } from '../../support/authority/expected.ts';
-import { WRITES, type Write } from '../../support/authority/expected-writes.ts';
+import { nameOf, OPERATIONS, pathOf, WRITES, type Write } from '../../support/authority/operations.ts';
 import { plantReceipt, receiptId, webId } from '../../support/authority/world.ts';
 import { addDispositions } from '../../support/authority/writes.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
@@ -405,7 +404,7 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
       expect(whole).toEqual([]);
       expect(blocks.length).toBeGreaterThan(90);
       // A restricted search with internal messages reads 1,088 blocks on 24 November 2026: it looks up two marks for each
-      // conversation that the caller may see (0021_search_bounds.sql). Before, it read 1,016, and the texts on top.
+      // conversation that the caller may see (0019_search_hits.sql). Before, it read 1,016, and the texts on top.
       expect(most.filter(([, n]) => n > 1_100)).toEqual([]);
     },
     120_000,

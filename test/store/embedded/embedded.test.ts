@@ -60,7 +60,7 @@ describe('one process', () => {
   });
 
   it('listens on a socket in a private folder only, and as no root', async () => {
-    const dataDir = bench.dataDir();
+    const dataDir = await bench.made();
     const store = await bench.open(dataDir);
     expect(lstatSync(store.host).mode & 0o777).toBe(0o700);
     expect(await query(store, "select current_setting('listen_addresses') as addresses")).toEqual([{ addresses: '' }]);
@@ -68,7 +68,7 @@ describe('one process', () => {
   });
 
   it('stops once, however often it is told to', async () => {
-    const store = await bench.open(bench.dataDir());
+    const store = await bench.open(await bench.made());
     await Promise.all([store.stop(), store.stop()]);
     await store.stop();
   });
@@ -80,7 +80,7 @@ describe('one process', () => {
   });
 
   it('starts the server again when it is killed from outside', async () => {
-    const dataDir = bench.dataDir();
+    const dataDir = await bench.made();
     const store = await bench.open(dataDir);
     await query(store, 'create table kept as select 1 as one');
     const killed = postmasterPid(dataDir);
@@ -91,8 +91,7 @@ describe('one process', () => {
   });
 
   it('is not deceived by a stale postmaster.pid whose process id is alive', async () => {
-    const dataDir = bench.dataDir();
-    await (await bench.open(dataDir)).stop();
+    const dataDir = await bench.made();
     const pidFile = join(dataDir, 'postgres/postmaster.pid');
     // None of these processes is the server of this database. The first process runs as the user of PostgreSQL, so
     // PostgreSQL itself would mistake this process for the server. The last process id is not in use.
@@ -108,7 +107,7 @@ describe('one process', () => {
   });
 
   it('waits for what an earlier server left running', async () => {
-    const dataDir = bench.dataDir();
+    const dataDir = await bench.made();
     const child = await bench.start(dataDir);
     child.process.kill('SIGKILL');
     await once(child.process, 'exit');
@@ -130,7 +129,7 @@ describe('one process', () => {
 
 describe('several processes', () => {
   it('adopts the server of a process that was killed', async () => {
-    const dataDir = bench.dataDir();
+    const dataDir = await bench.made();
     const child = await bench.start(dataDir);
     const pid = postmasterPid(dataDir);
     child.process.kill('SIGKILL');
@@ -144,7 +143,7 @@ describe('several processes', () => {
   });
 
   it('shares one server between processes that start at once, and the last one out stops it', async () => {
-    const dataDir = bench.dataDir();
+    const dataDir = await bench.made();
     const both = await Promise.all([bench.start(dataDir), bench.start(dataDir)]);
     expect(both.map(({ said }) => said.adopted).sort()).toEqual([false, true]);
     const pid = postmasterPid(dataDir);
@@ -157,7 +156,7 @@ describe('several processes', () => {
   });
 
   it('does not count a killed process among the holders', async () => {
-    const dataDir = bench.dataDir();
+    const dataDir = await bench.made();
     const killed = await bench.start(dataDir);
     const store = await bench.open(dataDir);
     killed.process.kill('SIGKILL');
@@ -181,7 +180,7 @@ describe('several processes', () => {
   });
 
   it('is out of reach of the Ctrl-C of our terminal and keeps no process alive', async () => {
-    const dataDir = bench.dataDir();
+    const dataDir = await bench.made();
     const child = await bench.start(dataDir);
     const pid = postmasterPid(dataDir);
     if (child.process.pid === undefined || pid === undefined) throw new Error('nothing runs');
@@ -190,7 +189,7 @@ describe('several processes', () => {
     await pause(200);
     expect(running(pid)).toBe(true);
 
-    const idle = await bench.start(bench.dataDir());
+    const idle = await bench.start(await bench.made());
     idle.process.stdin?.end();
     const [status] = await once(idle.process, 'exit');
     expect(status).toBe(0);
@@ -221,8 +220,7 @@ describe('refusals', () => {
   });
 
   it('says why a damaged database does not start', async () => {
-    const dataDir = bench.dataDir();
-    await (await bench.open(dataDir)).stop();
+    const dataDir = await bench.made();
     rmSync(join(dataDir, 'postgres/global/pg_control'));
     await bench.refused(
       dataDir,
@@ -235,9 +233,9 @@ describe('refusals', () => {
     chmodSync(dataDir, 0o755);
     const readOnly = await bench.start(dataDir, { user: nobody });
     expect(readOnly.said.refused).toMatch(/cannot be made or written \(EACCES\)/);
-    await (await bench.open(dataDir)).stop();
-    chmodSync(dataDir, 0o777);
-    const foreign = await bench.start(dataDir, { user: nobody });
+    const others = await bench.made();
+    chmodSync(others, 0o777);
+    const foreign = await bench.start(others, { user: nobody });
     expect(foreign.said.refused).toMatch(/belongs to the user with uid \d+, but this process runs as uid 65534/);
   });
 });

@@ -18,6 +18,7 @@ import {
   running,
   until,
 } from '../../support/embedded.ts';
+import { itInFull } from '../../support/form.ts';
 
 let bench: Bench;
 
@@ -70,31 +71,36 @@ describe.each(['darwin', 'windows'] as const)('the ways of %s', (ways) => {
     expect(await asked(again, 'select one from kept')).toEqual([{ one: 1 }]);
   });
 
-  it('adopt a server, start a killed server again at its address, and trust no stale postmaster.pid', async () => {
-    const dataDir = folder();
-    const killed = await open(ways, dataDir);
-    killed.process.kill('SIGKILL');
-    await once(killed.process, 'exit');
-    const pid = postmasterPid(dataDir);
-    const next = await open(ways, dataDir);
-    expect(next.said).toMatchObject({ adopted: true, host: killed.said.host, port: killed.said.port });
-    expect(postmasterPid(dataDir)).toBe(pid);
-    if (pid === undefined) throw new Error('no postmaster');
-    process.kill(pid, 'SIGKILL');
-    await until(() => !running(pid) && isReady(dataDir));
-    expect(await asked(next, 'select 1 as one')).toEqual([{ one: 1 }]);
-    await next.stop();
+  itInFull(
+    'adopt a server, start a killed server again at its address, and trust no stale postmaster.pid',
+    async () => {
+      const dataDir = folder();
+      const killed = await open(ways, dataDir);
+      killed.process.kill('SIGKILL');
+      await once(killed.process, 'exit');
+      const pid = postmasterPid(dataDir);
+      const next = await open(ways, dataDir);
+      expect(next.said).toMatchObject({ adopted: true, host: killed.said.host, port: killed.said.port });
+      expect(postmasterPid(dataDir)).toBe(pid);
+      if (pid === undefined) throw new Error('no postmaster');
+      process.kill(pid, 'SIGKILL');
+      await until(() => !running(pid) && isReady(dataDir));
+      expect(await asked(next, 'select 1 as one')).toEqual([{ one: 1 }]);
+      await next.stop();
 
-    // With the ways of Windows, pg_ctl must say that no process has this id.
-    const stale = ways === 'darwin' ? bench.sleeper(lstatSync(dataDir).uid) : 2 ** 22 - 1;
-    writeFileSync(join(dataDir, 'postgres/postmaster.pid'), `${stale}\n/elsewhere\n1\n5432\n.\n\n 1 1\nready   \n`);
-    const child = await open(ways, dataDir);
-    expect(child.said).toMatchObject({ adopted: false });
-    await child.stop();
+      // With the ways of Windows, pg_ctl must say that no process has this id.
+      const stale = ways === 'darwin' ? bench.sleeper(lstatSync(dataDir).uid) : 2 ** 22 - 1;
+      writeFileSync(join(dataDir, 'postgres/postmaster.pid'), `${stale}\n/elsewhere\n1\n5432\n.\n\n 1 1\nready   \n`);
+      const child = await open(ways, dataDir);
+      expect(child.said).toMatchObject({ adopted: false });
+      await child.stop();
 
-    writeFileSync(join(dataDir, 'postgres/postgresql.conf'), "work_mem = 'more'\n");
-    expect((await open(ways, dataDir)).said.refused).toMatch(/did not start \(configuration file .* contains errors\)/);
-  });
+      writeFileSync(join(dataDir, 'postgres/postgresql.conf'), "work_mem = 'more'\n");
+      expect((await open(ways, dataDir)).said.refused).toMatch(
+        /did not start \(configuration file .* contains errors\)/,
+      );
+    },
+  );
 });
 
 async function asksForPassword(dataDir: string, { said }: Child): Promise<void> {
@@ -108,17 +114,20 @@ async function asksForPassword(dataDir: string, { said }: Child): Promise<void> 
   expect(readdirSync(join(dataDir, 'postgres')).filter((name) => name.startsWith('.s.PGSQL'))).toEqual([]);
 }
 
-it('macOS reaches a socket with a long path through a link in a private folder, and removes the link', async () => {
-  chmodSync(bench.temporary(), 0o777);
-  const dataDir = folder('d'.repeat(120));
-  const child = await open('darwin', dataDir);
-  const { host = '' } = child.said;
-  expect(Buffer.byteLength(host)).toBeLessThan(90);
-  expect(lstatSync(dirname(host)).mode & 0o777).toBe(0o700);
-  expect(await asked(child, 'select 1 as one')).toEqual([{ one: 1 }]);
-  await child.stop();
-  expect(existsSync(dirname(host))).toBe(false);
-});
+itInFull(
+  'macOS reaches a socket with a long path through a link in a private folder, and removes the link',
+  async () => {
+    chmodSync(bench.temporary(), 0o777);
+    const dataDir = folder('d'.repeat(120));
+    const child = await open('darwin', dataDir);
+    const { host = '' } = child.said;
+    expect(Buffer.byteLength(host)).toBeLessThan(90);
+    expect(lstatSync(dirname(host)).mode & 0o777).toBe(0o700);
+    expect(await asked(child, 'select 1 as one')).toEqual([{ one: 1 }]);
+    await child.stop();
+    expect(existsSync(dirname(host))).toBe(false);
+  },
+);
 
 describe('locks by opening', () => {
   const busy = (code: string): Error => Object.assign(new Error('busy'), { code });

@@ -4,13 +4,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Fragment, sql as fragment } from '../../../src/core/sql.ts';
 import type { Corridor } from '../../../src/gateway/call.ts';
 import { openGateway } from '../../../src/gateway/open.ts';
-import { demoRecords } from '../../../src/sources/demo/index.ts';
+import { demoRecords } from '../../../src/sources/files/demo.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
-import type { Standing } from '../../../src/store/calls/guard.ts';
+import { type Origin, passing, type Replica, type Standing } from '../../../src/store/driver/lineage.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
-import { type Origin, passing } from '../../../src/store/open/lineage.ts';
 import { openStore, type Store } from '../../../src/store/open/open.ts';
-import { openReplica, type Replica } from '../../../src/store/open/replica.ts';
+import { openReplica } from '../../../src/store/open/replica.ts';
 import { type Cluster, closeClusters, openCluster } from '../../support/cluster.ts';
 import { type Issued, issue } from '../../support/credentials.ts';
 import { until } from '../../support/events/webhooks.ts';
@@ -56,7 +55,7 @@ beforeAll(async () => {
     connections: 2,
     log: () => undefined,
   });
-  await importRecords(first.slow, demoRecords({ seed: 1, now: new Date(DEMO_NOW) }), {});
+  await importRecords(first.slow, demoRecords(new Date(DEMO_NOW)), {});
   await first.close();
   [caller, other] = await Promise.all([issue(sql, 1), issue(sql, 1)]);
   replica = await primary.replica();

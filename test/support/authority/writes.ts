@@ -1,7 +1,6 @@
 import type postgres from 'postgres';
 import type { TestGateway } from '../gateway.ts';
-import { pathOf, type Refusal } from './expected.ts';
-import type { Write } from './expected-writes.ts';
+import { pathOf, type Refusal, type Write } from './operations.ts';
 
 export const SURFACES = ['rest', 'mcp'] as const;
 export type Surface = (typeof SURFACES)[number];

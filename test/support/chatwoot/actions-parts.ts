@@ -6,7 +6,7 @@ import { cw, railsTime } from './script.ts';
 import type { State } from './state.ts';
 import { chance, fileNames, mediaTypes, personName, sentence, whole } from './words.ts';
 
-/** Does one action in an account. Returns false if the account has no row for the action. */
+/** Does one action in an account. False if the account has no row for the action. */
 export type Act = (world: Rails, state: State) => Promise<boolean>;
 
 export const CHANNELS =
@@ -15,13 +15,13 @@ const YEAR = 365 * 24 * 3_600_000;
 
 const past = (world: Rails): string => railsTime(Date.now() - whole(world.random, 3 * YEAR), whole(world.random, 1000));
 
-/** Remembers who belonged to the account. The oracle cannot see this in Chatwoot's tables when nothing of them is left. */
+/** Remembers a member of the account for the oracle, because Chatwoot's tables can lose every trace of the member. */
 export const remember = (world: Rails, account: number, type: string, id: number): Promise<unknown> =>
   world.commit(
     cw`INSERT INTO simulated.past (account_id, type, id) VALUES (${account}, ${type}, ${id}) ON CONFLICT DO NOTHING`,
   );
 
-/** Makes an action on rows that `choose` finds. */
+/** An action on the row that `choose` finds. */
 export function on<T>(
   choose: (state: State, world: Rails) => T | undefined,
   act: (world: Rails, one: T, state: State) => Promise<unknown>,
@@ -40,7 +40,7 @@ export const contact = (state: State, world: Rails) => any(state.contacts, world
 export const conversation = (state: State, world: Rails) => any(state.conversations, world)?.id;
 export const message = (state: State, world: Rails) => any(state.messages, world)?.id;
 export const agent = (state: State, world: Rails) => any(state.agents, world);
-/** Agents, teams and inboxes can be removed while enough of them remain. */
+/** Chooses one to remove. At least `least` of them must remain. */
 export const spare = <T>(list: readonly T[], least: number, world: Rails): T | undefined =>
   list.length > least ? any(list, world) : undefined;
 
@@ -125,7 +125,7 @@ export const person = (world: Rails, account: number): rails.NewContact => ({
   extra: attributesOf(world),
 });
 
-/** Rows that the import schemas refuse. Each is refused from its first moment, so nothing of it may ever be stored. */
+/** Rows that the import schemas refuse from the start, so nothing of them may ever be stored. */
 export async function refusedRow(world: Rails, state: State): Promise<boolean> {
   const { account } = state;
   const [inbox, id] = [any(state.inboxes, world), conversation(state, world)];

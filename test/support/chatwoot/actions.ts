@@ -25,7 +25,7 @@ import * as desk from './rails-desk.ts';
 import * as destroy from './rails-destroy.ts';
 import { chance, fileNames, html, longText, personName, sentence, whole } from './words.ts';
 
-/** Every kind of action, with its weight in the mix. */
+/** The kinds of actions, with their weight in the mix. */
 export const ACTIONS = {
   incoming: [300, on(conversation, incoming)],
   outgoing: [240, on(conversation, outgoing)],

@@ -4,8 +4,8 @@ import type postgres from 'postgres';
 import { z } from 'zod';
 
 /**
- * What goes wrong with the next request. `reset`: the connection breaks before the effect. `lost`: the connection breaks
- * after the effect. `late`: nothing is answered, and the effect comes after `ms`. `body`: these bytes come as the answer.
+ * What goes wrong with a request. `reset`: the connection breaks before the effect. `lost`: it breaks after the effect.
+ * `late`: no answer, and the effect comes after `ms`. `body`: the bytes of the answer.
  */
 export type Fault =
   | { readonly kind: 'hang' | 'reset' | 'lost' | 'text' | 'wrong' | 'huge' }
@@ -13,21 +13,18 @@ export type Fault =
   | { readonly kind: 'body'; readonly body: Buffer }
   | { readonly kind: 'status'; readonly status: number; readonly html?: boolean };
 
-/**
- * A stand-in for Chatwoot's REST API over Chatwoot's tables. It implements the documented endpoints that the gateway
- * uses. It is not Chatwoot.
- */
+/** A stand-in for Chatwoot's REST API: the endpoints that the gateway uses, over Chatwoot's tables. */
 export interface ChatwootApi {
   readonly url: string;
   /** Method and path of each request, in order. */
   readonly asked: string[];
-  /** The next request of this method whose path has this end gets the fault. */
+  /** Gives the fault to the next request of this method whose path ends with `path`. */
   fail(on: 'GET' | 'POST', path: string, fault: Fault, times?: number): void;
-  /** Runs once, before the next attributes of a conversation are written. The gateway has read the old ones by then. */
+  /** Runs once, after the gateway has read a conversation's attributes and before it writes them. */
   beforeWrite(work: () => Promise<void>): void;
-  /** True for a Chatwoot that can merge attributes. `mixed` says so but replaces them, as an older server does. */
+  /** True: this Chatwoot merges attributes. `mixed`: it says so but replaces them, as an older server does. */
   merges(how: boolean | 'mixed'): void;
-  /** The number of requests that are under way now, and the largest such number. */
+  /** The requests that run now, and the largest number so far. */
   readonly load: { now: number; most: number };
   heal(): void;
   close(): Promise<void>;
@@ -47,7 +44,7 @@ class Status extends Error {
   }
 }
 
-/** `user` is the user of Chatwoot to whom the token belongs. */
+/** `user` is the Chatwoot user of the token. */
 export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<ChatwootApi> {
   const asked: string[] = [];
   const load = { now: 0, most: 0 };

@@ -1,4 +1,4 @@
-/** A value of a record. Times have the form 2026-11-23T09:00:00.000000Z. Undefined is not compared. */
+/** A value of a record. Times look like 2026-11-23T09:00:00.000000Z. Undefined is not compared. */
 export type Member = string | number | boolean | null | undefined | readonly string[];
 export type Row = Readonly<Record<string, Member>>;
 
@@ -20,11 +20,10 @@ export type Stored = (typeof STORED)[number];
 
 export interface Held {
   readonly members: Row;
-  /** True if the row can be absent. */
   readonly optional: boolean;
 }
 
-/** Records by type and external id. References in the members are external ids. */
+/** By type and external id. References in the members are external ids. */
 export type World = Readonly<Record<Stored, Map<string, Held>>>;
 
 export const emptyWorld = (): World =>
@@ -36,11 +35,11 @@ export type Difference = { readonly type: Stored; readonly id: string } & (
 );
 
 export interface Differences {
-  /** The number of differences, also of those that the list leaves out. */
+  /** Also counts the differences that the list leaves out. */
   readonly count: number;
-  /** The number of differences by type and kind, for example `message different text`. */
+  /** By type and kind, for example `message different text`. */
   readonly kinds: Readonly<Record<string, number>>;
-  /** The first differences of each kind, bounded. */
+  /** The first differences of each kind. */
   readonly list: readonly Difference[];
 }
 

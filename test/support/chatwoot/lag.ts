@@ -4,7 +4,7 @@ import type { Committed } from './simulator.ts';
 
 /** Milliseconds from the commit in Chatwoot until the gateway's store shows the change. */
 export interface Figures {
-  /** The changes that the probe saw. */
+  /** The number of changes that appeared. */
   readonly seen: number;
   readonly p50: number;
   readonly p99: number;
@@ -12,25 +12,27 @@ export interface Figures {
 }
 
 export interface Lag extends Figures {
-  /** The changes that the store did not show in time, for example `message cw:1:message:7`. Refused rows are among them. */
+  /** Changes that did not appear in time, for example `message cw:1:message:7`. Refused rows are among them. */
   readonly unseen: readonly string[];
-  /** The figures of the changes whose commit `counts`. A time is one of performance.now(). */
+  /**
+   * The figures of the changes for which `counts` returns true. Its argument is the commit time (performance.now()).
+   */
   of(counts: (committed: number) => boolean): Figures;
 }
 
 export interface Probe {
-  /** Give this function to `simulate` as `committed`. */
+  /** The option `committed` of `simulate`. */
   committed(change: Committed): void;
-  /** Waits for the changes that are not visible yet, at most `patience` milliseconds, and ends the probe. */
+  /** Waits up to `patience` milliseconds for the changes that are not visible yet, then ends the probe. */
   stop(patience: number): Promise<Lag>;
 }
 
-/** Milliseconds between two looks at the store. A lag is too long by at most this time. */
+/** Milliseconds between two looks at the store. A measured lag is too long by at most this time. */
 const LOOK = 50;
 
 /**
- * Measures the lag from outside. `tenants` gives the number of the organization of each account. The probe follows every
- * `every`th change. An outage of the store counts as lag, because a reader waits for its end too.
+ * Measures the lag from outside, for every `every`th change. `tenants`: the organization of each account. An outage of
+ * the store counts as lag, because a reader waits for its end too.
  */
 export function openProbe(store: postgres.Sql, tenants: ReadonlyMap<number, number>, every = 10): Probe {
   const waiting = new Map<string, Committed>();
@@ -60,7 +62,7 @@ export function openProbe(store: postgres.Sql, tenants: ReadonlyMap<number, numb
     while (open) {
       const from = performance.now();
       const looks = await Promise.allSettled([...tenants].map(([account, tenant]) => look(account, tenant)));
-      // The store is away. The next look finds the changes.
+      // The store is down. The next look finds the changes.
       const away = looks.some(({ status }) => status === 'rejected');
       await pause(Math.max(away ? LOOK : 1, LOOK - (performance.now() - from)));
     }
@@ -70,7 +72,7 @@ export function openProbe(store: postgres.Sql, tenants: ReadonlyMap<number, numb
   return {
     committed: (change) => {
       if (++told % every !== 0) return;
-      // A conversation that goes takes its messages along, and a redacted message need not appear with its text.
+      // Do not wait for this message any more: it was deleted with its conversation, or its text was redacted.
       if (change.what !== 'message') waiting.delete(`message ${idOf({ ...change, what: 'message' })}`);
       waiting.set(`${change.what} ${idOf(change)}`, change);
     },

@@ -4,11 +4,11 @@ import { generator, pickFrom } from '../random.ts';
 import type { Committed } from './simulator.ts';
 import type { ChatwootWorld } from './source-world.ts';
 
-/** Random changes of account 1, many of them with times of the past, as an import into Chatwoot writes them. */
+/** Random changes of account 1. Many have times of the past, as after an import into Chatwoot. */
 export interface Operations {
   readonly seed: number;
   readonly count: number;
-  /** Operations a second. */
+  /** Operations per second. */
   readonly rate: number;
   readonly committed?: (change: Committed) => void;
 }
@@ -23,17 +23,18 @@ type Sql = postgres.Sql | postgres.TransactionSql;
 /** The columns that every new row needs. */
 const at = (time: string) => ({ created_at: time, updated_at: time });
 
-async function insert(sql: Sql, table: string, row: Readonly<Record<string, string | number>>): Promise<number> {
+type Value = string | number;
+
+async function insert(sql: Sql, table: string, row: Readonly<Record<string, Value>>): Promise<number> {
   const [made] = await sql<{ id: number }[]>`INSERT INTO ${sql(table)} ${sql(row)} RETURNING id::float8 AS id`;
   if (made === undefined) throw new Error(`no row of ${table} was made`);
   return made.id;
 }
 
-/** Runs the operations, and returns the number of operations of each kind. */
 export async function operate(world: ChatwootWorld, given: Operations): Promise<Readonly<Record<string, number>>> {
   const { seed, count, rate, committed } = given;
   for (const table of ['contacts', 'contact_inboxes', 'conversations', 'messages', 'notes'])
-    await world.sql`SELECT setval(pg_get_serial_sequence(${table}, 'id'), 100)`;
+    await world.sql`SELECT setval(pg_get_serial_sequence(${table}, 'id'), greatest(100, (SELECT max(id) FROM ${world.sql(table)})))`;
   const random = generator(seed);
   const whole = (most: number): number => Math.floor(random() * most);
   const now = (): string => new Date().toISOString();
@@ -45,12 +46,43 @@ export async function operate(world: ChatwootWorld, given: Operations): Promise<
   };
   const counts: Record<string, number> = {};
 
-  const message = (sql: Sql, conversation: number, time: string): Promise<number> =>
+  const message = (sql: Sql, conversation: number, time: string, more: Record<string, Value> = {}): Promise<number> =>
     insert(sql, 'messages', {
       ...at(time),
       ...{ account_id: 1, inbox_id: 1, conversation_id: conversation, message_type: 0 },
-      content: `text ${whole(1e9)}`,
+      ...{ content: `text ${whole(1e9)}`, ...more },
     });
+  /** A message in a transaction of its own. `also` writes the rows that come with it. */
+  const told = async (
+    sql: postgres.Sql,
+    time: string,
+    more: Record<string, Value> = {},
+    also = async (_sql: Sql, _message: number, _conversation: number): Promise<void> => undefined,
+  ): Promise<void> => {
+    const conversation = pickFrom(known.conversations, random);
+    const id = await sql.begin(async (t) => {
+      const made = await message(t, conversation, time, more);
+      await also(t, made, conversation);
+      return made;
+    });
+    known.messages.push(id);
+    committed?.({ what: 'message', account: 1, id, at: performance.now() });
+  };
+  const attach = async (sql: Sql, message: number): Promise<void> => {
+    const file = { ...at(now()), account_id: 1, message_id: message };
+    const id = await insert(sql, 'attachments', file);
+    const blob = await insert(sql, 'active_storage_blobs', {
+      ...{ key: `key ${id}`, filename: 'plan.pdf', byte_size: 12, service_name: 'local', created_at: now() },
+    });
+    const link = { name: 'file', record_type: 'Attachment', record_id: id, blob_id: blob, created_at: now() };
+    await insert(sql, 'active_storage_attachments', link);
+  };
+  const resolve = async (sql: Sql, message: number, conversation: number): Promise<void> => {
+    await sql`UPDATE conversations SET status = 1, updated_at = ${now()} WHERE id = ${conversation}`;
+    const about = { ...at(now()), account_id: 1, conversation_id: conversation };
+    await insert(sql, 'reporting_events', { ...about, name: 'conversation_resolved' });
+    await insert(sql, 'csat_survey_responses', { ...about, message_id: message, rating: 1 + whole(5), contact_id: 1 });
+  };
   /** One transaction: a person with a conversation and its messages. */
   const person = async (sql: postgres.Sql, time: () => string, seconds = 0): Promise<void> => {
     const messages: number[] = [];
@@ -80,22 +112,15 @@ export async function operate(world: ChatwootWorld, given: Operations): Promise<
     imported: [20, (sql) => person(sql, past)],
     'imported late': [5, (sql) => person(sql, past, 0.5 + random() * 3)],
     begun: [10, (sql) => person(sql, now)],
-    'imported message': [
-      10,
-      async (sql) => {
-        const id = await message(sql, pickFrom(known.conversations, random), past());
-        known.messages.push(id);
-        committed?.({ what: 'message', account: 1, id, at: performance.now() });
-      },
+    'imported message': [10, (sql) => told(sql, past())],
+    message: [20, (sql) => told(sql, now())],
+    reply: [
+      5,
+      (sql) =>
+        told(sql, now(), { content_attributes: JSON.stringify({ in_reply_to: pickFrom(known.messages, random) }) }),
     ],
-    message: [
-      30,
-      async (sql) => {
-        const id = await message(sql, pickFrom(known.conversations, random), now());
-        known.messages.push(id);
-        committed?.({ what: 'message', account: 1, id, at: performance.now() });
-      },
-    ],
+    file: [5, (sql) => told(sql, now(), {}, attach)],
+    resolved: [5, (sql) => told(sql, now(), {}, resolve)],
     'imported note': [
       5,
       (sql) =>
@@ -139,7 +164,7 @@ export async function operate(world: ChatwootWorld, given: Operations): Promise<
       await pause(Math.max(0, began + (n * 1000) / rate - performance.now()));
       const kind = pickFrom(weighted, random);
       counts[kind] = (counts[kind] ?? 0) + 1;
-      // The transaction stays open while the other operations go on.
+      // The transaction stays open while the other operations continue.
       if (kind === 'imported late') held.push(kinds[kind]?.[1](pickFrom(holders, random)) ?? Promise.resolve());
       else await kinds[kind]?.[1](sql);
     }
@@ -149,24 +174,27 @@ export async function operate(world: ChatwootWorld, given: Operations): Promise<
   return counts;
 }
 
-/** The external ids of the rows of account 1 in Chatwoot whose owners are there too, with their text or name. */
+/** Rows of account 1 in Chatwoot whose owners exist too: their external ids, with their text or name. */
 export async function rowsThere(sql: postgres.Sql): Promise<ReadonlyMap<string, string | null>> {
   const rows = await sql<{ id: string; text: string | null }[]>`
     SELECT 'cw:1:contact:' || id AS id, name AS text FROM contacts WHERE account_id = 1
     UNION ALL SELECT 'cw:1:visitor:' || v.id, NULL FROM contact_inboxes v
     UNION ALL SELECT 'cw:1:conversation:' || id, NULL FROM conversations WHERE account_id = 1
     UNION ALL SELECT 'cw:1:message:' || m.id, m.content FROM messages m JOIN conversations c ON c.id = m.conversation_id
+    UNION ALL SELECT 'cw:1:file:' || x.id, NULL FROM attachments x JOIN messages m ON m.id = x.message_id
+                JOIN conversations c ON c.id = m.conversation_id
     UNION ALL SELECT 'cw:1:note:' || n.id || ':' || v.id, NULL FROM notes n JOIN contact_inboxes v USING (contact_id)`;
   return new Map(rows.map(({ id, text }) => [id, text]));
 }
 
-/** The same rows as an organization of the store holds them. */
+/** The same rows as an organization of the store has them. */
 export async function rowsStored(sql: postgres.Sql, tenant: number): Promise<ReadonlyMap<string, string | null>> {
   const rows = await sql<{ id: string; text: string | null }[]>`
     SELECT external_id AS id, name AS text FROM platform.contact WHERE tenant = ${tenant}
     UNION ALL SELECT external_id, NULL FROM platform.visitor WHERE tenant = ${tenant}
     UNION ALL SELECT external_id, NULL FROM platform.conversation WHERE tenant = ${tenant}
     UNION ALL SELECT external_id, text FROM platform.message WHERE tenant = ${tenant}
+    UNION ALL SELECT external_id, NULL FROM platform.file WHERE tenant = ${tenant}
     UNION ALL SELECT external_id, NULL FROM platform.note WHERE tenant = ${tenant}`;
   return new Map(rows.map(({ id, text }) => [id, text]));
 }

@@ -7,13 +7,12 @@ import { totalsOf } from './totals.ts';
 const MEDIA =
   /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?: ?; ?[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[ -!#-[\]-~]*"))*$/;
 
-/** Makes the external id of a record. */
 export type Key = (type: string, id: number | string) => string;
 
 export const some = (text: unknown): string | null => (typeof text === 'string' && text !== '' ? text : null);
 export const fits = (text: string | null, max: number): boolean => text === null || text.length <= max;
 
-/** The text with at most so many units. It ends with an ellipsis if anything is missing. */
+/** The first `max` units of the text. It ends with an ellipsis if something is missing. */
 export function cut<T extends string | null>(text: T, max: number): T | string {
   if (text === null || text.length <= max) return text;
   const last = text.charCodeAt(max - 2);

@@ -15,8 +15,8 @@ import { type Chat, readChat } from './read.ts';
  *  4. The country is the column country_code, else additional_attributes.country_code, in upper case, where it is two
  *     letters. The telephone number is compared in E.164 with this country.
  *  5. An operator has no e-mail. Role 1 is admin, every other role is operator. An empty display_name is no name.
- *  6. A user who has left the account is a disabled operator with the role operator and no teams, if a message, a note
- *     or an assignment in the account names the user. Without such a trace the operator can be present or absent.
+ *  6. A message, a note or an assignment can name a user who has left the account. Such a user is a disabled operator
+ *     with the role operator and no teams. Without such a trace the operator can be present or absent.
  *  7. A bot or assistant is an operator if it wrote a message in the account. Without a message it can be present, if it
  *     wrote one earlier. A deleted user or bot is absent, because Chatwoot removes it as the sender of its messages.
  *  8. A visitor belongs to the account of its inbox, has no nickname and is not blocked.
@@ -33,14 +33,14 @@ import { type Chat, readChat } from './read.ts';
  * 16. A blob without a media type is application/octet-stream. The content of a file is not compared.
  * 17. The website follows the name of the account. The name of the organization is not compared.
  * 18. A disposition is the gateway's own and not compared. The saved response of an unknown locale has language en.
- * 19. A name, a company, a subject, a label, a feedback or a file name with too many UTF-16 units keeps the first units
- *     and ends with an ellipsis. No half of a pair stays. An e-mail address, a telephone number or a shortcut with too
- *     many units is absent. Longer texts of messages, notes and saved responses make a refused record.
+ * 19. A name, company, subject, label, feedback or file name with too many UTF-16 units keeps the first units and ends
+ *     with an ellipsis. Surrogate pairs are not split. An e-mail address, a telephone number or a shortcut with too many
+ *     units is absent. Longer texts of messages, notes and saved responses make a refused record.
  */
 
 export interface Asked {
   readonly account: number;
-  /** The time zone that the source was added with. Default: UTC. */
+  /** The time zone of the source. The default is UTC. */
   readonly timeZone?: string;
 }
 
@@ -65,7 +65,7 @@ const LANGUAGE = /^[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8}){0,3}$/;
 
 const list = (ids: readonly (string | null)[]): readonly string[] => ids.filter((id) => id !== null).sort();
 
-/** What the gateway must hold for the account, keyed by type and external id. */
+/** What the gateway must hold for the account, by type and external id. */
 export async function expected(sql: postgres.Sql, { account, timeZone = 'UTC' }: Asked): Promise<World> {
   const chat = await readChat(sql, account);
   const world = emptyWorld();
@@ -102,7 +102,7 @@ export async function expected(sql: postgres.Sql, { account, timeZone = 'UTC' }:
     put('contact', key('contact', one.id), contactOf(one));
   }
   for (const one of chat.visitors.values()) {
-    // The link to a contact that Chatwoot still has must be there, even if the contact is refused.
+    // The link to an existing contact must be there, even if the contact is refused.
     const link = chat.contacts.has(Number(one.contact_id)) ? key('contact', Number(one.contact_id)) : null;
     if (link !== null && !world.contact.has(link)) continue;
     put('visitor', key('visitor', one.id), {

@@ -8,21 +8,18 @@ export interface Population {
   readonly seed: number;
 }
 
-/** The types of the inboxes of each account. The gateway knows no Twitter, so its platform is unknown. */
+/** The inbox types of each account. The gateway knows no Twitter, so its platform is unknown. */
 const CHANNELS =
   'WebWidget Email Api Whatsapp FacebookPage Instagram Telegram Line Sms TwilioSms Voice TwitterProfile'.split(' ');
 
 /** From this number of messages on, the indexes are built after the rows. */
 const MANY = 100_000;
 
-/**
- * Connections for the simulator. They come back soon after a restart of the server: the driver's own pause between
- * attempts grows to 20 s.
- */
+/** Connects again soon after a restart of the server: the driver's own pause between attempts grows to 20 s. */
 export const openChatwoot = (target: postgres.Options<Record<string, never>>): postgres.Sql =>
   postgres({ max: 12, onnotice: () => undefined, backoff: () => 0.2, connect_timeout: 5, ...target });
 
-/** Makes the tables of Chatwoot and the tables that only the simulator and the oracle know. */
+/** Chatwoot's tables, and the tables that only the simulator and the oracle know. */
 export async function createChatwoot(sql: postgres.Sql): Promise<void> {
   const schema = await readFile('test/support/chatwoot/schema.sql', 'utf8');
   await sql.unsafe(schema).simple();
@@ -35,9 +32,9 @@ export async function createChatwoot(sql: postgres.Sql): Promise<void> {
 }
 
 /**
- * Makes the accounts 1 and 2 with their settings and their conversations. Account 2 gets one tenth of the conversations.
- * A message has the number of its conversation as the remainder of its own number. Every twentieth message has a time
- * before the time of its predecessor, and every seventh has the time of its predecessor.
+ * Accounts 1 and 2 with their settings and conversations. Account 2 has one tenth of the conversations. The number of a
+ * message, modulo the number of conversations, is the number of its conversation. Every twentieth message has a time
+ * before that of its predecessor, and every seventh has the same time.
  */
 export async function populate(sql: postgres.Sql, { conversations, messages, seed }: Population): Promise<void> {
   const run = (script: Script): Promise<unknown> => sql.unsafe(script).simple();
@@ -82,7 +79,7 @@ function rows(conversations: number, messages: number, random: (row: string, bel
     'CREATE INDEX ON simulated.places (place)',
     'ANALYZE simulated.places',
     'CREATE TABLE simulated.base AS SELECT coalesce(max(id), 0) AS id FROM messages',
-    // The order by is the order of the ids. The join keeps the order, because the planner reads places by their numbers.
+    // The rows get their ids in this order. The join keeps it, because the planner reads places by their numbers.
     `INSERT INTO messages (id, content, account_id, inbox_id, conversation_id, message_type, created_at, updated_at, private, status, content_type, content_attributes, sender_type, sender_id)
      SELECT b.id + g + 1, 'message ' || g || ' ' || repeat('word ', ${random('g', '40')}), p.account_id, p.inbox_id, p.id, k.type, t, t, k.private, g % 4,
             CASE WHEN g % 31 = 0 THEN 8 ELSE 0 END,
@@ -100,7 +97,6 @@ function rows(conversations: number, messages: number, random: (row: string, bel
   );
 }
 
-/** What hangs on the messages and conversations: files, reports, ratings and notes. */
 const followers = (): Script =>
   together(
     `INSERT INTO active_storage_blobs (key, filename, content_type, byte_size, checksum, created_at, service_name)
@@ -142,7 +138,6 @@ const settings = (): Script => {
   );
 };
 
-/** Drops the plain indexes of messages, runs `fill` and builds the indexes again. */
 async function withoutIndexes(
   run: (script: Script) => Promise<unknown>,
   sql: postgres.Sql,

@@ -3,7 +3,7 @@ import { attributes, cw, type Script, together } from './script.ts';
 
 /** What agents, administrators and the settings pages of Chatwoot do. */
 
-/** Rails writes the message about a change in a job. */
+/** A job of Rails writes the message about a change. */
 const activity = (rails: Rails, conversation: number, content: string): void =>
   rails.later(async (later) => {
     await createMessage(later, { conversation, type: 2, content });
@@ -17,7 +17,7 @@ export async function assign(rails: Rails, conversation: number, user: number | 
   activity(rails, conversation, user === null ? 'Unassigned by an agent' : `Assigned to ${user}`);
 }
 
-/** A team takes the conversation. Rails can choose an assignee of the team in the same transaction. */
+/** Assigns a team. Rails can choose an assignee of the team in the same transaction. */
 export async function toTeam(
   rails: Rails,
   conversation: number,
@@ -28,7 +28,9 @@ export async function toTeam(
   await rails.commit(change(conversation, set, rails.now()));
 }
 
-/** Rails resolves: the status first, then waiting_since without updated_at, then the report and the survey in jobs. */
+/**
+ * Rails sets first the status, then waiting_since (updated_at stays unchanged). Jobs write the report and the survey.
+ */
 export async function resolve(rails: Rails, conversation: number, survey: boolean, late: boolean): Promise<void> {
   const now = rails.now();
   await rails.commit(change(conversation, 'status = 1, snoozed_until = NULL', now));
@@ -68,7 +70,7 @@ export async function prioritize(rails: Rails, conversation: number, priority: n
   await rails.commit(change(conversation, cw`priority = ${priority}`, rails.now()));
 }
 
-/** The contact answers the survey. The message keeps the answer, and a job writes or rewrites the response. */
+/** The contact answers the survey. The message keeps the answer. A job writes or rewrites the response. */
 export async function rate(rails: Rails, conversation: number, rating: number, feedback: string | null): Promise<void> {
   const answer = { submitted_values: { csat_survey_response: { rating, feedback_message: feedback } } };
   const now = rails.now();
@@ -130,7 +132,7 @@ export async function removeResponse(rails: Rails, account: number): Promise<voi
   await rails.commit(`DELETE FROM canned_responses WHERE id = ${someResponse(account, rails.random())}`);
 }
 
-/** A label is a tag of a conversation. Rails also writes the list of the labels into the conversation. */
+/** A label is a tag of a conversation. Rails also writes the conversation's list of labels. */
 export async function label(rails: Rails, account: number, conversation: number, title: string): Promise<void> {
   const now = rails.now();
   await rails.commit(
@@ -164,14 +166,12 @@ export async function changeContact(rails: Rails, contact: number, fields: Conta
   );
 }
 
-/** An administrator renames the account, or changes its language. */
 export async function changeAccount(rails: Rails, account: number, name: string, locale: number): Promise<void> {
   await rails.commit(
     cw`UPDATE accounts SET name = ${name}, locale = ${locale}, updated_at = ${rails.now()} WHERE id = ${account}`,
   );
 }
 
-/** Makes one contact storable that the import schemas refuse. */
 export async function repair(rails: Rails, account: number): Promise<void> {
   await rails.commit(
     cw`UPDATE contacts SET name = left(name, 200), email = left(email, 200), phone_number = left(phone_number, 20), updated_at = ${rails.now()}
@@ -179,7 +179,7 @@ export async function repair(rails: Rails, account: number): Promise<void> {
   );
 }
 
-/** An administrator invites an agent: the user, the place in the account and the inboxes. */
+/** An administrator invites an agent: the user, the membership in the account and the inboxes. */
 export async function addAgent(rails: Rails, account: number, name: string, role: number): Promise<void> {
   const now = rails.now();
   const uid = `${name}${rails.random()}@agents.example`;
@@ -205,14 +205,14 @@ export async function setRole(rails: Rails, account: number, user: number, role:
   );
 }
 
-/** The agent's status changes often. Rails writes this time into the row of the account. */
+/** An agent's status changes often. Rails writes the time into the row of the membership. */
 export async function online(rails: Rails, account: number, user: number): Promise<void> {
   await rails.commit(
     cw`UPDATE account_users SET active_at = ${rails.now()} WHERE account_id = ${account} AND user_id = ${user}`,
   );
 }
 
-/** An agent leaves. A job removes the agent from teams and inboxes, and from conversations without updated_at. */
+/** An agent leaves. A job removes the agent from teams, inboxes and conversations, whose updated_at stays unchanged. */
 export async function removeAgent(rails: Rails, account: number, user: number): Promise<void> {
   await rails.commit(cw`DELETE FROM account_users WHERE account_id = ${account} AND user_id = ${user}`);
   rails.later(async (later) => {

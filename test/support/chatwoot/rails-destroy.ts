@@ -10,7 +10,7 @@ interface Ids {
   readonly ids: Readonly<Record<string, readonly number[]>>;
 }
 
-/** The dependents that one job destroys before the next job goes on. */
+/** Dependents that one job destroys before the next job continues. */
 const BATCH = 10;
 
 const listed = (lists: Readonly<Record<string, Script>>): Script =>
@@ -18,7 +18,6 @@ const listed = (lists: Readonly<Record<string, Script>>): Script =>
     .map(([name, query]) => `'${name}', ARRAY(${query})`)
     .join(', ')}) AS ids`;
 
-/** Queues jobs that call `destroy` for each id. */
 function destroyLater(
   rails: Rails,
   ids: readonly number[] | undefined,
@@ -38,7 +37,7 @@ const remove =
     await rails.commit(`DELETE FROM ${table} WHERE id = ${id}`);
   };
 
-/** The files of a message go in the transaction of the message. The blobs go later. */
+/** A message and its files go in one transaction, the blobs later. */
 export async function destroyMessage(rails: Rails, message: number): Promise<void> {
   const blobs = await rails.commit<{ blob_id: string }>(
     together(
@@ -104,7 +103,7 @@ export async function destroyContact(rails: Rails, contact: number): Promise<voi
   destroyLater(rails, found?.ids['notes'], remove('notes'));
 }
 
-/** A job destroys the conversations of the inbox first, then the inbox with its channel, then the rest. */
+/** A job destroys the conversations of the inbox, then the inbox with its channel, then the rest. */
 export async function destroyInbox(rails: Rails, inbox: number): Promise<void> {
   const [large] = await rails.commit<Ids>(
     listed({
@@ -146,7 +145,7 @@ export async function renameInbox(rails: Rails, inbox: number, name: string): Pr
   await rails.commit(cw`UPDATE inboxes SET name = ${name}, updated_at = ${rails.now()} WHERE id = ${inbox}`);
 }
 
-/** The conversations of the team lose the team by one update without updated_at. */
+/** One UPDATE takes the team from its conversations and leaves updated_at unchanged. */
 export async function destroyTeam(rails: Rails, team: number): Promise<void> {
   const [found] = await rails.commit<Ids>(
     together(
@@ -158,7 +157,7 @@ export async function destroyTeam(rails: Rails, team: number): Promise<void> {
   destroyLater(rails, found?.ids['members'], remove('team_members'));
 }
 
-/** The messages of the bot lose their sender by one update without updated_at. */
+/** One UPDATE takes the sender from the bot's messages and leaves updated_at unchanged. */
 export async function destroyBot(rails: Rails, assistant: boolean, id: number): Promise<void> {
   const [type, table] = assistant ? ['Captain::Assistant', 'captain_assistants'] : ['AgentBot', 'agent_bots'];
   await rails.commit(
@@ -169,7 +168,7 @@ export async function destroyBot(rails: Rails, assistant: boolean, id: number): 
   );
 }
 
-/** The administrator of the installation deletes a user: everything that the user wrote loses its author. */
+/** The administrator of the installation deletes a user. Everything that the user wrote loses its author. */
 export async function destroyUser(rails: Rails, user: number): Promise<void> {
   const [found] = await rails.commit<Ids>(
     together(
@@ -193,8 +192,8 @@ export async function destroyUser(rails: Rails, user: number): Promise<void> {
 
 /**
  * Merges contact `from` into contact `into` in one transaction. Rails updates every row alone, and destroys the merged
- * contact at the end. The remaining contact takes over the members that it lacks. A contact that the import schemas
- * refuse takes over nothing, because a stored conversation would then depend on a refused contact.
+ * contact at the end. `into` takes over the members that it lacks. A contact that the import schemas refuse takes over
+ * nothing. Otherwise a stored conversation would depend on a refused contact.
  */
 export async function mergeContacts(rails: Rails, into: number, from: number): Promise<void> {
   const now = rails.now();
@@ -217,10 +216,7 @@ export async function mergeContacts(rails: Rails, into: number, from: number): P
   END $$`);
 }
 
-/**
- * Does the work of jobs that were lost with a commit of unknown outcome: Rails queues the jobs only after it knows of
- * the commit. Returns the number of rows.
- */
+/** Does the work of lost jobs: when a commit's outcome is unknown, Rails queues none. Returns the number of rows. */
 export async function sweep(rails: Rails): Promise<number> {
   const gone = (table: string, key: string, owner: string): Script =>
     `${table} t WHERE t.${key} IS NOT NULL AND NOT EXISTS (SELECT FROM ${owner} o WHERE o.id = t.${key})`;

@@ -1,14 +1,14 @@
 import { attributes, cw, held, type Script, together } from './script.ts';
 
 /**
- * What Chatwoot's Rails application does to conversations and messages. Each function is one action of a person or a
- * program. `commit` runs one transaction, as Rails has it: callbacks after a commit are transactions of their own.
+ * What Chatwoot's Rails application does to conversations and messages. A function is one action of a person or a
+ * program. `commit` runs one transaction. As in Rails, callbacks after a commit are separate transactions.
  */
 export interface Rails {
   commit<Row extends object>(script: Script): Promise<readonly Row[]>;
-  /** Puts a job into the queue (Sidekiq). A job can run twice, because a job with an unknown outcome is repeated. */
+  /** Queues a job (Sidekiq). A job with an unknown outcome is repeated, so it can run twice. */
   later(job: (rails: Rails) => Promise<void>): void;
-  /** The clock of this process, as Rails writes times. */
+  /** This process's clock, in the form of Rails. */
   now(): string;
   random(): number;
   /** Called after the commit of a change that a probe of the lag can see in the gateway. */
@@ -26,14 +26,14 @@ export interface NewMessage {
   readonly private?: boolean;
   readonly sender?: Sender | undefined;
   readonly attributes?: object;
-  /** False: a program wrote the attributes as an object, and not as Rails does. */
+  /** False: a program wrote the attributes as an object, unlike Rails. */
   readonly twice?: boolean;
-  /** The creation time of an import. Default: now. */
+  /** The creation time of an import. The default is now. */
   readonly createdAt?: string;
-  /** An import by SQL also sets the time of the last change and does not touch the conversation. */
+  /** An import by SQL sets updated_at itself and does not touch the conversation. */
   readonly bySql?: boolean;
   readonly files?: readonly NewFile[];
-  /** Seconds for which the transaction stays open after the insert. */
+  /** Seconds that the transaction stays open after the insert. */
   readonly hold?: number;
 }
 
@@ -70,7 +70,7 @@ function attach(rails: Rails, file: NewFile, now: string): Script {
       ${cw`SELECT 'file', 'Attachment', a.id, b.id, ${now} FROM a, b`}`;
 }
 
-/** One message with its files, and what Rails does after the commit. Returns null if the conversation is gone. */
+/** One message with its files, and what Rails does after the commit. Null if the conversation is gone. */
 export async function createMessage(rails: Rails, one: NewMessage): Promise<number | null> {
   const now = rails.now();
   const { conversation, type, sender, createdAt = now, files = [], hold } = one;
@@ -125,7 +125,7 @@ async function firstReply(rails: Rails, conversation: number, createdAt: string)
   });
 }
 
-/** The event that Chatwoot's reports read. A job writes the event after the change. */
+/** An event for Chatwoot's reports. A job writes it after the change. */
 export const report = (name: string, conversation: number, now: string, end: string | null): Script =>
   cw`INSERT INTO reporting_events (name, value, account_id, inbox_id, user_id, conversation_id, created_at, updated_at, event_start_time, event_end_time)
      SELECT ${name}, 60, account_id, inbox_id, assignee_id, id, ${now}, ${now}, created_at, ${end} FROM conversations WHERE id = ${conversation}`;
@@ -160,7 +160,7 @@ export async function looked(rails: Rails, conversation: number): Promise<void> 
   await rails.commit(cw`UPDATE conversations SET agent_last_seen_at = ${rails.now()} WHERE id = ${conversation}`);
 }
 
-/** An agent deletes a message: the text is replaced, the attributes too, and the attachments are removed. */
+/** An agent deletes a message. Its text and attributes are replaced, its attachments removed. */
 export async function softDelete(rails: Rails, message: number): Promise<void> {
   const now = rails.now();
   const blobs = await rails.commit<{ blob_id: string }>(
@@ -210,7 +210,7 @@ export interface NewContact {
   readonly createdAt?: string;
 }
 
-/** A new contact writes through an inbox: one transaction makes the contact and its contact_inbox. */
+/** A new contact writes through an inbox. One transaction makes the contact and its contact_inbox. */
 export async function createContact(rails: Rails, inbox: number, one: NewContact): Promise<number | null> {
   const now = rails.now();
   const { createdAt = now } = one;
@@ -244,7 +244,7 @@ export interface NewConversation {
   readonly hold?: number;
 }
 
-/** A new conversation without messages. Returns null if the contact_inbox is gone. */
+/** A new conversation without messages. Null if the contact_inbox is gone. */
 export async function createConversation(rails: Rails, one: NewConversation): Promise<number | null> {
   const now = rails.now();
   const { createdAt = now, hold } = one;

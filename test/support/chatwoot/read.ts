@@ -1,6 +1,6 @@
 import type postgres from 'postgres';
 
-/** A time as text, with microseconds and Z. */
+/** With microseconds and Z. */
 export type Times = string;
 
 interface Extra {
@@ -53,11 +53,10 @@ export interface ChatMessage {
   readonly sender_type: string | null;
   readonly sender_id: number | null;
   readonly created_at: Times;
-  /** True if the message has a row in attachments. */
   readonly attached: boolean;
 }
 
-/** Chatwoot's rows of one account. Rows without an owner are left out where the owner gives the account. */
+/** Chatwoot's rows of one account. Rows that have their account only through a missing owner are left out. */
 export interface Chat {
   readonly owner: { readonly name: string; readonly locale: number | null } | undefined;
   readonly inboxes: ReadonlyMap<
@@ -66,7 +65,6 @@ export interface Chat {
   >;
   readonly teams: ReadonlyMap<number, { readonly id: number; readonly name: string }>;
   readonly members: readonly { readonly team_id: number; readonly user_id: number }[];
-  /** All users of the installation. */
   readonly users: ReadonlyMap<
     number,
     { readonly id: number; readonly name: string; readonly display_name: string | null }
@@ -75,7 +73,7 @@ export interface Chat {
   readonly bots: readonly { readonly type: string; readonly id: number; readonly name: string | null }[];
   /** Senders of messages, writers of notes and assignees, for example `User 7`. */
   readonly authors: ReadonlySet<string>;
-  /** Those who belonged to the account earlier, for example `operator 7`. */
+  /** Former members of the account, for example `operator 7`. */
   readonly past: ReadonlySet<string>;
   readonly contacts: ReadonlyMap<number, ChatContact>;
   readonly visitors: ReadonlyMap<number, ChatVisitor>;
@@ -103,7 +101,6 @@ export interface Chat {
   }[];
 }
 
-/** Rows of one fetch of the messages. */
 const PAGE = 5_000;
 
 const utc = (column: string): string => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;

@@ -1,32 +1,27 @@
 import type postgres from 'postgres';
 
 /**
- * SQL text of one transaction of Rails. The simple query protocol runs a script with several statements as one implicit
- * transaction. So a lost connection never leaves a half of a transaction, and the driver has no transaction to resume.
+ * The SQL of one Rails transaction. The simple query protocol runs several statements as one implicit transaction. So a
+ * lost connection never leaves half of it, and the driver has no transaction to resume.
  */
 export type Script = string;
 
 type Value = string | number | boolean | null;
 
-/** Writes values as SQL literals. */
 export const cw = (parts: TemplateStringsArray, ...values: readonly Value[]): Script =>
   parts.reduce((text, part, i) => text + literal(values[i - 1] ?? null) + part);
 
-/** Joins statements into one script. Undefined statements are left out. */
 export const together = (...scripts: readonly (Script | undefined)[]): Script =>
   scripts.filter((one) => one !== undefined).join(';\n');
 
-/** Keeps the transaction open for some seconds at this place of the script. */
+/** Keeps the transaction open here for some seconds. */
 export const held = (seconds: number): Script => `SELECT pg_sleep(${seconds})`;
 
-/**
- * Writes content_attributes as Rails does. Rails encodes the object twice, so the json column holds a JSON string. Other
- * programs write the object itself.
- */
+/** content_attributes as Rails writes it: encoded twice, so the column holds a JSON string. Others write the object. */
 export const attributes = (value: object, twice = true): string =>
   twice ? JSON.stringify(JSON.stringify(value)) : JSON.stringify(value);
 
-/** The time as Rails writes it: UTC, with microseconds. */
+/** UTC, with microseconds. */
 export function railsTime(ms: number, micros = 0): string {
   return `${new Date(ms).toISOString().slice(0, 23).replace('T', ' ')}${String(micros % 1000).padStart(3, '0')}`;
 }
@@ -39,13 +34,13 @@ export async function run<Row extends object>(sql: postgres.Sql, script: Script)
   return (last ?? []) as readonly Row[]; // the caller knows the columns of its own statement
 }
 
-/** True if the error tells that the server or the connection is gone, so that the outcome is unknown. */
+/** True if the server or the connection is gone, so that the outcome is unknown. */
 export function isLost(error: unknown): boolean {
   const code = codeOf(error);
   return /^(08|57P0|53300|CONN|CONNECTION_|ECONN|EPIPE|ENOENT|ETIMEDOUT)/.test(code);
 }
 
-/** True if PostgreSQL refused the transaction, as Rails could see it too: a deadlock or a duplicate. */
+/** True if PostgreSQL refused the transaction, which Rails can see too: a deadlock or a duplicate. */
 export const isRefused = (error: unknown): boolean => /^(40001|40P01|23505|55P03|57014)$/.test(codeOf(error));
 
 function codeOf(error: unknown): string {

@@ -24,17 +24,16 @@ export interface Committed {
 
 export interface Simulation {
   readonly seed: number;
-  /** The run makes `seconds * rate` actions. It lasts longer when PostgreSQL is away. */
+  /** The run makes `seconds * rate` actions. It takes longer if PostgreSQL is down. */
   readonly seconds: number;
-  /** Actions a second. One action has two to three transactions on average. */
+  /** Actions per second, each with two to three transactions on average. */
   readonly rate: number;
-  /** The accounts that change. Default: 1 and 2. */
+  /** The accounts that change. The default is 1 and 2. */
   readonly accounts?: readonly number[];
-  /** Processes of Rails that work at the same time. Default: 4. `sql` needs this many connections and four more. */
+  /** Concurrent Rails processes. The default is 4. `sql` needs this many connections and four more. */
   readonly writers?: number;
-  /** Milliseconds by which the clocks of the processes differ at most. Default: 0. */
+  /** The largest difference between the processes' clocks in milliseconds. The default is 0. */
   readonly skew?: number;
-  /** The kinds of actions to leave out. */
   readonly without?: readonly Kind[];
   readonly acted?: (action: Action) => void;
   readonly committed?: (what: Committed) => void;
@@ -52,7 +51,7 @@ export interface Simulated {
   readonly refused: number;
   /** Actions whose outcome is unknown, because the server died. */
   readonly forgotten: number;
-  /** Rows that the last step removed, because their jobs were lost with an unknown commit. */
+  /** Rows that the last step removed. Their jobs were lost, because the outcome of a commit was unknown. */
   readonly swept: number;
   readonly seconds: number;
 }
@@ -63,10 +62,9 @@ interface Job {
   readonly work: (rails: Rails) => Promise<void>;
 }
 
-/** Milliseconds until the state is read again. */
 const FRESH = 1_000;
 
-/** The actions of a run. Every kind comes once, and then the mix follows. The same seed gives the same actions. */
+/** The actions of a run: every kind once, then the mix. The same seed gives the same actions. */
 export function* plan({ seed, seconds, rate, accounts = [1, 2], without = [] }: Simulation): Generator<Action> {
   const random = generator(seed);
   const kinds = (Object.keys(ACTIONS) as Kind[]).filter((kind) => !without.includes(kind)); // the keys of the table are the kinds
@@ -114,7 +112,7 @@ export async function simulate(sql: postgres.Sql, options: Simulation): Promise<
     return state;
   };
 
-  /** Waits until the server answers. The time of the outage does not count for the rate. */
+  /** Waits until the server answers. The outage does not count for the rate. */
   const outage = async (): Promise<void> => {
     const from = performance.now();
     states.clear();
@@ -164,7 +162,7 @@ export async function simulate(sql: postgres.Sql, options: Simulation): Promise<
         await act(action, writer);
         continue;
       }
-      // The transaction stays open while the other actions go on.
+      // The transaction stays open while the other actions continue.
       const open: Promise<void> = act(action, writer).finally(() => late.delete(open));
       late.add(open);
     }

@@ -6,16 +6,16 @@ import { type AddedSource, addSource, openStored } from '../sources.ts';
 import { message, put, seed } from './source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from './source-world.ts';
 
-/** A store, a Chatwoot with two accounts, and a gateway that reads the helpdesks of some organizations slowly. */
+/** A store, a Chatwoot with two accounts, and a gateway for which some organizations' helpdesks are slow. */
 export interface SlowWorld {
   readonly store: TestDatabase;
   readonly desk: ChatwootWorld;
   /** The organizations whose helpdesk answers each page of a load slowly. */
   readonly slow: Set<string>;
-  /** The pages of a load that each source was asked for. */
+  /** By source: the pages of a load that the gateway asked for. */
   readonly asked: Map<string, unknown[]>;
   add(organization: string, account?: number): Promise<AddedSource>;
-  /** Starts a further gateway. One gateway runs eight sources. */
+  /** Starts another gateway. One gateway runs eight sources. */
   start(): void;
   stop(): Promise<void>;
   close(): Promise<void>;
@@ -23,7 +23,6 @@ export interface SlowWorld {
 
 export async function slowWorld(
   options: Pick<SourcesOptions, 'turn' | 'bounds' | 'checkEvery'> & {
-    /** Milliseconds of a slow answer. */
     readonly answer: number;
   },
 ): Promise<SlowWorld> {

@@ -10,7 +10,7 @@ import type { Change, Position, Source } from '../../../src/sources/source.ts';
 const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
 
 export interface ChatwootWorld {
-  /** A connection as superuser, as Chatwoot's application would use. */
+  /** A connection as superuser, like that of Chatwoot's application. */
   readonly sql: postgres.Sql;
   readonly role: string;
   readonly host: string;
@@ -26,15 +26,38 @@ export interface ChatwootWorld {
 
 export type Told = Readonly<Record<string, unknown>> & { readonly type: string; readonly external_id: string };
 
-/** A new database with Chatwoot's tables, and a role of its own. */
-export async function chatwootWorld(options: { encoding?: string; schema?: boolean } = {}): Promise<ChatwootWorld> {
+const TEMPLATE = 'chatwoot_template';
+
+/** Makes the database with Chatwoot's tables that worlds clone. The first world of a run makes it. */
+async function makeTemplate(admin: postgres.Sql, connect: (database: string) => postgres.Sql): Promise<void> {
+  await admin`SELECT pg_advisory_lock(hashtext(${TEMPLATE}))`;
+  const there = await admin`SELECT FROM pg_database WHERE datname = ${TEMPLATE}`;
+  if (there.length === 0) {
+    await admin.unsafe(`CREATE DATABASE ${TEMPLATE} TEMPLATE template0`);
+    const sql = connect(TEMPLATE);
+    await sql.unsafe(SCHEMA);
+    await sql.end();
+  }
+  await admin`SELECT pg_advisory_unlock(hashtext(${TEMPLATE}))`;
+}
+
+/** A new database with Chatwoot's tables, or a copy of the database `template`, and its own role. */
+export async function chatwootWorld(
+  options: { encoding?: string; schema?: boolean; template?: string } = {},
+): Promise<ChatwootWorld> {
+  const { encoding, schema = true } = options;
   const { host, port } = inject('server');
   const name = `c_${randomBytes(6).toString('hex')}`;
   const role = `r_${name}`;
   const base = { host, port, max: 1, onnotice: () => undefined, connection: { TimeZone: 'UTC' } };
-  const admin = postgres({ ...base, database: 'postgres', username: 'postgres' });
-  const encoding = options.encoding === undefined ? '' : ` ENCODING '${options.encoding}' LOCALE 'C'`;
-  await admin.unsafe(`CREATE DATABASE ${name} TEMPLATE template0${encoding}`);
+  const open = (database: string): postgres.Sql => postgres({ ...base, database, username: 'postgres' });
+  const admin = open('postgres');
+  const template = options.template ?? (schema && encoding === undefined ? TEMPLATE : undefined);
+  if (template === TEMPLATE) await makeTemplate(admin, open);
+  const how = encoding === undefined ? '' : ` ENCODING '${encoding}' LOCALE 'C'`;
+  await admin.unsafe(
+    `CREATE DATABASE ${name} TEMPLATE ${template ? `${template} STRATEGY FILE_COPY` : `template0${how}`}`,
+  );
   const opened: postgres.Sql[] = [];
   const sources: Source[] = [];
   const connect = (username = 'postgres'): postgres.Sql => {
@@ -43,7 +66,7 @@ export async function chatwootWorld(options: { encoding?: string; schema?: boole
     return connection;
   };
   const sql = connect();
-  if (options.schema !== false) await sql.unsafe(SCHEMA);
+  if (schema && template === undefined) await sql.unsafe(SCHEMA);
   const address = (username = role): string => `postgres://${username}@${encodeURIComponent(host)}:${port}/${name}`;
   return {
     sql,
@@ -80,7 +103,6 @@ export async function chatwootWorld(options: { encoding?: string; schema?: boole
   };
 }
 
-/** Reads all pages of a load. */
 export async function loaded(source: Source): Promise<Told[]> {
   const all: Told[] = [];
   let after: Position | null = null;
@@ -116,7 +138,7 @@ function told(record: Readonly<Record<string, unknown>>): Told {
   return { ...record, type, external_id };
 }
 
-/** The problems that the import has with a record. A file without content has `size`, which the import learns later. */
+/** Why the import would refuse a record. A file without content has `size`, which the import learns later. */
 export function problemsOf({ size, ...record }: Told): readonly string[] {
   const parsed = parseRecord(size === undefined ? record : { ...record, content_base64: '' });
   return parsed.ok ? [] : parsed.problems.map(({ pointer, code }) => `${code} ${pointer}`);

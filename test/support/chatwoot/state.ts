@@ -1,7 +1,7 @@
 import type postgres from 'postgres';
 import { cw, run } from './script.ts';
 
-/** Rows of one account that actions can choose. The lists are samples: the newest rows and some old rows. */
+/** Rows of one account that actions can choose: samples of the newest rows and some old ones. */
 export interface State {
   readonly account: number;
   readonly contacts: readonly number[];
@@ -15,12 +15,12 @@ export interface State {
   readonly agents: readonly number[];
   readonly teams: readonly number[];
   readonly inboxes: readonly number[];
-  /** The inboxes with few conversations. Only these are destroyed, because jobs destroy the messages one by one. */
+  /** Only inboxes with few conversations are destroyed, because jobs destroy the messages one by one. */
   readonly smallInboxes: readonly number[];
   readonly bots: readonly { readonly id: number; readonly assistant: boolean; readonly own: boolean }[];
 }
 
-/** Reads the state from the database. `share` from 0 to 1 chooses the old rows. */
+/** `share`, from 0 to 1, chooses the old rows. */
 export async function readState(sql: postgres.Sql, account: number, share: number): Promise<State> {
   // The inner queries read the primary key alone. With the account in them, the planner chose slow plans.
   const sample = (table: string, columns: string, here: string): string => {

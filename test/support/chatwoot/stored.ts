@@ -1,20 +1,18 @@
 import type postgres from 'postgres';
 import { emptyWorld, type Row, STORED, type Stored, type World } from './difference.ts';
 
-/** Rows of one fetch. */
 const PAGE = 5_000;
 
 const time = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 const times = (...columns: readonly string[]): string =>
   columns.map((column) => `${time(`x.${column}`)} AS ${column}`).join(', ');
-/** The external id of the row that a column names. */
+/** The external id of the row that a column refers to. */
 const ref = (table: string, column: string, member: string): string =>
   `(SELECT r.external_id FROM platform.${table} r WHERE r.tenant = x.tenant AND r.site = x.site AND r.id = x.${column}) AS ${member}`;
 const links = (pairs: string, column: string): string =>
   `ARRAY(SELECT c.external_id FROM platform.${pairs} p JOIN platform.contact c ON c.tenant = p.tenant AND c.site = p.site AND c.id = p.contact_id
      WHERE p.tenant = x.tenant AND p.site = x.site AND p.${column} = x.id ORDER BY c.external_id COLLATE "C") AS contacts`;
 
-/** The members of each type, with references as external ids. */
 const MEMBERS: Readonly<Record<Stored, string>> = {
   organization: 'x.name',
   website: 'x.name, x.time_zone, x.crm_integrated',
@@ -39,7 +37,7 @@ const MEMBERS: Readonly<Record<Stored, string>> = {
   note: `${ref('visitor', 'visitor_id', 'visitor')}, ${ref('operator', 'operator_id', 'operator')}, x.title, x.text, ${times('created_at')}`,
 };
 
-/** What the gateway holds for the organization with this number. Notes written in the gateway itself are left out. */
+/** What the gateway holds for the organization, without notes that were written in the gateway itself. */
 export async function stored(sql: postgres.Sql, tenant: number): Promise<World> {
   const world = emptyWorld();
   for (const type of STORED) {
@@ -55,7 +53,7 @@ export async function stored(sql: postgres.Sql, tenant: number): Promise<World> 
   return world;
 }
 
-/** The conversations whose messages have another order in the gateway than in Chatwoot: the mapped time, then the id. */
+/** Conversations whose messages are not in Chatwoot's order in the gateway: by mapped time, then by id. */
 export async function misordered(sql: postgres.Sql, tenant: number): Promise<readonly string[]> {
   const rows = await sql<{ id: string }[]>`
     WITH placed AS (

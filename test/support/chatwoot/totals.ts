@@ -1,6 +1,6 @@
 import type { Member, Row, World } from './difference.ts';
 
-/** Adds the totals of their messages to the conversations, as the gateway shows them. */
+/** Adds to each conversation the totals of its messages, as the gateway shows them. */
 export function totalsOf(world: World): void {
   const messages = new Map<string, (readonly [at: string, id: number, author: string])[]>();
   for (const [id, { members }] of world.message) {
@@ -26,7 +26,7 @@ function totals(all: (readonly [at: string, id: number, author: string])[]): Row
   const replies = all.filter(
     ([, , author], i) => (author === 'bot' || author === 'operator') && all[i - 1]?.[2] === 'visitor',
   );
-  // The gateway orders messages of one time by its own numbers, so the replies among them cannot be predicted.
+  // The gateway orders messages of one time by its own numbers, so replies among them cannot be predicted.
   const tie = all.some(([at], i) => at === all[i - 1]?.[0]);
   return {
     message_count: all.length,

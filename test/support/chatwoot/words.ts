@@ -1,6 +1,6 @@
 import { pickFrom } from '../random.ts';
 
-/** The texts that people write. All texts come from `random`, so the same seed gives the same texts. */
+/** All texts come from `random`, so the same seed gives the same texts. */
 const WORDS =
   'order parcel invoice refund please thanks hello account password broken late where when cannot size blue'.split(' ');
 const OTHERS = [
@@ -20,7 +20,7 @@ type Random = () => number;
 export const whole = (random: Random, below: number): number => Math.floor(random() * below);
 export const chance = (random: Random, share: number): boolean => random() < share;
 
-/** A text of 100 kB. */
+/** 100 kB. */
 export const longText = (random: Random): string => `${'a long text, '.repeat(8_000)}${whole(random, 1e9)}`;
 
 export function sentence(random: Random): string {

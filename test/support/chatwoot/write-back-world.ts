@@ -12,8 +12,11 @@ import { type ChatwootApi, openChatwootStandIn, TOKEN } from './api.ts';
 import { conversation, put, seed } from './source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from './source-world.ts';
 
-/** Milliseconds that a write may take in the helpdesk in these tests. */
+/** Timeout (ms) for a write in the helpdesk in these tests. */
 export const SENDING = 1_500;
+
+/** The threads of the writes. */
+export type WriterGiven = Pick<WriteBackOptions, 'writer' | 'most'>;
 
 export interface WriteBackWorld {
   readonly store: TestDatabase;
@@ -22,35 +25,33 @@ export interface WriteBackWorld {
   readonly gateway: TestGateway;
   readonly source: AddedSource;
   readonly writer: Issued;
-  /** Ids of the website: of its visitors 1 and 2, who are one contact, and of its conversations 1 and 2. */
+  /** Ids of the website: visitors 1 and 2, who are one contact, and conversations 1 and 2. */
   readonly website: string;
   readonly visitor: (chatwootId: number) => Promise<string>;
   readonly conversation: (chatwootId: number) => Promise<string>;
-  /** What the gateway logs about writes. */
   readonly logged: unknown[];
+  /** The writer to the helpdesk that is open now. */
   readonly remote: WriteBack;
+  /** Closes the writer to the helpdesk, and opens another one. Heals Chatwoot and empties `logged` and `api.asked`. */
+  reopen(options?: WriterGiven): Promise<void>;
   write(surface: Surface, command: Command, key: string, by?: { token: string; gateway?: TestGateway }): Promise<Reply>;
   status(operationId: string | undefined): Promise<string>;
-  /** Makes the next look at this operation due and looks, as the upkeep of a gateway does. */
+  /** Asks now how this operation ended, as the upkeep of a gateway does later. */
   reconcile(operationId: string | undefined): Promise<void>;
   receipts(): Promise<string[]>;
-  /** Opens a second gateway on the same store. */
   replica(remote: RemoteWriter): Promise<TestGateway>;
-  /** Waits until the source has read everything. */
   settled(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** `address` changes the way to the database of Chatwoot. `writer` and `most` change the threads of the writes. */
+/** `address`: the database of Chatwoot. */
 export async function writeBackWorld(
-  options: Pick<WriteBackOptions, 'writer' | 'most'> & {
-    readonly address?: (desk: ChatwootWorld) => Promise<string>;
-  } = {},
+  options: { readonly address?: (desk: ChatwootWorld) => Promise<string> } = {},
 ): Promise<WriteBackWorld> {
   // The store also has the demo's organization, whose websites have no source.
   const store = await freshDatabase('demo');
   const desk = await chatwootWorld();
-  // The numbers of conversations differ from their ids.
+  // A conversation's number differs from its id.
   await seed(desk.sql);
   await put(desk.sql, 'contact_inboxes', { id: 2, contact_id: 1, inbox_id: 1, source_id: 's2' });
   await desk.sql`UPDATE conversations SET display_id = 41`;
@@ -70,9 +71,14 @@ export async function writeBackWorld(
   const { sql } = store;
   const logged: unknown[] = [];
   const onError = (error: unknown): void => void logged.push(error);
-  const { writer: thread, most } = options;
-  const remote = openWriteBack({ db: store.db, keys, onError, sending: SENDING, writer: thread, most });
-  const gateway = await openTestGateway('empty', store, KEYS, {}, undefined, remote);
+  const open = (given: WriterGiven = {}): WriteBack =>
+    openWriteBack({ db: store.db, keys, onError, sending: SENDING, ...given });
+  let remote = open();
+  const gateway = await openTestGateway('empty', store, KEYS, {}, undefined, {
+    onlySources: true,
+    perform: (work, signal) => remote.perform(work, signal),
+    find: (operationId, website) => remote.find(operationId, website),
+  });
   const settled = async (): Promise<void> => {
     for (;;) {
       const { state, behind } = await source.state();
@@ -109,7 +115,16 @@ export async function writeBackWorld(
     visitor: (id) => idOf('visitor', 'vis', id),
     conversation: (id) => idOf('conversation', 'cnv', id),
     logged,
-    remote,
+    get remote() {
+      return remote;
+    },
+    reopen: async (given) => {
+      await remote.close();
+      remote = open(given);
+      api.heal();
+      logged.length = 0;
+      api.asked.length = 0;
+    },
     write: async (surface, command, key, { token, gateway: at = gateway } = { token: writer.token }) => {
       const { path, body } = restOf(command);
       return replyOf(

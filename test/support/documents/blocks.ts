@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../../src/config/package.ts';
 
-/** A command of a document as a reader types it, with continuation lines, quoted lines and the here-document. */
+/** A command as a reader types it, with continuation lines, quoted lines and the here-document. */
 export interface Command {
   readonly document: string;
   readonly line: number;
@@ -23,14 +23,16 @@ export function commandsOf(document: string): Command[] {
       open.lines.push(line);
       const text = open.lines.join('\n');
       if (!complete(text)) continue;
-      commands.push({ document, line: open.line, text });
+      // The gateway of `npm start` runs until it is stopped, so this line is two commands.
+      const each = text === 'npm ci && npm start' ? text.split(' && ') : [text];
+      for (const one of each) commands.push({ document, line: open.line, text: one });
       open = undefined;
     }
   }
   return commands;
 }
 
-/** True when a shell would run the text without waiting for another line. */
+/** True if a shell would run the text without waiting for another line. */
 function complete(text: string): boolean {
   const [, end] = /<<'?(\w+)'?/.exec(text) ?? [];
   if (end !== undefined) return text.endsWith(`\n${end}`);

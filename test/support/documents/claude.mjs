@@ -1,4 +1,4 @@
-// Stands in for Claude Code. It takes the arguments of `claude mcp add`, and connects with them as Claude Code does.
+// Stands in for Claude Code: takes the arguments of `claude mcp add`, and connects with them as Claude Code does.
 import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

@@ -2,17 +2,16 @@ import { spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 
 export interface Launched {
-  /** What the command has written to standard error. */
+  /** The command's standard error so far. */
   said(): string;
-  /** Ends the command and all its children. Resolves when none of them is left. */
   stop(): Promise<void>;
 }
 
 const PATIENCE = 60_000;
 
-/** Runs a command that starts a gateway, as a reader does. Resolves when the gateway is ready. */
+/** Runs a command that starts a gateway, as a reader does. Resolves when it is ready. */
 export async function launch(command: string, folder: string, env: NodeJS.ProcessEnv): Promise<Launched> {
-  // The command has its own process group, because `npm start` starts further processes.
+  // `npm start` starts further processes, so the command has its own process group.
   const child = spawn('bash', ['-c', command], {
     cwd: folder,
     env: { ...process.env, ...env },

@@ -3,7 +3,7 @@ import { vi } from 'vitest';
 import { type Cluster, closeClusters, openCluster } from '../cluster.ts';
 import { LONG } from '../form.ts';
 
-/** The major version of a program on PATH. 0 when the program is missing. */
+/** The major version of a program on PATH. 0 if it is missing. */
 function majorOf(program: string): number {
   const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
   return Number(/ (\d+)/.exec(stdout ?? '')?.[1] ?? 0);
@@ -11,14 +11,10 @@ function majorOf(program: string): number {
 
 const SERVER = majorOf('postgres');
 
-/**
- * True in the long form of the suite if PATH has a PostgreSQL server and its client programs. The server must have
- * version 15 or newer. The client programs must not be older than the server.
- */
+/** True in the long form, with a PostgreSQL server of version 15 or newer and client programs that are not older. */
 export const hasClients =
   LONG && SERVER >= 15 && ['createdb', 'pg_dump', 'pg_restore'].every((program) => majorOf(program) >= SERVER);
 
-/** A PostgreSQL server like an operator's own, with the role `gateway`. */
 export interface OwnServer {
   readonly port: number;
   url(database: string): string;

@@ -13,7 +13,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** A shell that lives for the whole test, so that later commands see the variables of earlier commands. */
+/** Lives for the whole test, so that later commands see the variables of earlier ones. */
 export interface Shell {
   run(command: string): Promise<Ran>;
   close(): Promise<void>;
@@ -22,9 +22,9 @@ export interface Shell {
 const CLAUDE = fileURLToPath(new URL('claude.mjs', import.meta.url));
 
 /**
- * The differences between this shell and a reader's shell. curl prints the status of each answer on standard error. A
- * script stands in for Claude Code. In the short form of the suite, `npm run --silent gateway --` runs in the process of
- * the test, because a new process takes ten times as long.
+ * How this shell differs from a reader's. curl prints the status of each answer on standard error. A script stands in
+ * for Claude Code. In the short form, `npm run --silent gateway --` runs in the test's process, because a new process
+ * takes ten times as long.
  */
 const PRELUDE = `
 claude() { node '${CLAUDE}' "$@"; }
@@ -49,7 +49,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
     cwd: folder,
     env: { ...Object.fromEntries(inherited), ...env, DOOR: door?.path ?? '' },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // The shell has its own process group, so that its background commands end with it.
+    // Background commands end with the process group.
     detached: true,
   });
   let [stdout, stderr] = ['', ''];
@@ -67,7 +67,7 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
   return {
     async run(command) {
       [stdout, stderr] = ['', ''];
-      // The command reads from /dev/null. Otherwise, it would read the next commands as its input.
+      // Otherwise, the command would read the next commands as its input.
       shell.stdin.write(`{\n${command}\n} </dev/null; code=$?; echo "${MARK} $code"; echo "${MARK}" >&2\n`);
       const both = (): boolean => [stdout, stderr].every((text) => text.includes(MARK));
       await new Promise<void>((resolve, reject) => {
@@ -90,8 +90,8 @@ export async function openShell(folder: string, env: Readonly<Record<string, str
 }
 
 /**
- * Runs command lines that arrive on a socket, one at a time, in this process. The working directory is `folder`. Each
- * line starts with the database address.
+ * Runs command lines from a socket in this process, one at a time, in `folder`. A line starts with the database
+ * address.
  */
 async function openDoor(folder: string, env: Readonly<Record<string, string>>) {
   const path = join(folder, '.door');

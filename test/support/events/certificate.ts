@@ -1,7 +1,4 @@
-/**
- * A self-signed certificate for receiver.example and 127.0.0.1, valid until 2126. A client trusts this certificate only
- * if the test configures this trust.
- */
+/** Self-signed, for receiver.example and 127.0.0.1, until 2126. A client trusts it only if the test says so. */
 export const KEY = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgdjUPgdtoUbSoYTCd
 EWdBJDUFk7EgMu2XM+oiLOm1/AahRANCAASrHBe3tvHDjyAsKlx4NDhPpWnm2V90

@@ -1,9 +1,6 @@
 import type postgres from 'postgres';
 
-/**
- * Plants three websites of one organization and one website of another. Website 1 has a row of each kind. All journals
- * are empty.
- */
+/** Three websites of one organization and one of another. Website 1 has a row of each kind. All journals are empty. */
 export async function plant(sql: postgres.Sql): Promise<void> {
   // All statements of one script run in one transaction.
   await sql.unsafe(`
@@ -26,7 +23,7 @@ export async function plant(sql: postgres.Sql): Promise<void> {
   `);
 }
 
-/** Returns `<website> <type>` for each receipt after the given positions, ordered by website and position. */
+/** `<website> <type>` for each receipt after the given positions, by website and position. */
 export async function receipts(sql: postgres.Sql, since: ReadonlyMap<string, number> = new Map()): Promise<string[]> {
   const rows = await sql<{ website: string; position: string; event_type: string }[]>`
     SELECT tenant || '_' || site AS website, position, event_type FROM gateway.journal ORDER BY tenant, site, position`;

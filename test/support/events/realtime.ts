@@ -14,7 +14,7 @@ export const ORIGIN = 'https://app.example';
 // biome-ignore lint/suspicious/noExplicitAny: a test reads members of a frame whose type it has checked
 export type Frame = any;
 
-/** The server that gets a session's requests: a gateway in this process, or a replica. */
+/** The server of a session's requests: a gateway in this process, or a replica. */
 export interface Door {
   readonly port: number;
   ask(path: string, options?: AskOptions): Promise<Pick<Answer, 'status' | 'body' | 'text'>>;
@@ -60,10 +60,7 @@ export async function newTicket(door: Door, token: string, session: string, orig
   return answer.body.ticket;
 }
 
-/**
- * A client of the realtime socket. It keeps every received frame. It acknowledges a page of events only when the test
- * asks.
- */
+/** A client of the realtime socket. It keeps every frame, and acknowledges a page only when the test asks. */
 export class Client {
   readonly socket: WebSocket;
   readonly frames: Frame[] = [];
@@ -94,7 +91,7 @@ export class Client {
     this.socket.send(JSON.stringify(frame));
   }
 
-  /** Returns the next unread frame of this type and drops the frames before it. Waits at most `within` milliseconds. */
+  /** The next unread frame of this type. Drops the frames before it. Waits at most `within` milliseconds. */
   async next(type: string, within = 5_000): Promise<Frame> {
     const until = performance.now() + within;
     for (;;) {
@@ -132,7 +129,7 @@ export async function connected(door: Door, token: string, body: object = {}): P
   return client;
 }
 
-/** Builds the bytes of a WebSocket handshake. A given member replaces a default header, and null removes the header. */
+/** The bytes of a WebSocket handshake. A given member replaces a default header, and null removes it. */
 export function handshake(
   { session_id, ticket }: Session,
   change: Readonly<Record<string, string | readonly string[] | null>> = {},
@@ -181,10 +178,7 @@ export class Raw {
     return Number(status);
   }
 
-  /**
-   * Waits until the socket closes. Returns the code of the received close frame, or undefined if no close frame has
-   * arrived.
-   */
+  /** Waits for the end of the socket. Returns the code of the close frame. Undefined if none has arrived. */
   async closeCode(): Promise<number | undefined> {
     await Promise.race([this.ended, pause(10_000, undefined, { ref: false })]);
     let at = this.received.indexOf('\r\n\r\n') + 4;
@@ -204,7 +198,7 @@ export class Raw {
   }
 }
 
-/** Builds a client's WebSocket frame with this first byte. The frame is masked by default. */
+/** A client's WebSocket frame with this first byte, masked by default. */
 export function frame(first: number, payload: Buffer, masked = true): Buffer {
   const size = payload.length;
   const length =

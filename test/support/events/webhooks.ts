@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { startWebhooks, type WebhooksOptions } from '../../../src/events/webhooks/dispatcher.ts';
-import { type SenderOptions, senderOptions } from '../../../src/events/webhooks/sender.ts';
-import { newWebhookSecret } from '../../../src/events/webhooks/signature.ts';
+import { type SenderOptions, senderOptions } from '../../../src/outbound/sender.ts';
+import { newWebhookSecret } from '../../../src/outbound/signature.ts';
 import { insertEndpoint } from '../../../src/store/administration/endpoints.ts';
 import { openLedgerKey } from '../../../src/store/calls/ledger.ts';
 import type { TestDatabase } from '../database.ts';
@@ -138,8 +138,8 @@ export async function tell({ sql }: TestDatabase, n: number, type = 'visitor.cha
   await sql`SELECT count(*) FROM generate_series(1, ${n}::integer) AS i CROSS JOIN LATERAL (SELECT gateway.append_receipts(1, ${site}, ARRAY[${type}]::text[]), i) a`;
 }
 
-export async function until(met: () => boolean | Promise<boolean>, milliseconds = 10_000): Promise<void> {
-  for (const end = performance.now() + milliseconds; !(await met()); await pause(10)) {
+export async function until(met: () => boolean | Promise<boolean>, milliseconds = 30_000): Promise<void> {
+  for (const end = performance.now() + milliseconds; !(await met()); await pause(25)) {
     if (performance.now() > end) throw new Error('nothing came of it');
   }
 }
@@ -153,7 +153,7 @@ export function verified(secret: string, { bytes, headers }: Pick<Got, 'bytes' |
     });
     return true;
   } catch {
-    return false; // the verifier throws when the signature is wrong
+    return false; // the verifier throws for a wrong signature
   }
 }
 
@@ -166,7 +166,7 @@ export interface Logged {
   readonly due_in: number;
 }
 
-/** The deliveries of an endpoint, ordered by position. `due_in` is in seconds. */
+/** The deliveries of an endpoint by position. `due_in` is in seconds. */
 export const log = ({ sql }: TestDatabase, endpoint: string): Promise<Logged[]> =>
   sql<
     Logged[]

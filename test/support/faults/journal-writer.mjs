@@ -2,12 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 
 /**
- * The writers of the F-09 test, in a separate program that a test can kill: `node journal-writer.mjs HOST PORT DATABASE
- * FIRST WRITERS ROAD [PACE]`. Each writer has its own connection and its own visitors. Each writer writes until the
- * program is stopped. Each transaction is one script, so that the driver does not influence the transaction. Every
- * committed transaction records in public.change which websites the transaction changed. If ROAD is `outside`, the
- * program writes the receipts in a separate transaction. The test must find this planted defect. PACE is the number of
- * milliseconds between two transactions.
+ * The writers of the F-09 test, in a program that a test can kill: `node journal-writer.mjs HOST PORT DATABASE FIRST
+ * WRITERS ROAD [PACE]`. Each writer has its own connection and visitors, and writes until the program is stopped. Each
+ * transaction is one script, so that the driver does not influence it, and records in public.change which websites it
+ * changed. With ROAD `outside`, the receipts come in a separate transaction: a planted defect, which the test must
+ * find. PACE is the number of milliseconds between two transactions.
  */
 const [host = '', port = '', database = '', first = '', writers = '', road = '', pace = '0'] = process.argv.slice(2);
 const SITES = [1, 2, 3];
@@ -46,7 +45,6 @@ async function write(writer) {
 process.on('SIGTERM', () => {
   process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0));
 });
-// The test waits for this line before it sends a signal. An earlier signal would end the program before it can report
-// its counts.
+// The test sends a signal after this line. An earlier one would end the program before it can report its counts.
 process.stdout.write('\n');
 await Promise.race(Array.from({ length: Number(writers) }, (_, n) => write(Number(first) + n)));

@@ -2,8 +2,8 @@ import type postgres from 'postgres';
 import type { SourceWorld } from './sources.ts';
 
 /**
- * Adds a mark to each text of a message in Chatwoot, for example `cnr1n42z` for account 1. A changed text gets another
- * mark. So a mark in the store shows exactly which text was stored.
+ * Marks each text of a message in Chatwoot, for example `cnr1n42z` for account 1. A changed text gets a new mark. So a
+ * mark in the store shows exactly which text was stored.
  */
 export const MARK_TEXTS = `
   CREATE SEQUENCE simulated.marks;
@@ -21,10 +21,7 @@ export const MARK_TEXTS = `
 const TABLES =
   'contact visitor visitor_contact note conversation conversation_contact message file operator team channel website saved_response';
 
-/**
- * Notes in the store which transaction changed which table of which website, and which gateway took which source. Each
- * gateway has a database role of its own.
- */
+/** Notes which transaction changed which table of which website, and which gateway (by its role) took which source. */
 export const NOTE_CHANGES = `
   CREATE TABLE public.changed (tx bigint, tenant bigint, site bigint, name text, op text, assigned boolean);
   CREATE FUNCTION public.note_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -60,7 +57,7 @@ export const NOTE_CHANGES = `
   CREATE TRIGGER note_taken AFTER UPDATE ON gateway.source FOR EACH ROW WHEN (OLD.epoch < NEW.epoch) EXECUTE FUNCTION public.note_taken();
   GRANT ALL ON public.changed, public.taken TO PUBLIC;`;
 
-/** The family of a changed table, and the receipts of a removed row. */
+/** By changed table: its event family, and the receipts of a removed row. */
 const FAMILIES = `(VALUES
   ('contact', 'visitor', 'visitor.removed'), ('contact', 'visitor', 'privacy.removed'),
   ('visitor', 'visitor', 'visitor.removed'), ('visitor', 'visitor', 'privacy.removed'),
@@ -72,15 +69,14 @@ const FAMILIES = `(VALUES
   ('saved_response', 'website', 'website.removed')) AS f (name, family, removed)`;
 
 export interface Receipts {
-  /** The changes of a transaction in a table that need a receipt. */
+  /** The number of expected receipts, one for each table that a transaction changed. */
   readonly due: number;
-  /** Those of them whose transaction has no such receipt. */
+  /** The expected receipts that their transactions did not append. */
   readonly missing: readonly string[];
-  /** The number of receipts by type. */
   readonly types: Readonly<Record<string, number>>;
 }
 
-/** Looks for each change whether its own transaction appended the receipt. A receipt has the transaction's number. */
+/** Checks for each change that its own transaction appended the receipt. A receipt has the transaction's number. */
 export async function receipts(sql: postgres.Sql): Promise<Receipts> {
   const types = await sql<{ event_type: string; n: string }[]>`
     SELECT event_type, count(*) AS n FROM gateway.journal GROUP BY 1 ORDER BY 1`;
@@ -101,10 +97,7 @@ export async function receipts(sql: postgres.Sql): Promise<Receipts> {
 
 const MARK = 'cnr[0-9]+n[0-9]+z';
 
-/**
- * Looks into every table of the store. Returns each text that Chatwoot does not show any more, and each row that stands
- * in the organization of another account.
- */
+/** Finds texts in the store that Chatwoot does not show any more, and rows in the organization of another account. */
 export async function leaks({ rails, sql, sources }: SourceWorld): Promise<readonly string[]> {
   const shown = await rails.unsafe<{ mark: string }[]>(
     `SELECT m[1] AS mark FROM messages x, regexp_matches(x.content, '(${MARK})', 'g') m

@@ -4,14 +4,14 @@ import { pickFrom } from '../random.ts';
 import { type Replica, startReplica } from '../replica.ts';
 import { type SourceWorld, STORE } from './sources.ts';
 
-/** A time in which nobody can follow: a server is down, or a lease has to expire. Times of performance.now(). */
+/** A time in which no gateway can follow: a server is down, or a lease has to expire. Times of performance.now(). */
 export interface Window {
   readonly what: string;
   readonly from: number;
   readonly until: number;
 }
 
-/** A gateway with a database role of its own, so that the store shows which gateway took a source. */
+/** A gateway with its own database role, which shows in the store which gateway took a source. */
 interface Gateway extends Replica {
   readonly role: string;
 }
@@ -21,10 +21,10 @@ const LEASE = 10_000 + 1_500;
 const SHORT_LEASE = 1_000 + 1_500;
 /** Milliseconds until a failed source is tried again. */
 const RETRY = 5_000 + 1_500;
-/** A change shortly before a fault waits for the end of the fault too. */
+/** Milliseconds. A change shortly before a fault can wait for its end too. */
 const BEFORE = 2_000;
 
-/** A file of the kernel about a process. Empty when the process has ended. */
+/** A file about the process in /proc. Empty if the process has ended. */
 function about({ pid }: Replica, name: 'status' | 'stat'): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, 'utf8');
@@ -33,7 +33,7 @@ function about({ pid }: Replica, name: 'status' | 'stat'): string {
   }
 }
 const memoryOf = (one: Replica): number => Number(/VmRSS:\s+(\d+)/.exec(about(one, 'status'))?.[1] ?? 0) / 1024;
-/** Seconds of CPU. The kernel counts in hundredths of a second. */
+/** The kernel counts in hundredths of a second. */
 const cpuOf = (one: Replica): number => {
   const fields = about(one, 'stat').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100;
@@ -41,24 +41,20 @@ const cpuOf = (one: Replica): number => {
 
 export interface Fleet {
   readonly windows: readonly Window[];
-  /** The largest resident memory of a gateway in MB, the memory of the gateways now, and the CPU seconds of all gateways. */
+  /** Resident memory of a gateway in MB, at most and now, and the CPU seconds of all gateways. */
   spent(): { readonly most: number; readonly last: readonly number[]; readonly cpu: number };
   /** Kills the gateway that runs the first source, and starts a new one. The other gateway takes over. */
   killHolder(): Promise<void>;
-  /** Stops the gateway that runs the first source for so long that its lease expires, and lets it continue. */
+  /** Stops the gateway that runs the first source until its lease has expired. Then lets it continue. */
   freezeHolder(milliseconds: number): Promise<void>;
   crash(server: 'chatwoot' | 'store'): Promise<void>;
-  /** The messages that the gateways wrote to their logs. */
   logs(): string;
-  /** The number of times that a gateway took a source from another gateway. */
+  /** How often a gateway took a source from another one. */
   takeovers(): Promise<number>;
   close(): Promise<void>;
 }
 
-/**
- * Starts two gateways on the store. `impatient` shortens the lease of a dead gateway, so that the short form does not wait
- * for ten seconds after each fault.
- */
+/** Starts two gateways. `impatient` shortens a dead gateway's lease, so that the short form does not wait long. */
 export async function openFleet(
   { servers, sql, sources }: SourceWorld,
   { impatient, keys, random }: { impatient: boolean; keys: string; random: () => number },
@@ -80,7 +76,7 @@ export async function openFleet(
         all.push(gateway);
         return gateway;
       } catch (error) {
-        // The store can be away at this moment. A supervisor starts the gateway again.
+        // The store can be down now. Start again, as a supervisor does.
         if (attempt === 20) throw error;
         await pause(500);
       }
@@ -105,7 +101,7 @@ export async function openFleet(
       living.findIndex(({ role }) => role === row?.who),
     );
   };
-  /** The leases that the gateway holds end soon. A gateway that lives renews its leases every three seconds. */
+  /** Lets the leases of a gateway end soon. A living gateway renews its leases every three seconds. */
   const expire = async (role: string): Promise<void> => {
     if (!impatient) return;
     await sql`UPDATE gateway.source s SET lease_until = least(lease_until, now() + interval '1 second')

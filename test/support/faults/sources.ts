@@ -10,7 +10,6 @@ import { createChatwoot, openChatwoot, type Population, populate } from '../chat
 import { stored } from '../chatwoot/stored.ts';
 import { type Cluster, openCluster } from '../cluster.ts';
 import { times } from '../form.ts';
-import { built } from '../replica.ts';
 import { type AddedSource, addSource } from '../sources.ts';
 import { MARK_TEXTS, NOTE_CHANGES } from './source-audit.ts';
 
@@ -21,18 +20,17 @@ export interface WorldSource extends AddedSource {
   readonly account: number;
 }
 
-/** Two PostgreSQL servers that a test can crash: Chatwoot's server and the server of the gateway's store. */
+/** Two PostgreSQL servers that a test can crash: Chatwoot's, and that of the gateway's store. */
 export interface SourceWorld {
   readonly servers: { readonly chatwoot: Cluster; readonly store: Cluster };
-  /** Chatwoot's database. Both the simulator and the oracle use these connections. */
+  /** Chatwoot's database, for the simulator and the oracle. */
   readonly rails: postgres.Sql;
-  /** The store. */
   readonly sql: postgres.Sql;
-  /** Two sources for each mode: the accounts 1 and 2. Each source has its own organization. */
+  /** Accounts 1 and 2 in each mode. Each source has its own organization. */
   readonly sources: readonly WorldSource[];
-  /** The differences between the store and the oracle by source. An empty list means that all are equal. */
+  /** The differences between the store and the oracle by source. Empty if all are equal. */
   differences(): Promise<readonly string[]>;
-  /** Waits until the store equals the oracle, at most `patience` milliseconds. Returns the differences that remain. */
+  /** Waits up to `patience` milliseconds until the store equals the oracle. Returns the differences that remain. */
   settled(patience: number): Promise<readonly string[]>;
   /** Compares the poll sources with Chatwoot, because only a comparison finds all deletions. */
   compared(patience: number): Promise<void>;
@@ -46,11 +44,9 @@ const ROLE = 'gateway_reader';
 export const PERIOD = times(1, 15);
 
 export async function openSourceWorld(modes: readonly Mode[], population: Population): Promise<SourceWorld> {
-  // The build blocks this process, so that a connection could run into its time-out.
-  await built();
   const [chatwoot, store] = await Promise.all([openCluster(), openCluster()]);
   const target = (port: number, database: string) => ({ host: '127.0.0.1', port, database, username: 'postgres' });
-  // The driver's own look-up of types would fail without a handler while a server is down.
+  // While a server is down, the driver's own look-up of types would fail without a handler.
   const own = { fetch_types: false };
   await Promise.all([
     chatwoot.sql('postgres').unsafe(`CREATE DATABASE ${CHATWOOT}`),
@@ -82,7 +78,7 @@ export async function openSourceWorld(modes: readonly Mode[], population: Popula
       const wanted = worlds.get(account) ?? (await expected(rails, { account }));
       worlds.set(account, wanted);
       const { kinds, list } = difference(wanted, await stored(sql, tenant), 2);
-      // Each source has an organization with a name of its own. The oracle expects the default name.
+      // Each source's organization has a name of its own. The oracle expects the default name.
       const told = Object.entries(kinds).filter(([kind]) => !kind.startsWith('organization '));
       if (told.length > 0)
         found.push(`${mode} ${account}: ${JSON.stringify({ kinds: Object.fromEntries(told), list })}`);

@@ -43,7 +43,7 @@ export const faultsOn = ({ world, slots, kill, random }: Stage) => ({
     replica.cont();
     await pause(200);
   },
-  /** Locks the same rows as the writes, but in the opposite order, on both websites. */
+  /** Locks the same rows as the writes in the opposite order, on both websites. */
   deadlock: async () => {
     const [one, two] = random() < 0.5 ? [1, 2] : [2, 1];
     await world.sql

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { packageRoot } from '../../../src/config/package.ts';
-import { demoRecords } from '../../../src/sources/demo/index.ts';
+import { demoRecords } from '../../../src/sources/files/demo.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
@@ -13,9 +13,10 @@ import { migrate } from '../../../src/store/open/migrate.ts';
 import { issue } from '../credentials.ts';
 import { type Command, detection, note, plan, restOf, type WriteName } from '../ledger/commands.ts';
 import { openProxy, type WireProxy } from '../pgwire.ts';
+import { DEMO_NOW } from '../postgres.ts';
 import { scratch } from '../scratch.ts';
 
-/** The answer to one attempt. `lost` means that no answer came and the outcome is unknown. */
+/** The answer to one attempt. `lost`: none came, and the outcome is unknown. */
 export type Told =
   | {
       readonly status: number;
@@ -26,13 +27,11 @@ export type Told =
     }
   | { readonly status: 'lost'; readonly error: string };
 
-/** One command of a client. All attempts use the same idempotency key, on every replica. */
+/** One command of a client. All attempts, on every replica, use the same idempotency key. */
 export interface Trial {
   readonly key: string;
   readonly command: Command;
-  /**
-   * The value that identifies the command's effect in the store. Undefined when the command has no effect in the store.
-   */
+  /** Identifies the command's effect in the store. Undefined for a command without one. */
   readonly mark: string | undefined;
   readonly told: Told[];
 }
@@ -45,11 +44,11 @@ export interface FaultWorld {
   trial(tool: WriteName, site?: 1 | 2): Trial;
   readonly trials: readonly Trial[];
   send(trial: Trial, url: string): Promise<Told>;
-  /** Repeats the attempt with the same key on each replica in turn, until an answer is final. Gives up after 20 s. */
+  /** Repeats the attempt with the same key on each replica in turn until an answer is final, for at most 20 s. */
   finish(trial: Trial, urls: () => readonly string[]): Promise<Told>;
   /** Crashes the server with pg_ctl -m immediate. Resolves when the server answers again. */
   crash(): Promise<void>;
-  /** Compares the clients' answers with the store. Returns the faults and the figures for the summary of the test. */
+  /** Compares the clients' answers with the store. Returns the faults and the figures for the test's summary. */
   audit(): Promise<Figures>;
   doctor(): { readonly findings: readonly unknown[] };
   close(): Promise<void>;
@@ -67,15 +66,15 @@ export interface Figures {
 }
 
 export const DATABASE = 'gateway';
-/** After one of these codes, a client does not repeat the command, because the answer is final. */
+/** Final codes: after one of them, a client does not repeat the command. */
 const FINAL = new Set(['outcome_unknown', 'idempotency_conflict', 'operation_conflict']);
-/** How many milliseconds a client waits for one answer. */
+/** Milliseconds that a client waits for one answer. */
 const PATIENCE = 10_000;
 
 /**
- * Opens a world for at most `most` trials. The world has its own PostgreSQL server with the demo's data, and tests may
- * crash this server. Triggers write every effect to an append-only log, in the transaction of the effect. The log has
- * no unique constraint, so it also shows an effect that happens twice.
+ * Opens a world for at most `most` trials. It has its own PostgreSQL server with the demo's data, which tests may
+ * crash. Triggers write every effect to an append-only log, in the effect's transaction. The log has no unique
+ * constraint, so it also shows an effect that happens twice.
  */
 export async function openFaultWorld(most: number): Promise<FaultWorld> {
   const dataDir = scratch('writes');
@@ -83,7 +82,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
   const target = { host: store.host, port: store.port, database: DATABASE, username: 'postgres' };
   const db = openDatabase({ target, connections: 2, statementTimeout: 60_000, name: 'setup' });
   await migrate(db);
-  await importRecords(db, demoRecords({ seed: 3, now: new Date('2026-11-15T12:00:00Z') }), {});
+  await importRecords(db, demoRecords(new Date(DEMO_NOW)), {});
   await db.close();
   const sql = postgres({ ...target, max: 2, onnotice: () => undefined, backoff: () => 0.05 });
   await sql.unsafe(`
@@ -184,7 +183,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
     async crash() {
       const pid = Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0]);
       process.kill(pid, 'SIGQUIT');
-      await pause(50);
+      await ended(pid);
       for (;;) {
         const up = await sql`SELECT 1`.then(
           () => true,
@@ -211,6 +210,18 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
       rmSync(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** Resolves when the process has ended. After a signal, a slow server still answers for a moment. */
+export async function ended(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return; // no such process
+    }
+    await pause(10);
+  }
 }
 
 const proxyless = ({ host, port }: { host: string; port: number }): string =>

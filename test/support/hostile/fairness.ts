@@ -2,10 +2,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 
-/**
- * Plants an organization with one website. Triggers do not run, so this function also writes the rows that triggers
- * would write.
- */
+/** An organization with one website. Triggers do not run, so this function also writes their rows. */
 export async function plant(sql: postgres.Sql, tenant: number, conversations: number): Promise<void> {
   await sql.begin(async (one) => {
     await one.unsafe(`
@@ -24,10 +21,7 @@ export async function plant(sql: postgres.Sql, tenant: number, conversations: nu
   });
 }
 
-/**
- * Plants one conversation with `messages` messages of `bytes` bytes each, and one file of ten chunks. The native ids
- * start at `base`.
- */
+/** One conversation of `messages` messages with `bytes` bytes each, and one file of ten chunks. Ids start at `base`. */
 export async function plantLong(
   sql: postgres.Sql,
   { tenant, base, messages, bytes }: { tenant: number; base: number; messages: number; bytes: number },
@@ -64,10 +58,7 @@ export class Clients {
     this.#token = token;
   }
 
-  /**
-   * Starts `count` clients. Each client pauses for `rest` milliseconds between two requests. The returned list collects
-   * all answers.
-   */
+  /** Starts `count` clients that pause `rest` milliseconds between requests. The list collects all answers. */
   start(count: number, next: () => { readonly path: string; readonly body?: string }, rest = 0): Shot[] {
     const shots: Shot[] = [];
     const run = async (): Promise<void> => {
@@ -119,7 +110,7 @@ export class Clients {
   }
 }
 
-/** The time in milliseconds within which the share `q` (0 to 1) of all requests ended. */
+/** Milliseconds within which the share `q` (0 to 1) of all requests ended. */
 export function quantile(shots: readonly Shot[], q: number): number {
   const all = shots.map(({ ms }) => ms).sort((a, b) => a - b);
   return all[Math.min(all.length - 1, Math.floor(all.length * q))] ?? 0;

@@ -3,9 +3,9 @@ import { createServer } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 
 /**
- * A server on loopback that answers in hostile ways, in a process of its own. The path of a request names the answer:
- * `/<name>/<key>/…`. Counts connections, requests and bytes under the key. A program of the tests starts it with an IPC
- * channel. The first message of the server holds its ports. For the message `counts`, it sends what it has counted.
+ * A hostile server on loopback, in its own process. The path of a request names the answer: `/<name>/<key>/…`.
+ * Connections, requests and bytes are counted under the key. The program talks over an IPC channel: its first message
+ * has its ports, and it answers `counts` with what it has counted.
  */
 const OK = 'HTTP/1.1 200 OK\r\n';
 const JSON_HEAD = `${OK}content-type: application/json\r\n`;
@@ -16,7 +16,7 @@ const BOMBS = {
   br: brotliCompressSync(ZEROS.subarray(0, 8 << 20)),
 };
 
-/** Random bytes. The same seed gives the same bytes. */
+/** The same seed gives the same bytes. */
 const bytesOf = (seed) => createHash('shake256', { outputLength: 4_096 }).update(`${seed}`).digest();
 
 /** Writes `part` for ever, as fast as the client reads. */
@@ -28,7 +28,7 @@ function flood(socket, head, part) {
   more();
 }
 
-/** Writes the text in small pieces, one each `ms`, and then repeats its last piece. */
+/** Writes `head`, and then `piece` every `ms` milliseconds for ever. */
 function drip(socket, head, piece, ms = 200) {
   socket.write(head);
   const timer = setInterval(() => socket.write(piece), ms);
@@ -52,7 +52,7 @@ const text = (raw) => (socket) => socket.end(raw);
 const open = (raw) => (socket) => socket.write(raw);
 const cut = (raw) => (socket) => socket.write(raw, () => setTimeout(() => socket.resetAndDestroy(), 20));
 const chunked = `${JSON_HEAD}transfer-encoding: chunked\r\n\r\n`;
-/** A client that follows it is counted under `inside-<key>`. */
+/** A client that follows the redirect is counted under `inside-<key>`. */
 const redirect =
   (status) =>
   (socket, { key }) => {
@@ -148,7 +148,7 @@ const ANSWERS = {
   inside: whole(200, '{}'),
 };
 
-/** What a server does that should speak TLS. */
+/** The answers of a server that should speak TLS. */
 const TLS = {
   'tls-garbage': (socket) => socket.end(Buffer.alloc(4_096, 0x41)),
   'tls-nothing': () => undefined,
@@ -169,7 +169,7 @@ const countOf = (key) => {
 const seed = Number(process.argv[2]);
 const ports = {};
 
-/** The bytes that the kernel has taken. */
+/** Counts the bytes that the kernel has taken. */
 function watch(socket, key) {
   const count = countOf(key);
   count.connections++;
@@ -187,7 +187,7 @@ const listen = (speak) =>
     server.listen(0, '127.0.0.1', () => resolve(server.address().port));
   });
 
-/** Steps of a sign-in. The answers before and after the hostile one are those of an honest provider. */
+/** Answers for the steps of a sign-in before and after the hostile answer, as an honest provider gives them. */
 const honest = new Map();
 
 ports.plain = await listen((socket) => {

@@ -9,14 +9,12 @@ export interface Count {
   readonly bytes: number;
 }
 
-/** The server of http-server.mjs. */
 export interface HostileServer {
   readonly origin: string;
-  /** The answers that a request can name. */
   readonly names: readonly string[];
-  /** The origins that should speak TLS, by their answer. */
+  /** By answer: the origins that should speak TLS. */
   readonly tls: Readonly<Record<string, string>>;
-  /** Lets `<key>/<rest of the path>` answer with this JSON, whatever answer the path names. */
+  /** Makes `<key>/<rest of the path>` answer with this JSON instead of the answer that the path names. */
   honest(paths: Readonly<Record<string, string>>): Promise<void>;
   counts(): Promise<Readonly<Record<string, Count>>>;
   close(): void;
@@ -65,9 +63,9 @@ function next(child: ChildProcess): Promise<Message> {
 }
 
 export interface Watched {
-  /** The longest time in milliseconds in which the event loop of this process did nothing else. */
+  /** Longest time in milliseconds for which one task held the event loop. */
   readonly held: number;
-  /** Bytes by which the memory of this process grew at most. */
+  /** The largest growth of this process's memory in bytes. */
   readonly grown: number;
 }
 
@@ -77,11 +75,18 @@ const used = (): number => {
   return heapUsed + external;
 };
 
-/** Milliseconds of processor time that the main thread of this process has used. */
+/** Milliseconds of processor time of this process's main thread. */
 const busy = (): number => Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
 
+/** Milliseconds of processor time for which this work holds the event loop: a measure for others in the same process. */
+export function heldBy(work: () => unknown): number {
+  const began = busy();
+  work();
+  return busy() - began;
+}
+
 /**
- * Watches the event loop and the memory. A delay counts up to the processor time that this thread used in it. So other
+ * Watches the event loop and the memory. A delay counts only as far as this thread used processor time in it. So other
  * threads, and other programs on a busy machine, add nothing.
  */
 export function watchProcess(): () => Watched {

@@ -1,6 +1,6 @@
 export interface Injection {
   readonly kind: 'imperative' | 'system' | 'delimiter' | 'encoded' | 'language' | 'hidden';
-  /** `CLOSE` stands for the closing delimiter of the answer before. */
+  /** `CLOSE` stands for the closing delimiter of the previous answer. */
   readonly words: string;
 }
 

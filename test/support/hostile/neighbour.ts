@@ -2,27 +2,26 @@ import type { RequestOptions } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { exchange } from '../answer.ts';
 
-/** An answer: when it was asked for, and when it came. */
+/** The start and the end of one request. */
 export interface Timed {
   readonly began: number;
   readonly ended: number;
 }
 
-/** A caller who asks the same again and again, one request after the other. */
+/** A caller who repeats one request, without overlap. */
 export interface Asking {
   readonly answers: readonly Timed[];
-  /** Answers that were no success. */
   readonly failed: number;
   stop(): Promise<void>;
 }
 
 export const tookOf = ({ began, ended }: Timed): number => ended - began;
 
-/** The slowest answer of those that were asked for or came since this time. */
+/** The slowest of the requests that began or ended since this time. */
 export const slowestOf = (answers: readonly Timed[], since = 0): number =>
   Math.max(0, ...answers.filter(({ ended }) => ended > since).map(tookOf));
 
-/** Asks with so many milliseconds between an answer and the next request. The first answers load and compile code. */
+/** Waits `every` milliseconds between an answer and the next request. The first answers load and compile code. */
 export function keepAsking(options: RequestOptions, every: number): Asking {
   const answers: Timed[] = [];
   let [failed, stopped] = [0, false];

@@ -2,12 +2,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { argv, cpuUsage, env, memoryUsage, stdout } from 'node:process';
 
 /**
- * Asks a hostile PostgreSQL server, each case with a pool of its own, and prints what happened. It runs in a process of
- * its own, so that an endless loop or an end of the process is a finding and not the end of the tests.
+ * Asks a hostile PostgreSQL server, each case with its own pool, and prints what happened. In its own process, an
+ * endless loop or a crash is a finding and not the end of the tests.
  *
- * Arguments: the address of the compiled gateway, the port, the cases as JSON, the milliseconds of a statement, the number
- * of cases at once.
- * PLANTED=1 switches the check of the server's messages off.
+ * Arguments: the address of the compiled gateway, the port, the cases as JSON, the milliseconds of a statement, the
+ * number of cases at once. PLANTED=1 switches the check of the server's messages off.
  */
 const [, , root = '', port = '', list = '[]', patience = '300', together = '12'] = argv;
 const { openDatabase } = await import(`${root}/src/store/driver/postgres.js`);
@@ -20,7 +19,7 @@ const uncaught = [];
 for (const event of ['uncaughtException', 'unhandledRejection'])
   process.on(event, (error) => uncaught.push(`${event} ${error?.stack?.split('\n').slice(0, 3).join(' | ')}`));
 const delay = monitorEventLoopDelay({ resolution: 5 });
-// The longest work between two turns of the event loop, in processor time. Other processes on a busy machine do not count.
+// The longest work between two turns of the event loop, in processor time. Other programs do not count.
 let [peak, longest, before] = [0, 0, cpuUsage()];
 const watch = setInterval(() => {
   const { user, system } = cpuUsage(before);
@@ -50,7 +49,7 @@ async function ask({ name, way, query = '' }) {
     said = `${error.name} ${error.code ?? error.cause?.code ?? ''} ${error.name === 'ForeignServerRefused' ? error.message : ''}`;
   }
   const took = performance.now() - began;
-  // Nobody waits for the end of the pool, as in the gateway.
+  // As in the gateway, nobody waits for the end of the pool.
   db.close().catch(() => undefined);
   return { name, said, rows, took };
 }
@@ -65,7 +64,7 @@ await Promise.all(
     for (let one = cases.shift(); one; one = cases.shift()) found.push(await ask(one));
   }),
 );
-// What is still to come of these connections comes now.
+// Wait for late events of these connections.
 await new Promise((resolve) => setTimeout(resolve, 300));
 delay.disable();
 clearInterval(watch);

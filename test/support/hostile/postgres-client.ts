@@ -3,34 +3,33 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { checkout } from '../command.ts';
 
-/** Milliseconds of a statement. The connection has as long, and the driver waits 500 ms more. */
+/** Timeout (ms) of a statement and of a connection. The driver waits 500 ms more. */
 const PATIENCE = 300;
 const DEADLINE = 2 * PATIENCE + 500 + 1_500;
 
 export interface Told {
   readonly found: readonly { name: string; said: string; rows: number; took: number }[];
   readonly uncaught: readonly string[];
-  /** Milliseconds of the longest turn of the event loop, in processor time and by the clock. */
+  /** The longest turn of the event loop in milliseconds, in processor time and by the clock. */
   readonly longest: number;
   readonly wall: number;
-  /** MiB of the process at its largest. */
+  /** The process's largest memory in MiB. */
   readonly peak: number;
 }
 export interface Asked {
   readonly name: string;
   readonly way: 'query' | 'twice' | 'script' | 'listen';
-  /** The part of the address that follows the question mark, with the question mark. */
+  /** The query of the address, with its question mark. */
   readonly query?: string;
 }
 export interface ClientOptions {
   readonly planted?: boolean;
   readonly patience?: number;
   readonly limit?: number;
-  /** The number of cases at once. */
   readonly together?: number;
 }
 
-/** Runs the client in a process of its own. Resolves to undefined when it does not end in time, or ends by itself. */
+/** Runs the client in its own process. Undefined if it does not end in time, or crashes. */
 export function askHostile(
   port: number,
   cases: readonly Asked[],

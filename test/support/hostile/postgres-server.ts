@@ -4,19 +4,18 @@ import { TLSSocket } from 'node:tls';
 import { generator, pickFrom } from '../random.ts';
 
 /**
- * A PostgreSQL server of an attacker. It speaks the protocol (version 3) correctly up to one stage, and there it sends
- * something else. The name of the database in the client's first message names the case.
+ * An attacker's PostgreSQL server. It speaks the protocol (version 3) correctly up to one stage, and there sends
+ * something else. The database in the client's first message names the case.
  */
 export interface HostileServer {
   readonly port: number;
-  /** How many connections each case made. */
   connections(name: string): number;
   close(): Promise<void>;
 }
 
 /**
- * Who sends what. `ssl` is the answer to the request for TLS. `row` describes the columns, `rows` has the data. `early`
- * comes before the client has said a word, inside TLS if the server has TLS.
+ * What the server sends in each stage. `ssl`: the answer to the request for TLS. `early`: before the client's first
+ * message, inside TLS if there is TLS. `row`: the columns. `rows`: the data.
  */
 export const STAGES = ['ssl', 'early', 'auth', 'first', 'final', 'settings', 'row', 'rows', 'simple', 'idle'] as const;
 export type Stage = (typeof STAGES)[number];
@@ -26,10 +25,9 @@ export interface Case {
   readonly stage: Stage;
   readonly auth: 'trust' | 'md5' | 'password' | 'scram';
   readonly change: (honest: readonly Message[], random: () => number) => Sending;
-  /** The number of parameters and the columns of the statement. */
   readonly statement?: { readonly parameters: number; readonly columns: readonly string[] };
 }
-/** `pace` 0: all at once. Otherwise the milliseconds between two bytes. */
+/** `pace`: milliseconds between two bytes. 0: all bytes at once. */
 export interface Sending {
   readonly bytes: Buffer;
   readonly pace?: number;
@@ -87,7 +85,7 @@ class Honest {
     return [message('R', int32(10), text('SCRAM-SHA-256'), Buffer.alloc(1))];
   }
 
-  /** The server's answer to a message with a password or of SCRAM. The last answer has the settings with it. */
+  /** The answer to a message with a password or of SCRAM. The last answer also has the settings. */
   answer(password: Buffer): { stage: Stage; messages: Message[] } {
     const said = password.toString('latin1');
     const [, bare = ''] = /n,,(n=[^,]*,r=[^,]+)$/.exec(said) ?? [];
@@ -123,7 +121,7 @@ const described = ({ parameters, columns: names } = { parameters: 1, columns: ['
 const executed = (): Message[] => [message('2'), ...ROWS, complete('SELECT 3'), READY];
 const simple = (): Message[] => [columns('a', 'b'), ...ROWS, complete('SELECT 3'), READY];
 
-/** With `tls`, the server answers S to the request for TLS, and all its cases go through TLS. */
+/** With `tls`, the server accepts the request for TLS, and all its cases use TLS. */
 export async function hostileServer(
   caseOf: (name: string) => Case,
   tls?: { readonly key: string; readonly cert: string },
@@ -145,7 +143,7 @@ export async function hostileServer(
       done = true;
       await deliver(socket, one.change(messages, random()));
     };
-    // A case has its name only after the client's first message. So all cases of a server have one beginning.
+    // A case is known only after the client's first message. So all cases of a server begin alike.
     one = caseOf('ssl');
     if (!tls || socket instanceof TLSSocket) await send('early', []);
     for await (const part of clientMessages(socket)) {
@@ -232,7 +230,7 @@ async function deliver(socket: Socket, { bytes, pace, endless = false, after = '
 
 const TYPES = 'RSKANEZCtTD12nIsGHWdcVv3X';
 
-/** One random change of what the honest server would send. */
+/** Changes at random what the honest server would send. */
 export function mutate(honest: readonly Message[], random: () => number): Sending {
   const list = [...honest];
   const at = (length: number): number => Math.floor(random() * length);

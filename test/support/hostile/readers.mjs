@@ -3,8 +3,8 @@ import { argv, memoryUsage, stdout } from 'node:process';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Opens readers of sources in a process of its own, and prints what became of them. A process that V8 ends is a finding,
- * and not the end of the tests.
+ * Opens readers of sources in its own process, and prints what became of them. A process that V8 ends is a finding, and
+ * not the end of the tests.
  *
  * Arguments: the address of the compiled gateway, the address of the database, the number of readers, the file of their
  * threads or ''.

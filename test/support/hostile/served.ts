@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
-import { freshDatabase, type TestDatabase } from '../database.ts';
+import { addressOf, freshDatabase, type TestDatabase } from '../database.ts';
 import { type Replica, startReplica } from '../replica.ts';
 
 export interface Line {
@@ -31,9 +31,9 @@ export interface Served {
   lines(): Line[];
   metrics(): Promise<string>;
   held(): Promise<Held>;
-  /** The resident memory of the server process in MB. */
+  /** Resident memory of the server process in MB. */
   rss(): number;
-  /** Waits until no request is in progress except the request that asks. */
+  /** Waits until no other request is in progress. */
   quiet(seconds?: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export interface Served {
 export async function serve(env: Readonly<Record<string, string>> = {}): Promise<Served> {
   const database = await freshDatabase('demo');
   const replica: Replica = await startReplica({
-    databaseUrl: `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`,
+    databaseUrl: addressOf(database),
     env: { LOG_LEVEL: 'info', ...env },
   });
   const metrics = async (): Promise<string> => (await fetch(`${replica.url}/metrics`)).text();
@@ -64,7 +64,7 @@ export async function serve(env: Readonly<Record<string, string>> = {}): Promise
         .log()
         .split('\n')
         .filter((line) => line.startsWith('{'))
-        // Each line of the log has the members of `Line`. A missing member is undefined.
+        // The log lines have the members of `Line`. A missing member is undefined.
         .map((line) => JSON.parse(line) as Line),
     metrics,
     held,
@@ -108,7 +108,7 @@ export class Client {
     });
   }
 
-  /** Sends bytes and waits until the connection ends, at most `patience` milliseconds. */
+  /** Sends bytes and waits for the end of the connection, at most `patience` milliseconds. */
   static async send(port: number, bytes: string, patience = 3_000): Promise<Client> {
     const client = new Client(port);
     client.write(bytes);

@@ -17,7 +17,7 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** A store, and a Chatwoot that a test harms. The test opens Chatwoot. Everything ends after each test. */
+/** A store, and a Chatwoot that the test opens and harms. Everything ends after each test. */
 export interface HostileBench {
   readonly store: TestDatabase;
   readonly db: Database;
@@ -25,14 +25,13 @@ export interface HostileBench {
   readonly sql: postgres.Sql;
   readonly errors: readonly unknown[];
   open(options?: { encoding?: string }): Promise<postgres.Sql>;
-  /** Adds account 1, runs its source, and waits until the source is loaded. */
+  /** Adds account 1, runs its source, and waits until it is loaded. */
   followed(mode?: Mode, checkEvery?: number): Promise<AddedSource>;
   texts(id: number): Promise<(string | null)[]>;
   /** The first rejects, for example `messages/7 /text too_long`. */
   rejects(): Promise<string[]>;
   /** Waits until the store has the message `id` with the text `text <id>`. */
   shows(id: number, timeout?: number): Promise<void>;
-  /** Waits until the store equals the oracle. */
   equals(source: AddedSource, timeout?: number): Promise<void>;
   compared(source: AddedSource): Promise<void>;
 }

@@ -1,7 +1,4 @@
-/**
- * The four reviewed writes, as callers send them. This file has no imports, because the long fault run does not use
- * vitest.
- */
+/** The four reviewed writes, as callers send them. No imports here: the long fault run does not use vitest. */
 export const WRITES = [
   'visitor_note_add',
   'conversation_disposition_set',
@@ -10,10 +7,7 @@ export const WRITES = [
 ] as const;
 export type WriteName = (typeof WRITES)[number];
 
-/**
- * One command: a tool and its flat arguments. Over REST, the arguments are path, query and body members of the same
- * names.
- */
+/** A tool and its flat arguments. Over REST, they are path, query and body members of the same names. */
 export interface Command {
   readonly tool: WriteName;
   readonly input: Readonly<Record<string, unknown>>;
@@ -59,7 +53,7 @@ export const MCP_HEADERS = {
 export const SITE = 'web_1_1';
 export const VISITOR = 'vis_1_1_4';
 export const CONVERSATION = 'cnv_1_1_2';
-/** A conversation of a website with a CRM. On such a website, only the CRM sets dispositions. */
+/** On a website with a CRM, only the CRM sets dispositions. */
 export const CRM_CONVERSATION = 'cnv_1_2_2';
 /** The AI feature for language detection. Its active version is 3. */
 export const DETECTION = 'aif_1_1_5';

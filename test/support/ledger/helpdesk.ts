@@ -8,17 +8,14 @@ export type Mood = 'perform' | 'reject' | 'refuse' | 'hang' | 'perform and lose'
 
 /**
  * A helpdesk that takes the gateway's writes over HTTP, as an example of another system. Its log of effects has no
- * unique constraint, so the log shows an effect that happens twice.
+ * unique constraint, so it shows an effect that happens twice.
  */
 export interface Helpdesk {
   readonly url: string;
   readonly effects: (RemoteCommand & { readonly at: number })[];
   readonly asked: { readonly method: string; readonly operationId: string }[];
   mood(mood: Mood): void;
-  /**
-   * Sets how the helpdesk answers later questions about an operation: with the truth, with no knowledge, with a
-   * refusal, with an error, or never.
-   */
+  /** How it later answers questions about an operation: truthfully, not knowing it, refusing, failing, or never. */
   memory(memory: 'true' | 'none' | 'refused' | 'broken' | 'hangs'): void;
   holding(n: number): Promise<void>;
   release(): void;
@@ -107,7 +104,7 @@ const EndingSchema = z.union([
   z.strictObject({ refused: Code }),
 ]);
 
-/** The write adapter for this helpdesk, as an example for connectors to real helpdesks. */
+/** The writer for this helpdesk, as an example for connectors to real ones. */
 export const helpdeskWriter = ({ url }: Helpdesk): RemoteWriter => ({
   async perform(work, signal) {
     const response = await fetch(`${url}/${work.operationId}`, { method: 'POST', body: JSON.stringify(work), signal });

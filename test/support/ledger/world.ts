@@ -6,10 +6,10 @@ import { type Command, MCP_HEADERS, mcpOf, restOf } from './commands.ts';
 export interface Reply {
   readonly status: number;
   readonly code: string | undefined;
-  /** The body of a success as text. Over MCP, this body lies inside the result. */
+  /** The body of a success as text. Over MCP, it lies inside the result. */
   readonly text: string;
   readonly operationId: string | undefined;
-  /** True when the gateway repeats a stored answer. Always false for MCP, because only REST answers show this. */
+  /** True if the answer was stored before. Always false over MCP, because only REST answers show it. */
   readonly replayed: boolean;
   readonly retryAfter: number | undefined;
   readonly raw: string;
@@ -28,8 +28,7 @@ export interface LedgerWorld {
   readonly gateway: TestGateway;
   write(surface: Surface, command: Command, sender: Sender): Promise<Reply>;
   writer(grant?: Grant): Promise<Issued>;
-  mapAuthor(credential: string, site: number, operator?: number): Promise<void>;
-  /** Changes the policy of the credential. A trigger then raises the revision of the credential. */
+  /** Changes the credential's policy. A trigger then raises its revision. */
   change(credential: string, set: { scopes?: string[]; dataAccess?: string[]; sites?: number[] }): Promise<void>;
   journal(site?: number): Promise<string[]>;
   notes(text: string): Promise<number>;
@@ -43,13 +42,8 @@ export async function openWorld(): Promise<LedgerWorld> {
   const gateway = await openTestGateway('demo');
   const { sql } = gateway.database;
   const count = async (query: PromiseLike<readonly { n: string }[]>): Promise<number> => Number((await query)[0]?.n);
-  const mapAuthor = async (credential: string, site: number, operator = 1): Promise<void> => {
-    await sql`INSERT INTO gateway.native_author (credential_id, tenant, site, operator_id)
-      VALUES (${credential}, 1, ${site}, ${operator})`;
-  };
   return {
     gateway,
-    mapAuthor,
     async write(surface, command, { token, key, gateway: other = gateway }) {
       if (surface === 'REST') {
         const { path, body } = restOf(command);
@@ -61,7 +55,8 @@ export async function openWorld(): Promise<LedgerWorld> {
     },
     async writer(grant) {
       const issued = await gateway.issue(grant);
-      for (const site of [1, 2]) await mapAuthor(issued.credential, site);
+      await sql`INSERT INTO gateway.native_author (credential_id, tenant, site, operator_id)
+        SELECT ${issued.credential}, 1, site, 1 FROM generate_series(1, 2) AS site`;
       return issued;
     },
     async change(credential, { scopes, dataAccess, sites }) {
@@ -100,7 +95,6 @@ const ofRest = ({ status, body, text, headers }: Answer): Reply => ({
   raw: `${JSON.stringify(headers)}${text}`,
 });
 
-/** Reads the answer of a write. */
 export const replyOf = (surface: Surface, answer: Answer): Reply =>
   surface === 'REST' ? ofRest(answer) : ofMcp(answer);
 
@@ -109,8 +103,7 @@ const one = (value: string | string[] | undefined): string | undefined =>
 
 function ofMcp({ body, text, status }: Answer): Reply {
   const content = body?.result?.structuredContent;
-  // Over MCP, invalid params give a JSON-RPC error, and every other answer of a tool is a result. A 401 is a plain HTTP
-  // answer.
+  // Over MCP, invalid params give a JSON-RPC error, and every other answer is a result. A 401 is a plain HTTP answer.
   const fallback = body?.error ? { status: 400, code: String(body.error.code) } : { status, code: body?.code };
   const { error = fallback, operation_id } = content ?? {};
   const done = body?.result?.isError === false;

@@ -7,13 +7,12 @@ export interface Approval {
   readonly host: string;
   /** The redirect URI of the request, without the parameters of the answer. */
   readonly redirect: string;
-  /** The scopes that the person ticks. */
   readonly scopes: readonly string[];
 }
 
 /**
  * Does what a person does in a browser: opens the authorization request, signs in if necessary, ticks and approves.
- * Returns the parameters with which the browser is sent to the client.
+ * Returns the parameters that the browser carries to the client.
  */
 export async function approve(
   context: BrowserContext,

@@ -11,7 +11,7 @@ import { type Replica, type ReplicaOptions, startReplica } from '../replica.ts';
 import { post as onWire, rpc } from '../surfaces/mcp.ts';
 import { basic, decide, formOf, newPerson, pkce, RESOURCE, request, type TestClient, token } from './oauth.ts';
 
-/** Two gateways on one database, like replicas. The operator's commands find the database in DATABASE_URL. */
+/** Two gateways on one database, like replicas. Commands find the database in DATABASE_URL. */
 export interface Pair {
   readonly database: TestDatabase;
   readonly gateways: readonly [TestGateway, TestGateway];
@@ -54,7 +54,7 @@ export interface Pending {
   readonly exchange: Readonly<Record<string, string>>;
 }
 
-/** Creates a consent whose code the client has not redeemed yet. */
+/** A consent whose code the client has not redeemed yet. */
 export async function pending(gateway: TestGateway, client: TestClient, wish: Wish = {}): Promise<Pending> {
   const { resource = 'rest', renewal = true, websites = ['web_1_1', 'web_1_2'] } = wish;
   const person = wish.person ?? (await newPerson(gateway)).id;
@@ -118,10 +118,7 @@ export async function own(gateway: TestGateway, client: TestClient, resource: Re
   return answer.body.access_token;
 }
 
-/**
- * Two requests for each interface. The first uses a statement that proves the authority. The second uses no such
- * statement.
- */
+/** For each interface: a request with a statement that proves the authority, and one without. */
 const PROBES: Readonly<Record<Resource, readonly ((gateway: TestGateway, bearer: string) => Promise<number>)[]>> = {
   rest: ['/api/v1/websites', '/api/v1/context'].map(
     (path) => async (gateway, bearer) => (await gateway.ask(path, { token: bearer })).status,
@@ -159,7 +156,7 @@ export async function worth(
 export const refusal = async (gateway: TestGateway, client: TestClient, fields: Record<string, string>) =>
   (await token(gateway, client, fields)).body.error as unknown;
 
-/** The reason why the consent ended. Null while the consent is alive. */
+/** Why the consent ended. Null while it is alive. */
 export async function because({ database }: TestGateway, consent: string): Promise<string | null | undefined> {
   const [row] = await database.sql<{ why: string | null }[]>`
     SELECT revoked_because AS why FROM gateway.consent WHERE id = ${consent}`;
@@ -173,13 +170,13 @@ export async function liveRefreshTokens({ database }: TestGateway, consent: stri
   return row?.n ?? expect.fail('no count');
 }
 
-/** Returns the valid tokens whose consent has ended. There must be no such token. */
+/** Valid tokens whose consent has ended. There must be none. */
 export async function orphans({ sql }: TestDatabase): Promise<object[]> {
   return sql<object[]>`SELECT t.consent_id FROM gateway.token t LEFT JOIN gateway.consent c ON c.id = t.consent_id
     WHERE t.consent_id IS NOT NULL AND t.revoked_at IS NULL AND (c.id IS NULL OR c.revoked_at IS NOT NULL)`;
 }
 
-/** Starts a gateway process on its own port. All gateways of these tests have the same base URL. */
+/** A gateway process on its own port. All gateways of these tests have the same base URL. */
 export async function startProcess(options: ReplicaOptions): Promise<Replica> {
   const probe = createServer();
   await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));

@@ -2,10 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createSecure, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
-import type { HostedOptions } from '../../../src/auth/oauth/hosted/clients.ts';
+import type { ClientsByUrlOptions } from '../../../src/auth/oauth/clients/by-url.ts';
 import { digestOf } from '../../../src/auth/tokens.ts';
-import { documentFetcher } from '../../../src/events/documents.ts';
-import { type Resolve, resolveName } from '../../../src/events/webhooks/resolve.ts';
+import { documentFetcher } from '../../../src/outbound/documents.ts';
+import { type Resolve, resolveName } from '../../../src/outbound/resolve.ts';
 import type { Answer } from '../answer.ts';
 import type { TestDatabase } from '../database.ts';
 import type { TestGateway } from '../gateway.ts';
@@ -13,10 +13,9 @@ import { csrfOf, type Door, type Fields, formOf, type Pkce, pkce, post, RESOURCE
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server of metadata documents on loopback, with https if it has a certificate. */
+/** A server of metadata documents on loopback. With a certificate, it uses https. */
 export interface DocumentServer {
   readonly origin: string;
-  /** The paths of the requests so far. */
   readonly asked: string[];
   /** Serves a document at the path. Returns its URL, which is the client id. */
   serve(path: string, document?: object | Handler): string;
@@ -70,15 +69,23 @@ export async function openDocuments(tls?: ServerOptions): Promise<DocumentServer
   };
 }
 
+/** `allowed` are further origins at private addresses from which the gateway may fetch documents. */
 export const hostedOptions = (
   documents: DocumentServer,
   hosts: readonly string[] = ['127.0.0.1'],
   resolve: Resolve = resolveName,
-): HostedOptions => ({
+  allowed: readonly string[] = [],
+): ClientsByUrlOptions => ({
   hosts,
   longest: 2_592_000,
-  fetch: documentFetcher({ allowed: new Set([documents.origin]), userAgent: 'test', resolve }),
+  fetch: documentFetcher({ allowed: new Set([documents.origin, ...allowed]), userAgent: 'test', resolve }),
 });
+
+/** The log line of a request. */
+export const lineOf = ({ log }: Pick<TestGateway, 'log'>, answer: Answer): Record<string, unknown> =>
+  log
+    .map((line): Record<string, unknown> => (line.startsWith('{') ? JSON.parse(line) : {}))
+    .find((line) => line['request_id'] === answer.headers['x-request-id']) ?? {};
 
 export const hostedRequest = (client: string, proof: Pkce, changes: Fields = {}): Fields => ({
   response_type: 'code',
@@ -98,7 +105,7 @@ export interface Wishes {
   readonly decision?: string;
 }
 
-/** Ticks what the wishes name on the consent page and sends the form. */
+/** Ticks the wishes on the consent page and sends the form. */
 export async function answerPage(
   gateway: Door,
   query: string,
@@ -120,7 +127,6 @@ export interface HostedFamily {
   readonly body: Answer['body'];
 }
 
-/** Performs all steps from the authorization request to the tokens. */
 export async function connect(
   gateway: TestGateway,
   client: string,
@@ -177,7 +183,7 @@ export const refreshHosted = (
     ...changes,
   });
 
-/** Moves everything of the consent that has the refresh token into the past, as if the hours had passed. */
+/** Moves the consent of the refresh token into the past, with all that belongs to it. */
 export async function passHours({ sql }: Pick<TestDatabase, 'sql'>, refresh: string, hours: number): Promise<void> {
   const [row] = await sql<{ id: string; credential: string }[]>`
     SELECT c.id, c.credential_id AS credential FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id

@@ -16,17 +16,17 @@ export interface Account {
 
 type Claims = Record<string, unknown>;
 
-/** A real OpenID Connect provider on loopback. A test can make it send false answers. */
+/** A real OpenID Connect provider on loopback. Tests can make it send false answers. */
 export interface TestProvider {
   readonly issuer: string;
   readonly origin: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** The person who signs in at the provider from now on. Undefined: the person refuses to sign in. */
+  /** The person who signs in from now on. Undefined: the person refuses to sign in. */
   account: Account | undefined;
   forge: ((claims: Claims) => Claims) | undefined;
   distort: ((path: string, body: string) => string | { status: number; body: string }) | undefined;
-  /** The requests to the provider so far, as `METHOD path`. */
+  /** As `METHOD path`. */
   readonly asked: string[];
   close(): Promise<void>;
 }
@@ -127,7 +127,7 @@ export async function openTestProvider(
   return test;
 }
 
-/** Collects the provider's response and sends the result of `change` instead. */
+/** Sends the result of `change` instead of the provider's response. */
 function hold(response: ServerResponse, change: (text: string) => { status: number | undefined; body: string }): void {
   const end = response.end.bind(response);
   response.end = ((chunk?: string | Buffer) => {
@@ -145,7 +145,7 @@ export interface Page {
   readonly text: string;
 }
 
-/** A browser that keeps the cookies of each origin and follows redirects, unless a test stops it. */
+/** Keeps the cookies of each origin and follows redirects, unless a test stops it. */
 export class Browser {
   readonly #jars = new Map<string, Map<string, string>>();
   readonly #ports: ReadonlyMap<string, number>;
@@ -160,10 +160,7 @@ export class Browser {
     return jar;
   }
 
-  /**
-   * Requests the address and follows redirects until a page comes. Stops before an address for which `stop` returns
-   * true.
-   */
+  /** Follows redirects until a page comes, or stops before an address for which `stop` is true. */
   async go(address: string, stop?: (url: URL) => boolean): Promise<Page> {
     let url = new URL(address);
     for (let hops = 0; hops < 12; hops++) {

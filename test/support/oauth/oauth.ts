@@ -1,6 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, randomBytes, scryptSync } from 'node:crypto';
 import { expect } from 'vitest';
-import { hashPassword } from '../../../src/auth/passwords.ts';
 import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
 import { type Answer, exchange } from '../answer.ts';
 import type { Grant, Issued } from '../credentials.ts';
@@ -14,12 +13,12 @@ export interface TestClient extends Issued {
   readonly callback: string;
 }
 
-/** The server that gets the requests: a test gateway, or another server with the same endpoints. */
+/** The server that gets the requests: a test gateway, or another one with the same endpoints. */
 export interface Door {
   ask(path: string, options?: AskOptions): Promise<Answer>;
 }
 
-/** Sends requests to the server at `port` from the given loopback address. No oracle checks the answers. */
+/** Sends requests to `port` from the given loopback address. No oracle checks the answers. */
 export const doorFrom = (port: number, localAddress = '127.0.0.1'): Door => ({
   ask: (path, { headers = {}, raw, method = raw === undefined ? 'GET' : 'POST' } = {}) =>
     exchange(
@@ -48,18 +47,27 @@ export async function newClient(
   return { ...issued, secret, callback: CALLBACK };
 }
 
-let hashed: Promise<string> | undefined;
+/**
+ * The hash of PASSWORD with the least cost that the gateway reads. A sign-in with the gateway's own cost takes 0.3 s of a
+ * core. test/auth/people.test.ts judges this cost.
+ */
+const HASHED = (() => {
+  const salt = randomBytes(16);
+  const [text, hash] = [salt, scryptSync(PASSWORD, salt, 32, { N: 2 ** 10, r: 1, p: 1 })].map((bytes) =>
+    bytes.toString('base64').replaceAll('=', ''),
+  );
+  return `$scrypt$ln=10,r=1,p=1$${text}$${hash}`;
+})();
 
 export async function newPerson(
   gateway: Pick<TestGateway, 'database'>,
   role = 'owner',
   tenant = 1,
 ): Promise<{ id: string; email: string }> {
-  hashed ??= hashPassword(PASSWORD);
   const id = `prs_${randomBytes(16).toString('hex')}`;
   const email = `${randomBytes(6).toString('hex')}@example.com`;
   await gateway.database.sql`INSERT INTO gateway.person (id, tenant, email, role, password)
-    VALUES (${id}, ${tenant}, ${email}, ${role}, ${await hashed})`;
+    VALUES (${id}, ${tenant}, ${email}, ${role}, ${HASHED})`;
   return { id, email };
 }
 
@@ -118,10 +126,7 @@ export const request = (
 
 export const cookieOf = (answer: Answer): string => [answer.headers['set-cookie'] ?? []].flat()[0]?.split(';')[0] ?? '';
 
-/**
- * The headers that a browser sends with a form from the gateway's own pages. The origin is null, because these pages
- * send no referrer.
- */
+/** A browser's headers for a form of the gateway's own pages. These send no referrer, so the origin is null. */
 export const SAME = { 'sec-fetch-site': 'same-origin', origin: 'null' };
 
 export async function signedIn(gateway: Door, query: string, email: string): Promise<string> {
@@ -153,10 +158,7 @@ export async function decide(gateway: Door, query: string, cookie: string, choic
   return post(gateway, `/oauth/consent?${query}`, fields, { ...SAME, cookie });
 }
 
-/**
- * Performs all steps of a consent. Returns the code and the PKCE verifier that redeems it. With a session cookie, no
- * sign-in is needed.
- */
+/** All steps of a consent. Returns the code and its PKCE verifier. With a session cookie, no sign-in is needed. */
 export async function consented(
   gateway: TestGateway,
   client: TestClient,
@@ -180,7 +182,7 @@ export async function consented(
   return { code, proof, exchange, email };
 }
 
-/** Returns the seed of a random test. Set FC_SEED to repeat a failed run. */
+/** The seed of a random test. Set FC_SEED to repeat a failed run. */
 export function seedOf(about: string): number {
   const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
   process.stderr.write(`${about}: FC_SEED=${seed}\n`);
@@ -193,10 +195,7 @@ const API_POLICY = "default-src 'none'; frame-ancestors 'none'";
 export const PAGE_POLICY =
   "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/**
- * Expects an error page instead of a redirect, because the client or its callback is not verified. The page repeats
- * nothing from the request.
- */
+/** Expects an error page without anything from the request. No redirect: the client or its callback is not verified. */
 export function expectPage(answer: Answer, why: string, status = 400): void {
   expect([answer.status, answer.headers.location], `${why}: ${answer.text.slice(0, 300)}`).toEqual([status, undefined]);
   expect(answer.headers['content-type'], why).toBe('text/html; charset=utf-8');
@@ -211,7 +210,7 @@ export function expectPage(answer: Answer, why: string, status = 400): void {
   sound('GET', why, { ...answer, headers: { ...answer.headers, 'content-security-policy': API_POLICY } });
 }
 
-/** Expects an error at the client's callback, with the state and the issuer (RFC 6749, 4.1.2.1; RFC 9207). */
+/** Expects an error at the client's callback, with state and issuer (RFC 6749, 4.1.2.1; RFC 9207). */
 export function expectCallback(answer: Answer, error: string | RegExp, state: string | null, why: string): void {
   expect(answer.status, `${why}: ${answer.text.slice(0, 300)}`).toBe(303);
   const url = new URL(answer.headers.location ?? '');
@@ -229,7 +228,7 @@ export function expectCallback(answer: Answer, error: string | RegExp, state: st
 /** The characters allowed in error_description (RFC 6749, sections 4.1.2.1 and 5.2). */
 const DESCRIPTION = /^[ !#-[\]-~]+$/;
 
-/** Expects an error of the token endpoints. The error contains no token, and no cache may store the answer. */
+/** Expects an error of the token endpoints. It contains no token, and no cache may store it. */
 export function expectRefused(answer: Answer, error: string | RegExp, why: string): void {
   expect(answer.body?.error, `${why}: ${answer.status} ${answer.text.slice(0, 300)}`).toMatch(
     typeof error === 'string' ? new RegExp(`^${error}$`) : error,
@@ -300,10 +299,7 @@ export function mutated(fields: Fields, mutations: readonly Mutation[]): readonl
 
 export const rawOf = (pairs: readonly Pair[]): string => pairs.map(([name, value]) => `${name}=${value}`).join('&');
 
-/**
- * Decodes a form as RFC 6749, appendix B, and WHATWG demand. Undefined: the form is invalid. The function does not use
- * the server's code.
- */
+/** Decodes a form as RFC 6749, appendix B, and WHATWG demand, without the server's code. Undefined if invalid. */
 export function readPairs(pairs: readonly Pair[]): readonly Pair[] | undefined {
   const read: Pair[] = [];
   for (const [name, value] of pairs) {
@@ -323,14 +319,14 @@ export function readPairs(pairs: readonly Pair[]): readonly Pair[] | undefined {
   return read;
 }
 
-/** True when the form has each field exactly once, with a value, and nothing else. */
+/** True if the form has each field once, with a value, and nothing else. */
 export const complete = (read: readonly Pair[] | undefined, fields: Fields): boolean =>
   read?.length === Object.keys(fields).length &&
   Object.keys(fields).every((name) => read.some(([one, value]) => one === name && value !== ''));
 
 const latin1 = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
 
-/** Signs in a new owner and returns the session cookie. Tests share the cookie, because checking a password is slow. */
+/** Signs in a new owner. Returns the session cookie. */
 export async function newSession(gateway: TestGateway, client: TestClient): Promise<string> {
   return signedIn(gateway, formOf(request(client, pkce())), (await newPerson(gateway)).email);
 }

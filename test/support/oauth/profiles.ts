@@ -1,18 +1,18 @@
 import { documentOf } from './hosted.ts';
 
-/** What a well-known client does when a person pastes the address of /mcp, as its documents and issues describe. */
+/** What a well-known client does with the address of /mcp, by its documents and issues. */
 export interface Profile {
   readonly name: string;
   readonly client: string;
-  /** The members of the client's metadata document besides `client_id`. */
+  /** The client's metadata document, without `client_id`. */
   readonly document: object;
   /** The redirect URI of one run. Apps on a person's machine take a free port. */
   readonly redirect: string;
-  /** The scope that the client asks for, from the scope of the 401. `undefined`: the client sends no scope. */
+  /** The scope that the client asks for, from the scope of the 401. Undefined: it sends no scope. */
   scope(challenged: string): string | undefined;
   /** Parameters that the client adds to the authorization request. */
   readonly authorize: Readonly<Record<string, string>>;
-  /** True when the client repeats a refresh whose answer it lost. */
+  /** True if the client repeats a refresh whose answer it lost. */
   readonly retries: boolean;
 }
 

@@ -1,7 +1,7 @@
 import type { Stored } from './outcomes.ts';
 import type { Place, Poison } from './poison.ts';
 
-/** How each place is written in a file of records: the type of the record and its member. */
+/** The type and the member of a record in a file, by place. */
 const MEMBERS: Readonly<Record<Exclude<Place, 'line' | 'query'>, readonly [type: string, member: string]>> = {
   'message.text': ['message', 'text'],
   'message.html': ['message', 'text'],
@@ -40,17 +40,16 @@ const website = 'site';
 const said = { type: 'message', visibility: 'public', kind: 'text', created_at: AT };
 const talk = { type: 'conversation', website, status: 'unassigned', platform: 'chat', created_at: AT };
 
-/** What every file begins with. */
 const BASE: readonly object[] = [
   { type: 'organization', external_id: 'poison', name: 'Poison' },
   { type: 'website', external_id: website, organization: 'poison', name: 'Site', time_zone: 'UTC' },
   { ...talk, external_id: 'sentinels' },
 ];
 
-/** The text of the message that follows the item `n`. */
+/** The text of the message that follows item `n`. */
 export const sentinelOf = (n: number): string => `sentinel ${n}`;
 
-/** The line of a record. Members that are no JSON objects yet, such as attributes, are written as they are. */
+/** A record as a line. `raw` is a member with text in place of JSON, such as attributes. */
 function lineOf(record: Readonly<Record<string, unknown>>, raw?: readonly [member: string, json: string]): string {
   const line = JSON.stringify(record);
   return raw ? `${line.slice(0, -1)},"${raw[0]}":${raw[1]}}` : line;
@@ -62,7 +61,7 @@ function memberOf({ at, value }: Poison): unknown {
   return at === 'file.size' ? Number(value) : value;
 }
 
-/** The records of an item. Only one of them holds the poison. The others lead to it. */
+/** The records of an item: a whole conversation, in which one record holds the poison. */
 function records(n: number, type: string): readonly Readonly<Record<string, unknown>>[] {
   const named = (kind: string): object => (type === kind ? { [kind]: `${kind}-${n}` } : {});
   const own = (kind: string): Readonly<Record<string, unknown>>[] =>
@@ -96,7 +95,6 @@ const OWN: Readonly<Record<string, object>> = {
   file: { name: 'f', media_type: 'text/plain', content_base64: 'YQ==', created_at: AT },
 };
 
-/** Where the poison of an item is stored. */
 export function storedAt(n: number, { at }: Poison): Stored | undefined {
   if (at === 'line' || at === 'query') return undefined;
   const [type, member] = MEMBERS[at];
@@ -106,11 +104,10 @@ export function storedAt(n: number, { at }: Poison): Stored | undefined {
 
 export interface PoisonFile {
   readonly bytes: Buffer;
-  /** The number of the line with the poison of each item. */
   readonly lineOf: ReadonlyMap<Poison, number>;
 }
 
-/** One file with the items, and a sentinel after each. `n` of an item is its place in `all`. */
+/** One file with the items, each followed by a sentinel. `n` of an item is its place in `all`. */
 export function fileOf(items: readonly Poison[], all: readonly Poison[]): PoisonFile {
   const lines: (string | Buffer)[] = BASE.map((record) => JSON.stringify(record));
   const where = new Map<Poison, number>();

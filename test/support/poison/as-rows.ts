@@ -4,12 +4,12 @@ import { sentinelOf } from './as-lines.ts';
 import type { Stored } from './outcomes.ts';
 import type { Place, Poison } from './poison.ts';
 
-/** The item `n` is in rows with this id. */
+/** Item `n` is in rows with this id. */
 const idOf = (n: number): number => 1_000 + n;
-/** The message of an item, and the sentinel after it. */
+/** An item's message. Its sentinel has the next id. */
 const messageId = (n: number): number => 100_000 + 2 * n;
 
-/** Rows that changed now, because a poll reads by the time of the last change. */
+/** A poll reads by the time of the last change, so the rows get the current time. */
 const changed = (): object => ({ updated_at: new Date().toISOString() });
 const put = (sql: postgres.Sql, table: string, row: object): Promise<void> =>
   rows.put(sql, table, { ...changed(), ...row });
@@ -81,7 +81,7 @@ const file =
     await rows.put(sql, 'active_storage_attachments', { id, ...link });
   };
 
-/** How Chatwoot's tables hold each place. */
+/** How Chatwoot's tables hold a poison, by place. */
 const INSERTS: Readonly<Record<Exclude<Place, 'saved_link.url' | 'line' | 'query'>, Insert>> = {
   'message.text': talked('content'),
   'message.html': talked('content', { content_type: 8 }),
@@ -124,7 +124,7 @@ const INSERTS: Readonly<Record<Exclude<Place, 'saved_link.url' | 'line' | 'query
   'file.size': file('byte_size'),
 };
 
-/** The record of an item, as Chatwoot's source names it, and the row of Chatwoot. */
+/** The record of an item, and its row in Chatwoot (`origin`). */
 export function recordAt(n: number, { at }: Poison): (Stored & { readonly origin: string }) | undefined {
   if (at === 'saved_link.url' || at === 'line' || at === 'query') return undefined;
   const [table = '', member = ''] = at.split('.');
@@ -159,13 +159,10 @@ const COLUMNS: Readonly<Partial<Record<Place, string>>> = {
   'channel.type': 'platform',
 };
 
-/** Data that PostgreSQL refuses (class 22, for example a NUL), and values that are longer than a key of an index. */
+/** PostgreSQL's codes for data that it refuses (class 22, for example a NUL) or that is too long for an index (54). */
 const IMPOSSIBLE = /^(22|54)/;
 
-/**
- * Writes the items in one transaction, and a sentinel after each. Returns the items that no Chatwoot can hold, because
- * its database refuses them.
- */
+/** Writes the items in one transaction, each with a sentinel after it. Returns those that the database refuses. */
 export async function insertAll(
   sql: postgres.Sql,
   items: readonly Poison[],
@@ -180,7 +177,7 @@ export async function insertAll(
     try {
       // The driver would write U+FFFD in place of half a surrogate pair.
       if (/\p{Surrogate}/u.test(item.value) || !(item.at in INSERTS)) impossible.add(item);
-      // `in` has told that the place has an insert.
+      // `in` above has checked that the place has an insert.
       else await INSERTS[item.at as keyof typeof INSERTS](sql, n, item.value);
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && IMPOSSIBLE.test(String(error.code)))) throw error;

@@ -21,7 +21,6 @@ export const CORPUS: readonly Poison[] = [
   ...queries,
 ];
 
-/** The smallest number of items that a category may have. */
 export const FLOORS: Readonly<Record<Category, number>> = {
   html: 60,
   unicode: 100,

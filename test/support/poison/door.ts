@@ -7,17 +7,17 @@ import { type Asking, keepAsking, slowestOf, type Timed, tookOf } from '../hosti
 import { type Replica, startReplica } from '../replica.ts';
 import type { Poison } from './poison.ts';
 
-/** A request of another organization may take so many milliseconds more than on a gateway without poison. */
+/** Milliseconds that another organization's request may take longer than on a gateway without poison. */
 export const NEIGHBOUR_MS = 250;
 
-/** Milliseconds between two requests of a neighbour. A process that is held for longer than the bound is seen. */
+/** Milliseconds between two requests of a neighbour, short enough to notice a process that is held too long. */
 const EVERY = 40;
 
-/** The largest memory that a process has had, in MB. */
+/** Peak memory of a process in MB. */
 export const peakOf = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 
-/** The text of a file, or nothing if the process has ended. */
+/** Empty if the process has ended. */
 function read(path: string): string {
   try {
     return readFileSync(path, 'utf8');
@@ -31,8 +31,8 @@ export interface Neighbour {
   readonly gateway: Replica;
   readonly database: TestDatabase;
   /**
-   * What the neighbour has seen since the start: the slowest answer, and the slowest in excess of the other
-   * gateway. `held` is the same for an answer that needs no database, so it tells how long the process was held.
+   * In milliseconds: the slowest answer, and how much slower than on the other gateway. `held` is this excess for an
+   * answer that needs no database, so it shows how long the process was held.
    */
   seen(): {
     readonly asked: number;
@@ -44,10 +44,10 @@ export interface Neighbour {
   close(): Promise<void>;
 }
 
-/** Milliseconds around an answer in which the answers of the other gateway count as answers of the same moment. */
+/** Answers of both gateways within this many milliseconds count as simultaneous. */
 const AROUND = 1_000;
 
-/** The largest time that an answer took more than every answer of the other gateway at the same moment. */
+/** The largest time by which an answer was slower than every simultaneous answer of the other gateway. */
 export function excessOf(poisoned: readonly Timed[], clean: readonly Timed[]): number {
   const beyond = poisoned
     .filter((one) => tookOf(one) > NEIGHBOUR_MS / 2)
@@ -59,8 +59,8 @@ export function excessOf(poisoned: readonly Timed[], clean: readonly Timed[]): n
 }
 
 /**
- * A gateway that serves the demo organization, the neighbour of the poison. The neighbour asks it again and again, and
- * also asks a second gateway that has no poison. So a busy machine is told from a held gateway.
+ * A gateway for the demo organization, the neighbour of the poison. The neighbour sends requests to this gateway, and
+ * to a second one without poison. The comparison tells a held gateway from a busy machine.
  */
 export async function openNeighbour(env: Readonly<Record<string, string>> = {}): Promise<Neighbour> {
   const databases = await Promise.all([freshDatabase('demo'), freshDatabase('demo')]);
@@ -99,7 +99,6 @@ export async function openNeighbour(env: Readonly<Record<string, string>> = {}):
   };
 }
 
-/** What the neighbour has seen, for the table. */
 export const told = ({
   asked,
   slowest,
@@ -112,7 +111,7 @@ export const told = ({
   'ms for which the process was held': Math.round(held),
 });
 
-/** Names the items that `passes` refuses. Halves the list until one item is left, at most `patience` milliseconds. */
+/** Names the items that `passes` refuses, by halving the list for at most `patience` milliseconds. */
 export async function culprits(
   items: readonly Poison[],
   passes: (some: readonly Poison[]) => Promise<boolean>,

@@ -5,7 +5,7 @@ const nested = (tag: string, depth: number, inside = 'x'): string =>
 const cells = (rows: number, columns: number): string =>
   `<table>${`<tr>${'<td>c</td>'.repeat(columns)}</tr>`.repeat(rows)}</table>`;
 
-/** Trees that are deep. A parser or a converter that calls itself overflows its stack. */
+/** Deep trees: a recursive parser or converter overflows its stack. */
 const deep = of('html', 'message.html', {
   '3,000 nested <b>': nested('b', 3_000),
   '30,000 nested <b>': nested('b', 30_000),
@@ -32,7 +32,7 @@ const deep = of('html', 'message.html', {
   'an e-mail quoted 400 times, each with 20 lines': `${`<blockquote>${'line<br>'.repeat(20)}`.repeat(400)}`,
 });
 
-/** Trees that are wide, and elements whose text is longer than their source. */
+/** Wide trees, and elements whose text is longer than their source. */
 const wide = of('html', 'message.html', {
   '50,000 paragraphs': '<p>a</p>'.repeat(50_000),
   '150,000 line breaks': '<br>'.repeat(150_000),
@@ -60,7 +60,7 @@ const wide = of('html', 'message.html', {
   '9,999 lines of a quoted mail': `<div>${lines(9_999, (n) => `&gt; line ${n}<br>`)}</div>`,
 });
 
-/** What is no HTML, and what a parser reads twice. */
+/** Texts that are no HTML, or that a parser reads twice. */
 const broken = of('html', 'message.html', {
   'a comment that never ends': `<p>a</p><!-- ${'b '.repeat(100_000)}`,
   '50,000 starts of comments': '<p>a</p>'.concat('<!--'.repeat(50_000)),

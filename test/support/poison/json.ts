@@ -6,7 +6,7 @@ const nestedText = (times: number): string => {
   return text;
 };
 
-/** `content_attributes` of a message. In a file of records, they are a member that the import does not know. */
+/** `content_attributes` of a message. In a file of records, the import does not know this member. */
 const attributes = of('json', 'message.attributes', {
   'an object': '{"deleted": true}',
   'a string that holds an object': '"{\\"deleted\\":true}"',
@@ -44,7 +44,6 @@ const attributes = of('json', 'message.attributes', {
 const message = (more: string): string =>
   `{"type":"message","external_id":"odd","conversation":"sentinels","author_type":"system","visibility":"public","kind":"text","created_at":"2026-11-01T10:00:00Z"${more}}`;
 
-/** Lines of a file. */
 const raw = of('json', 'line', {
   'half an object': '{"type":"message"',
   'a number': '42',
@@ -92,7 +91,6 @@ const raw = of('json', 'line', {
   'a deletion of an odd type': '{"type":"delete","of":"__proto__","external_id":"x"}',
 });
 
-/** Bytes that are no UTF-8. */
 const bytes: readonly Poison[] = Object.entries({
   'a byte of Latin-1': [0xe9],
   'a long form of a slash': [0xc0, 0xaf],

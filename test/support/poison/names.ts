@@ -15,7 +15,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   'an end of a paste': '\u001b[201~id\n\u001b[200~',
   'a device string': '\u001bP+q544e\u001b\\ \u001b_Gf=100;AAAA\u001b\\',
 };
-/** Where names from outside stand that the command line or a page shows. */
+/** The names from outside that the command line or a page shows. */
 const NAMED: readonly Place[] = ['contact.name', 'operator.name', 'team.name', 'channel.name', 'saved_response.label'];
 
 const orders = of('names', 'contact.name', {

@@ -8,7 +8,7 @@ const INTEGERS: Readonly<Record<string, string>> = {
   'the smallest integer': '-2147483648',
 };
 
-/** Numbers of kinds that Chatwoot may get one day, and ends of columns. */
+/** Enum values that Chatwoot may get one day, and the limits of columns. */
 const kinds = across(
   'numbers',
   ['message.type', 'message.format', 'conversation.status', 'conversation.score'],

@@ -4,7 +4,7 @@ import { sentinelOf } from './as-lines.ts';
 import { CORPUS } from './corpus.ts';
 import { CATEGORIES, type Poison } from './poison.ts';
 
-/** What became of an item at a door: `stored`, `converted`, `impossible`, or `rejected` with the code. */
+/** What became of each item: `stored`, `converted`, `impossible`, or `rejected` with the code. */
 export type Outcomes = ReadonlyMap<Poison, string>;
 
 /** A table for the console: for each category, the number of items with each outcome. */
@@ -19,14 +19,13 @@ export function tableOf(door: string, outcomes: Outcomes, facts: Readonly<Record
   return [`${door}: ${outcomes.size} items; ${about.join(', ')}`, ...rows].join('\n');
 }
 
-/** Where a door stores an item: the table, the column and the external id of the row. */
 export interface Stored {
   readonly table: string;
   readonly column: string;
   readonly id: string;
 }
 
-/** The items whose sentinel is not in the organization. */
+/** Items whose sentinel is not in the organization. */
 export async function unfollowed(
   sql: postgres.Sql,
   tenant: number,
@@ -38,7 +37,7 @@ export async function unfollowed(
   return items.filter((item) => !written.has(sentinelOf(CORPUS.indexOf(item))));
 }
 
-/** What became of each item. `known` tells the outcome of an item that has no stored value. */
+/** `known` tells the outcome of an item that has no stored value. */
 export async function outcomesOf(
   sql: postgres.Sql,
   tenant: number,
@@ -64,7 +63,7 @@ export async function outcomesOf(
   return outcomes;
 }
 
-/** The digest of a column of each row of an organization, by external id. */
+/** The digest of a column in each row of an organization, by external id. */
 async function digestsOf(
   sql: postgres.Sql,
   table: string,

@@ -1,4 +1,4 @@
-/** A place that an outsider, or the helpdesk's own staff, can write. Each door knows how to reach its places. */
+/** A place that an outsider or the helpdesk's staff can write. */
 export type Place =
   | 'message.text'
   | 'message.html'
@@ -29,11 +29,10 @@ export type Place =
   | 'file.name'
   | 'file.media_type'
   | 'file.size'
-  /** A link or an offer, which only files of records bring. */
+  /** A link or an offer, which only files of records can bring. */
   | 'saved_link.url'
-  /** A line of a file, as it is. */
+  /** A whole line of a file. */
   | 'line'
-  /** Words that a caller looks for. */
   | 'query';
 
 export const CATEGORIES = [
@@ -55,15 +54,13 @@ export interface Poison {
   readonly category: Category;
   readonly at: Place;
   readonly value: string;
-  /** The bytes of a line that is not UTF-8. */
   readonly bytes?: Buffer;
 }
 
-/** Makes items of one category at one place. The name of an item begins with its category and its place. */
+/** Items of one category at one place. An item's name begins with both. */
 export const of = (category: Category, at: Place, values: Readonly<Record<string, string>>): Poison[] =>
   Object.entries(values).map(([name, value]) => ({ name: `${category} ${at}: ${name}`, category, at, value }));
 
-/** Makes each item at each place. */
 export const across = (
   category: Category,
   places: readonly Place[],

@@ -1,6 +1,6 @@
 import { of, type Poison } from './poison.ts';
 
-/** What callers look for. Each is at most 400 letters long, as the search accepts. */
+/** What callers look for, at most 400 letters, as the search accepts. */
 export const queries: readonly Poison[] = of('queries', 'query', {
   'operators of PostgreSQL': 'a & b | !c <-> (d)',
   'a prefix': 'a:* b:*A',

@@ -1,6 +1,5 @@
 import { lines, MILLION, of, type Place, type Poison } from './poison.ts';
 
-/** Every place that holds a text. */
 const TEXTS: readonly Place[] = [
   'message.text',
   'message.html',

@@ -1,2 +1,2 @@
-/** MiB that one source takes: while its reader waits, and when a hostile helpdesk has filled it. Measured in test/hostile. */
+/** MiB of one source: while its reader waits, and when a hostile helpdesk has filled it (measured in test/hostile). */
 export const READER = { waiting: 33, full: 200 };

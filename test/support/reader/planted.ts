@@ -1,9 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { hostReader } from '../../../src/sources/reader/host.ts';
-import type { Change, Page, Source } from '../../../src/sources/source.ts';
+import type { Change, Source, SourcePage } from '../../../src/sources/source.ts';
 import type { Opening } from '../../../src/sources/thread/protocol.ts';
 
-/** A thread whose source hangs, dies or fills its memory. `settings.account` says which. */
+/** A thread whose source hangs, dies or fills its memory, as `settings.account` says. */
 const opening = workerData as Opening;
 
 const { address } = opening.settings;
@@ -24,7 +24,18 @@ const untouched = Object.defineProperty({ from: '', record: contact('d') }, 'fro
     throw new Error('somebody looked at the change');
   },
 });
-const page = (changes: readonly Change[]): Page => ({ changes, after: null, more: false });
+/** 64 million characters in 64 changes. */
+const long = (): Change[] => {
+  const text = 'x'.repeat(1_000_000);
+  return Array.from({ length: 64 }, (_, n) => ({
+    from: `messages/${n}`,
+    record: {
+      ...{ type: 'message', external_id: `m${n}`, conversation: 'c', author_type: 'visitor', visibility: 'public' },
+      ...{ kind: 'text', text, created_at: '2026-11-01T10:00:00Z' },
+    },
+  }));
+};
+const page = (changes: readonly Change[]): SourcePage => ({ changes, after: null, more: false });
 const never = (): never => {
   throw new Error('not planted');
 };
@@ -40,6 +51,7 @@ const source: Source = {
       { from: 'contacts/3', record: contact('c') },
     ]),
   changes: (after) => {
+    if (after['long'] === true) return Promise.resolve(page(long()));
     if (after['many'] === true) return Promise.resolve(page(new Array<Change>(200_001).fill(untouched)));
     setImmediate(() => {
       throw new Error(`a message with ${address} and ${password}`);

@@ -7,7 +7,7 @@ import type { Opening } from '../../../src/sources/thread/protocol.ts';
 
 /**
  * A thread of a real source. Before its first real page, both of its memories get more rows than they keep: the place
- * `{ round, from }` gives a page of such rows. A reader with so many rows of its own would need minutes to read them.
+ * `{ round, from }` gives a page of such rows. A reader with so many real rows would need minutes to read them.
  */
 const opening = workerData as Opening;
 const real = SOURCE_KINDS[opening.kind].open(opening.settings);
@@ -22,7 +22,7 @@ const source: Source = {
     if (typeof round !== 'number' || typeof from !== 'number') return real.changes(after);
     const changes = Array.from({ length: PAGE }, (_, n): Change => {
       const row = `messages/${1_000_000_000 + from + n}`;
-      // The memories have texts of their own, as those of a real source.
+      // A new string, because the memories of a real source share no string with the page.
       polled.remember(`messages/${1_000_000_000 + from + n}`, `-${1e18 + (from + n) * 1e9}`);
       return { from: row, gone: { of: 'message', external_id: `${round} ${row}` } };
     });
@@ -32,7 +32,7 @@ const source: Source = {
     if (!more) polled.endRound();
     return { changes, after: ends ? { round: round + 1, from: 0 } : { round, from: from + PAGE }, more };
   },
-  // Also keeps `polled` from being collected.
+  // Keeps `polled` from being collected.
   unmapped: async () => ({ known: Number(polled.of('messages/1000000000') !== undefined) }),
 };
 if (parentPort) hostReader(source, parentPort, opening);

@@ -80,10 +80,7 @@ function tally(labels: readonly (string | null)[]): Pairs {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
-/**
- * The mean of whole numbers in units of 1/scale. The result is rounded to 1/(scale × finer), and halves are rounded
- * away from zero.
- */
+/** The mean of whole numbers in units of 1/scale, rounded to 1/(scale × finer). Halves are rounded away from zero. */
 function mean(units: readonly number[], scale: number, finer = 1, count = units.length): number | null {
   if (count === 0) return null;
   const value = (sum(units.map(Math.round)) * finer) / count;

@@ -22,7 +22,7 @@ export const EVERYTHING = {
 };
 type Grants = typeof EVERYTHING;
 
-/** A store with seed data, and functions that run the report on this store. The test sets the clock of the store. */
+/** Runs the report on a store with seed data, whose clock the test sets. */
 export interface Reports {
   readonly db: Database;
   readonly tenant: string;
@@ -55,10 +55,7 @@ export async function openReports(): Promise<Reports> {
   };
 }
 
-/**
- * Opens a store whose now() reads a table, so that the test sets the clock. The test's function comes before pg_catalog
- * in the search path.
- */
+/** A store whose now() comes before that of pg_catalog and reads a table, so that the test sets the clock. */
 async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }> {
   const { name: database, host, port, db: plain, close } = await freshDatabase();
   await plain.script(`CREATE SCHEMA test_clock; CREATE TABLE test_clock.clock AS SELECT pg_catalog.now() AS at;
@@ -71,10 +68,7 @@ async function clockedStore(): Promise<{ db: Database; close(): Promise<void> }>
 
 const unused = (): never => expect.fail('the fast pool was used');
 
-/**
- * Calls the report as the gateway does. Checks the input and the output against the declaration, and reads through the
- * pool for slow statements.
- */
+/** Calls the report as the gateway does, with checked input and output and the pool for slow statements. */
 async function call(slow: Database, full: Authority, input: Record<string, unknown>, grants: Grants): Promise<Report> {
   const { scopes, dataAccess, restrictions } = grants;
   const authority = { ...full, scopes: new Set(scopes), dataAccess: new Set(dataAccess), restrictions };

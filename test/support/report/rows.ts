@@ -13,7 +13,7 @@ const SPANS = [
 const CHANGES = ['2026-03-08', '2026-03-29', '2026-04-24', '2026-10-25', '2026-11-01'];
 
 function rowsOf(site: number, random: () => number) {
-  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T; // the cast is sound, because no list here is empty
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T; // the cast is sound: no list here is empty
   const id = (highest: number): number | null => (random() < 0.15 ? null : 1 + Math.floor(random() * highest));
   const hundredth = (low: number): number | null =>
     random() < 0.2 ? null : Math.round((low + random() * (1 - low)) * 100) / 100;

@@ -3,13 +3,10 @@ import { createRequire } from 'node:module';
 import chromium from '@sparticuz/chromium';
 import { type Browser, type Page, chromium as playwright } from 'playwright-core';
 
-/**
- * The default switches of the browser package that the tests remove. The switches make the browser less strict than a
- * reader's browser, or put all pages into one process.
- */
+/** Default switches that make the browser less strict than a reader's, or put all pages into one process. */
 const UNWANTED = ['--disable-web-security', '--allow-running-insecure-content', '--single-process', '--no-zygote'];
 
-/** Opens a real Chromium, whose binary comes with its npm package. */
+/** A real Chromium, whose binary comes with its npm package. */
 export async function openBrowser(): Promise<Browser> {
   return playwright.launch({
     executablePath: await chromium.executablePath(),
@@ -28,7 +25,6 @@ export const PHONE = { width: 390, height: 844 };
 
 export interface Visit {
   readonly page: Page;
-  /** The addresses outside the gateway that the page has requested. */
   readonly foreign: string[];
   /** Console errors and warnings, violations of the content security policy, and failed requests. */
   readonly complaints: string[];
@@ -62,10 +58,14 @@ export async function openVisit(browser: Browser, origin: string, view: View): P
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The findings of axe-core with all rules, also inside shadow roots. Each finding is one line. */
-export async function violations(page: Page): Promise<string[]> {
+/** The rules of axe-core that judge colours. Only these rules can find more after a change of the colour scheme. */
+export const COLOURS = ['color-contrast', 'link-in-text-block'] as const;
+
+/** One line for each finding of axe-core, with all rules or the named ones, also inside shadow roots. */
+export async function violations(page: Page, rules: readonly string[] = []): Promise<string[]> {
+  const runOnly = rules.length > 0 ? { runOnly: { type: 'rule', values: rules } } : {};
   const found = await page.evaluate(`${AXE};
-    axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...runOnly })}).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) =>
         id + ' ' + JSON.stringify(target) + ' ' + failureSummary)))`);
   if (!Array.isArray(found)) throw new Error('axe-core gave no list');

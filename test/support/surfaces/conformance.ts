@@ -5,9 +5,9 @@ import { type Answer, type Dispatch, openRpc, type RpcOptions } from '../../../s
 import { MODERN } from './mcp.ts';
 
 /**
- * The tools, resources and prompts that scenarios of the public conformance suite call by name. They stand behind the
- * gate of the gateway: HTTP, bearer, version, headers, `_meta` and quota are the gateway's own. The fixtures are in the
- * tests only. The gateway itself never asks a client for input.
+ * The tools, resources and prompts that the public conformance suite calls by name. They stand behind the gateway's own
+ * gate: HTTP, bearer, version, headers, `_meta` and quota. These fixtures ask the client for input, which the gateway
+ * itself never does.
  */
 export function withFixtures(options: RpcOptions): Dispatch {
   const ours = openRpc(options);
@@ -83,7 +83,7 @@ const ask = (inputRequests: object, state?: string): object => ({
   inputRequests,
   ...(state !== undefined && { requestState: sealed(state) }),
 });
-/** Asks for `requests` until all of them have an answer, and, with `state`, until the client sends the state back. */
+/** Asks for `requests` until all have an answer, and, with `state`, until the client sends the state back. */
 const needs =
   (requests: object, done: object = text('done'), state?: string) =>
   (given: Asked): object =>

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import type { Example } from './wire.ts';
 
 /**
- * Generates requests from the served schemas: valid requests, and requests with exactly one fault. The answer must name
- * the fault. Set FC_SEED to repeat a failed run.
+ * Generates requests from the served schemas: valid ones, and ones with exactly one fault, which the answer must name.
+ * Set FC_SEED to repeat a failed run.
  */
 export const seed = Number(process.env['FC_SEED'] ?? Math.floor(Date.now() % 2 ** 31));
 
@@ -66,7 +66,7 @@ export interface Document {
 const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 
-/** The validators are not stored in the schemas, so a printed counterexample stays short. */
+/** Kept outside the schemas, so that a printed counterexample stays short. */
 const validators = new WeakMap<Schema, ValidateFunction>();
 const fits = (schema: Schema, value: unknown): boolean => {
   const known = validators.get(schema) ?? ajv.compile(schema);
@@ -74,7 +74,7 @@ const fits = (schema: Schema, value: unknown): boolean => {
   return known(value) === true;
 };
 
-/** Stores the value generator of each schema. Creating a generator takes longer than generating a value. */
+/** Stores each schema's generator. Creating one takes longer than generating a value. */
 function kept<T>(make: (schema: Schema) => fc.Arbitrary<T>): (schema: Schema) => fc.Arbitrary<T> {
   const all = new WeakMap<Schema, fc.Arbitrary<T>>();
   return (schema) => {
@@ -99,7 +99,7 @@ export function readOperations(document: Document, examples: readonly Example[])
   );
 }
 
-/** True when the document's schema accepts the text, converted to the parameter's type. */
+/** True if the schema accepts the text, converted to the parameter's type. */
 function takes({ schema }: Parameter, text: string): boolean {
   const { type } = schema;
   if (type === 'integer' && !/^-?[0-9]+$/.test(text)) return false;
@@ -109,7 +109,7 @@ function takes({ schema }: Parameter, text: string): boolean {
 
 const blank = (text: string): boolean => text.replaceAll(/\p{White_Space}/gu, '') === '';
 
-/** Ids of other records of the same type: on the same website, on another website, and in another organization. */
+/** Ids of other records of the same type: on the same website, on another one, and in another organization. */
 const neighbours = (schema: Schema): string[] => {
   const [, prefix = ''] = /^\^([a-z]{3})_\[/.exec(schema.pattern ?? '') ?? [];
   const ids = [1, 2].flatMap((tenant) =>
@@ -121,10 +121,7 @@ const neighbours = (schema: Schema): string[] => {
   return ids.filter((id) => fits(schema, id));
 };
 
-/**
- * Generates values that a schema accepts. Text has no NUL and is not blank, because the schemas cannot express these
- * two rules.
- */
+/** Values that a schema accepts. Text has no NUL and is not blank: the schemas cannot express these two rules. */
 export const value: (schema: Schema) => fc.Arbitrary<unknown> = kept((schema): fc.Arbitrary<unknown> => {
   const { properties, items, minLength = 0, maxLength = 40 } = schema;
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
@@ -166,9 +163,7 @@ const texts = kept((schema) => value(schema).map(String));
 
 export type Given = readonly (readonly [parameter: Parameter, value: string])[];
 
-/**
- * Generates every required parameter and at most two others. With more parameters, a call would rarely find any data.
- */
+/** Every required parameter and at most two others. With more, a call would rarely find any data. */
 export function request({ parameters, path, example }: Operation): fc.Arbitrary<Given> {
   const segments = example?.path.split('/') ?? [];
   const at = path.split('/');
@@ -193,7 +188,7 @@ export function request({ parameters, path, example }: Operation): fc.Arbitrary<
 
 export type Body = Readonly<Record<string, unknown>>;
 
-/** Generates a body that often has the example's values, so that some calls succeed. */
+/** A body that often has the example's values, so that some calls succeed. */
 export function like(schema: Schema, example: Body): fc.Arbitrary<Body> {
   const often = fc.constantFrom(true, true, true, false);
   return fc
@@ -206,10 +201,7 @@ export function like(schema: Schema, example: Body): fc.Arbitrary<Body> {
 
 const WRONG: readonly unknown[] = [null, [], ['x'], {}, '', '\0', 'a\0b', 1.5, -1, 2 ** 31, 1e300];
 
-/**
- * Generates values that no schema of this type accepts. All schemas of the gateway have bounds, and none accepts an
- * empty text or NUL.
- */
+/** Values that no schema of this type accepts. All schemas have bounds, and none accepts an empty text or NUL. */
 const wrongFor = kept(({ type, const: only, maxLength }) =>
   fc.constantFrom<unknown>(
     ...WRONG,
@@ -219,8 +211,8 @@ const wrongFor = kept(({ type, const: only, maxLength }) =>
 );
 
 /**
- * Puts exactly one fault into a valid body. `names` is the JSON pointer that the answer must contain. bodies.test.ts
- * tests blank text, because no schema forbids it.
+ * A valid body with exactly one fault, which the answer must name by its JSON pointer (`names`). Blank text is left to
+ * bodies.test.ts, because no schema forbids it.
  */
 export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: unknown; names: string }> {
   const { properties = {}, required = [] } = schema;
@@ -275,10 +267,7 @@ const ANYTHING = fc.oneof(
 );
 const SEGMENT = fc.stringMatching(/^[A-Za-z0-9_-]{1,40}$/);
 
-/**
- * Puts exactly one fault into a valid URL. `names` is the name of the faulty part, and the answer must contain this
- * name.
- */
+/** A valid URL with exactly one fault. The answer must contain `names`, the name of the faulty part. */
 export function mutated(operation: Operation, given: Given): fc.Arbitrary<{ url: string; names: string | undefined }> {
   const path = pathOf(operation, given);
   const pairs = pairsOf(given);

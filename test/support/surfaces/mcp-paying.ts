@@ -1,12 +1,8 @@
-import { initializeParams, type McpOptions } from './mcp.ts';
+import { initializeParams } from './mcp.ts';
+import { message, type RpcOptions } from './rpc.ts';
 
-export const message = (method: string, params?: object): string =>
-  JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
-
-/**
- * MCP requests that cost one unit of quota but call no tool. Each entry has a name and the status while there is quota.
- */
-export const PAYING: readonly (readonly [what: string, status: number, body: string, options?: McpOptions])[] = [
+/** MCP requests that cost one unit but call no tool. Each has a name and the status while there is quota. */
+export const PAYING: readonly (readonly [what: string, status: number, body: string, options?: RpcOptions])[] = [
   ['initialize', 200, message('initialize', initializeParams())],
   ['ping', 200, message('ping')],
   ['tools/list', 200, message('tools/list')],

@@ -13,15 +13,13 @@ import { openVisit, type View, type Visit } from './browser.ts';
 
 const BASE_URL = 'http://127.0.0.1:8420';
 
-/** The public pages without a store. */
 export interface Pages {
   readonly registry: Registry;
   readonly port: number;
   readonly origin: string;
-  /** The addresses of all pages. */
   readonly paths: readonly string[];
   get(path: string, init?: RequestInit): Promise<Response>;
-  /** Opens a page in a new browser context, and closes the context at the end. */
+  /** Opens a page in a new browser context, which closes at the end. */
   visit<T>(browser: Browser, view: View, path: string, act: (visit: Visit) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -37,8 +35,8 @@ export async function servePages(): Promise<Pages> {
     handlers: [],
     otherwise: publicApp({
       baseUrl: BASE_URL,
-      openapi: openapi(registry, BASE_URL),
-      llms: { index: '# index', full: '# full' },
+      openapi: () => openapi(registry, BASE_URL),
+      llms: () => ({ index: '# index', full: '# full' }),
       docs: docsPages({
         baseUrl: BASE_URL,
         registry,
@@ -73,7 +71,7 @@ export async function servePages(): Promise<Pages> {
   };
 }
 
-/** The text of a page as a reader sees the text: without tags, and with the characters of entities. */
+/** A page as a reader sees it: without tags, and with the characters of entities. */
 export const textOf = (page: string): string =>
   page
     .replace(/<(script|style)\b.*?<\/\1>/gs, '')

@@ -5,17 +5,14 @@ import type { AskOptions, TestGateway } from '../gateway.ts';
 
 export const WEB = 'web_1_1';
 
-/**
- * Everything that a server sent on one connection, until the server closed the connection or `patience` milliseconds
- * passed.
- */
+/** Everything that a server sent on one connection until it closed, or until `patience` milliseconds passed. */
 export interface Exchange {
   readonly text: string;
   readonly closed: boolean;
   readonly ms: number;
 }
 
-/** Sends raw bytes that no client library would send. With `drip`, one byte goes out every `drip` milliseconds. */
+/** Sends raw bytes that no client library would send. With `drip`, one byte every `drip` milliseconds. */
 export function raw(
   port: number,
   bytes: string | Buffer,
@@ -45,13 +42,13 @@ export function raw(
     socket.on('data', (part: string) => {
       text += part;
     });
-    // A reset also ends the connection. Keep the bytes that came before the reset.
+    // A reset also ends the connection. Keep the bytes before it.
     socket.on('error', () => done(true));
     socket.on('close', () => done(true));
   });
 }
 
-/** Parses the single HTTP answer in a text. Throws when the text has no answer, or several answers. */
+/** Parses the only HTTP answer in a text. Throws for no answer, or several. */
 export function parse(text: string): { status: number; headers: Map<string, string>; body: string } {
   const [head = '', ...rest] = text.split('\r\n\r\n');
   const [line = '', ...fields] = head.split('\r\n');
@@ -118,7 +115,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
   const chosen: Readonly<Record<string, readonly (readonly [name: string, value: string])[]>> = {
     customer_find: [['name', 'a']],
   };
-  // Writes of subscriptions use methods and headers that these examples do not have. test/events tests such writes.
+  // test/events tests writes of subscriptions, whose methods and headers these examples do not have.
   const reached = corridor.registry.tools.filter((tool) => tool.effect === 'read' || tool.idempotency === 'required');
   return reached.map((tool) => {
     const filled = tool.path.replace(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
@@ -128,7 +125,7 @@ export async function examples({ database: { sql }, corridor }: TestGateway): Pr
   });
 }
 
-/** Issues a full credential that can write on each of the demo's websites, in the name of an enabled operator. */
+/** A full credential that can write on each of the demo's websites, in the name of an enabled operator. */
 export async function writer(gateway: TestGateway, grant: Grant = {}): Promise<Issued> {
   const rows = await gateway.database.sql<{ id: string }[]>`
     SELECT 'opr_1_' || site || '_' || min(id) AS id FROM platform.operator WHERE tenant = 1 AND enabled GROUP BY site`;
@@ -144,7 +141,7 @@ export function requestOf({ body }: Pick<Example, 'body'>, options: AskOptions =
   return { body, ...options, headers: { 'idempotency-key': freshKey(), ...options.headers } };
 }
 
-/** Builds the call of an example as bytes. Extra header fields come last, even if they repeat a name. */
+/** An example's call as bytes. Extra header fields come last, even if they repeat a name. */
 export function bytesOf({ tool, url, body }: Pick<Example, 'tool' | 'url' | 'body'>, ...fields: string[]): string {
   const content = body === undefined ? '' : JSON.stringify(body);
   const own = [

@@ -4,8 +4,9 @@ import { openChatwootApi } from '../../../src/sources/chatwoot/write-back.ts';
 import { hostWriter, type WriterOpening } from '../../../src/sources/writer/host.ts';
 
 /**
- * A thread of writes that a server of a helpdesk harms. The text of a note says how, and whether Chatwoot has got the note
- * by then. PLANTED_START in the environment says after how many milliseconds the thread starts.
+ * A thread of writes with planted faults, as a hostile helpdesk could cause them. The text of a note names the fault,
+ * and says whether Chatwoot stores the note first. PLANTED_START in the environment: milliseconds until the thread
+ * starts.
  */
 const opening = workerData as WriterOpening;
 const { address, token } = opening.settings;

@@ -266,8 +266,8 @@ describe('the SDK’s own client', () => {
     handlers.push(a2aSurface(gateway.corridor, { baseUrl: origin, tasks, skills }));
     app = publicApp({
       baseUrl: origin,
-      openapi: {},
-      agentCard: agentCard({ skills, baseUrl: origin }),
+      openapi: () => ({}),
+      agentCard: () => agentCard({ skills, baseUrl: origin }),
       ready: async () => true,
     });
     ({ token } = await gateway.issue());

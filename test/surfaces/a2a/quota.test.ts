@@ -1,9 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { type A2aOptions, post, rpc, work } from '../../support/surfaces/a2a.ts';
+import { post, rpc, work } from '../../support/surfaces/a2a.ts';
 import { rpc as mcpRpc } from '../../support/surfaces/mcp.ts';
+import { message, type RpcOptions } from '../../support/surfaces/rpc.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
 let gateway: TestGateway;
@@ -20,14 +20,11 @@ afterAll(() => gateway.close());
 const remaining = ({ headers }: Answer): number =>
   Number(/^"app";r=(\d+);t=\d+$/.exec(String(headers['ratelimit']))?.[1]);
 const inspect = (message: object = {}): object => work('contact_inspection', { contact_id: contact }, message);
-const message = (method: string, params?: object): string =>
-  JSON.stringify({ jsonrpc: '2.0', id: 1, method, ...(params && { params }) });
-
 /**
  * Requests that cost one unit and start no task. Each entry has a name, the status of the answer while units are left,
  * and the request.
  */
-const PAYING: readonly (readonly [what: string, status: number, body: string, options?: A2aOptions])[] = [
+const PAYING: readonly (readonly [what: string, status: number, body: string, options?: RpcOptions])[] = [
   ['ListTasks', 200, message('ListTasks')],
   ['GetTask of nothing', 200, message('GetTask', { id: 'x' })],
   ['CancelTask of nothing', 200, message('CancelTask', { id: 'x' })],
@@ -109,18 +106,16 @@ describe('RL quota', () => {
   });
 
   it('RL-02 RL-04 the unit of the read alone lacking: 429, no task, the message unused, and waiting is enough', async () => {
-    const { token } = await gateway.issue({ perMinute: 20, burst: 2 });
+    const { token, app, credential } = await gateway.issue({ perMinute: 20, burst: 2 });
+    const { sql } = gateway.database;
     expect((await rpc(gateway.port, token, 'ListTasks')).status).toBe(200);
     const params = inspect();
     const refused = await rpc(gateway.port, token, 'SendMessage', params);
     expect([refused.status, refused.body.code, refused.headers['retry-after']]).toEqual([429, 'quota_exceeded', '6']);
-    const rows = await gateway.database.sql`
-      SELECT FROM gateway.task t JOIN gateway.token k USING (credential_id)
-      JOIN gateway.credential c ON c.id = t.credential_id JOIN gateway.installation i ON i.id = c.installation_id
-      JOIN gateway.app a ON a.id = i.app_id WHERE a.burst = 2`;
-    expect(rows.length).toBe(0);
-    // The app gets one unit every three seconds, and the repeated request costs two units.
-    await pause(6_000);
+    expect(await sql`SELECT FROM gateway.task WHERE credential_id = ${credential}`).toHaveLength(0);
+    // The app gets one unit every three seconds, and the repeated request costs two units. Let six seconds pass for the
+    // bucket.
+    await sql`UPDATE gateway.quota SET at = at - interval '6 seconds' WHERE app_id = ${app}`;
     const accepted = await rpc(gateway.port, token, 'SendMessage', params);
     expect(accepted.body.result?.task.status.state, accepted.text).toBe('TASK_STATE_COMPLETED');
   });

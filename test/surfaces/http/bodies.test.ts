@@ -44,48 +44,89 @@ const SENT = 'zqx7canary';
 
 type Sending = Omit<AskOptions, 'token'>;
 
+const ask = (write: Write, key: string, sending: Sending): Promise<Answer> =>
+  gateway.ask(write.url, {
+    ...{ method: 'POST', ...sending, token },
+    headers: { 'content-type': JSON_TYPE, 'idempotency-key': key, ...sending.headers },
+  });
+/** A write with another body and a new key. */
+const written = (write: Write, body: Body): Promise<Answer> => ask(write, freshKey(), { body });
+
 async function works(write: Write, key: string, where: string): Promise<void> {
-  const answer = await gateway.ask(write.url, { token, body: write.body, headers: { 'idempotency-key': key } });
+  const answer = await ask(write, key, { body: write.body });
   expect([answer.status, answer.headers['idempotency-replayed']], `${where} ${answer.text}`).toEqual([200, undefined]);
 }
 
-async function refused(write: Write, sending: Sending, code: string, named: readonly string[]): Promise<Answer> {
+/** The requests that `act` sends under the key have no effect. The key is still free after them, and works. */
+async function leavesNothing(write: Write, act: (key: string) => Promise<void>): Promise<void> {
   const key = freshKey();
-  const where = `${write.tool.name} ${JSON.stringify(sending).slice(0, 300)}`;
   const before = await tracesOf(gateway.database.sql);
-  const headers = { 'content-type': JSON_TYPE, 'idempotency-key': key, ...sending.headers };
-  const answer = await gateway.ask(write.url, { method: 'POST', ...sending, token, headers });
-  const status = code === 'unsupported_media_type' ? 415 : 400;
-  expect([answer.status, answer.body.code], `${where} ${answer.text}`).toEqual([status, code]);
-  if (status === 415) expect(answer.body.detail, where).toContain('application/json in UTF-8');
-  const places = (answer.body.errors ?? []).map(
-    (one: { pointer?: string; parameter?: string }) => one.pointer ?? one.parameter,
-  );
-  expect(places, where).toEqual(named);
-  expect(answer.text, where).not.toContain(SENT);
-  expect(answer.headers['x-gateway-operation-id'], where).toBeUndefined();
-  // A refused request costs units like any other request, so the answer has this header.
-  expect(answer.headers['ratelimit'], where).toBeDefined();
-  expect(await tracesOf(gateway.database.sql), where).toBe(before);
-  await works(write, key, where);
-  refusals++;
-  return answer;
+  await act(key);
+  expect(await tracesOf(gateway.database.sql), write.tool.name).toBe(before);
+  await works(write, key, write.tool.name);
 }
 
-async function refusedOverMcp(write: Write, body: Body, code: string, named: readonly string[]): Promise<void> {
-  const key = freshKey();
-  const where = `${write.tool.name} ${JSON.stringify(body).slice(0, 300)}`;
-  const before = await tracesOf(gateway.database.sql);
-  const { body: answer, text } = await callTool(write, { ...write.ids, ...body, idempotency_key: key });
-  expect(answer.error?.code, `${where} ${text}`).toBe(-32602);
-  expect(answer.error.data.code, where).toBe(code);
-  const places = answer.error.data.errors.map((one: { parameter: string }) => one.parameter);
-  expect(places, where).toEqual(named);
-  for (const name of named) expect(answer.error.message, where).toContain(name);
-  expect(text, where).not.toContain(SENT);
-  expect(await tracesOf(gateway.database.sql), where).toBe(before);
-  await works(write, key, where);
-  refusals++;
+/** Refuses each of the requests, and names these places, or the places of the request with this index. */
+async function refused(
+  write: Write,
+  sendings: readonly Sending[],
+  code: string,
+  named: readonly string[] | ((index: number) => readonly string[]),
+): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  await leavesNothing(write, async (key) => {
+    for (const [i, sending] of sendings.entries()) {
+      const where = `${write.tool.name} ${JSON.stringify(sending).slice(0, 300)}`;
+      const answer = await ask(write, key, sending);
+      const status = code === 'unsupported_media_type' ? 415 : 400;
+      expect([answer.status, answer.body.code], `${where} ${answer.text}`).toEqual([status, code]);
+      if (status === 415) expect(answer.body.detail, where).toContain('application/json in UTF-8');
+      const places = (answer.body.errors ?? []).map(
+        (one: { pointer?: string; parameter?: string }) => one.pointer ?? one.parameter,
+      );
+      expect(places, where).toEqual(typeof named === 'function' ? named(i) : named);
+      expect(answer.text, where).not.toContain(SENT);
+      expect(answer.headers['x-gateway-operation-id'], where).toBeUndefined();
+      // A refused request costs units like any other request, so the answer has this header.
+      expect(answer.headers['ratelimit'], where).toBeDefined();
+      answers.push(answer);
+    }
+  });
+  refusals += sendings.length;
+  return answers;
+}
+
+async function refusedOverMcp(
+  write: Write,
+  bodies: readonly Body[],
+  code: string,
+  named: readonly string[],
+): Promise<void> {
+  await leavesNothing(write, async (key) => {
+    for (const body of bodies) {
+      const where = `${write.tool.name} ${JSON.stringify(body).slice(0, 300)}`;
+      const { body: answer, text } = await callTool(write, { ...write.ids, ...body, idempotency_key: key });
+      expect(answer.error?.code, `${where} ${text}`).toBe(-32602);
+      expect(answer.error.data.code, where).toBe(code);
+      const places = answer.error.data.errors.map((one: { parameter: string }) => one.parameter);
+      expect(places, where).toEqual(named);
+      for (const name of named) expect(answer.error.message, where).toContain(name);
+      expect(text, where).not.toContain(SENT);
+    }
+  });
+  refusals += bodies.length;
+}
+
+/** Over REST and over MCP, all values are refused at this path of the body. */
+async function refusedAt(write: Write, path: readonly string[], values: readonly unknown[]): Promise<Answer[]> {
+  const bodies = values.map((value) => put(write.body, path, value));
+  await refusedOverMcp(write, bodies, 'invalid_parameter', [path.join('.')]);
+  return refused(
+    write,
+    bodies.map((body) => ({ body })),
+    'invalid_parameter',
+    [pointer(path)],
+  );
 }
 
 const MCP = { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' };
@@ -119,38 +160,25 @@ describe('HT-06 what is a body', () => {
   it('HT-06 another type, charset or coding is 415 on every write', async () => {
     for (const write of writes) {
       const body = good(write);
-      for (const type of [
-        'text/plain',
-        'text/json',
-        'application/problem+json',
-        'application/x-www-form-urlencoded',
-        'multipart/form-data; boundary=x',
-        'application/json; charset=iso-8859-1',
-        'application/json; charset=utf-16',
-        'application/json; profile=x',
-        'application/json, text/plain',
-        'application/jsonx',
-        '',
-      ])
-        await refused(write, { raw: body, headers: { 'content-type': type } }, 'unsupported_media_type', []);
-      for (const [encoding, bytes] of [
-        ['gzip', gzipSync(body)],
-        ['br', brotliCompressSync(body)],
-        ['deflate', deflateSync(body)],
-        ['identity, gzip', gzipSync(body)],
-        ['x', Buffer.from(body)],
-      ] as const)
-        await refused(write, { raw: bytes, headers: { 'content-encoding': encoding } }, 'unsupported_media_type', []);
+      const types = [
+        ...['text/plain', 'text/json', 'application/problem+json', 'application/x-www-form-urlencoded'],
+        ...['multipart/form-data; boundary=x', 'application/json; charset=iso-8859-1'],
+        ...['application/json; charset=utf-16', 'application/json; profile=x', 'application/json, text/plain'],
+        ...['application/jsonx', ''],
+      ].map((type) => ({ raw: body, headers: { 'content-type': type } }));
+      const codings = Object.entries({
+        gzip: gzipSync(body),
+        br: brotliCompressSync(body),
+        deflate: deflateSync(body),
+        'identity, gzip': gzipSync(body),
+        x: Buffer.from(body),
+      }).map(([coding, bytes]) => ({ raw: bytes, headers: { 'content-encoding': coding } }));
+      await refused(write, [...types, ...codings], 'unsupported_media_type', []);
       for (const headers of [
         { 'content-type': 'Application/JSON; Charset="UTF-8"' },
-        { 'content-type': JSON_TYPE, 'content-encoding': 'identity' },
+        { 'content-encoding': 'identity' },
       ]) {
-        const { status, text } = await gateway.ask(write.url, {
-          token,
-          method: 'POST',
-          raw: body,
-          headers: { 'idempotency-key': freshKey(), ...headers },
-        });
+        const { status, text } = await ask(write, freshKey(), { raw: body, headers });
         expect(status, text).toBe(200);
       }
     }
@@ -160,14 +188,10 @@ describe('HT-06 what is a body', () => {
     for (const write of writes) {
       const padded = (length: number): string => good(write).padEnd(length, ' ');
       for (const headers of [{}, { 'transfer-encoding': 'chunked' }]) {
-        const fits = { token, raw: padded(65_536), headers: { 'content-type': JSON_TYPE, ...headers } };
-        const answer = await gateway.ask(write.url, {
-          ...fits,
-          headers: { ...fits.headers, 'idempotency-key': freshKey() },
-        });
+        const answer = await ask(write, freshKey(), { raw: padded(65_536), headers });
         expect(answer.status, answer.text).toBe(200);
-        const large = await refused(write, { raw: padded(65_537), headers }, 'body_too_large', []);
-        expect(large.headers['connection']).toBe('close');
+        const [large] = await refused(write, [{ raw: padded(65_537), headers }], 'body_too_large', []);
+        expect(large?.headers['connection']).toBe('close');
       }
     }
   });
@@ -190,7 +214,9 @@ describe('HT-06 what is a body', () => {
       const { text, closed } = await raw(gateway.port, head(write, key, ...fields), { patience: 3_000 });
       expect(text).toMatch(/^HTTP\/1\.1 400 [\s\S]*"code":"body_too_large"/);
       expect(closed).toBe(true);
-      const stranger = await raw(gateway.port, head(write, key, 'Content-Length: 9'), { patience: 3_000 });
+      const stranger = await raw(gateway.port, head(write, key, 'Content-Length: 9', 'Connection: close'), {
+        patience: 3_000,
+      });
       expect(stranger.text).toMatch(/^HTTP\/1\.1 401 /);
       await works(write, key, write.tool.name);
     }
@@ -222,14 +248,20 @@ describe('HT-06 what is a body', () => {
 
   it('what is no JSON object, no JSON or no UTF-8 is 400', async () => {
     for (const write of writes) {
-      for (const raw of ['[]', '"x"', '1', 'null', 'true', `[${good(write)}]`])
-        await refused(write, { raw }, 'invalid_request', ['', ...Object.keys(write.body).map((name) => `/${name}`)]);
+      const places = ['', ...Object.keys(write.body).map((name) => `/${name}`)];
+      const others = ['[]', '"x"', '1', 'null', 'true', `[${good(write)}]`];
+      await refused(
+        write,
+        others.map((raw) => ({ raw })),
+        'invalid_request',
+        places,
+      );
       const body = good(write);
       const bytes = Buffer.from(body);
       const at = bytes.lastIndexOf('"') - 1;
       const spliced = (...wrong: number[]) =>
         Buffer.concat([bytes.subarray(0, at), Buffer.from(wrong), bytes.subarray(at)]);
-      for (const raw of [
+      const broken = [
         ...['', ' ', '{', '}', body.slice(0, -1), `${body}}`, `${body}${body}`, `${body},`, 'undefined', 'NaN'],
         ...[
           body.replaceAll('"', "'"),
@@ -246,8 +278,13 @@ describe('HT-06 what is a body', () => {
           spliced(0xf4, 0x90, 0x80, 0x80),
         ],
         ...[Buffer.from(body, 'utf16le'), spliced(0x00), spliced(0x0a)],
-      ])
-        await refused(write, { raw }, 'invalid_json', []);
+      ];
+      await refused(
+        write,
+        broken.map((raw) => ({ raw })),
+        'invalid_json',
+        [],
+      );
     }
   });
 });
@@ -260,30 +297,24 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
       const deep = (levels: number) => `"${SENT}x":${'['.repeat(levels)}${']'.repeat(levels)}`;
       const many = (n: number) => Array.from({ length: n }, (_, i) => `"m${i}":0`).join(',');
       const own = good(write).split('":').length - 1;
-      for (const member of [
-        twice,
-        `"\\u${first.charCodeAt(0).toString(16).padStart(4, '0')}${first.slice(1)}":1`,
-        '"x":{"a":1,"a":1}',
-        '"x":[{"a":{"b":[{"c":1,"\\u0063":2}]}}]',
-        '"__proto__":1,"__proto__":2',
-        deep(32),
-        `"x":${'{"a":'.repeat(32)}1${'}'.repeat(32)}`,
-        many(1_001 - own),
-        '"x":1e999',
-        '"\\ud800":1',
+      const members = [
+        ...[twice, `"\\u${first.charCodeAt(0).toString(16).padStart(4, '0')}${first.slice(1)}":1`, '"x":{"a":1,"a":1}'],
+        ...['"x":[{"a":{"b":[{"c":1,"\\u0063":2}]}}]', '"__proto__":1,"__proto__":2', deep(32)],
+        ...[`"x":${'{"a":'.repeat(32)}1${'}'.repeat(32)}`, many(1_001 - own), '"x":1e999', '"\\ud800":1'],
         '"x":"\\udc00"',
-      ])
-        await refused(write, { raw: withMember(write, member) }, 'invalid_json', []);
+      ];
+      await refused(
+        write,
+        members.map((member) => ({ raw: withMember(write, member) })),
+        'invalid_json',
+        [],
+      );
       // These bodies are just within the limits for depth and for the number of members. The gateway refuses these
       // bodies only because the members are unknown.
       for (const member of [deep(31), many(1_000 - own)]) {
         const named = member.startsWith('"m0"') ? Array.from({ length: 20 }, (_, i) => `/m${i}`) : [`/${SENT}x`];
         const key = freshKey();
-        const { status, body } = await gateway.ask(write.url, {
-          token,
-          raw: withMember(write, member),
-          headers: { 'content-type': JSON_TYPE, 'idempotency-key': key },
-        });
+        const { status, body } = await ask(write, key, { raw: withMember(write, member) });
         expect([status, body.code]).toEqual([400, 'unsupported_parameter']);
         expect(body.errors.map((one: { pointer: string }) => one.pointer)).toEqual(named);
         await works(write, key, member.slice(0, 80));
@@ -293,21 +324,13 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
 
   it.each(TEXTS)('HT-11 %s %j: NUL and lone surrogates are 400 and never 500', async (name, path) => {
     const write = writeOf(name);
-    for (const text of ['\0', `${SENT}\0`, `\0${SENT}`]) {
-      const body = put(write.body, path, text);
-      await refused(write, { body }, 'invalid_parameter', [pointer(path)]);
-      await refusedOverMcp(write, body, 'invalid_parameter', [path.join('.')]);
-    }
-    for (const half of ['\\ud800', '\\udfff', '\\udc00\\ud800', `${SENT}\\ud83d`]) {
-      const json = JSON.stringify(put(write.body, path, 'HERE')).replace('HERE', half);
-      await refused(write, { raw: json }, 'invalid_json', []);
-    }
-    for (const value of ['', 1, null, true, [SENT], { [SENT]: SENT }]) {
-      const body = put(write.body, path, value);
-      const answer = await refused(write, { body }, 'invalid_parameter', [pointer(path)]);
+    await refusedAt(write, path, ['\0', `${SENT}\0`, `\0${SENT}`]);
+    const halves = ['\\ud800', '\\udfff', '\\udc00\\ud800', `${SENT}\\ud83d`].map((half) => ({
+      raw: JSON.stringify(put(write.body, path, 'HERE')).replace('HERE', half),
+    }));
+    await refused(write, halves, 'invalid_json', []);
+    for (const answer of await refusedAt(write, path, ['', 1, null, true, [SENT], { [SENT]: SENT }]))
       expect(answer.body.errors[0].code).toBe('invalid_parameter');
-      await refusedOverMcp(write, body, 'invalid_parameter', [path.join('.')]);
-    }
   });
 
   it.each([
@@ -323,28 +346,19 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
     ]) {
       expect(text.length).toBe(max);
       const body = put(write.body, path, text);
-      const {
-        status,
-        body: got,
-        text: said,
-      } = await gateway.ask(write.url, { token, body, headers: { 'idempotency-key': freshKey() } });
+      const { status, body: got, text: said } = await written(write, body);
       // The length of this text is allowed. A disposition with this text is still refused, because no disposition has
       // this value.
       expect(status, said).toBe(name === 'conversation_disposition_set' ? 409 : 200);
       if (name === 'visitor_note_add') expect(got.data.note.text).toBe(text);
     }
-    const over = [
+    await refusedAt(write, path, [
       'x'.repeat(max + 1),
       `${'😀'.repeat(max / 2)}x`,
       '😀'.repeat(max / 2 + 1),
       '😀'.repeat(max),
       `x${' '.repeat(max)}`,
-    ];
-    for (const text of over) {
-      const body = put(write.body, path, text);
-      await refused(write, { body }, 'invalid_parameter', [pointer(path)]);
-      await refusedOverMcp(write, body, 'invalid_parameter', [path.join('.')]);
-    }
+    ]);
   });
 
   it.each([
@@ -353,16 +367,10 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
   ] as const)('HT-11 %s %j: at most %d characters, as the contract says of these', async (name, path, max) => {
     const write = writeOf(name);
     for (const text of ['x'.repeat(max), '😀'.repeat(max), ' '.repeat(max)]) {
-      const body = put(write.body, path, text);
-      const sent = { token, body, headers: { 'idempotency-key': freshKey() } };
-      const { status, text: said } = await gateway.ask(write.url, sent);
+      const { status, text: said } = await written(write, put(write.body, path, text));
       expect(status, said).toBe(200);
     }
-    for (const text of ['x'.repeat(max + 1), '😀'.repeat(max + 1)]) {
-      const body = put(write.body, path, text);
-      await refused(write, { body }, 'invalid_parameter', [pointer(path)]);
-      await refusedOverMcp(write, body, 'invalid_parameter', [path.join('.')]);
-    }
+    await refusedAt(write, path, ['x'.repeat(max + 1), '😀'.repeat(max + 1)]);
   });
 
   it('HT-11 blank is what Unicode calls White_Space, and nothing else', async () => {
@@ -372,17 +380,9 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
       ['conversation_disposition_set', 'disposition'],
     ] as const) {
       const write = writeOf(name);
-      for (const blank of [...blanks, blanks, '\u0085\u3000']) {
-        const body = { [member]: blank };
-        await refused(write, { body }, 'invalid_parameter', [`/${member}`]);
-        await refusedOverMcp(write, body, 'invalid_parameter', [member]);
-      }
+      await refusedAt(write, [member], [...blanks, blanks, '\u0085\u3000']);
       for (const text of ['\ufeff', '\u200b', '\u180e', '\u2060', '\u0001', `\u3000\ufeff\u0085`]) {
-        const answer = await gateway.ask(write.url, {
-          token,
-          body: { [member]: text },
-          headers: { 'idempotency-key': freshKey() },
-        });
+        const answer = await written(write, { [member]: text });
         expect(answer.status, `${encodeURIComponent(text)} ${answer.text}`).toBe(member === 'text' ? 200 : 409);
         // The stored note must have exactly this text, with the blanks at its start and end.
         if (member === 'text') expect(answer.body.data.note.text).toBe(text);
@@ -395,12 +395,7 @@ describe('HT-11 JSON that could be read in two ways, or is too much', () => {
       [`${disposition}\u200b`, 409],
       [disposition.toUpperCase(), 409],
     ] as const) {
-      const body = { disposition: text };
-      const answer = await gateway.ask(writeOf('conversation_disposition_set').url, {
-        token,
-        body,
-        headers: { 'idempotency-key': freshKey() },
-      });
+      const answer = await written(writeOf('conversation_disposition_set'), { disposition: text });
       expect(answer.status, `${encodeURIComponent(text)} ${answer.text}`).toBe(status);
     }
   });
@@ -412,74 +407,53 @@ describe('HT-12 numbers and members', () => {
     const version = Number(write.body['expected_version']);
     const saying = (text: string): string =>
       JSON.stringify({ ...write.body, expected_version: 'HERE' }).replace('"HERE"', text);
-    for (const text of [
-      '-0',
-      '0',
-      '-1',
-      '2147483648',
-      '9007199254740993',
-      '1e300',
-      '1.5',
-      `"${version}"`,
-      'null',
-      'true',
-      '[1]',
+    const integers = [
+      ...['-0', '0', '-1', '2147483648', '9007199254740993', '1e300', '1.5', `"${version}"`, 'null', 'true', '[1]'],
       '{}',
-    ]) {
-      await refused(write, { raw: saying(text) }, 'invalid_parameter', ['/expected_version']);
-      await refusedOverMcp(write, { ...write.body, expected_version: JSON.parse(text) }, 'invalid_parameter', [
-        'expected_version',
-      ]);
-    }
-    for (const text of ['01', '+1', '0x1', '.5', '1.', '1e', 'Infinity', '1_0', '1e999'])
-      await refused(write, { raw: saying(text) }, 'invalid_json', []);
+    ];
+    const raws = integers.map((text) => ({ raw: saying(text) }));
+    await refused(write, raws, 'invalid_parameter', ['/expected_version']);
+    const bodies = integers.map((text) => ({ ...write.body, expected_version: JSON.parse(text) }));
+    await refusedOverMcp(write, bodies, 'invalid_parameter', ['expected_version']);
+    const broken = ['01', '+1', '0x1', '.5', '1.', '1e', 'Infinity', '1_0', '1e999'].map((text) => ({
+      raw: saying(text),
+    }));
+    await refused(write, broken, 'invalid_json', []);
     // In JSON, 1.0 and 1e0 are the integer 1 (JSON Schema, 6.1.1; RFC 8785). These bodies are therefore equal, and the
     // second request is a replay.
     const key = freshKey();
     for (const [i, text] of [`${version}`, `${version}.0`, `${version}e0`, `${version * 10}e-1`].entries()) {
-      const headers = { 'content-type': JSON_TYPE, 'idempotency-key': key };
-      const answer = await gateway.ask(write.url, { token, raw: saying(text), headers });
+      const answer = await ask(write, key, { raw: saying(text) });
       expect([answer.status, answer.headers['idempotency-replayed']], text).toEqual([
         200,
         i === 0 ? undefined : 'true',
       ]);
     }
-    const stale = await gateway.ask(write.url, {
-      token,
-      body: { ...write.body, expected_version: 2_147_483_647 },
-      headers: { 'idempotency-key': freshKey() },
-    });
+    const stale = await written(write, { ...write.body, expected_version: 2_147_483_647 });
     expect([stale.status, stale.body.code]).toEqual([409, 'operation_conflict']);
   });
 
   it('members of path, query and header in the body, unknown ones at any depth, and missing ones', async () => {
     for (const write of writes) {
       const foreign = [
-        'website_id',
-        'visitor_id',
-        'idempotency_key',
-        'limit',
-        'data',
-        'constructor',
-        '__proto__',
-        'toString',
+        ...['website_id', 'visitor_id', 'idempotency_key', 'limit', 'data', 'constructor', '__proto__', 'toString'],
       ];
-      for (const name of foreign) {
-        const raw = withMember(write, `"${name}":"${SENT}"`);
-        await refused(write, { raw }, 'unsupported_parameter', [`/${name}`]);
-      }
-      for (const name of ['', `${SENT} x`, '~', '/', 'ä', 'x'.repeat(65)])
-        await refused(write, { body: { ...write.body, [name]: SENT } }, 'unsupported_parameter', ['/(unprintable)']);
+      const raws = foreign.map((name) => ({ raw: withMember(write, `"${name}":"${SENT}"`) }));
+      await refused(write, raws, 'unsupported_parameter', (i) => [`/${foreign[i]}`]);
+      const unprintable = ['', `${SENT} x`, '~', '/', 'ä', 'x'.repeat(65)].map((name) => ({
+        body: { ...write.body, [name]: SENT },
+      }));
+      await refused(write, unprintable, 'unsupported_parameter', ['/(unprintable)']);
       for (const name of Object.keys(write.body)) {
         const { [name]: _, ...without } = write.body;
-        const answer = await refused(write, { body: without }, 'invalid_parameter', [`/${name}`]);
-        expect(answer.body.errors).toEqual([{ pointer: `/${name}`, code: 'missing', expected: expect.any(String) }]);
-        await refusedOverMcp(write, without, 'invalid_parameter', [name]);
+        const [answer] = await refused(write, [{ body: without }], 'invalid_parameter', [`/${name}`]);
+        expect(answer?.body.errors).toEqual([{ pointer: `/${name}`, code: 'missing', expected: expect.any(String) }]);
+        await refusedOverMcp(write, [without], 'invalid_parameter', [name]);
         const url = `${write.url}${write.url.includes('?') ? '&' : '?'}${name}=${SENT}`;
-        const both = await gateway.ask(url, { token, body: write.body, headers: { 'idempotency-key': freshKey() } });
+        const both = await written({ ...write, url }, write.body);
         expect(both.body).toMatchObject({ code: 'unsupported_parameter', errors: [{ parameter: name }] });
       }
-      await refusedOverMcp(write, { ...write.body, nonsense: SENT }, 'unsupported_parameter', ['nonsense']);
+      await refusedOverMcp(write, [{ ...write.body, nonsense: SENT }], 'unsupported_parameter', ['nonsense']);
     }
     for (const [name, member] of [
       ['ai_feature_execute', 'context'],
@@ -489,17 +463,22 @@ describe('HT-12 numbers and members', () => {
       const [inner] = Object.keys(Object(write.body[member]));
       for (const unknown of ['website_id', 'x', 'constructor', '__proto__']) {
         const raw = good(write).replace(`"${member}":{`, `"${member}":{"${unknown}":"${SENT}",`);
-        await refused(write, { raw }, 'unsupported_parameter', [`/${member}/${unknown}`]);
-        await refusedOverMcp(write, JSON.parse(raw), 'unsupported_parameter', [`${member}.${unknown}`]);
+        await refused(write, [{ raw }], 'unsupported_parameter', [`/${member}/${unknown}`]);
+        await refusedOverMcp(write, [JSON.parse(raw)], 'unsupported_parameter', [`${member}.${unknown}`]);
       }
       expect(inner).toBeDefined();
-      for (const value of [null, [], 'x', 1])
-        await refused(write, { body: { ...write.body, [member]: value } }, 'invalid_parameter', [`/${member}`]);
+      const wrong = [null, [], 'x', 1].map((value) => ({ body: { ...write.body, [member]: value } }));
+      await refused(write, wrong, 'invalid_parameter', [`/${member}`]);
     }
     const plan = writeOf('config_plan');
-    await refused(plan, { body: { ...plan.body, changes: {} } }, 'invalid_parameter', ['/changes']);
-    for (const path of ['/ai/features', '/ai/features/', '/ai/features/x', 'ai/features', `/ai/features/${SENT}`])
-      await refused(plan, { body: { ...plan.body, path } }, 'invalid_parameter', ['/path']);
+    await refused(plan, [{ body: { ...plan.body, changes: {} } }], 'invalid_parameter', ['/changes']);
+    const paths = ['/ai/features', '/ai/features/', '/ai/features/x', 'ai/features', `/ai/features/${SENT}`];
+    await refused(
+      plan,
+      paths.map((path) => ({ body: { ...plan.body, path } })),
+      'invalid_parameter',
+      ['/path'],
+    );
   });
 });
 
@@ -509,15 +488,15 @@ describe('ID-01 the key', () => {
   it('ID-01 HT-08 none, two, or one that is not 1 to 128 visible ASCII characters is 400 and has no effect', async () => {
     for (const write of writes) {
       const before = await tracesOf(gateway.database.sql);
-      const ask = (headers: Record<string, string | string[]>) =>
+      const send = (headers: Record<string, string | string[]>) =>
         gateway.ask(write.url, { token, body: write.body, headers });
-      const none = await ask({});
+      const none = await send({});
       expect([none.status, none.body.code]).toEqual([400, 'idempotency_key_required']);
       expect(none.body.errors).toEqual([
         { parameter: 'Idempotency-Key', code: 'missing', expected: expect.any(String) },
       ]);
       for (const key of bad) {
-        const answer = await ask({ 'idempotency-key': key });
+        const answer = await send({ 'idempotency-key': key });
         expect([answer.status, answer.body.code], key).toEqual([400, 'invalid_idempotency_key']);
         expect(answer.body.errors).toMatchObject([{ parameter: 'Idempotency-Key', code: 'invalid_idempotency_key' }]);
       }
@@ -539,7 +518,7 @@ describe('ID-01 the key', () => {
         [key, 'other'],
         ['', key],
       ]) {
-        const answer = await ask({ 'idempotency-key': two });
+        const answer = await send({ 'idempotency-key': two });
         expect([answer.status, answer.body.code]).toEqual([400, 'duplicate_parameter']);
         expect(answer.body.errors).toMatchObject([{ parameter: 'idempotency-key', code: 'duplicate_parameter' }]);
       }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
-import { Agent, request as httpRequest } from 'node:http';
-import { connect } from 'node:net';
+import { Agent } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publicApp } from '../../../src/surfaces/http/app.ts';
 import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
 import { type RunningServer, startServer, type Timeouts } from '../../../src/surfaces/http/server.ts';
-import { openapi } from '../../../src/surfaces/openapi/openapi.ts';
 import { restSurface } from '../../../src/surfaces/rest/rest.ts';
+import { exchange } from '../../support/answer.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   bytesOf,
@@ -38,6 +38,9 @@ afterAll(async () => {
   await gateway.close();
 });
 
+/** How many documents the servers have made. */
+let made = 0;
+
 async function serverWith(timeouts: Timeouts, first: readonly RequestHandler[] = []): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
@@ -48,7 +51,7 @@ async function serverWith(timeouts: Timeouts, first: readonly RequestHandler[] =
     handlers: [...first, restSurface(gateway.corridor, BASE_URL)],
     otherwise: publicApp({
       baseUrl: BASE_URL,
-      openapi: openapi(gateway.corridor.registry, BASE_URL),
+      openapi: () => ({ made: ++made }),
       ready: async () => true,
     }),
     timeouts,
@@ -101,79 +104,100 @@ describe('HT-01 headers', () => {
       expect(headers, `${path} ${status}`).toMatchObject(FIXED);
       if (status >= 400) expect(headers['cache-control']).toBe('no-store');
     }
-    for (const bytes of ['FOO / HTTP/1.1\r\n\r\n', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', `${WEBSITES}\r\n\r\n`]) {
-      const { headers, body } = parse((await raw(gateway.port, bytes)).text);
+    for (const [bytes, status] of [
+      ['rubbish\r\n\r\n', 400],
+      ['FOO / HTTP/1.1\r\n\r\n', 400],
+      [`${WEBSITES}\r\n\r\n`, 400],
+      [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+      ['CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405],
+    ] as const) {
+      const { headers, body, status: got } = parse((await raw(gateway.port, bytes)).text);
+      expect(got).toBe(status);
       expect(Object.fromEntries(headers)).toMatchObject({ ...FIXED, 'cache-control': 'no-store' });
-      expect(headers.get('x-request-id')).toMatch(/^req_[a-f0-9]{32}$/);
-      expect(JSON.parse(body).request_id).toBe(headers.get('x-request-id'));
+      expect(headers.get('content-length')).toBe(String(Buffer.byteLength(body)));
       expect(headers.get('content-type')).toBe('application/problem+json');
+      const request_id = headers.get('x-request-id');
+      expect(request_id).toMatch(/^req_[a-f0-9]{32}$/);
+      const code = status === 405 ? 'method_not_allowed' : 'invalid_request';
+      const type = `${BASE_URL}/problems/${code}`;
+      expect(JSON.parse(body)).toEqual({ type, title: expect.any(String), status, code, request_id });
     }
   });
 });
 
+const INVALID = /^invalid_(parameter|cursor)$/;
+const named = ({ tool }: Example, type?: string): string[] =>
+  tool.parameters.filter((one) => one.in === 'query' && (type ?? one.type) === one.type).map(({ name }) => name);
+
+/**
+ * Gives all these parameters a fault in one request, and expects errors that name them. A fault that the answer does not
+ * name is sent alone. Returns the number of faults.
+ */
+async function refusesEach(
+  call: Example,
+  names: readonly string[],
+  fault: (name: string) => string,
+  code = INVALID,
+): Promise<number> {
+  const refused = async (some: readonly string[]): Promise<string[]> => {
+    const others = call.query.filter(([name]) => !some.includes(name)).map(([name, value]) => `${name}=${value}`);
+    const url = `${call.path}?${[...some.map(fault), ...others].join('&')}`;
+    const { status, body, text } = await gateway.ask(url, requestOf(call, { token }));
+    expect(status, `${call.tool.name} ${url} ${text}`).toBe(400);
+    expect(body.code, `${call.tool.name} ${url}`).toMatch(code);
+    return body.errors.map(({ parameter }: { parameter: string }) => parameter);
+  };
+  const told = names.length > 1 ? await refused(names) : [];
+  for (const name of names) if (!told.includes(name)) expect(await refused([name]), call.tool.name).toContain(name);
+  return names.length;
+}
+
 describe('HT-02 query parameters', () => {
   const PIECES = [
-    'unknown=1',
-    'a[]=1',
-    'a[b]=1',
-    '__proto__=1',
-    'constructor=1',
-    '=1',
-    '=',
-    '&',
-    'a',
-    '%ZZ=1',
-    '%=1',
-    '%ff=1',
-    'website_id[]=web_1_1',
-    'Website_id=web_1_1',
-    'access_token=x',
+    ...['unknown=1', 'a[]=1', 'a[b]=1', '__proto__=1', 'constructor=1', '=1', '=', '&', 'a', '%ZZ=1', '%=1', '%ff=1'],
+    ...['website_id[]=web_1_1', 'Website_id=web_1_1', 'access_token=x'],
   ];
 
   it('HT-02 unknown, array-like, unnamed and badly encoded ones are 400 on every operation, 401 without a token', async () => {
-    let asked = 0;
-    for (const call of calls) {
+    const refusals = async (call: Example, query: string): Promise<number> => {
       const { tool, url } = call;
-      for (const piece of PIECES) {
-        const where = `${tool.name} ?${piece}`;
-        const answer = await gateway.ask(withQuery(url, piece), requestOf(call, { token }));
-        expect(answer.status, where).toBe(400);
-        expect(answer.body.code, where).toBe('unsupported_parameter');
-        expect((await gateway.ask(withQuery(url, piece), requestOf(call))).status, where).toBe(401);
-        asked++;
-      }
-    }
-    expect(asked).toBeGreaterThanOrEqual(42 * PIECES.length);
+      const where = `${tool.name} ?${query}`;
+      const { status, body } = await gateway.ask(withQuery(url, query), requestOf(call, { token }));
+      expect([status, body.code], where).toEqual([400, 'unsupported_parameter']);
+      expect((await gateway.ask(withQuery(url, query), requestOf(call))).status, where).toBe(401);
+      return body.errors.length;
+    };
+    // One request has all of them, and the answer names each. Alone, they are sent to one operation.
+    const all = PIECES.join('&');
+    for (const call of calls) expect(await refusals(call, all), call.tool.name).toBe(all.split('&').length);
+    const [first] = calls;
+    for (const piece of PIECES) expect(first && (await refusals(first, piece)), piece).toBeGreaterThan(0);
   });
 
   it('HT-02 every declared parameter is 400 when given twice, badly encoded or with NUL', async () => {
     let asked = 0;
-    for (const call of calls) {
-      const { tool, path, query } = call;
-      for (const { name } of tool.parameters.filter((one) => one.in === 'query')) {
-        const others = query.filter(([other]) => other !== name).map(([other, value]) => `${other}=${value}`);
-        const value = query.find(([other]) => other === name)?.[1] ?? 'x';
-        for (const [pair, code] of [
-          [`${name}=${value}&${name}=${value}`, /^(duplicate_parameter|invalid_parameter|invalid_cursor)$/],
-          [
-            `${name}=${value}&${encodeURIComponent(name).replace(/^./, (c) => `%${c.charCodeAt(0).toString(16)}`)}=x`,
-            /./,
-          ],
-          [`${name}=%`, /^invalid_(parameter|cursor)$/],
-          [`${name}=%E0%A4%A`, /^invalid_(parameter|cursor)$/],
-          [`${name}=%C0%AF`, /^invalid_(parameter|cursor)$/],
-          [`${name}=%ED%A0%80`, /^invalid_(parameter|cursor)$/],
-          [`${name}=a%00b`, /^invalid_(parameter|cursor)$/],
-          [name, /^invalid_(parameter|cursor)$/],
-        ] as const) {
-          const answer = await gateway.ask(`${path}?${[pair, ...others].join('&')}`, requestOf(call, { token }));
-          expect(answer.status, `${tool.name} ${pair} ${answer.text}`).toBe(400);
-          expect(answer.body.code, `${tool.name} ${pair}`).toMatch(code);
-          expect(answer.body.errors.length).toBeGreaterThan(0);
-          asked++;
-        }
-      }
-    }
+    const coded = (name: string): string =>
+      encodeURIComponent(name).replace(/^./, (first) => `%${first.charCodeAt(0).toString(16)}`);
+    for (const [fault, code] of [
+      [
+        (name: string, value: string) => `${name}=${value}&${name}=${value}`,
+        /^(duplicate_parameter|invalid_parameter|invalid_cursor)$/,
+      ],
+      [(name: string, value: string) => `${name}=${value}&${coded(name)}=x`, /./],
+      [(name: string) => `${name}=%`, INVALID],
+      [(name: string) => `${name}=%E0%A4%A`, INVALID],
+      [(name: string) => `${name}=%C0%AF`, INVALID],
+      [(name: string) => `${name}=%ED%A0%80`, INVALID],
+      [(name: string) => `${name}=a%00b`, INVALID],
+      [(name: string) => name, INVALID],
+    ] as const)
+      for (const call of calls)
+        asked += await refusesEach(
+          call,
+          named(call),
+          (name) => fault(name, Object.fromEntries(call.query)[name] ?? 'x'),
+          code,
+        );
     expect(asked).toBeGreaterThan(600);
   });
 
@@ -191,40 +215,24 @@ describe('HT-03 paths', () => {
       const tail = query.map(([name, value]) => `${name}=${value}`).join('&');
       const last = path.lastIndexOf('/');
       const variants = [
-        path.toUpperCase(),
-        path.replace('/api/', '/Api/'),
-        `${path}/`,
-        `/${path}`,
-        path.replaceAll('/', '//'),
-        `${path.slice(0, last)}/.${path.slice(last)}`,
-        `${path.slice(0, last)}/x/..${path.slice(last)}`,
-        `${path.slice(0, last)}/x/%2e%2e${path.slice(last)}`,
-        `${path.slice(0, last)}%2F${path.slice(last + 1)}`,
-        `${path.slice(0, last)}%5C${path.slice(last + 1)}`,
-        `${path.slice(0, last)}\\${path.slice(last + 1)}`,
+        ...[path.toUpperCase(), path.replace('/api/', '/Api/'), `${path}/`, `/${path}`, path.replaceAll('/', '//')],
+        ...[`${path.slice(0, last)}/.${path.slice(last)}`, `${path.slice(0, last)}/x/..${path.slice(last)}`],
+        ...[`${path.slice(0, last)}/x/%2e%2e${path.slice(last)}`, `${path.slice(0, last)}%2F${path.slice(last + 1)}`],
+        ...[`${path.slice(0, last)}%5C${path.slice(last + 1)}`, `${path.slice(0, last)}\\${path.slice(last + 1)}`],
         `${path.slice(0, last)}/%EF%BC%8F${path.slice(last + 1)}`,
-        `${path.slice(0, last)}%C0%AF${path.slice(last + 1)}`,
-        `${path}%00`,
-        `${path}%20`,
-        `${path};x`,
-        `${path};x=1`,
-        `${path}.json`,
-        `${path}%ZZ`,
-        `${path}%`,
-        `/v1/..${path}`,
-        path.replace('api', '%61pi'),
+        ...[`${path.slice(0, last)}%C0%AF${path.slice(last + 1)}`, `${path}%00`, `${path}%20`, `${path};x`],
+        ...[`${path};x=1`, `${path}.json`, `${path}%ZZ`, `${path}%`, `/v1/..${path}`, path.replace('api', '%61pi')],
       ];
-      for (const variant of variants) {
-        for (const auth of [{ token }, {}]) {
-          const answer = await gateway.ask(tail === '' ? variant : `${variant}?${tail}`, requestOf(call, auth));
-          // An id in capital letters has the wrong format, but the path is right. The answer is 400, or 401 without a
-          // token, and never 404.
-          const segment =
-            /\{\w+\}$/.test(tool.path) && /^[A-Za-z0-9_-]+$/.test(variant.slice(variant.lastIndexOf('/') + 1));
-          const allowed =
-            segment && variant.startsWith('/api/v1/') ? ('token' in auth ? [400, 404] : [401, 404]) : [404];
-          expect(allowed, `${tool.name} ${variant} ${answer.text}`).toContain(answer.status);
-        }
+      for (const [i, variant] of variants.entries()) {
+        // Each operation and each variant are asked with and without a token.
+        const auth = (i + calls.indexOf(call)) % 2 === 0 ? { token } : {};
+        const answer = await gateway.ask(tail === '' ? variant : `${variant}?${tail}`, requestOf(call, auth));
+        // An id in capital letters has the wrong format, but the path is right. The answer is 400, or 401 without a
+        // token, and never 404.
+        const segment =
+          /\{\w+\}$/.test(tool.path) && /^[A-Za-z0-9_-]+$/.test(variant.slice(variant.lastIndexOf('/') + 1));
+        const allowed = segment && variant.startsWith('/api/v1/') ? ('token' in auth ? [400, 404] : [401, 404]) : [404];
+        expect(allowed, `${tool.name} ${variant} ${answer.text}`).toContain(answer.status);
       }
     }
   });
@@ -340,6 +348,22 @@ const SHORT: Timeouts = {
   reply: 2_500,
 };
 
+/** Each reply has 48 MiB. Two unread replies are more than the server may keep in total. */
+const LARGE = Buffer.alloc(48 * 1024 * 1024, 120);
+const large: RequestHandler = (request, response) => {
+  if (request.url !== '/large') return false;
+  response.end(LARGE);
+  return true;
+};
+/** A client that asks for the large reply and reads nothing, until the test lets it. */
+function pausedReader(port: number): Socket {
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.on('error', () => undefined); // the test waits until the gateway cuts the socket
+  socket.pause();
+  socket.write(head('GET /large HTTP/1.1'));
+  return socket;
+}
+
 describe('HT-05 slow clients', () => {
   it('HT-05 slow headers, slow bodies and silent sockets are cut; a good client is served meanwhile (F-17)', async () => {
     const { port } = await serverWith(SHORT);
@@ -373,25 +397,12 @@ describe('HT-05 slow clients', () => {
     expect(times[Math.floor(times.length * 0.9)]).toBeLessThan(500);
   });
 
-  it('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
-    // Each reply has 48 MiB. Two unread replies are more than the server may keep in total.
-    const body = Buffer.alloc(48 * 1024 * 1024, 120);
-    const large: RequestHandler = (request, response) => {
-      if (request.url !== '/large') return false;
-      response.end(body);
-      return true;
-    };
-    const { port } = await serverWith(SHORT, [large]);
-    const sockets = Array.from({ length: 5 }, () => {
-      const socket = connect({ host: '127.0.0.1', port });
-      socket.on('error', () => undefined); // the test waits until the gateway cuts the socket
-      socket.pause();
-      socket.write(head('GET /large HTTP/1.1'));
-      return socket;
-    });
-    await sleep(300);
+  it.concurrent('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
+    const { port, held } = await serverWith(SHORT, [large]);
+    const sockets = Array.from({ length: 5 }, () => pausedReader(port));
+    await expect.poll(() => held().requests).toBeGreaterThan(0);
     expect(await statusOf(port, '/api/v1/websites', { authorization: `Bearer ${token}` })).toBe(200);
-    await sleep(3_500);
+    await expect.poll(() => held().connections, { timeout: 8_000 }).toBe(0);
     // Each client must get only what was sent before the cut, and then the end of the connection.
     const taken = await Promise.all(
       sockets.map(
@@ -406,20 +417,12 @@ describe('HT-05 slow clients', () => {
           }),
       ),
     );
-    for (const bytes of taken) expect(bytes).toBeLessThan(body.length);
+    for (const bytes of taken) expect(bytes).toBeLessThan(LARGE.length);
   });
 
-  it('F-17 a reply is taken within a time, however steadily its reader sips', async () => {
-    const large: RequestHandler = (request, response) => {
-      if (request.url !== '/large') return false;
-      response.end(Buffer.alloc(48 * 1024 * 1024, 120));
-      return true;
-    };
+  it.concurrent('F-17 a reply is taken within a time, however steadily its reader sips', async () => {
     const { port, held } = await serverWith(SHORT, [large]);
-    const socket = connect({ host: '127.0.0.1', port });
-    socket.on('error', () => undefined); // the test waits until the gateway cuts the socket
-    socket.pause();
-    socket.write(head('GET /large HTTP/1.1'));
+    const socket = pausedReader(port);
     // Read a little all the time, so that the timeout for silent connections never applies.
     const sipping = setInterval(() => socket.read(300_000), 20);
     await expect.poll(() => held().requests).toBe(1);
@@ -430,7 +433,7 @@ describe('HT-05 slow clients', () => {
     socket.destroy();
   });
 
-  it('HT-05 an idle connection is closed after the keep-alive time, a working one is not', async () => {
+  it.concurrent('HT-05 an idle connection is closed after the keep-alive time, a working one is not', async () => {
     const { port } = await serverWith(SHORT);
     const { closed, ms, text } = await raw(port, head(WEBSITES), { patience: 6_000 });
     expect(parse(text).status).toBe(200);
@@ -475,22 +478,12 @@ describe('HT-05 slow clients', () => {
   });
 });
 
-function statusOf(
+const statusOf = async (
   port: number,
   path: string,
   headers: Record<string, string>,
   agent: Agent | false = false,
-  method = 'GET',
-): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ host: '127.0.0.1', port, path, headers, agent, method }, (response) => {
-      response.resume();
-      response.on('end', () => resolve(response.statusCode ?? 0));
-    });
-    request.on('error', reject);
-    request.end();
-  });
-}
+): Promise<number> => (await exchange({ port, path, headers, agent })).status;
 
 describe('HT-06 bodies', () => {
   it('HT-06 no read takes one: 400 and closed, whatever its length, framing, coding or expectation', async () => {
@@ -523,6 +516,13 @@ describe('HT-06 bodies', () => {
       expect(parse(text).status, String(fields)).toBe(200);
     }
   });
+});
+
+it('a document is made at its first request, and never again', async () => {
+  const { port } = await serverWith(PATIENT);
+  expect(made).toBe(0);
+  for (let i = 0; i < 2; i++)
+    expect((await exchange({ port, path: '/api/v1/openapi.json' })).body).toEqual({ made: 1 });
 });
 
 describe('HT-07 methods', () => {
@@ -594,18 +594,17 @@ describe('HT-08 singleton headers', () => {
   it.each(twice)('HT-08 two of %s are 400 on every operation, whether equal or not', async (name, value) => {
     for (const call of calls) {
       const { tool } = call;
-      for (const second of [value(), 'other']) {
-        const own = ['Host', 'Authorization', ...(call.body ? ['Content-Type', 'Idempotency-Key'] : [])];
-        const already = own.includes(name) ? [] : [`${name}: ${value()}`];
-        const fields = [...already, `${name.toUpperCase()}: ${second}`, 'Connection: close'];
-        const bytes = bytesOf(call, `Authorization: Bearer ${token}`, ...fields);
-        const { status, body } = parse((await raw(gateway.port, bytes)).text);
-        expect(status, `${tool.name} ${name}`).toBe(400);
-        expect(JSON.parse(body)).toMatchObject({
-          code: 'duplicate_parameter',
-          errors: [{ parameter: name.toLowerCase(), code: 'duplicate_parameter' }],
-        });
-      }
+      const second = calls.indexOf(call) % 2 === 0 ? value() : 'other';
+      const own = ['Host', 'Authorization', ...(call.body ? ['Content-Type', 'Idempotency-Key'] : [])];
+      const already = own.includes(name) ? [] : [`${name}: ${value()}`];
+      const fields = [...already, `${name.toUpperCase()}: ${second}`, 'Connection: close'];
+      const bytes = bytesOf(call, `Authorization: Bearer ${token}`, ...fields);
+      const { status, body } = parse((await raw(gateway.port, bytes)).text);
+      expect(status, `${tool.name} ${name}`).toBe(400);
+      expect(JSON.parse(body)).toMatchObject({
+        code: 'duplicate_parameter',
+        errors: [{ parameter: name.toLowerCase(), code: 'duplicate_parameter' }],
+      });
     }
   });
 
@@ -679,20 +678,8 @@ describe('HT-09 raw bytes', () => {
       expect(answer.body.code).toBe('range_not_satisfiable');
     }
     for (const range of [
-      'bytes=0-1,3-4',
-      'bytes=0-1, 3-4',
-      'items=0-1',
-      'bytes',
-      'bytes=',
-      'bytes=-',
-      'bytes=a-b',
-      'bytes=0--1',
-      'bytes=-1-2',
-      'bytes=+0-1',
-      'bytes=0x0-1',
-      'bytes=1e2-',
-      'bytes = 0-1',
-      'bytes=0-1;x',
+      ...['bytes=0-1,3-4', 'bytes=0-1, 3-4', 'items=0-1', 'bytes', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=0--1'],
+      ...['bytes=-1-2', 'bytes=+0-1', 'bytes=0x0-1', 'bytes=1e2-', 'bytes = 0-1', 'bytes=0-1;x'],
       'bytes=99999999999999999-',
     ]) {
       const answer = await bytes({ range });
@@ -707,13 +694,7 @@ describe('HT-09 raw bytes', () => {
     expect(stale.status).toBe(412);
     expect(stale.body.code).toBe('precondition_failed');
     for (const match of [
-      `W/"${version}"`,
-      `"${version}", "x"`,
-      '*',
-      version,
-      '""',
-      `"${version.toUpperCase()}X"`,
-      '"',
+      ...[`W/"${version}"`, `"${version}", "x"`, '*', version, '""', `"${version.toUpperCase()}X"`, '"'],
     ]) {
       const answer = await bytes({ 'if-match': match });
       expect(answer.status, match).toBe(400);
@@ -744,30 +725,20 @@ describe('HT-09 raw bytes', () => {
   });
 
   it('HT-09 Accept: what cannot be sent is 406 on every operation; JSON unless bytes are preferred', async () => {
-    for (const call of calls) {
+    const refused = ['text/html', 'application/xml, text/*', 'application/json;q=0', 'rubbish', 'a/b/c', ';;;'];
+    const taken = ['application/json', '*/*', 'text/html, */*;q=0.1', 'application/*', ''];
+    for (const [i, call] of calls.entries()) {
       const { tool, url: other } = call;
-      for (const accept of [
-        'text/html',
-        'application/xml, text/*',
-        'application/json;q=0',
-        'rubbish',
-        'a/b/c',
-        ';;;',
-      ]) {
-        const answer = await gateway.ask(other, requestOf(call, { token, headers: { accept } }));
-        expect(answer.status, `${tool.name} ${accept}`).toBe(406);
-      }
-      for (const accept of ['application/json', '*/*', 'text/html, */*;q=0.1', 'application/*', '']) {
-        const answer = await gateway.ask(other, requestOf(call, { token, headers: { accept } }));
+      const ask = (accept: string) => gateway.ask(other, requestOf(call, { token, headers: { accept } }));
+      // The operation with bytes and two others get all headers. The rest get one of each kind, in turn.
+      const all = i < 2 || tool.bytes;
+      const some = (values: readonly string[]) => (all ? values : [values[i % values.length] ?? '']);
+      for (const accept of [...some(refused), ...(tool.bytes ? [] : ['application/octet-stream'])])
+        expect((await ask(accept)).status, `${tool.name} ${accept}`).toBe(406);
+      for (const accept of some(taken)) {
+        const answer = await ask(accept);
         expect(answer.headers['content-type'], `${tool.name} ${accept}`).toMatch(/^application\/(problem\+)?json$/);
         expect(answer.status).not.toBe(406);
-      }
-      if (tool.name !== 'file_content') {
-        const answer = await gateway.ask(
-          other,
-          requestOf(call, { token, headers: { accept: 'application/octet-stream' } }),
-        );
-        expect(answer.status, tool.name).toBe(406);
       }
     }
   });
@@ -781,14 +752,7 @@ describe('HT-11 text', () => {
       [`/api/v1/settings/search?website_id=${WEB}`, 'query'],
     ] as const) {
       for (const text of [
-        '%00',
-        'a%00',
-        '%ED%A0%80',
-        '%ED%BF%BF',
-        '%ED%A0%BD%ED%B8%80',
-        '%F4%90%80%80',
-        '%80',
-        '%FE',
+        ...['%00', 'a%00', '%ED%A0%80', '%ED%BF%BF', '%ED%A0%BD%ED%B8%80', '%F4%90%80%80', '%80', '%FE'],
       ]) {
         const answer = await gateway.ask(`${path}&${name}=${text}`, { token });
         expect(answer.status, `${path} ${text}`).toBe(400);
@@ -813,48 +777,25 @@ describe('HT-12 numbers', () => {
   it('HT-12 integers have one spelling: every other is 400 on every operation that takes one', async () => {
     let asked = 0;
     const wrong = [
-      '1e2',
-      '1.0',
-      '-0',
-      '-1',
-      '+1',
-      '01',
-      '0x10',
-      ' 1',
-      '1 ',
-      '1_0',
-      '٣',
-      'NaN',
-      'Infinity',
-      'null',
-      'true',
+      ...['1e2', '1.0', '-0', '-1', '+1', '01', '0x10', ' 1', '1 ', '1_0', '٣', 'NaN', 'Infinity', 'null', 'true'],
     ];
     const large = ['101', '9007199254740993', '9223372036854775808', '99999999999999999999', '1'.repeat(400)];
-    for (const { tool, path, query } of calls) {
-      for (const { name } of tool.parameters.filter((one) => one.type === 'integer' && one.in === 'query')) {
-        for (const value of [...wrong, ...(name === 'limit' ? ['0', ...large] : large.slice(1))]) {
-          const pairs = [...query, [name, value] as const].map(([key, text]) => `${key}=${encodeURIComponent(text)}`);
-          const answer = await gateway.ask(`${path}?${pairs.join('&')}`, { token });
-          expect(answer.status, `${tool.name} ${name}=${value}`).toBe(400);
-          expect(answer.body.errors).toMatchObject([{ parameter: name, code: 'invalid_parameter' }]);
-          asked++;
-        }
+    for (const call of calls) {
+      const names = named(call, 'integer');
+      for (const value of [...wrong, ...large, '0'].map(encodeURIComponent)) {
+        // Only a limit has a minimum and a small maximum.
+        const some = value === '0' || value === '101' ? names.filter((name) => name === 'limit') : names;
+        if (some.length > 0)
+          asked += await refusesEach(call, some, (name) => `${name}=${value}`, /^invalid_parameter$/);
       }
     }
     expect(asked).toBeGreaterThan(300);
   });
 
   it('HT-12 booleans too', async () => {
-    for (const { tool, path, query } of calls) {
-      for (const { name } of tool.parameters.filter((one) => one.type === 'boolean')) {
-        for (const value of ['1', '0', 'yes', 'TRUE', 'True', '', 'null']) {
-          const pairs = [...query, [name, value] as const].map(([key, text]) => `${key}=${text}`);
-          expect((await gateway.ask(`${path}?${pairs.join('&')}`, { token })).status, `${tool.name} ${value}`).toBe(
-            400,
-          );
-        }
-      }
-    }
+    for (const call of calls)
+      for (const value of ['1', '0', 'yes', 'TRUE', 'True', '', 'null'])
+        await refusesEach(call, named(call, 'boolean'), (name) => `${name}=${value}`);
   });
 
   it('HT-12 ids and cursors at and above 2^63-1 are 404 or 400 or an empty page, never 500', async () => {
@@ -872,11 +813,12 @@ describe('HT-12 numbers', () => {
         for (const { name, id, in: place } of tool.parameters) {
           if (id === undefined && name !== 'website_id' && name !== 'cursor') continue;
           const kind = id ?? (tool.paged && 'prefix' in tool.paged.cursor ? tool.paged.cursor : undefined);
-          for (const value of [
-            `${name === 'website_id' ? 'web' : (kind?.prefix ?? 'x')}_1_${number}${name === 'website_id' ? '' : '_1'}`,
-            ...(name === 'website_id' ? [`web_${number}_1`] : [`${kind?.prefix ?? 'x'}_1_1_${number}`]),
-            ...(name === 'website_id' ? [] : [`${kind?.prefix ?? 'x'}_${number}_1_1`]),
-          ]) {
+          const website = name === 'website_id';
+          const prefix = website ? 'web' : (kind?.prefix ?? 'x');
+          const last = website ? `web_1_${number}` : `${prefix}_1_1_${number}`;
+          const others = website ? [`web_${number}_1`] : [`${prefix}_1_${number}_1`, `${prefix}_${number}_1_1`];
+          // The other places get the two numbers at the limit.
+          for (const value of number.startsWith('9223') ? [last, ...others] : [last]) {
             const at = tool.path.split('/').indexOf(`{${name}}`);
             const changed = path.split('/').map((segment, i) => (i === at ? value : segment));
             const pairs =
@@ -892,6 +834,6 @@ describe('HT-12 numbers', () => {
         }
       }
     }
-    expect(asked).toBeGreaterThan(600);
+    expect(asked).toBeGreaterThan(400);
   });
 });

@@ -46,24 +46,7 @@ const spelled = (characters: fc.Arbitrary<string>): fc.Arbitrary<Spelled> =>
 
 /** Strings with brackets, quotes and backslashes, which a simple counter of characters would misread. */
 const TRICKY = [
-  '"',
-  '\\',
-  ':',
-  ',',
-  '{',
-  '}',
-  '[',
-  ']',
-  '/',
-  'a',
-  'b',
-  ' ',
-  '\n',
-  '\u0000',
-  '\u2028',
-  'é',
-  '😀',
-  '__proto__',
+  ...['"', '\\', ':', ',', '{', '}', '[', ']', '/', 'a', 'b', ' ', '\n', '\u0000', '\u2028', 'é', '😀', '__proto__'],
 ];
 const tricky = spelled(fc.constantFrom(...TRICKY));
 /**

@@ -7,11 +7,13 @@ import { FAILURE_CODES, statusOf, titleOf } from '../../../src/core/failures.ts'
 import { GUIDE_NAMES } from '../../../src/core/guides.ts';
 import { jsonSchema } from '../../../src/core/json-schema.ts';
 import { DATA_ACCESS, SCOPES } from '../../../src/core/scopes.ts';
+import { shownOutput } from '../../../src/gateway/examples.ts';
 import { readGuides } from '../../../src/gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills, loadTools } from '../../../src/gateway/load.ts';
 import { llms } from '../../../src/surfaces/llms/llms.ts';
 import { serverJson } from '../../../src/surfaces/mcp/server-json.ts';
 import { openapi } from '../../../src/surfaces/openapi/openapi.ts';
+import { referred } from '../../support/openapi.ts';
 
 const BASE = 'https://support.example:9443';
 const registry = await loadTools();
@@ -185,14 +187,23 @@ describe('llms-full.txt', () => {
 
   it('names every code that the OpenAPI document names for an operation', () => {
     const everywhere = /^Any operation can answer .*$/m.exec(section('## Errors'))?.[0] ?? '';
+    const document = openapi(registry, BASE);
     const { paths } = z
       .object({
-        paths: z.record(z.string(), z.record(z.string(), z.object({ responses: z.record(z.string(), z.unknown()) }))),
+        paths: z.record(
+          z.string(),
+          z.record(
+            z.string(),
+            z.object({ responses: z.record(z.string(), z.object({ $ref: z.string().optional() })) }),
+          ),
+        ),
       })
-      .parse(openapi(registry, BASE));
+      .parse(document);
     for (const { name, path, method } of registry.tools) {
       const responses = Object.entries(paths[path]?.[method.toLowerCase()]?.responses ?? {});
-      const refusals = JSON.stringify(responses.filter(([status]) => Number(status) >= 400));
+      const refusals = JSON.stringify(
+        responses.flatMap(([status, { $ref = '' }]) => (Number(status) >= 400 ? [referred(document, $ref)] : [])),
+      );
       const codes = FAILURE_CODES.filter((code) => refusals.includes(`"${code}"`));
       expect(codes.length).toBeGreaterThan(8);
       const own = /^- Error codes of its own: .*$/m.exec(section(`#### ${name}`))?.[0] ?? '';
@@ -330,6 +341,13 @@ describe('server.json', () => {
       expect(Object.values(header.variables).every((variable) => variable.isSecret)).toBe(true);
     }
   });
+});
+
+it('all documents share one conversion of an answer', () => {
+  for (const [, tool] of tools) {
+    expect(shownOutput(tool)).toBe(shownOutput(tool));
+    expect(outputOf(tool)).toBe(outputOf(tool));
+  }
 });
 
 const outputOf = (tool: (typeof registry.tools)[number]): object => jsonSchema(tool.output, 'output');

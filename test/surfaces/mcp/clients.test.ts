@@ -2,92 +2,39 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Corridor } from '../../../src/gateway/call.ts';
-import { loadPrompts, loadResources } from '../../../src/gateway/load.ts';
-import { openGateway } from '../../../src/gateway/open.ts';
-import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
-import { startServer } from '../../../src/surfaces/http/server.ts';
-import { mcpSurface } from '../../../src/surfaces/mcp/mcp.ts';
-import { nameOf, OPERATIONS, pathOf } from '../../support/authority/expected.ts';
-import { WRITES } from '../../support/authority/expected-writes.ts';
+import { nameOf, OPERATIONS, pathOf, WRITES } from '../../support/authority/operations.ts';
 import { CANARY, plantReceipt, receiptId, World, webId } from '../../support/authority/world.ts';
 import { addDispositions, tracesOf } from '../../support/authority/writes.ts';
-import { issue } from '../../support/credentials.ts';
-import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { KEYS } from '../../support/keys.ts';
-import { argumentsOf, rpc } from '../../support/surfaces/mcp.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { argumentsOf, rpc, toolOf } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
-let database: TestDatabase;
+let gateway: TestGateway;
 let world: World;
-let served: Served;
 let token: string;
 let receipt: string;
 const WEB = webId(1, 1);
 const VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 
-interface Served {
-  readonly corridor: Corridor;
-  readonly port: number;
-  readonly origin: string;
-  close(): Promise<void>;
-}
-
-async function serve(): Promise<Served> {
-  const defects: string[] = [];
-  const corridor = await openGateway({
-    store: { db: database.db, slow: database.db },
-    keys: KEYS,
-    checkEvery: 1,
-    onDefect: (tool, error) => defects.push(`${tool.name} ${String(error)}`),
-  });
-  const handlers: RequestHandler[] = [];
-  const server = await startServer({
-    host: '127.0.0.1',
-    baseUrl: 'http://127.0.0.1:8420',
-    port: 0,
-    tls: undefined,
-    log: pino({ level: 'silent' }),
-    handlers,
-    otherwise: (_, response) => response.writeHead(404).end(),
-  });
-  const origin = `http://127.0.0.1:${server.port}`;
-  const options = { version: '1.2.3', resources: await loadResources(), prompts: await loadPrompts() };
-  handlers.push(mcpSurface(corridor, { ...options, baseUrl: origin }));
-  return {
-    corridor,
-    port: server.port,
-    origin,
-    close: async () => {
-      await server.close();
-      expect(defects).toEqual([]);
-    },
-  };
-}
-
 const TENANTS = Array.from({ length: 20 }, (_, index) => index + 11);
 
 beforeAll(async () => {
-  database = await freshDatabase('empty');
-  world = new World(database.sql);
+  gateway = await openTestGateway('empty');
+  const { sql } = gateway.database;
+  world = new World(sql);
   for (const tenant of [1, ...TENANTS]) {
     await world.organization(tenant);
     await world.base(tenant, 1);
   }
   await world.away(1, 1);
-  await addDispositions(database.sql);
-  served = await serve();
-  const issued = await issue(database.sql, 1, { authors: ['opr_1_1_1'] });
+  await addDispositions(sql);
+  const issued = await gateway.issue({ authors: ['opr_1_1_1'] });
   token = issued.token;
   receipt = receiptId(issued.credential);
-  await plantReceipt(database.sql, issued.credential);
+  await plantReceipt(sql, issued.credential);
 });
-afterAll(async () => {
-  await served.close();
-  await database.close();
-});
+afterAll(() => gateway.close());
 
 interface Sent {
   readonly verb: string;
@@ -114,7 +61,7 @@ async function connect(bearer: string, version?: string): Promise<{ client: Clie
     });
     return response;
   };
-  const transport = new StreamableHTTPClientTransport(new URL('/mcp', served.origin), {
+  const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${gateway.port}/mcp`), {
     requestInit: { headers: { Authorization: `Bearer ${bearer}` } },
     fetch: asking,
   });
@@ -130,19 +77,18 @@ const countsOf = (traces: string): number[] =>
 describe('the SDK’s own client', () => {
   it.each(VERSIONS)('does everything in version %s', async (version) => {
     const { client, sent } = await connect(token, version);
-    expect(client.getServerVersion()).toMatchObject({ name: 'installation-gateway', version: '1.2.3' });
+    expect(client.getServerVersion()).toMatchObject({ name: 'installation-gateway', version: '0.0.0' });
     expect(client.getInstructions()).toContain('gateway_context');
     expect(Object.keys(client.getServerCapabilities() ?? {}).sort()).toEqual(['prompts', 'resources', 'tools']);
 
     // After this call, the client checks the answers of each tool against the output schema in the list.
     const { tools } = await client.listTools();
-    expect(tools).toHaveLength(served.corridor.registry.tools.length);
+    expect(tools).toHaveLength(gateway.corridor.registry.tools.length);
     expect(tools.filter(({ outputSchema }) => outputSchema !== undefined)).toHaveLength(
       version === '2025-03-26' ? 0 : tools.length,
     );
     for (const operation of OPERATIONS) {
-      const tool = served.corridor.registry.get(operation.tool);
-      if (!tool) throw new Error(`no tool ${operation.tool}`);
+      const tool = toolOf(gateway, operation.tool);
       const input = argumentsOf(tool, pathOf(operation, WEB, receipt));
       const result = await client.callTool({ name: tool.name, arguments: input });
       expect([result.isError, Object.keys(Object(result.structuredContent))], nameOf(operation)).toEqual([
@@ -152,16 +98,16 @@ describe('the SDK’s own client', () => {
     }
     for (const write of WRITES) {
       const { tool: name } = write;
-      const tool = served.corridor.registry.get(name) ?? expect.fail(`no tool ${name}`);
+      const tool = toolOf(gateway, name);
       const input = { ...argumentsOf(tool, pathOf(write, WEB)), ...write.body(WEB), idempotency_key: freshKey() };
-      const before = countsOf(await tracesOf(database.sql));
+      const before = countsOf(await tracesOf(gateway.database.sql));
       const result = await client.callTool({ name, arguments: input });
       expect(result, name).toMatchObject({
         isError: false,
         structuredContent: { data: expect.any(Object), operation_id: expect.stringMatching(/^op_[a-f0-9]{64}$/) },
       });
       const [notes = 0, receipts = 0, operations = 0] = before;
-      const after = await tracesOf(database.sql);
+      const after = await tracesOf(gateway.database.sql);
       expect(countsOf(after), name).toEqual([notes + write.notes, receipts + write.receipts.length, operations + 1]);
       // Send the write again, as a client does when an answer is lost. The gateway must repeat the first answer,
       // without a second effect.
@@ -182,7 +128,7 @@ describe('the SDK’s own client', () => {
         code: -32602,
         data: { code: 'idempotency_key_required', errors: [{ parameter: 'idempotency_key', code: 'missing' }] },
       });
-      expect(await tracesOf(database.sql), name).toBe(after);
+      expect(await tracesOf(gateway.database.sql), name).toBe(after);
     }
     const failed = await client.callTool({ name: 'conversation', arguments: { conversation_id: 'cnv_1_1_77' } });
     expect(failed).toMatchObject({
@@ -225,7 +171,7 @@ describe('the SDK’s own client', () => {
 
   it('MC-13 twenty at once, with equal ids and equal keys: nobody ever gets another’s answer', async () => {
     const bearers = await Promise.all(
-      TENANTS.map((tenant) => issue(database.sql, tenant, { authors: [`opr_${tenant}_1_1`] })),
+      TENANTS.map((tenant) => gateway.issue({ authors: [`opr_${tenant}_1_1`] }, tenant)),
     );
     const clients = await Promise.all(bearers.map((one) => connect(one.token)));
     const own = new Map(
@@ -252,7 +198,7 @@ describe('the SDK’s own client', () => {
       ['websites_list', {}],
       ['visitor_note_add', { visitor_id: `vis_${tenant}_1_1`, text: `Note under ${key}`, idempotency_key: key }],
     ];
-    const written = () => database.sql`
+    const written = () => gateway.database.sql`
       SELECT tenant::integer, count(*)::integer AS notes, array_agg(DISTINCT operator_id::integer) AS authors,
              count(DISTINCT text)::integer AS texts
         FROM platform.note WHERE tenant = ANY(${TENANTS}) AND id > 100 GROUP BY tenant ORDER BY tenant`;
@@ -261,18 +207,18 @@ describe('the SDK’s own client', () => {
       const client = clients[index]?.client;
       const bearer = bearers[index]?.token;
       // Each client numbers its requests from 0, so requests of different clients have the same ids.
-      return calls(tenant, '').map(async (_, lane) => {
+      return calls(tenant, '').map(async (_, caller) => {
         for (let turn = 0; turn < 10; turn++) {
-          const list = calls(tenant, `lane-${lane}-turn-${turn}`);
-          const [name, input] = list[(lane + turn) % list.length] ?? ['', {}];
+          const list = calls(tenant, `caller-${caller}-turn-${turn}`);
+          const [name, input] = list[(caller + turn) % list.length] ?? ['', {}];
           const once = async (): Promise<string> => {
             if (turn % 2 === 0) return JSON.stringify(await client?.callTool({ name, arguments: input }));
-            const { text, body } = await rpc(served.port, bearer, 'tools/call', { name, arguments: input }, { id: 1 });
+            const { text, body } = await rpc(gateway.port, bearer, 'tools/call', { name, arguments: input }, { id: 1 });
             expect(body.id).toBe(1);
             return text;
           };
           let answer = await once();
-          // Twenty writes and a hundred reads share two database connections. When a write gets no connection within a
+          // Twenty writes and a hundred reads share four database connections. When a write gets no connection within a
           // second, the write fails and the test sends it again.
           for (let more = 0; more < 10 && answer.includes('service_unavailable'); more++) {
             await pause(1_000);

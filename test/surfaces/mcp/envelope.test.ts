@@ -255,33 +255,14 @@ describe('MC-09 the envelope', () => {
 
   it('MC-09 ids: strings and integers come back as they were, anything else -> -32600', async () => {
     for (const id of [
-      '1',
-      '-1',
-      '0',
-      '9007199254740991',
-      '-9007199254740991',
-      '""',
-      '"1"',
-      '"x y"',
-      '"\\u0000"',
-      '"__proto__"',
+      ...['1', '-1', '0', '9007199254740991', '-9007199254740991', '""', '"1"', '"x y"', '"\\u0000"', '"__proto__"'],
     ]) {
       const { status, body } = await send(PING.replace('1,', `${id},`));
       expect(status, id).toBe(200);
       expect(body).toEqual({ jsonrpc: '2.0', id: JSON.parse(id), result: {} });
     }
     for (const id of [
-      'null',
-      '{}',
-      '[]',
-      '1.5',
-      '-0.1',
-      '9007199254740992',
-      '1e300',
-      'true',
-      'false',
-      '{"a":1}',
-      '[1]',
+      ...['null', '{}', '[]', '1.5', '-0.1', '9007199254740992', '1e300', 'true', 'false', '{"a":1}', '[1]'],
     ])
       expectError(await send(PING.replace('1,', `${id},`)), -32600, null, id);
   });

@@ -13,7 +13,8 @@ import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { freePort } from '../../support/port.ts';
-import { ENVELOPE, type McpOptions, MODERN, post } from '../../support/surfaces/mcp.ts';
+import { ENVELOPE, MODERN, post } from '../../support/surfaces/mcp.ts';
+import type { RpcOptions } from '../../support/surfaces/rpc.ts';
 
 /**
  * Check MC-08: clients send thousands of bad requests on connections that stay open. Each request must get its
@@ -88,7 +89,7 @@ interface Bad {
   readonly status: number;
   readonly code: number | string;
   readonly body?: string | Uint8Array;
-  readonly options?: McpOptions;
+  readonly options?: RpcOptions;
   readonly bearer?: string | undefined;
 }
 
@@ -118,7 +119,7 @@ const door = (
   kind: string,
   status: number,
   code: string,
-  options: fc.Arbitrary<McpOptions>,
+  options: fc.Arbitrary<RpcOptions>,
   bearer?: fc.Arbitrary<string | undefined>,
 ): fc.Arbitrary<Bad> =>
   fc.tuple(options, bearer ?? fc.constant('')).map(([given, token]) => ({

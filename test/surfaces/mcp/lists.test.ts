@@ -1,38 +1,39 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import fc from 'fast-check';
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import configurationPreview from '../../../prompts/configuration-preview.ts';
 import performanceSummary from '../../../prompts/performance-summary.ts';
-import type { Tool } from '../../../src/core/tool.ts';
 import { ALL_TOOLS } from '../../../src/core/toolsets.ts';
 import { Registry } from '../../../src/gateway/registry.ts';
 import { mcpPrompts } from '../../../src/surfaces/mcp/prompts.ts';
 import { McpRequest } from '../../../src/surfaces/mcp/request.ts';
+import { drawnCredentials } from '../../support/authority/drawn.ts';
 import {
-  ALL_FLAGS,
   ALL_SCOPES,
-  DIMENSIONS,
   FULL,
   type Grants,
-  givesGuide,
   holdsAll,
+  limitsOf,
   type Need,
+  type Restricted,
+} from '../../support/authority/grants.ts';
+import {
   nameOf,
   OPERATIONS,
   type Operation,
   pathOf,
-  type Restricted,
   refusalOf,
-} from '../../support/authority/expected.ts';
-import { SUBSCRIPTION_WRITES, type SubscriptionWrite, WRITES } from '../../support/authority/expected-writes.ts';
+  SUBSCRIPTION_WRITES,
+  type SubscriptionWrite,
+  WRITES,
+} from '../../support/authority/operations.ts';
 import { plantReceipt, receiptId, World, webId } from '../../support/authority/world.ts';
 import { addDispositions } from '../../support/authority/writes.ts';
 import { CONTRACT } from '../../support/contract.ts';
 import { times } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { initializeParams, rpc } from '../../support/surfaces/mcp.ts';
+import { argumentsOf, initializeParams, rpc, toolOf } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
 /**
@@ -50,8 +51,6 @@ beforeAll(async () => {
 });
 afterAll(() => gateway.close());
 
-const PREFIX = { channel_ids: 'chn', team_ids: 'tem', subsite_ids: 'sst' } as const;
-const GRANT = { channel_ids: 'channels', team_ids: 'teams', subsite_ids: 'subsites' } as const;
 const AUTHORS = ['opr_1_1_1', 'opr_1_2_1'];
 const OPERATION_ID = /^op_[a-f0-9]{64}$/;
 
@@ -70,9 +69,7 @@ async function hold({ scopes, flags }: Grants, restricted?: Restricted, websites
     dataAccess: flags,
     authors: AUTHORS,
     ...(websites && { websites }),
-    ...(restricted && {
-      [GRANT[restricted.dimension]]: restricted.ids.map((id) => `${PREFIX[restricted.dimension]}_1_1_${id}`),
-    }),
+    ...limitsOf(restricted),
   });
   await plantReceipt(gateway.database.sql, issued.credential);
   return issued;
@@ -85,27 +82,8 @@ const ask = async (token: string, method: string, params: object = {}, version: 
 };
 const names = (list: { name: string }[]): string[] => list.map(({ name }) => name);
 
-function argumentsOf({ path, parameters }: Tool, url: string): Record<string, unknown> {
-  const { pathname, searchParams } = new URL(url, 'http://gateway');
-  const variables = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
-  const values = new RegExp(`^${path.replace(/\{\w+\}/g, '([^/]+)')}$`).exec(pathname)?.slice(1) ?? [];
-  return Object.fromEntries([
-    ...variables.map((name, index) => [name, values[index]] as const),
-    ...[...searchParams].map(
-      ([name, value]) =>
-        [name, parameters.find((one) => one.name === name)?.type === 'boolean' ? value === 'true' : value] as const,
-    ),
-  ]);
-}
-
-const toolOf = (name: string): Tool => {
-  const tool = gateway.corridor.registry.get(name);
-  if (!tool) throw new Error(`no tool ${name}`);
-  return tool;
-};
-
 const inputOf = (operation: (typeof ALL)[number], website: string, credential: string): Record<string, unknown> => ({
-  ...argumentsOf(toolOf(operation.tool), pathOf(operation, website, receiptId(credential))),
+  ...argumentsOf(toolOf(gateway, operation.tool), pathOf(operation, website, receiptId(credential))),
   ...operation.body?.(website),
   ...(isKeyed(operation.tool) && { idempotency_key: freshKey() }),
   // The test replaces the planted subscription at revision 1, and deletes it at revision 2.
@@ -115,18 +93,10 @@ const inputOf = (operation: (typeof ALL)[number], website: string, credential: s
 /** Written by hand from the contract: the resources that a credential with these scopes can read. */
 function readable(grants: Grants, restricted: boolean, websites: readonly string[]): string[] {
   const given = (scopes: readonly Need[], ...uris: string[]): string[] => (holdsAll(grants, scopes) ? uris : []);
-  const guides = [
-    'overview',
-    'investigation',
-    'contacts',
-    'reporting',
-    'configuration',
-    'agent_tasks',
-    'event_recovery',
-  ];
+  const guides = OPERATIONS.filter((one) => one.tool === 'guide_read' && !refusalOf(one, grants, undefined));
   return [
     'gateway://context',
-    ...guides.filter((name) => givesGuide(name, grants)).map((name) => `gateway://guides/${name}`),
+    ...guides.map(({ variant }) => `gateway://guides/${variant}`),
     ...websites.flatMap((website) => [
       `gateway://capabilities/${website}`,
       ...given(
@@ -142,21 +112,7 @@ function readable(grants: Grants, restricted: boolean, websites: readonly string
 }
 
 describe('MC-10 lists are what can be used', () => {
-  const some = <T>(all: readonly T[]): fc.Arbitrary<T[]> =>
-    fc.oneof(
-      fc.subarray([...all]),
-      fc.subarray([...all], { maxLength: 4 }).map((lacking) => all.filter((one) => !lacking.includes(one))),
-    );
-  const credentials = fc.record({
-    scopes: some(ALL_SCOPES),
-    flags: fc.oneof(fc.constant([...ALL_FLAGS]), fc.subarray([...ALL_FLAGS])),
-    restricted: fc.option(fc.record({ dimension: fc.constantFrom(...DIMENSIONS), ids: fc.subarray([1, 2, 9]) }), {
-      nil: undefined,
-      freq: 2,
-    }),
-    websites: fc.subarray([WEB, webId(1, 2)], { minLength: 1 }),
-  });
-  const drawn = fc.sample(credentials, { numRuns: times(12, 24), seed: 20_261_121 });
+  const drawn = drawnCredentials(times(12, 24));
 
   it('MC-10 tools: for random credentials listed is callable, and unlisted is -32602', async () => {
     const listedOnce = new Set<string>();
@@ -337,6 +293,7 @@ describe('descriptors', () => {
 
   it('every tool has a title, a description, honest hints and described parameters, in every version', async () => {
     const { token, credential } = await gateway.issue();
+    const inputs = new Map<string, object>();
     for (const version of VERSIONS) {
       const objects: Record<string, string[]> = {};
       const { tools } = (await ask(token, 'tools/list', {}, version)).result;
@@ -346,7 +303,7 @@ describe('descriptors', () => {
       );
       for (const { name, title, description, inputSchema, outputSchema, annotations, ...rest } of tools) {
         const where = `${name} ${version}`;
-        const { parameters } = toolOf(name);
+        const { parameters } = toolOf(gateway, name);
         expect([rest, title.length > 4, description.length > 20], where).toEqual([{}, true, true]);
         const hints = HINTS[name] ?? (isWrite(name) ? WRITE : READ);
         expect(annotations, where).toEqual(version === '2025-03-26' ? { title, ...hints } : hints);
@@ -373,6 +330,13 @@ describe('descriptors', () => {
         expect(Object.keys(outputSchema?.properties ?? {}).sort(), where).toEqual(
           version === '2025-03-26' ? [] : ['data', 'error', ...(isWrite(name) ? ['operation_id'] : [])],
         );
+        // The arguments are the same in all versions.
+        const known = inputs.get(name);
+        if (known) {
+          expect(inputSchema, where).toEqual(known);
+          continue;
+        }
+        inputs.set(name, inputSchema);
         // In strict mode, Ajv refuses unknown keywords and formats. A client would silently ignore unknown keywords and
         // formats.
         const strict = new Ajv2020({ strict: true, strictTypes: false });
@@ -382,59 +346,32 @@ describe('descriptors', () => {
         expect(cases.length, where).toBeGreaterThan(0);
         for (const operation of cases) {
           const input = inputOf(operation, WEB, credential);
-          const typed = Object.fromEntries(
-            Object.entries(input).map(([one, value]) => [
-              one,
-              inputSchema.properties[one]?.type === 'integer' ? Number(value) : value,
-            ]),
-          );
-          expect(admits(typed), `${where} ${nameOf(operation)} ${strict.errorsText(admits.errors)}`).toBe(true);
+          expect(admits(input), `${where} ${nameOf(operation)} ${strict.errorsText(admits.errors)}`).toBe(true);
           for (const gone of inputSchema.required ?? [])
-            expect(admits({ ...typed, [gone]: undefined }), `${where} without ${gone}`).toBe(false);
+            expect(admits({ ...input, [gone]: undefined }), `${where} without ${gone}`).toBe(false);
         }
       }
       expect(objects, version).toEqual(OBJECTS);
     }
   });
 
-  it('every argument that a schema requires is missed, by its name, and the key of a write by its own code', async () => {
+  it('every argument that a write of a subscription requires is missed, by its name', async () => {
     const { token, credential } = await hold(FULL);
     const { tools } = (await ask(token, 'tools/list')).result;
-    const before = await gateway.database.sql`SELECT count(*) FROM gateway.operation`;
-    const MISSING: Readonly<Record<string, string>> = {
-      idempotency_key: 'idempotency_key_required',
-      if_match: 'if_match_required',
-    };
-    for (const operation of ALL.filter(({ variant }) => variant === undefined)) {
+    const before = await gateway.database.sql`SELECT count(*) FROM gateway.subscription`;
+    // The other tools have this test in parity.test.ts.
+    for (const operation of SUBSCRIPTION_WRITES) {
       const { inputSchema } = tools.find(({ name }: { name: string }) => name === operation.tool);
       const input = inputOf(operation, WEB, credential);
       for (const gone of inputSchema.required ?? []) {
         const { [gone]: _, ...rest } = input;
         const { error } = await ask(token, 'tools/call', { name: operation.tool, arguments: rest });
-        const where = `${operation.tool} without ${gone} ${JSON.stringify(error)}`;
-        expect([error?.code, error?.data], where).toEqual([
-          -32602,
-          {
-            code: MISSING[gone] ?? 'invalid_parameter',
-            errors: [{ parameter: gone, code: 'missing', expected: expect.any(String) }],
-          },
-        ]);
+        const code = gone === 'if_match' ? 'if_match_required' : 'invalid_parameter';
+        const errors = [{ parameter: gone, code: 'missing', expected: expect.any(String) }];
+        expect([error?.code, error?.data], `${operation.tool} without ${gone}`).toEqual([-32602, { code, errors }]);
       }
     }
-    for (const write of WRITES) {
-      for (const key of ['', 'two words', 'x'.repeat(129), 'ключ', 7, null]) {
-        const input = { ...inputOf(write, WEB, credential), idempotency_key: key };
-        const { error } = await ask(token, 'tools/call', { name: write.tool, arguments: input });
-        expect([error?.code, error?.data], `${write.tool} ${key}`).toEqual([
-          -32602,
-          {
-            code: 'invalid_idempotency_key',
-            errors: [{ parameter: 'idempotency_key', code: 'invalid_idempotency_key', expected: expect.any(String) }],
-          },
-        ]);
-      }
-    }
-    expect(await gateway.database.sql`SELECT count(*) FROM gateway.operation`).toEqual(before);
+    expect(await gateway.database.sql`SELECT count(*) FROM gateway.subscription`).toEqual(before);
   });
 
   it('output schemas admit every answer and every failure, and name the members of two levels of an answer', async () => {
@@ -447,6 +384,8 @@ describe('descriptors', () => {
     const missing = new Set<string>();
     const seen = new Map<string, number>();
     const poor = await gateway.issue({ perMinute: 1, burst: 1 });
+    // This call uses up the quota, so that every later call of this credential fails.
+    await ask(poor.token, 'tools/call', { name: 'gateway_context', arguments: {} });
     const masked: Grants[] = [
       FULL,
       { scopes: ALL_SCOPES, flags: [] },

@@ -9,7 +9,8 @@ import type { Answer } from '../../support/answer.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
-import { message, PAYING } from '../../support/surfaces/mcp-paying.ts';
+import { PAYING } from '../../support/surfaces/mcp-paying.ts';
+import { message } from '../../support/surfaces/rpc.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
 let database: TestDatabase;
@@ -225,7 +226,7 @@ describe('RL-05 the store has gone', () => {
     expect((await rpc(gateway.port, token, 'tools/call', list(1))).body.result.isError).toBe(false);
   });
 
-  it('RL-05 a hundred requests at once are refused as soon as one is: nobody stands in a line for a 503', async () => {
+  it('RL-05 a hundred requests at once are refused as soon as one is: no call waits in a fair queue for a 503', async () => {
     expect((await rpc(gateway.port, token, 'ping')).status).toBe(200);
     await wire.cut();
     const asked = Array.from({ length: 100 }, () => rpc(gateway.port, token, 'ping'));

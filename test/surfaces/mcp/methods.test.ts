@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
-import { ALL_FLAGS, ALL_SCOPES } from '../../support/authority/expected.ts';
+import { ALL_FLAGS, ALL_SCOPES } from '../../support/authority/grants.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { initializeParams, post, rpc } from '../../support/surfaces/mcp.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
@@ -33,33 +33,11 @@ function expectRefusal(answer: Answer, code: number, where: string): void {
 describe('-32601 unknown methods', () => {
   it('-32601 with HTTP 200 and no word of the method, be it one that the SDK knows', async () => {
     for (const method of [
-      'logging/setLevel',
-      'completion/complete',
-      'resources/subscribe',
-      'resources/unsubscribe',
-      'tasks/list',
-      'tasks/get',
-      'tasks/result',
-      'tasks/cancel',
-      'sampling/createMessage',
-      'elicitation/create',
-      'roots/list',
-      'notifications/initialized',
-      'notifications/cancelled',
-      'notifications/progress',
-      'constructor',
-      '__proto__',
-      'toString',
-      'hasOwnProperty',
-      'prototype',
-      'Ping',
-      'ping ',
-      'tools/List',
-      'tools',
-      'rpc.discover',
-      '\u0000',
-      MARK,
-      'm'.repeat(60_000),
+      ...['logging/setLevel', 'completion/complete', 'resources/subscribe', 'resources/unsubscribe', 'tasks/list'],
+      ...['tasks/get', 'tasks/result', 'tasks/cancel', 'sampling/createMessage', 'elicitation/create', 'roots/list'],
+      ...['notifications/initialized', 'notifications/cancelled', 'notifications/progress', 'constructor'],
+      ...['__proto__', 'toString', 'hasOwnProperty', 'prototype', 'Ping', 'ping ', 'tools/List', 'tools'],
+      ...['rpc.discover', '\u0000', MARK, 'm'.repeat(60_000)],
     ]) {
       for (const params of [undefined, {}, { name: MARK, cursor: MARK, level: 'debug', taskId: MARK }]) {
         const answer = await rpc(gateway.port, token, method, params, { id: 'i' });

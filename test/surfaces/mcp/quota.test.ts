@@ -5,7 +5,8 @@ import { Quota } from '../../../src/gateway/quota.ts';
 import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { post, rpc } from '../../support/surfaces/mcp.ts';
-import { message, PAYING } from '../../support/surfaces/mcp-paying.ts';
+import { PAYING } from '../../support/surfaces/mcp-paying.ts';
+import { message } from '../../support/surfaces/rpc.ts';
 import { WEB } from '../../support/surfaces/wire.ts';
 
 let gateway: TestGateway;

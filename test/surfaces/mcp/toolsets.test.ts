@@ -15,12 +15,7 @@ beforeAll(async () => {
 afterAll(() => gateway.close());
 
 const CORE = [
-  'access_explain',
-  'capabilities_list',
-  'gateway_context',
-  'guide_read',
-  'health',
-  'operation_get',
+  ...['access_explain', 'capabilities_list', 'gateway_context', 'guide_read', 'health', 'operation_get'],
   'websites_list',
 ];
 const FIND = ['access_explain', 'conversation_brief', 'conversations_count', 'customer_find', 'fetch', 'search'];
@@ -31,16 +26,7 @@ const listed = async (path: string): Promise<string[]> => {
   return body.result.tools.map(({ name }: { name: string }) => name).sort();
 };
 const sets = [
-  'core',
-  'find',
-  'conversations',
-  'people',
-  'catalogue',
-  'reports',
-  'settings',
-  'events',
-  'files',
-  'writes',
+  ...['core', 'find', 'conversations', 'people', 'catalogue', 'reports', 'settings', 'events', 'files', 'writes'],
 ];
 const sorted = (...names: readonly string[]): string[] => [...new Set(names)].sort();
 
@@ -166,12 +152,8 @@ describe('sets of tools', () => {
   });
 
   it.each([
-    '/mcp/only/nothing',
-    '/mcp/only/find,nothing',
-    '/mcp/only/Find',
-    '/mcp/only/find,find,nothing',
-    '/mcp/only/find,',
-    '/mcp/only/find,,core',
+    ...['/mcp/only/nothing', '/mcp/only/find,nothing', '/mcp/only/Find', '/mcp/only/find,find,nothing'],
+    ...['/mcp/only/find,', '/mcp/only/find,,core'],
   ])('%s is 404 with the list of sets, and 401 without a token', async (path) => {
     const answer = await rpc(gateway.port, token, 'tools/list', undefined, { path });
     expect([answer.status, answer.body.code]).toEqual([404, 'not_found']);
@@ -180,14 +162,8 @@ describe('sets of tools', () => {
   });
 
   it.each([
-    '/mcp/only',
-    '/mcp/only/',
-    '/mcp/only/find/x',
-    '/mcp/only/find/readonly/x',
-    '/mcp/readonly/only/find',
-    '/mcp/read-only',
-    '/mcp/only/find//',
-    '/mcp/%6fnly/find',
+    ...['/mcp/only', '/mcp/only/', '/mcp/only/find/x', '/mcp/only/find/readonly/x', '/mcp/readonly/only/find'],
+    ...['/mcp/read-only', '/mcp/only/find//', '/mcp/%6fnly/find'],
   ])('%s is no endpoint', async (path) => {
     expect((await post(gateway.port, token, '{}', { path })).status).toBe(404);
   });

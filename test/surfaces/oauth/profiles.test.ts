@@ -1,11 +1,3 @@
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readConfig } from '../../../src/config/config.ts';
@@ -14,51 +6,35 @@ import type { Answer } from '../../support/answer.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
 import { approve } from '../../support/oauth/approve.ts';
+import { type BrowserProxy, openBrowserProxy } from '../../support/oauth/browser-proxy.ts';
 import { passHours } from '../../support/oauth/hosted.ts';
 import { formOf, newPerson, pkce, post } from '../../support/oauth/oauth.ts';
 import { fetchProfile, PROFILES, type Profile } from '../../support/oauth/profiles.ts';
 import { DESKTOP, openBrowser, PHONE } from '../../support/surfaces/browser.ts';
 import { rpc } from '../../support/surfaces/mcp.ts';
 
-const { hosts, longest } = readConfig({}).hosted;
+const { hosts, longest } = readConfig({}).clientsByUrl;
 let gateway: TestGateway;
 let browser: Browser;
-let proxy: Server;
+let proxy: BrowserProxy;
 
 beforeAll(async () => {
   gateway = await openTestGateway('demo', undefined, KEYS, {}, { hosts, longest, fetch: fetchProfile });
-  proxy = createServer(forward);
-  proxy.on('connect', (_request, socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  // An app answers every callback, also one at the gateway's address.
+  proxy = await openBrowserProxy(gateway, ({ origin, pathname }) =>
+    origin === BASE_URL && pathname !== '/callback' ? undefined : 'You can close this page.',
+  );
   browser = await openBrowser();
 });
 afterAll(async () => {
   await browser.close();
-  proxy.closeAllConnections();
-  await new Promise((resolve) => proxy.close(resolve));
+  await proxy.close();
   await gateway.close();
 });
 
-/** The proxy of the browser: the gateway at its base address, and an app that answers every callback. */
-function forward(from: IncomingMessage, to: ServerResponse): void {
-  const url = new URL(from.url ?? '');
-  if (url.origin !== BASE_URL || url.pathname === '/callback') {
-    to.setHeader('Content-Type', 'text/html').end('You can close this page.');
-    return;
-  }
-  const options = { host: '127.0.0.1', port: gateway.port, method: from.method, headers: from.headers };
-  const onward = httpRequest({ ...options, path: url.pathname + url.search }, (answer) => {
-    to.writeHead(answer.statusCode ?? 500, answer.headers);
-    answer.pipe(to);
-  });
-  onward.on('error', () => to.destroy());
-  from.pipe(onward);
-}
-
 async function open(view: { width: number; height: number }): Promise<BrowserContext> {
-  const { port } = proxy.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
   // Without the bypass rule, Chromium would send requests for loopback past the proxy.
-  const server = { server: `http://127.0.0.1:${port}`, bypass: '<-loopback>' };
+  const server = { server: proxy.server, bypass: '<-loopback>' };
   return browser.newContext({ viewport: view, javaScriptEnabled: false, reducedMotion: 'reduce', proxy: server });
 }
 

@@ -1,13 +1,23 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { packageRoot } from '../../../src/config/package.ts';
 import { FAILURE_CODES, statusOf } from '../../../src/core/failures.ts';
+import { named } from '../../../src/core/json-schema.ts';
+import { parameter } from '../../../src/core/parameters.ts';
+import type { Tool } from '../../../src/core/tool.ts';
+import { Registry } from '../../../src/gateway/registry.ts';
+import { openapi } from '../../../src/surfaces/openapi/openapi.ts';
+import { REALTIME } from '../../support/authority/operations.ts';
 import { CONTRACT, CONTRACT_REALTIME } from '../../support/contract.ts';
+import { itInFull } from '../../support/form.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { referencesIn, referred, resolved } from '../../support/openapi.ts';
 import { compileAnswers } from '../../support/oracle.ts';
 
 interface Schema {
@@ -27,59 +37,35 @@ interface Schema {
   readonly required?: readonly string[];
   readonly $ref?: string;
 }
+type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+}
+interface Response {
+  readonly description: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly content: Content;
+}
 interface Operation {
   readonly operationId: string;
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
-  readonly parameters: readonly {
-    readonly name: string;
-    readonly in: string;
-    readonly required: boolean;
-    readonly description?: string;
-    readonly schema: Schema;
-  }[];
-  readonly requestBody?: {
-    readonly required: boolean;
-    readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
-  };
-  readonly responses: Readonly<
-    Record<
-      string,
-      {
-        readonly description: string;
-        readonly headers: Readonly<Record<string, unknown>>;
-        readonly content: Readonly<Record<string, { readonly schema: Schema }>>;
-      }
-    >
-  >;
+  readonly parameters: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Content };
+  readonly responses: Readonly<Record<string, Response>>;
 }
 /** Written by hand from the contract: the error codes about idempotency keys and revisions. */
 const KEYED = ['idempotency_conflict', 'outcome_unknown'];
 const OF_REVISION = ['concurrent_mutation', ...KEYED, 'revision_changed'];
-const SUBSCRIPTION_WRITES: Readonly<
-  Record<string, { readonly method: string; readonly status: string; readonly codes: readonly string[] }>
-> = {
-  subscription_create: {
-    method: 'post',
-    status: '201',
-    codes: ['idempotency_conflict', 'inventory_limit', 'outcome_unknown'],
-  },
-  subscription_replace: { method: 'patch', status: '200', codes: OF_REVISION },
-  subscription_delete: { method: 'delete', status: '204', codes: OF_REVISION },
-};
-
-/**
- * Written by hand from the contract: the realtime operations. These operations take no idempotency key. The socket
- * succeeds with status 101.
- */
-const REALTIME: Readonly<
-  Record<string, { readonly method: string; readonly status: string; readonly body?: readonly string[] }>
-> = {
-  realtime_session_create: { method: 'post', status: '201', body: ['website_ids'] },
-  realtime_ticket_create: { method: 'post', status: '201', body: [] },
-  realtime_session_close: { method: 'delete', status: '204' },
-  realtime_socket: { method: 'get', status: '101' },
+const CODES: Readonly<Record<string, readonly string[]>> = {
+  subscription_create: ['idempotency_conflict', 'inventory_limit', 'outcome_unknown'],
+  subscription_replace: OF_REVISION,
+  subscription_delete: OF_REVISION,
 };
 
 interface Document {
@@ -89,23 +75,26 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** Written by hand from the contract: the writes and the members of their bodies. All members are required. */
-const WRITES: Readonly<Record<string, readonly string[]>> = {
-  visitor_note_add: ['text'],
-  conversation_disposition_set: ['disposition'],
-  ai_feature_execute: ['context', 'expected_version'],
-  config_plan: ['changes', 'expected_version', 'path'],
-};
+/** The members of the bodies of the reviewed writes. All members are required. */
+const WRITES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(CONTRACT).flatMap(([name, { key, body }]) => (key === 'required' ? [[name, body]] : [])),
+);
+/** The method and status of an operation by the contract. The one read with a second path is like all reads. */
+const servedAs = ({ operationId }: Operation): { readonly method: string; readonly status: number } =>
+  CONTRACT[operationId] ?? CONTRACT_REALTIME[operationId] ?? { method: 'GET', status: 200 };
 
 let gateway: TestGateway;
 let document: Document;
+/** The document as served, with references. `document` has the same without references. */
+let served: object;
 let text: string;
 let operations: { path: string; method: string; operation: Operation }[];
 
 beforeAll(async () => {
   gateway = await openTestGateway();
   const answer = await gateway.ask('/api/v1/openapi.json');
-  document = answer.body;
+  served = answer.body;
+  document = resolved<Document>(answer.body);
   text = answer.text;
   operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -140,7 +129,7 @@ function lint(content: string): { status: number | null; output: string } {
 }
 
 describe('the served OpenAPI document', () => {
-  it('is accepted by redocly lint without a warning, and a document with a fault is not', () => {
+  itInFull('is accepted by redocly lint without a warning, and a document with a fault is not', () => {
     const good = lint(text);
     expect(good.status, good.output).toBe(0);
     expect(JSON.parse(good.output.slice(good.output.indexOf('{'), good.output.lastIndexOf('}') + 1)).totals).toEqual({
@@ -158,7 +147,7 @@ describe('the served OpenAPI document', () => {
     expect(status).toBe(200);
     expect(headers['content-type']).toBe('application/json');
     expect(headers['cache-control']).toMatch(/^public, max-age=[1-9][0-9]*$/);
-    expect(body).toEqual(document);
+    expect(body).toEqual(served);
     const { token } = await gateway.issue();
     expect((await gateway.ask('/api/v1/openapi.json', { token })).text === text).toBe(true);
     expect((await gateway.ask('/api/v1/openapi.json', { token: 'rubbish' })).text === text).toBe(true);
@@ -210,33 +199,16 @@ describe('the served OpenAPI document', () => {
   it('has every status an operation may give, with its codes and headers', () => {
     for (const { operation } of operations) {
       const tool = gateway.corridor.registry.operations.find(({ name }) => name === operation.operationId);
-      const realtime = REALTIME[operation.operationId];
-      const {
-        method,
-        status: success,
-        codes,
-      } = SUBSCRIPTION_WRITES[operation.operationId] ?? {
-        codes: undefined,
-        ...realtime,
-      };
-      const wanted = [
-        success ?? '200',
-        '400',
-        '401',
-        '406',
-        '429',
-        '500',
-        '503',
-        ...(tool?.errors ?? []).map(statusOf),
-      ];
+      const { method, status: success } = servedAs(operation);
+      const wanted = [success, '400', '401', '406', '429', '500', '503', ...(tool?.errors ?? []).map(statusOf)];
       // gateway_context needs no scope and names no object. This operation is therefore the only one that never answers
       // 404.
       if (operation.operationId !== 'gateway_context') wanted.push('404');
       if (tool?.bytes) wanted.push('206', '412', '416');
       if (operation.operationId in WRITES) wanted.push('409', '415');
-      if (codes) wanted.push('409');
-      if (realtime?.status === '101') wanted.push('default');
-      if (method === 'post' || method === 'patch') wanted.push('415');
+      if (operation.operationId in CODES) wanted.push('409');
+      if (success === 101) wanted.push('default');
+      if (method === 'POST' || method === 'PATCH') wanted.push('415');
       expect(Object.keys(operation.responses).sort(), operation.operationId).toEqual(
         [...new Set(wanted.map(String))].sort(),
       );
@@ -265,43 +237,51 @@ describe('the served OpenAPI document', () => {
     const members = ['delivery', 'event_types', 'payload_mode', 'start', 'website_ids'];
     let looked = 0;
     for (const { method, operation } of operations) {
-      const write = SUBSCRIPTION_WRITES[operation.operationId];
-      if (!write) continue;
+      const codes = CODES[operation.operationId];
+      if (!codes) continue;
+      const write = servedAs(operation);
       looked++;
       const header = (name: string) => operation.parameters.find((one) => one.name === name && one.in === 'header');
-      expect([method, header('Idempotency-Key')?.required], operation.operationId).toEqual([write.method, false]);
-      expect(header('If-Match')?.required, operation.operationId).toBe(write.method === 'post' ? undefined : true);
+      expect([method, header('Idempotency-Key')?.required], operation.operationId).toEqual([
+        write.method.toLowerCase(),
+        false,
+      ]);
+      expect(header('If-Match')?.required, operation.operationId).toBe(write.method === 'POST' ? undefined : true);
       const schema = operation.requestBody?.content['application/json']?.schema;
       expect(schema && [...(schema.required ?? [])].sort(), operation.operationId).toEqual(
-        write.method === 'delete' ? undefined : members,
+        write.method === 'DELETE' ? undefined : members,
       );
       const { headers, content } = operation.responses[write.status] ?? {};
       expect([
         Object.keys(headers ?? {}).filter((name) => /^(ETag|Location)$/.test(name)),
         content === undefined,
       ]).toEqual(
-        write.method === 'post'
+        write.method === 'POST'
           ? [['ETag', 'Location'], false]
-          : write.method === 'patch'
+          : write.method === 'PATCH'
             ? [['ETag'], false]
             : [[], true],
       );
       const conflicts = operation.responses['409']?.content['application/problem+json']?.schema.allOf?.[1]?.properties;
-      expect([...(conflicts?.['code']?.enum ?? [])].sort(), operation.operationId).toEqual(write.codes);
+      expect([...(conflicts?.['code']?.enum ?? [])].sort(), operation.operationId).toEqual(codes);
     }
     expect(looked).toBe(3);
   });
 
   it('takes a JSON body and a key on the writes, and on nothing else', () => {
     for (const { method, operation } of operations) {
-      if (operation.operationId in SUBSCRIPTION_WRITES) continue;
+      if (operation.operationId in CODES) continue;
       const members = WRITES[operation.operationId];
       const key = operation.parameters.find(({ name }) => name === 'Idempotency-Key');
       const realtime = REALTIME[operation.operationId];
       if (realtime) {
         const sent = operation.requestBody?.content['application/json']?.schema;
         const origin = operation.parameters.find(({ name }) => name === 'Origin');
-        expect([method, key, origin?.required], operation.operationId).toEqual([realtime.method, undefined, true]);
+        expect([method, key, origin?.required], operation.operationId).toEqual([
+          realtime.method.toLowerCase(),
+          undefined,
+          true,
+        ]);
         expect(sent && Object.keys(sent.properties ?? {}), operation.operationId).toEqual(realtime.body);
         expect(sent?.additionalProperties, operation.operationId).toBe(realtime.body && false);
         continue;
@@ -344,7 +324,7 @@ describe('the served OpenAPI document', () => {
     const bodies = operations.flatMap(({ operation: { responses } }) =>
       Object.values(responses).flatMap(({ content }) => Object.keys(content ?? {})),
     );
-    expect(compileAnswers(document)).toBe(bodies.length);
+    expect(compileAnswers(served)).toBe(bodies.length);
   });
 
   it('is what every test holds an answer to: one that is otherwise does not pass', async () => {
@@ -353,6 +333,9 @@ describe('the served OpenAPI document', () => {
     expect(check({})).not.toThrow();
     expect(check({ body: { ...answer.body, more: 1 } })).toThrow('does not conform');
     expect(check({ body: {} })).toThrow('does not conform');
+    // The member is in the component Website, not in the answer itself.
+    const [website] = answer.body.websites;
+    expect(check({ body: { websites: [{ ...website, planted: 1 }] } })).toThrow('does not conform');
     expect(check({ status: 418 })).toThrow('is not documented');
   });
 
@@ -369,10 +352,89 @@ describe('the served OpenAPI document', () => {
       for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) walk(part, where);
     };
     for (const { operation } of operations) {
-      const { status = '200' } = SUBSCRIPTION_WRITES[operation.operationId] ?? REALTIME[operation.operationId] ?? {};
-      if (status !== '204' && status !== '101')
+      const { status } = servedAs(operation);
+      if (status !== 204 && status !== 101)
         walk(operation.responses[status]?.content['application/json']?.schema ?? {}, operation.operationId);
     }
     expect(nodes).toBeGreaterThan(500);
+  });
+});
+
+describe('the components of the OpenAPI document', () => {
+  const LARGEST = 250_000;
+  const NAMES = [
+    ...['AiFeature', 'Channel', 'Contact', 'Conversation', 'Customer', 'Disposition', 'EventReceipt', 'File'],
+    ...[
+      'Message',
+      'Note',
+      'Offer',
+      'Operator',
+      'Problem',
+      'Report',
+      'SearchHit',
+      'Subscription',
+      'Team',
+      'Visitor',
+      'Website',
+    ],
+    ...['ContactId', 'ConversationStatus', 'FailureCode', 'WebsiteId'],
+    ...['ContactGetAnswer', 'ConversationsListAnswer', 'VisitorNoteAddBody'],
+  ];
+
+  const componentsOf = ({ components }: { readonly components?: Readonly<Record<string, object>> }): string[] =>
+    ['schemas', 'responses', 'parameters', 'headers'].flatMap((kind) =>
+      Object.keys(components?.[kind] ?? {}).map((name) => `#/components/${kind}/${name}`),
+    );
+  const unused = (one: object): string[] => {
+    const used = referencesIn(one);
+    return componentsOf(one).filter((component) => !used.has(component));
+  };
+
+  it('have the names of the records, and the document is small, as served and as committed', async () => {
+    const names = componentsOf(served);
+    for (const name of NAMES) expect(names).toContain(`#/components/schemas/${name}`);
+    for (const name of ['limit', 'website_id', 'contact_id', 'Idempotency-Key'])
+      expect(names).toContain(`#/components/parameters/${name}`);
+    for (const name of ['Unauthorized', 'NotAcceptable', 'TooManyRequests', 'InternalServerError'])
+      expect(names).toContain(`#/components/responses/${name}`);
+    const advice = 'name what the document repeats (src/core/json-schema.ts), or raise the limit with a reason';
+    expect(Buffer.byteLength(text), advice).toBeLessThanOrEqual(LARGEST);
+    const committed = await readFile(new URL('llms/openapi.json', packageRoot), 'utf8');
+    expect(Buffer.byteLength(committed), advice).toBeLessThanOrEqual(LARGEST);
+    expect(JSON.parse(committed.replaceAll('http://127.0.0.1:8420', BASE_URL))).toEqual(served);
+  });
+
+  it('are all used, every reference leads to one, and an answer of the document is the named record', () => {
+    const references = referencesIn(served);
+    expect(references.size).toBeGreaterThan(120);
+    expect(() => resolved(served)).not.toThrow();
+    expect(() => resolved({ ...served, planted: { $ref: '#/components/schemas/Planted' } })).toThrow('leads nowhere');
+    expect(unused(served)).toEqual([]);
+    expect(unused({ components: { schemas: { Planted: {} } } })).toEqual(['#/components/schemas/Planted']);
+    const { properties } = referred(served, '#/components/schemas/ContactGetAnswer/properties/data') as Schema; // the answer has this member
+    expect(properties?.['contact']).toEqual({ $ref: '#/components/schemas/Contact', description: 'The contact.' });
+  });
+
+  const planted = (change: Partial<Tool>, name = 'contact_get'): (() => object) => {
+    const { operations: all } = gateway.corridor.registry;
+    const tools = ['planted_one', 'planted_two'].map((own): Tool => {
+      const tool = all.find((one) => one.name === name) ?? expect.fail(name);
+      return { ...tool, name: own, path: `/api/v1/${own}`, ...change };
+    });
+    return () => openapi(new Registry([...all, ...tools]), BASE_URL);
+  };
+
+  it('have different names if they are different', () => {
+    const other = z.strictObject({ planted: z.boolean() });
+    expect(planted({})).not.toThrow();
+    expect(planted({ output: named('Contact', other) })).toThrow('Duplicate schema id "Contact"');
+    expect(planted({ output: z.strictObject({ data: named('PlantedOneAnswer', other) }) })).toThrow(
+      'two different schemas have the name PlantedOneAnswer',
+    );
+    const parameters = planted({ parameters: [parameter('limit', 'query', z.int().describe('Another limit.'))] });
+    expect(parameters).toThrow('two different parameters have the name limit');
+    // A parameter of one operation is no component, so its name can be the name of another one.
+    const { operations: all } = gateway.corridor.registry;
+    expect(all.filter((tool) => tool.parameters.some((one) => one.name === 'query')).length).toBeGreaterThan(3);
   });
 });

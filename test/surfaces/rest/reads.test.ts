@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { demoRecords } from '../../../src/sources/demo/index.ts';
+import { demoAt } from '../../support/demo.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { DEMO_NOW } from '../../support/postgres.ts';
 
-const records = demoRecords({ seed: 1, now: new Date(DEMO_NOW) });
+const records = await demoAt(DEMO_NOW);
 const ofType = <T extends (typeof records)[number]['type']>(type: T) =>
   records.filter((record): record is Extract<(typeof records)[number], { type: T }> => record.type === type);
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readQuery } from '../../../src/core/search.ts';
 import { sealed } from '../../../src/store/calls/search.ts';
 import type { Answer } from '../../support/answer.ts';
-import { ALL_FLAGS, ALL_SCOPES } from '../../support/authority/expected.ts';
+import { ALL_FLAGS, ALL_SCOPES } from '../../support/authority/grants.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 let gateway: TestGateway;
@@ -235,21 +235,6 @@ describe('search', () => {
 });
 
 describe('who may search what', () => {
-  const lacking = async (scopes: readonly string[], flags: readonly string[]): Promise<Answer> => {
-    const issued = await gateway.issue({ scopes, dataAccess: flags } as Parameters<TestGateway['issue']>[0]); // the test names a subset of the scopes
-    return search('order', {}, issued.token);
-  };
-  it('leaves out kinds that are not granted, and names them', async () => {
-    const messages = ['contact_read_pii', 'conversation_read', 'message_content_read'];
-    const one = await lacking(messages, ['pii', 'message_content']);
-    expect(one.body.left_out).toEqual(['notes', 'contacts']);
-    expect(new Set(one.body.results.map(({ kind }: Result) => kind))).not.toContain('note');
-    const two = await lacking(['contact_read_pii', 'contact_read'], ['pii']);
-    expect(two.body.left_out).toEqual(['messages', 'subjects', 'notes']);
-    const none = await lacking(['contact_read_pii'], ['pii']);
-    expect([none.status, none.body.code]).toEqual([404, 'not_permitted']);
-  });
-
   it('finds under every variant of authority what its granted kinds find alone, and names the other kinds', async () => {
     const kinds = ['messages', 'subjects', 'notes', 'contacts'];
     const without = <T>(all: readonly T[]) => [undefined, ...all].map((gone) => all.filter((one) => one !== gone));

@@ -1,12 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { Client, Proved } from '../../../store/sign-in/oauth.ts';
+import type { InstalledClient } from '../../../store/sign-in/clients.ts';
+import type { ProvedClient } from '../../../store/sign-in/grants.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
-import { isCredentialId } from '../clients.ts';
+import { isCredentialId } from '../clients/installed.ts';
 import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { decode } from '../parameters.ts';
 
-interface Given {
+interface BasicCredentials {
   readonly id: string;
   readonly secret: string;
 }
@@ -26,7 +27,7 @@ export const clientAuthentication: Rule = async (context) => {
   const given = credentialsOf(context.request.authorization);
   const { request, services } = context;
   const digest = digestOf(given?.secret ?? '');
-  const remembered = given && services.clients.remembered(given.id);
+  const remembered = given && services.installed.remembered(given.id);
   const proof = proofOf(remembered, digest);
   if (remembered && proof) {
     context.learn('client', remembered);
@@ -52,7 +53,11 @@ export const proveAgain = (context: OAuthContext): Promise<void> => {
 };
 
 /** The attempt counts as failed before the look-up. Otherwise a thousand parallel attempts could all pass the limit. */
-async function countingProve(context: OAuthContext, given: Given | undefined, digest: Buffer): Promise<void> {
+async function countingProve(
+  context: OAuthContext,
+  given: BasicCredentials | undefined,
+  digest: Buffer,
+): Promise<void> {
   const { request, services } = context;
   services.failures.failed(request.source);
   try {
@@ -65,8 +70,8 @@ async function countingProve(context: OAuthContext, given: Given | undefined, di
   }
 }
 
-async function prove(context: OAuthContext, given: Given | undefined, digest: Buffer): Promise<void> {
-  const client = given && (await context.services.clients.fresh(given.id, context.request.source));
+async function prove(context: OAuthContext, given: BasicCredentials | undefined, digest: Buffer): Promise<void> {
+  const client = given && (await context.services.installed.fresh(given.id, context.request.source));
   const proof = proofOf(client, digest);
   if (!client || !proof) throw new OAuthError('invalid_client');
   context.learn('client', client);
@@ -77,7 +82,7 @@ async function prove(context: OAuthContext, given: Given | undefined, digest: Bu
  * Compares the digest with the digests of two secrets: the current secret and the secret before the last rotation. For
  * an unknown client, compares with dummy digests, so that the response time reveals nothing (TK-03).
  */
-function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined {
+function proofOf(client: InstalledClient | undefined, digest: Buffer): ProvedClient | undefined {
   const { secretDigest, oldSecretDigest } = client ?? NOBODY;
   const current = timingSafeEqual(secretDigest, digest);
   const old = timingSafeEqual(oldSecretDigest ?? NONE, digest) && oldSecretDigest !== null;
@@ -88,10 +93,10 @@ function proofOf(client: Client | undefined, digest: Buffer): Proved | undefined
 // This dummy digest is built like the digests from the driver. Node reads other kinds of buffers at another speed,
 // which would change the response time.
 const NONE = Buffer.from('00'.repeat(32), 'hex');
-const NOBODY: Pick<Client, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
+const NOBODY: Pick<InstalledClient, 'secretDigest' | 'oldSecretDigest'> = { secretDigest: NONE, oldSecretDigest: null };
 
 /** Reads the id and the secret of HTTP Basic. Returns `undefined` if the id or the secret is malformed. */
-export function credentialsOf(header: string | undefined): Given | undefined {
+export function credentialsOf(header: string | undefined): BasicCredentials | undefined {
   const [, encoded] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header ?? '') ?? [];
   const text = Buffer.from(encoded ?? '', 'base64').toString('latin1');
   const at = text.indexOf(':');

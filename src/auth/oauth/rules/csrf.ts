@@ -3,6 +3,7 @@ import { sameSecret } from '../../tokens.ts';
 import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
+import { shownVersion } from '../version.ts';
 
 export function requestDigest(context: OAuthContext): Buffer {
   const asked = [...(context.request.parameters ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -12,19 +13,19 @@ export function requestDigest(context: OAuthContext): Buffer {
 }
 
 /**
- * Makes a CSRF token that is valid for one session, one request and one revision of the credential. So the gateway
+ * Makes a CSRF token that is valid for one session, one request and one version of the consent page. So the gateway
  * refuses an outdated form and a form of another sign-in or another request.
  */
-export const csrfToken = (context: OAuthContext, revision: number): string => {
+export const csrfToken = (context: OAuthContext, version = shownVersion(context)): string => {
   const mac = createHmac('sha256', context.request.session ?? '')
-    .update(`${revision} `)
+    .update(`${version} `)
     .update(requestDigest(context));
-  return `${revision}.${mac.digest('base64url')}`;
+  return `${version}.${mac.digest('base64url')}`;
 };
 
 /**
  * Requires a form that the gateway has shown to this person for this request (CP-01). The form contains a CSRF token.
- * The token names the revision that the credential had when the gateway showed the form.
+ * The token names the version of the page that the gateway showed.
  */
 export const csrf: Rule = (context) => {
   const text = (context.request.form && single(context.request.form, 'csrf')) ?? '';

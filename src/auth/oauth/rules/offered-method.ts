@@ -1,6 +1,6 @@
+import { isClientUrl } from '../clients/document.ts';
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
-import { isClientUrl } from '../hosted/clients.ts';
 import { single } from '../parameters.ts';
 import { credentialsOf } from './client-authentication.ts';
 
@@ -9,8 +9,8 @@ const OTHERS = ['client_secret', 'client_assertion', 'client_assertion_type'];
 
 /**
  * Refuses a client that authenticates by a method that the metadata does not name (RFC 6749, section 5.2). A client id
- * in the body is accepted if it repeats the client id of HTTP Basic (RFC 6749, section 3.2.1). A hosted client has no
- * secret, so it must not use HTTP Basic.
+ * in the body is accepted if it repeats the client id of HTTP Basic (RFC 6749, section 3.2.1). A client by URL has
+ * no secret, so it must not use HTTP Basic.
  */
 export const offeredMethod: Rule = ({ request: { parameters, authorization } }) => {
   const repeated = parameters && single(parameters, 'client_id');

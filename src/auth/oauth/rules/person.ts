@@ -1,4 +1,6 @@
+import { loadOffer } from '../../../store/sign-in/clients.ts';
 import { type Person, personOf } from '../../../store/sign-in/sessions.ts';
+import { type Organization, organizationsOf } from '../../memberships.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
 import type { OAuthContext, Rule } from '../context.ts';
 
@@ -7,11 +9,33 @@ export class SignInNeeded extends Error {
   override readonly name = 'SignInNeeded';
 }
 
-/** Requires a signed-in person who is an enabled owner or admin of the app's organization. Nobody else may consent. */
+/** The gateway must ask the person for the organization, because the person belongs to several. */
+export class OrganizationNeeded extends Error {
+  override readonly name = 'OrganizationNeeded';
+
+  constructor(readonly organizations: readonly Organization[]) {
+    super();
+  }
+}
+
+/**
+ * Requires a signed-in person who is an enabled owner or admin. Nobody else may consent. For an installed client, the
+ * person must belong to the organization of the client. To a client by URL, the person can grant access to the websites
+ * of the own organization.
+ */
 export const person: Rule = async (context) => {
+  const { db } = context.services;
+  const client = context.the('client');
   const found = await sessionPerson(context);
-  if (!found || found.tenant !== context.the('client').tenant) throw new SignInNeeded();
+  if (!found && client.kind === 'by_url') {
+    const organizations = await organizationsOf(db, context.request.session);
+    if (organizations.length > 0) throw new OrganizationNeeded(organizations);
+  }
+  if (!found || (client.kind === 'installed' && client.tenant !== found.tenant)) throw new SignInNeeded();
+  const offer = client.kind === 'installed' ? client : await loadOffer(db, found.tenant);
+  if (!offer) throw new SignInNeeded();
   context.learn('person', found);
+  context.learn('offer', offer);
 };
 
 /** The signed-in person. `undefined` without a session, or when the person is no longer owner or admin. */

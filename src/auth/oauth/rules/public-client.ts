@@ -1,19 +1,19 @@
+import { brokenBy } from '../clients/document-rules.ts';
 import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
-import { brokenBy } from '../hosted/document-rules.ts';
 import { single } from '../parameters.ts';
 
 /**
- * Requires the client id of a hosted client whose host the operator believes. The rule reads no document, because the
- * code or the token already belongs to one client. The limit for failures follows in hosted/grants.ts, because only the
- * store knows whether the code or the token is valid.
+ * Requires a client id that is a URL whose host the operator believes. The rule reads no document, because the code or
+ * the token already belongs to one client. The limit for failures follows in present.ts, because only the store knows
+ * whether the code or the token is valid.
  */
 export const publicClient: Rule = (context) => {
   const { request, services } = context;
   const id = request.parameters && single(request.parameters, 'client_id');
-  if (id === undefined || !services.hosted.believed(id)) throw new OAuthError('invalid_client', { secret: false });
+  if (id === undefined || !services.byUrl.believed(id)) throw new OAuthError('invalid_client', { secret: false });
   const rule = brokenBy(id);
   if (rule !== undefined)
     throw new OAuthError('invalid_client', { about: 'client_id', secret: false, reason: 'document_refused', rule });
-  context.learn('publicClient', id);
+  context.learn('clientUrl', id);
 };

@@ -1,31 +1,39 @@
 import { SCOPES, type Scope } from '../../../core/scopes.ts';
-import type { Rule } from '../context.ts';
+import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
+import { scopesOf } from '../metadata.ts';
 
 /**
- * Parses scopes that are separated by single spaces. Every scope must be known and must appear only once (RFC 6749,
- * section 3.3).
+ * Parses scopes that are separated by single spaces. From an installed client, every scope must be known and must appear
+ * only once (RFC 6749, section 3.3). A client by URL also sends scopes of other protocols, such as `offline_access`.
+ * They are ignored, and a request without a known scope names no scope.
  */
-const scopesOf = (text: string): Scope[] => {
-  const names = text.split(' ');
+function askedScopes({ request, kind }: OAuthContext): Scope[] | undefined {
+  const names = request.parameters?.get('scope')?.[0]?.split(' ');
+  if (names === undefined) return undefined;
   const scopes = SCOPES.filter((scope) => names.includes(scope));
+  if (kind === 'by_url') return scopes.length > 0 ? scopes : undefined;
   if (scopes.length !== names.length) throw new OAuthError('invalid_scope', { about: 'scope' });
   return scopes;
-};
+}
 
 /**
- * Requires that the credential holds every requested scope. A request without `scope` requests all scopes of the
- * credential.
+ * Reads the scopes for which the client asks. An installed client must hold every scope. A request without `scope` asks
+ * for all scopes of the credential. A client by URL holds none: the person chooses among the scopes, so asking for more
+ * gives nothing. Without `scope`, it asks for all scopes that the metadata of the interface names.
  */
 export const scope: Rule = (context) => {
-  const held = context.the('client').scopes;
-  const text = context.request.parameters?.get('scope')?.[0];
-  const scopes = text === undefined ? held : scopesOf(text);
-  if (!scopes.every((one) => held.includes(one))) throw new OAuthError('invalid_scope', { about: 'scope' });
-  context.learn('scopes', scopes);
+  const client = context.the('client');
+  const asked = askedScopes(context);
+  if (client.kind === 'installed') {
+    const beyond = asked?.some((one) => !client.scopes.includes(one));
+    if (beyond) throw new OAuthError('invalid_scope', { about: 'scope' });
+    context.learn('scopes', asked ?? client.scopes);
+  } else context.learn('scopes', asked ?? scopesOf(context.the('resource'), context.services.skillScopes));
 };
 
+/** Reads the scopes to which a refresh is narrowed. Without a scope, the refresh asks for all scopes of the consent. */
 export const narrowerScope: Rule = (context) => {
-  const text = context.request.parameters?.get('scope')?.[0];
-  if (text !== undefined) context.learn('scopes', scopesOf(text));
+  const asked = askedScopes(context);
+  if (asked) context.learn('scopes', asked);
 };

@@ -1,8 +1,10 @@
 import { GROUPS } from '../../../core/scope-texts.ts';
-import type { Scope } from '../../../core/scopes.ts';
-import type { Rule } from '../context.ts';
+import { DATA_ACCESS } from '../../../core/scopes.ts';
+import type { Choice, Rule } from '../context.ts';
+import { DURATIONS, durationsUpTo } from '../durations.ts';
 import { OAuthError } from '../errors.ts';
-import { single } from '../parameters.ts';
+import { type Parameters, single } from '../parameters.ts';
+import { shownVersion } from '../version.ts';
 
 /** The consent page is outdated or was answered before. The person can no longer approve it. */
 export class PageOutdated extends Error {
@@ -10,69 +12,72 @@ export class PageOutdated extends Error {
 }
 
 /** The buttons that tick or untick a whole group of scopes, or all websites. The page works without a script. */
-export const TICK = /^(tick|untick)-(?:group-([0-9])|websites)$/;
-
-/** The list with all items of `group`, or without these items. The order is the order of `all`. */
-const ticked = <T>(all: readonly T[], chosen: readonly T[], group: readonly T[], button: string): T[] =>
-  all.filter((one) => (group.includes(one) ? button === 'tick' : chosen.includes(one)));
+const TICK = /^(tick|untick)-(?:group-([0-9])|websites)$/;
+const COMMON = ['csrf', 'decision', 'scope', 'website_id'];
+/** The fields that the form has for each kind of client. */
+const FIELDS = {
+  installed: [...COMMON, 'renewal'],
+  by_url: [...COMMON, 'duration', 'data_access'],
+} as const;
 
 /**
- * Requires that the person ticked only scopes and websites that the consent page offered (CP-03). The page offers the
- * requested scopes and the websites of the credential. A form without a ticked scope or without a ticked website passes
- * this rule. The surface then shows the page again with a hint.
+ * Requires that the person chose only what the consent page offered (CP-03): scopes, websites, and either a renewal, or
+ * one duration and data access. A form without a scope, a website or a duration passes this rule. The surface then shows
+ * the page again with a hint.
  */
 export const selection: Rule = (context) => {
   const { form } = context.request;
   const decision = form && single(form, 'decision');
-  const renewal = form?.get('renewal') ?? [];
-  const [tick, button = '', number] = TICK.exec(decision ?? '') ?? [];
-  const known = ['csrf', 'decision', 'renewal', 'scope', 'website_id'];
-  const wrong =
-    !form ||
-    [...form.keys()].some((name) => !known.includes(name)) ||
-    (decision !== 'approve' && decision !== 'deny' && tick === undefined) ||
-    renewal.length > 1 ||
-    (renewal.length === 1 && renewal[0] !== 'yes');
-  if (wrong) throw new OAuthError('invalid_request', { about: 'form' });
+  const tick = TICK.exec(decision ?? '');
+  const known = form && [...form.keys()].every((name) => FIELDS[context.kind].includes(name));
+  if (!known || (decision !== 'approve' && decision !== 'deny' && !tick)) throw malformed();
+  const renewal = picked(form, 'renewal', ['yes']);
+  const durations = durationsUpTo(context.services.byUrl.longest).map(({ name }) => name);
+  const [duration, ...others] = picked(form, 'duration', durations);
+  if (others.length > 0) throw malformed();
   if (decision === 'deny') throw new OAuthError('access_denied');
-  // The person consents only to the grants on the shown page. If the credential has changed since then, the gateway
-  // must show the page again.
-  if (context.the('shown') !== context.the('client').revision) throw new PageOutdated();
-  const asked = form.get('scope') ?? [];
-  const named = form.get('website_id') ?? [];
-  const scopes = context.the('scopes').filter((scope) => asked.includes(scope));
-  const offered = context.the('client').websites;
-  const websites = offered.filter(({ id }) => named.includes(id));
-  if (scopes.length !== asked.length || websites.length !== named.length) {
-    throw new OAuthError('invalid_request', { about: 'form' });
-  }
-  const all = { scopes: context.the('scopes'), websites: offered };
-  const now = tickGroup(tick, button, number, all, { scopes, websites });
-  context.learn('pressed', tick === undefined ? 'approve' : 'tick');
-  context.learn('choice', {
-    scopes: now.scopes,
-    sites: now.websites.map(({ site }) => site),
+  // The person consents only to what the shown page says. If the credential, the client's document or the websites have
+  // changed since then, the gateway must show the page again.
+  if (context.the('shown') !== shownVersion(context)) throw new PageOutdated();
+  const { websites } = context.the('offer');
+  const ids = picked(
+    form,
+    'website_id',
+    websites.map(({ id }) => id),
+  );
+  const choice: Choice = {
+    scopes: picked(form, 'scope', context.the('scopes')),
+    websites: websites.filter(({ id }) => ids.includes(id)),
     renewable: renewal.length === 1,
-  });
+    dataAccess: picked(form, 'data_access', DATA_ACCESS),
+    duration: DURATIONS.find(({ name }) => name === duration),
+  };
+  context.learn('pressed', tick ? 'tick' : 'approve');
+  context.learn('choice', tick ? toggled(choice, tick, { scopes: context.the('scopes'), websites }) : choice);
 };
 
-interface Ticks<W> {
-  readonly scopes: readonly Scope[];
-  readonly websites: readonly W[];
+const malformed = (): OAuthError => new OAuthError('invalid_request', { about: 'form' });
+
+/** The values of a field, in the order of the page. Refuses a value that the page did not offer, and a repeated one. */
+function picked<T extends string>(form: Parameters, field: string, offered: readonly T[]): T[] {
+  const given = form.get(field) ?? [];
+  const found = offered.filter((one) => given.includes(one));
+  if (found.length !== given.length) throw malformed();
+  return found;
 }
 
-/** The ticks of the form after a button for a whole group. `tick` is `undefined` if the person pressed no such button. */
-export function tickGroup<W>(
-  tick: string | undefined,
-  button: string,
-  number: string | undefined,
-  all: Ticks<W>,
-  chosen: Ticks<W>,
-): Ticks<W> {
-  if (tick === undefined) return chosen;
+/** The choice after a button that ticks or unticks a whole group of scopes, or all websites. */
+function toggled(
+  choice: Choice,
+  [, button, number]: RegExpExecArray,
+  { scopes, websites }: Pick<Choice, 'scopes' | 'websites'>,
+): Choice {
   const group = number === undefined ? [] : (GROUPS[Number(number)]?.scopes ?? []);
+  const ticked = <T>(all: readonly T[], chosen: readonly T[], of: readonly T[]): T[] =>
+    all.filter((one) => (of.includes(one) ? button === 'tick' : chosen.includes(one)));
   return {
-    scopes: ticked(all.scopes, chosen.scopes, group, button),
-    websites: ticked(all.websites, chosen.websites, number === undefined ? all.websites : [], button),
+    ...choice,
+    scopes: ticked(scopes, choice.scopes, group),
+    websites: ticked(websites, choice.websites, number === undefined ? websites : []),
   };
 }

@@ -1,12 +1,25 @@
-import type { OAuthRequest, Rule } from '../context.ts';
+import type { Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
+import type { Parameters } from '../parameters.ts';
 
-export const signInForm: Rule = ({ request }) => only(request, ['email', 'password']);
+const FIELDS = ['email', 'password'];
+/**
+ * The fields of a form for a person of any organization. The person can name the organization in the form. `choose` is
+ * the button of an organization on the page that follows.
+ */
+const FIELDS_ANYWHERE = [...FIELDS, 'organization', 'choose'];
 
-export const emptyForm: Rule = ({ request }) => only(request, []);
+/** The form of an installed client is for the client's organization. A client by URL belongs to none. */
+export const signInForm: Rule = ({ request, kind }) => requireSignInForm(request.form, kind === 'by_url');
 
-export function only({ form }: OAuthRequest, names: readonly string[]): void {
-  const fields = [...(form ?? [])];
-  const strange = fields.some(([name, values]) => !names.includes(name) || values.length > 1);
+export const emptyForm: Rule = ({ request }) => requireEmptyForm(request.form);
+
+export const requireSignInForm = (form: Parameters | undefined, anywhere: boolean): void =>
+  requireFields(form, anywhere ? FIELDS_ANYWHERE : FIELDS);
+
+export const requireEmptyForm = (form: Parameters | undefined): void => requireFields(form, []);
+
+function requireFields(form: Parameters | undefined, names: readonly string[]): void {
+  const strange = [...(form ?? [])].some(([name, values]) => !names.includes(name) || values.length > 1);
   if (!form || strange) throw new OAuthError('invalid_request', { about: 'form' });
 }

@@ -1,36 +1,17 @@
 import { type Condition, conditionName } from '../../../core/conditions.ts';
-import { jsonSchema, type Node, nodeOf } from '../../../core/json-schema.ts';
-import type { Requirement } from '../../../core/scopes.ts';
-import type { Tool } from '../../../core/tool.ts';
-import { needsOf } from '../../../core/view.ts';
+import { type Node, nodeOf } from '../../../core/json-schema.ts';
 import type { HeaderParameter } from '../../../gateway/operation-wire.ts';
 import type { Registry } from '../../../gateway/registry.ts';
 import { type Html, html } from '../../http/html.ts';
 import { codes, grants, words } from './words.ts';
 
-/** A JSON Schema whose members also say which grants a caller needs to see the member. */
-interface AnswerNode extends Node {
-  readonly needs?: Requirement;
-}
-
-/**
- * Longest pattern that a page shows, in characters. The description explains a value with a longer pattern. The pattern
- * and the length of an id are not shown either, because the description has the form of the id.
- */
+/** In characters. The description explains longer patterns, and has the form of an id instead of its pattern. */
 const PATTERN_MAX = 60;
 const OF_ID = /^\^[a-z]{3}_\[0-9\]/;
 
-export const answerNode = (tool: Tool): Node =>
-  nodeOf(
-    jsonSchema(tool.output, 'output', (schema) => {
-      const needs = typeof schema === 'object' && schema !== null ? needsOf(schema) : undefined;
-      return needs && { needs };
-    }),
-  );
-
 const alternatives = ({ anyOf, oneOf }: Node): readonly Node[] => anyOf ?? oneOf ?? [];
 
-/** The type of a value in words, such as `array of strings` or `integer or null`. */
+/** A type in words, such as `array of strings` or `integer or null`. */
 export function typeName(node: Node): string {
   const several = alternatives(node);
   if (several.length > 0) return [...new Set(several.map(typeName))].join(' or ');
@@ -55,7 +36,6 @@ function range(unit: string, minimum?: number, maximum?: number): string[] {
   return [minimum === maximum ? `${grouped(minimum)}${unit}` : `${grouped(minimum)} to ${grouped(maximum)}${unit}`];
 }
 
-/** The limits of a value: numbers, lengths and patterns. */
 function limits(node: Node): Html[] {
   const { pattern = '', format } = node;
   const texts = [
@@ -86,7 +66,7 @@ function rules(node: Node, more: readonly Html[], registry: Registry): Html {
   )}`;
 }
 
-/** The form of an id, such as `cnv_{tenant}_{site}_{number}`. The description of an alternative contains the form. */
+/** The form of an id, such as `cnv_{tenant}_{site}_{number}`, from its description. */
 function form({ description = '' }: Node): Html[] {
   const [found] = /\w+_\{\w+\}[\w{}]*/.exec(description) ?? [];
   return found === undefined ? [] : [html`<li>form <code>${found}</code></li>`];
@@ -95,7 +75,7 @@ function form({ description = '' }: Node): Html[] {
 const text = (description: string | undefined, registry: Registry): Html | undefined =>
   description === undefined ? undefined : html`<p>${words(description, registry)}</p>`;
 
-/** The members of an object and of the objects in it, as a nested list. */
+/** A nested list of the members of an object and of the objects in it. */
 export function members(node: Node, registry: Registry): Html | undefined {
   const forms = objectsIn(node);
   if (forms.length === 0) return undefined;
@@ -106,7 +86,7 @@ const objectsIn = (node: Node): Node[] =>
   node.properties ? [node] : [...alternatives(node), ...(node.items ? [node.items] : [])].flatMap(objectsIn);
 
 const list = ({ properties = {}, required = [] }: Node, registry: Registry): Html =>
-  html`<ul class="members">${Object.entries(properties).map(([name, member]: [string, AnswerNode]) => {
+  html`<ul class="members">${Object.entries(properties).map(([name, member]) => {
     const { needs } = member;
     const absent = required.includes(name)
       ? undefined
@@ -118,17 +98,16 @@ ${text(member.description, registry)}${rules(member, [], registry)}${
 }${members(member, registry)}</li>`;
   })}</ul>`;
 
-export interface Given {
+export interface ShownParameter {
   readonly name: string;
   readonly required: boolean;
   readonly node: Node;
-  /** The value of this parameter in the example request. */
   readonly example: unknown;
   readonly when: readonly Condition[];
 }
 
 /** One parameter: its type, meaning, default, limits and example. */
-export function parameter({ name, required, node, example, when }: Given, registry: Registry): Html {
+export function parameter({ name, required, node, example, when }: ShownParameter, registry: Registry): Html {
   const more = [
     ...(node.default === undefined ? [] : [html`<li>default ${codes([node.default])}</li>`]),
     ...(example === undefined || node.const !== undefined ? [] : [html`<li>example ${codes([example])}</li>`]),
@@ -142,7 +121,10 @@ ${text(node.description, registry)}${rules(node, more, registry)}${when.map(
 )}${members(node, registry)}</li>`;
 }
 
-export const ofHeader = ({ name, required, description, schema }: HeaderParameter, example: unknown): Given => ({
+export const ofHeader = (
+  { name, required, description, schema }: HeaderParameter,
+  example: unknown,
+): ShownParameter => ({
   name,
   required,
   node: { ...nodeOf(schema), description },

@@ -4,14 +4,13 @@ import { type Html, html, slug } from '../../http/html.ts';
 import { pageLink, type Section } from '../page.ts';
 import { addressOf, method } from './words.ts';
 
-// The cast is correct, because the keys of TAGS are the tags.
+// The cast is correct: the keys of TAGS are the tags.
 const tagsOf = (registry: Registry): Tag[] =>
   (Object.keys(TAGS) as Tag[]).filter((tag) => registry.operations.some((tool) => tool.tag === tag));
 
 const operationsOf = (registry: Registry, tag: Tag): Tool[] =>
   registry.operations.filter((tool) => tool.tag === tag).sort((a, b) => (a.path < b.path ? -1 : 1));
 
-/** The list of all operations beside a page of the reference. */
 export const operationList = (registry: Registry, path: string): Html =>
   html`<div class="operations">${tagsOf(registry).map(
     (tag) =>

@@ -2,23 +2,22 @@ import type { Tool } from '../../../core/tool.ts';
 import { type ExampleCall, exampleCall, exampleToolArguments } from '../../../gateway/examples.ts';
 import type { Html } from '../../http/html.ts';
 import { code, json2 } from '../highlight.ts';
-import { type Tab, tabs } from '../tabs.ts';
+import { tabs } from '../tabs.ts';
 
-/** The example request of an operation in several languages. */
 export function samples(tool: Tool, baseUrl: string): Html {
   const call = exampleCall(tool);
-  const all: Tab[] =
+  const panels: Readonly<Record<string, Html>> =
     tool.status === 101
-      ? [{ title: 'JavaScript', body: code('In a browser', socket(call, baseUrl), 'typescript') }]
-      : [
-          { title: 'curl', body: code('Terminal', curl(tool, call, baseUrl), 'bash') },
-          { title: 'TypeScript', body: code('fetch', typescript(tool, call, baseUrl), 'typescript') },
-          ...(tool.mcp ? [{ title: 'MCP', body: code(`POST ${baseUrl}/mcp`, mcp(tool), 'json') }] : []),
-        ];
-  return tabs('request', 'Example request', all);
+      ? { JavaScript: code('In a browser', socket(call, baseUrl), 'typescript') }
+      : {
+          curl: code('Terminal', curl(tool, call, baseUrl), 'bash'),
+          TypeScript: code('fetch', typescript(tool, call, baseUrl), 'typescript'),
+          ...(tool.mcp && { MCP: code(`POST ${baseUrl}/mcp`, mcp(tool), 'json') }),
+        };
+  return tabs('request', 'Example request', panels);
 }
 
-/** A text in single quotes for a shell. */
+/** A text in single quotes, for a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
 export function curl({ method }: Tool, { address, headers, body }: ExampleCall, baseUrl: string): string {
@@ -31,7 +30,7 @@ export function curl({ method }: Tool, { address, headers, body }: ExampleCall, 
   ].join(' \\\n  ');
 }
 
-/** An object as TypeScript: names need no quotes, and texts have single quotes. */
+/** A value as TypeScript: names without quotes, texts in single quotes. */
 const literal = (value: unknown): string =>
   json2(value)
     .replace(/^(\s*)"(\w+)":/gm, '$1$2:')

@@ -5,11 +5,11 @@ import { type Html, html } from '../../http/html.ts';
 import { json2 } from '../highlight.ts';
 
 /**
- * The form that calls this gateway. The script shows the form, because the form needs the script. The field of the token
- * has no name, and the script empties the field at once, so that no browser stores the token.
+ * The form that calls this gateway. It needs the script, so the script shows it. The token's field has no name, and the
+ * script empties it at once, so that no browser stores the token.
  */
 export function tryOut(tool: Tool): Html | undefined {
-  // A page cannot set the header Origin, and a WebSocket needs its own client.
+  // A page cannot set the header Origin, and a WebSocket needs a client of its own.
   if (tool.origin) return undefined;
   const example = exampleArguments(tool);
   const { headers, body } = exampleCall(tool);

@@ -11,7 +11,7 @@ const CODES: ReadonlySet<string> = new Set(FAILURE_CODES);
 /** A name with an underscore, such as `next_cursor`, or a pattern with braces, such as `web_{tenant}_{site}`. */
 const NAME = /[\w/]*\{\w+\}[\w{}]*|\b[a-z][a-z0-9]*(?:_[a-z0-9]+)+\b/g;
 
-/** A description as HTML. Names become code, and names of operations and failures become links. */
+/** A description as HTML. Names become code. Names of operations and failures become links. */
 export function words(text: string, registry: Registry): Html {
   const parts: Html[] = [];
   let end = 0;
@@ -29,11 +29,11 @@ function named(name: string, registry: Registry): Html {
   return html`<code>${name}</code>`;
 }
 
-/** Values in code format, separated by spaces, so that a long list can continue on the next line. */
+/** Values as code, separated by spaces so that a long list can continue on the next line. */
 export const codes = (values: readonly unknown[]): Html[] =>
   values.map((value) => html`<code>${typeof value === 'string' ? value : JSON.stringify(value)}</code> `);
 
-/** The scopes and the kinds of data that a caller needs. Each scope and each flag links to the page of scopes. */
+/** The scopes and flags that a caller needs, as links to the page of scopes. */
 export const grants = ({ scopes, dataAccess }: Requirement): Html =>
   html`${scopes.map(
     (scope) => html`<a class="chip scope" href="/docs/scopes#${scope}">${scope}</a> `,

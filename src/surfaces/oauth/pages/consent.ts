@@ -1,8 +1,8 @@
 import { CLASSES, GROUPS, SCOPE_TEXTS, type ScopeGroup, type ScopeText } from '../../../core/scope-texts.ts';
 import type { DataAccess, Scope } from '../../../core/scopes.ts';
 import { type Html, html } from '../../http/html.ts';
-import { checked, client, dataAccess, durations, flagged, type HostedView, LOOPBACK, listed } from './hosted.ts';
-import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
+import { EMAIL, hostOf, named, plain, shell } from '../../http/pages/shell.ts';
+import { type ByUrlView, checked, client, dataAccess, durations, flagged, LOOPBACK, listed } from './by-url.ts';
 
 export interface ConsentView {
   readonly action: string;
@@ -32,8 +32,8 @@ export interface ConsentView {
     readonly renewal: boolean;
   };
   readonly problem?: string;
-  /** Present for a hosted client, which nobody registered. `app` is then the name that the client gives to itself. */
-  readonly hosted?: HostedView;
+  /** Present for a client by URL. `app` is then the name that the client gives to itself. */
+  readonly byUrl?: ByUrlView;
 }
 
 const INTERFACES: Readonly<Record<ConsentView['resource'], string>> = {
@@ -49,9 +49,9 @@ export function consentPage(view: ConsentView): string {
     scopes: group.scopes.filter((one) => view.scopes.includes(one)),
   }));
   const body = html`
-<h1>Approve access for ${view.hosted ? hostOf(view.hosted.host) : named(view.app)}?</h1>
+<h1>Approve access for ${view.byUrl ? hostOf(view.byUrl.host) : named(view.app)}?</h1>
 ${problem(view)}
-${view.hosted?.loopback ? LOOPBACK : undefined}
+${view.byUrl?.loopback ? LOOPBACK : undefined}
 ${facts(view)}
 ${jumps(view)}
 <form class="consent" id="consent" method="post" action="${view.action}" autocomplete="off">
@@ -63,9 +63,9 @@ ${jumps(view)}
     ${view.restricted ? RESTRICTED : undefined}
     ${groups.filter(({ scopes }) => scopes.length > 0).map((group) => groupSet(group, view))}
   </section>
-  ${view.hosted ? dataAccess(view.hosted) : undefined}
+  ${view.byUrl ? dataAccess(view.byUrl) : undefined}
   ${websites(view)}
-  ${view.hosted ? durations(view.hosted) : duration(view)}
+  ${view.byUrl ? durations(view.byUrl) : duration(view)}
   ${decision(view)}
 </form>
 ${BAR}`;
@@ -86,12 +86,12 @@ const NO_DEFAULT = html`<button type="submit" formmethod="dialog" hidden></butto
 const RESTRICTED = html`<p class="note">The app’s credential is limited to some channels, teams or subsites. Conversations
 outside these limits stay hidden. Operations that need a credential without limits are refused, even if you tick them.</p>`;
 
-function problem({ problem: sentence, chosen, hosted }: ConsentView): Html | undefined {
+function problem({ problem: sentence, chosen, byUrl }: ConsentView): Html | undefined {
   if (sentence === undefined) return undefined;
   const links = [
     ...(chosen?.scopes.length === 0 ? [html`<li><a href="#permissions">Go to the permissions</a></li>`] : []),
     ...(chosen?.websites.length === 0 ? [html`<li><a href="#websites">Go to the websites</a></li>`] : []),
-    ...(hosted?.duration === undefined && hosted ? [html`<li><a href="#duration">Go to the duration</a></li>`] : []),
+    ...(byUrl && byUrl.duration === undefined ? [html`<li><a href="#duration">Go to the duration</a></li>`] : []),
   ];
   return html`<div class="problem" role="alert">
   <p>${plain(sentence)}</p>
@@ -101,7 +101,7 @@ function problem({ problem: sentence, chosen, hosted }: ConsentView): Html | und
 
 const facts = (view: ConsentView): Html => html`
 <dl class="facts">
-  ${view.hosted ? client(view.hosted, view.app) : html`<div><dt>App</dt><dd class="name">${named(view.app)}</dd></div>`}
+  ${view.byUrl ? client(view.byUrl, view.app) : html`<div><dt>App</dt><dd class="name">${named(view.app)}</dd></div>`}
   <div><dt>Organization</dt><dd class="name">${named(view.organization)}</dd></div>
   <div><dt>You are sent to</dt><dd>${hostOf(view.redirectHost)} <span class="small">If you did not come from there, choose Deny.</span></dd></div>
   <div><dt>Signed in as</dt><dd>${named(view.person, EMAIL)}
@@ -114,11 +114,11 @@ const facts = (view: ConsentView): Html => html`
   }</dd></div>
 </dl>`;
 
-const jumps = ({ scopes, websites: sites, hosted }: ConsentView): Html => html`
+const jumps = ({ scopes, websites: sites, byUrl }: ConsentView): Html => html`
 <nav aria-label="On this page">
   <ul>
     <li><a href="#permissions">Permissions (${scopes.length})</a></li>
-    ${hosted ? html`<li><a href="#data-access">Data access</a></li>` : undefined}
+    ${byUrl ? html`<li><a href="#data-access">Data access</a></li>` : undefined}
     <li><a href="#websites">Websites (${sites.length})</a></li>
     <li><a href="#duration">For how long</a></li>
     <li><a href="#decision">Decision</a></li>
@@ -158,7 +158,7 @@ function scopeCard(scope: Scope, view: ConsentView): Html {
           ${marks(text)}
           <p>${text.sentence}</p>
           ${together(text, view.scopes)}
-          ${view.hosted ? flagged(text) : masked(text, view.dataAccess)}
+          ${view.byUrl ? flagged(text) : masked(text, view.dataAccess)}
           <p class="small"><code>${scope}</code></p>
         </div>
       </div>
@@ -238,8 +238,8 @@ const decision = (view: ConsentView): Html => html`
   </ul>
 </section>`;
 
-const ends = ({ hosted, minutes, hours }: ConsentView): string =>
-  hosted
+const ends = ({ byUrl, minutes, hours }: ConsentView): string =>
+  byUrl
     ? 'The access ends after the time that you choose. If the app does not use the access for a quarter of that time, the access ends then.'
     : `The access ends after ${minutes} minutes, or after ${hours} hours if you let the app renew it.`;
 

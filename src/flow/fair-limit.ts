@@ -1,0 +1,106 @@
+import { Failure } from '../core/failures.ts';
+import { FairQueue } from './fair-queue.ts';
+
+/** A job was refused because the queue is full, or because a job of a group with fewer waiting jobs took its place. */
+export class QueueFull extends Error {
+  override readonly name = 'QueueFull';
+}
+
+interface LimitedJob {
+  readonly isWanted: () => boolean;
+  readonly run: () => Promise<void>;
+  readonly refuse: (error: Error) => void;
+}
+
+export interface FairLimitOptions {
+  /** The largest number of jobs that run at the same time. */
+  readonly atOnce: number;
+  /** The largest number of running jobs of one group. The default is `atOnce`. */
+  readonly each?: number;
+  /** The largest number of waiting jobs. Without `waiting`, the caller bounds them. */
+  readonly waiting?: number;
+}
+
+export interface JobOptions {
+  /** The members of a group take turns. The default is one member. */
+  readonly member?: string;
+  /** Asked when the job has its turn. A job that nobody wants any more is rejected with `service_unavailable`. */
+  readonly isWanted?: () => boolean;
+}
+
+/**
+ * Runs a limited number of jobs at the same time, while other jobs wait. The groups of the jobs take turns, and the
+ * members of a group take turns too. So no group and no member can block the others. If the queue is full, a new job can
+ * take the place of the last job of the busiest group.
+ */
+export class FairLimit {
+  readonly #options: FairLimitOptions;
+  /** Groups with waiting jobs. A group appears once for each of its waiting jobs. */
+  readonly #groups = new FairQueue<string>();
+  readonly #waiting = new Map<string, FairQueue<LimitedJob>>();
+  /** The groups of the running jobs. A group with two running jobs appears twice. */
+  readonly #running: string[] = [];
+
+  constructor(options: FairLimitOptions) {
+    this.#options = options;
+  }
+
+  /** Runs work when it is the turn of the group. Rejects with QueueFull if too many jobs wait. */
+  run<T>(group: string, work: () => Promise<T>, { member = '', isWanted = () => true }: JobOptions = {}): Promise<T> {
+    const { atOnce, each = atOnce, waiting = Number.POSITIVE_INFINITY } = this.#options;
+    const mustWait = this.#running.length >= atOnce || this.#runningOf(group) >= each;
+    const isFull = mustWait && this.#groups.size >= waiting;
+    if (isFull && !this.#madeRoom(group)) return Promise.reject(new QueueFull());
+    return new Promise((resolve, reject) => {
+      const jobs = this.#waiting.get(group) ?? new FairQueue<LimitedJob>();
+      const run = async (): Promise<void> => {
+        try {
+          resolve(await work());
+        } catch (error) {
+          reject(error);
+        }
+      };
+      jobs.add(member, { isWanted, run, refuse: reject });
+      this.#waiting.set(group, jobs);
+      this.#groups.add(group, group);
+      this.#next();
+    });
+  }
+
+  /**
+   * Makes room in a full queue for a group. Refuses the last job of the group with the most waiting jobs. Returns false
+   * if no group has at least two waiting jobs more.
+   */
+  #madeRoom(group: string): boolean {
+    const busiest = this.#groups.busiest;
+    const jobs = this.#waiting.get(busiest);
+    if (!jobs || this.#groups.of(busiest) <= this.#groups.of(group) + 1) return false;
+    this.#groups.removeLast(busiest);
+    jobs.removeLast(jobs.busiest)?.refuse(new QueueFull());
+    return true;
+  }
+
+  #runningOf(group: string): number {
+    return this.#running.filter((one) => one === group).length;
+  }
+
+  #next(): void {
+    const { atOnce, each = atOnce } = this.#options;
+    while (this.#running.length < atOnce) {
+      const group = this.#groups.next((one) => this.#runningOf(one) < each);
+      if (group === undefined) return;
+      const jobs = this.#waiting.get(group);
+      const job = jobs?.next();
+      if (jobs?.empty) this.#waiting.delete(group);
+      if (job?.isWanted() !== true) {
+        job?.refuse(new Failure('service_unavailable'));
+        continue;
+      }
+      this.#running.push(group);
+      void job.run().finally(() => {
+        this.#running.splice(this.#running.indexOf(group), 1);
+        this.#next();
+      });
+    }
+  }
+}

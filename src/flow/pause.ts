@@ -1,0 +1,17 @@
+/** Resolves after this time, when a promise resolves, or when the signal aborts. Leaves no timer behind. */
+export async function pauseUpTo(
+  milliseconds: number,
+  others: readonly Promise<unknown>[] = [],
+  signal?: AbortSignal,
+): Promise<void> {
+  let end = (): void => undefined;
+  const over = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const timer = setTimeout(end, milliseconds);
+  signal?.addEventListener('abort', end, { once: true });
+  if (signal?.aborted) end();
+  await Promise.race([over, ...others]);
+  clearTimeout(timer);
+  signal?.removeEventListener('abort', end);
+}

@@ -1,0 +1,179 @@
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { EventReceipt } from '../core/events.ts';
+import { before } from './before.ts';
+import { type Receiver, receiverOf } from './receivers.ts';
+import { partWeight, requestTo } from './request.ts';
+import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
+import { signatures } from './signature.ts';
+
+export interface DeliveryAttempt {
+  /** The start of the attempt, in Unix milliseconds. */
+  readonly at: number;
+  readonly url: string;
+  /** In clear text. During a rotation, the old and the new secret. */
+  readonly secrets: readonly string[];
+  readonly receipt: EventReceipt;
+  /** The number of the attempt, from 1. */
+  readonly number: number;
+  readonly test: boolean;
+  /** Since when receipts for this receiver have been lost, in Unix milliseconds. Null: none was lost. */
+  readonly gapSince: number | null;
+}
+
+export type SendError =
+  | 'receiver_refused'
+  | 'address_refused'
+  | 'name_not_resolved'
+  | 'connection_failed'
+  | 'tls_failed'
+  | 'response_broken'
+  | 'timeout'
+  | 'interrupted';
+
+export type DeliveryOutcome =
+  | { readonly status: number; readonly retryAfter: number | undefined }
+  | { readonly error: SendError; readonly status?: number };
+
+export interface SenderOptions {
+  readonly allowed: ReadonlySet<string>;
+  readonly userAgent: string;
+  readonly resolve: Resolve;
+  /** Timeout of the whole attempt in milliseconds, from the DNS look-up to the end of the response. */
+  readonly deadline?: number;
+}
+
+export const userAgent = (baseUrl: string): string => `installation-gateway/1 (+${baseUrl}/docs)`;
+
+export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): SenderOptions => ({
+  allowed,
+  userAgent: userAgent(baseUrl),
+  resolve: resolveName,
+});
+
+const DEADLINE = 10_000;
+/** The gateway reads a response up to this weight and discards it. */
+const RESPONSE_MAX = 65_536;
+
+/** The receipt as compact JSON, less than 1 KB. */
+export const bodyOf = (receipt: EventReceipt): string =>
+  JSON.stringify({
+    type: receipt.event_type,
+    timestamp: new Date(receipt.occurred_at).toISOString(),
+    data: receipt,
+  });
+
+/**
+ * Makes one attempt: a POST over a new connection to a checked address, without redirects. The status counts when the
+ * response is complete or 64 KiB of it have arrived. Never rejects: every error is an outcome.
+ */
+export async function send(
+  attempt: DeliveryAttempt,
+  options: SenderOptions,
+  stop?: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const receiver = receiverOf(attempt.url, options.allowed);
+  if ('refused' in receiver) return { error: 'receiver_refused' };
+  // AbortSignal.any would keep one object for each attempt until the process ends.
+  const cut = new AbortController();
+  const stopped = (): void => cut.abort('interrupted');
+  const timer = setTimeout(() => cut.abort('timeout'), options.deadline ?? DEADLINE);
+  stop?.addEventListener('abort', stopped, { once: true });
+  if (stop?.aborted) stopped();
+  try {
+    return await post(attempt, receiver, options, cut.signal);
+  } finally {
+    clearTimeout(timer);
+    stop?.removeEventListener('abort', stopped);
+  }
+}
+
+async function post(
+  attempt: DeliveryAttempt,
+  { url, exempt }: Exclude<Receiver, { refused: string }>,
+  options: SenderOptions,
+  signal: AbortSignal,
+): Promise<DeliveryOutcome> {
+  const ended = (error: SendError): SendError =>
+    signal.aborted ? (signal.reason === 'interrupted' ? 'interrupted' : 'timeout') : error;
+  let addresses: readonly string[];
+  try {
+    addresses = await before(signal, checkedAddresses(url, exempt, options.resolve));
+  } catch (error) {
+    return { error: error instanceof AddressRefused ? 'address_refused' : ended('name_not_resolved') };
+  }
+  const body = bodyOf(attempt.receipt);
+  const timestamp = Math.floor(attempt.at / 1000);
+  const { event_id: id } = attempt.receipt;
+  const request = requestTo(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'user-agent': options.userAgent,
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': signatures(attempt.secrets, id, timestamp, body),
+      'x-gateway-attempt': attempt.number,
+      ...(attempt.test && { 'x-gateway-test': '1' }),
+      ...(attempt.gapSince !== null && { 'x-gateway-gap-since': new Date(attempt.gapSince).toISOString() }),
+    },
+    addresses,
+    signal,
+  });
+  return exchange(request, body, attempt.at, ended);
+}
+
+const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_|ERR_OSSL|EPROTO)/;
+
+function exchange(
+  request: ClientRequest,
+  body: string,
+  at: number,
+  ended: (error: SendError) => SendError,
+): Promise<DeliveryOutcome> {
+  return new Promise((resolve) => {
+    let response: IncomingMessage | undefined;
+    const finish = (outcome: DeliveryOutcome): void => {
+      resolve(outcome);
+      request.destroy();
+    };
+    // A destroyed connection can still emit an error, so the listener stays.
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const kind = TLS.test(error.code ?? '') ? 'tls_failed' : 'connection_failed';
+      finish({ error: ended(response ? 'response_broken' : kind), ...(response && { status: statusOf(response) }) });
+    });
+    request.on('response', (given) => {
+      response = given;
+      const { headers } = given;
+      const whole = (): void =>
+        finish({ status: statusOf(given), retryAfter: retryAfterOf(headers['retry-after'], at) });
+      let read = 0;
+      given.on('data', (part: Buffer) => {
+        read += partWeight(part);
+        if (read > RESPONSE_MAX) whole();
+      });
+      given.on('end', whole);
+      given.on('error', () => finish({ error: ended('response_broken'), status: statusOf(given) }));
+    });
+    // The server asks to change the protocol (status 101). The gateway never does this.
+    request.on('upgrade', (given, socket) => {
+      socket.destroy();
+      finish({ status: statusOf(given), retryAfter: undefined });
+    });
+    request.end(body);
+  });
+}
+
+const statusOf = ({ statusCode = 0 }: IncomingMessage): number => statusCode;
+
+/**
+ * Parses the header Retry-After, which has seconds or a date (RFC 9110, section 10.2.3). Returns the seconds from `now`
+ * (Unix milliseconds), or `undefined` for an invalid header.
+ */
+export function retryAfterOf(header: string | undefined, now: number): number | undefined {
+  const text = header?.trim() ?? '';
+  if (/^\d+$/.test(text)) return Number(text);
+  if (!/^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} [\d:]{8} GMT$/.test(text)) return undefined;
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? undefined : Math.max(0, (at - now) / 1000);
+}

@@ -1,0 +1,61 @@
+import { openRealtime, type Realtime } from '../events/realtime/realtime.ts';
+import type { Corridor } from '../gateway/call.ts';
+import { readGuides } from '../gateway/guides.ts';
+import { loadPrompts, loadResources, loadSkills } from '../gateway/load.ts';
+import { openGateway } from '../gateway/open.ts';
+import { streaming } from '../gateway/streaming.ts';
+import { tellRunCall } from '../observe/run-calls.ts';
+import { openWriteBack, type WriteBack } from '../sources/write-back.ts';
+import { openLedgerKey } from '../store/calls/ledger.ts';
+import { openTasks, type Tasks } from '../tasks/tasks.ts';
+import type { ServeContext } from './serve.ts';
+
+/** The gateway checks one answer in 256 against its schema. Tests check every answer. */
+const CHECK_EVERY = 256;
+
+export interface ServedGateway {
+  readonly corridor: Corridor;
+  readonly guides: ReturnType<typeof readGuides>;
+  readonly resources: Awaited<ReturnType<typeof loadResources>>;
+  readonly prompts: Awaited<ReturnType<typeof loadPrompts>>;
+  readonly skills: Awaited<ReturnType<typeof loadSkills>>;
+  readonly tasks: Tasks;
+  readonly realtime: Realtime;
+  /** Writes to the helpdesks of sources. It closes last, because calls and upkeep use it. */
+  readonly remote: WriteBack;
+}
+
+/** Opens what answers calls: the corridor with its declarations, the tasks, and the realtime streams. */
+export async function openServedGateway({ keys, store, log }: ServeContext, baseUrl: string): Promise<ServedGateway> {
+  const remote = openWriteBack({
+    db: store.db,
+    keys,
+    onError: (error, source) => log.warn({ err: error, source }, 'a write did not reach the helpdesk of a source'),
+  });
+  const corridor = await openGateway({
+    store,
+    keys,
+    baseUrl,
+    checkEvery: CHECK_EVERY,
+    remote,
+    onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'an answer does not match its schema'),
+  });
+  const guides = readGuides();
+  const loaded = [loadResources(), loadPrompts(), loadSkills(corridor.registry)] as const;
+  const [resources, prompts, skills] = await Promise.all(loaded);
+  const tasks = openTasks({
+    db: store.db,
+    batches: store.tasks,
+    corridor,
+    onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed; it runs again soon'),
+    onCall: tellRunCall(log),
+  });
+  const realtime = openRealtime({
+    db: store.db,
+    keys,
+    eventKey: openLedgerKey(store.db),
+    ...streaming(corridor),
+    onError: (error) => log.warn({ err: error }, 'reading for a realtime stream failed; it is retried'),
+  });
+  return { corridor, guides, resources, prompts, skills, tasks, realtime, remote };
+}

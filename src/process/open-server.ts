@@ -1,0 +1,126 @@
+import type { Logger } from 'pino';
+import { openIdentityProvider } from '../auth/identity-provider.ts';
+import { openOAuth } from '../auth/oauth/services.ts';
+import { packageVersion } from '../config/package.ts';
+import { sql } from '../core/sql.ts';
+import { joinGroup } from '../observe/group.ts';
+import { type LoopWatch, watchLoop } from '../observe/loop.ts';
+import { METRICS_TYPE, openMetrics } from '../observe/metrics.ts';
+import { sharing } from '../observe/sharing.ts';
+import { openStoreGauges } from '../observe/store-gauges.ts';
+import { documentFetcher } from '../outbound/documents.ts';
+import { userAgent } from '../outbound/sender.ts';
+import type { Store } from '../store/open/open.ts';
+import { a2aSurface } from '../surfaces/a2a/a2a.ts';
+import { agentCard } from '../surfaces/a2a/card.ts';
+import { docsPages } from '../surfaces/docs/docs.ts';
+import { publicApp } from '../surfaces/http/app.ts';
+import { openAllowed, openClientAddress } from '../surfaces/http/client-address.ts';
+import { type RunningServer, startServer } from '../surfaces/http/server.ts';
+import { llms } from '../surfaces/llms/llms.ts';
+import { mcpSurface } from '../surfaces/mcp/mcp.ts';
+import { oauthSurface } from '../surfaces/oauth/oauth.ts';
+import { openapi } from '../surfaces/openapi/openapi.ts';
+import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
+import { recordSurface } from '../surfaces/record/record.ts';
+import { restSurface } from '../surfaces/rest/rest.ts';
+import { refusedPort } from './address.ts';
+import type { ServedGateway } from './open-gateway.ts';
+import type { ServeContext } from './serve.ts';
+import { isWorker } from './workers.ts';
+
+export const uncollected =
+  (log: Logger) =>
+  (error: unknown): void =>
+    log.error({ err: error }, 'metrics could not be collected');
+
+/** Opens the surfaces and the HTTP server. `loop` watches the event loop from then on. */
+export async function openServer(
+  { config, store, log, tracing, stop }: ServeContext,
+  { corridor, guides, resources, prompts, skills, tasks, realtime }: ServedGateway,
+  { port, baseUrl }: { readonly port: number; readonly baseUrl: string },
+): Promise<{ readonly server: RunningServer; readonly loop: LoopWatch }> {
+  const { registry } = corridor;
+  let running: RunningServer | undefined;
+  let loop: LoopWatch | undefined;
+  const metrics = openMetrics({
+    version: packageVersion,
+    pools: store.pools,
+    sockets: () => realtime.size,
+    held: () => running?.held() ?? { connections: 0, requests: 0, waiting: 0, unread: 0 },
+    replica: store.replica?.current,
+    quotaRefusals: () => corridor.quotaRefusals,
+    loopHeld: () => loop?.seconds ?? 0,
+  });
+  // The number 0 means that a worker keeps no answer of the supervisor. The supervisor keeps the metrics of all workers
+  // for one second, so that every worker gives the same answer during this second.
+  const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
+  const ofStore = openStoreGauges(store.db);
+  const provider = config.identity && openIdentityProvider(config.identity);
+  const answering = answers(store);
+  const source = openClientAddress(config.trustedProxies);
+  const published = publicApp({
+    baseUrl,
+    openapi: () => openapi(registry, baseUrl),
+    llms: () => llms({ registry, guides, baseUrl, resources, prompts, skills }),
+    agentCard: () => agentCard({ skills, baseUrl }),
+    docs: docsPages({ baseUrl, registry, skills, guides, version: packageVersion }),
+    metrics: {
+      type: METRICS_TYPE,
+      permitted: openAllowed(config.metricsAllowed, config.trustedProxies),
+      text: async () => (await Promise.all([ofProcesses(), ofStore()])).join(''),
+    },
+    ready: async () => !stop.aborted && (await answering()) && !stop.aborted,
+  });
+  // Nobody waits for this before the server listens.
+  published.prepare();
+  running = await startServer({
+    host: config.host,
+    port,
+    baseUrl,
+    tls: config.tls,
+    log,
+    handlers: [
+      mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts }),
+      a2aSurface(corridor, { baseUrl, tasks, skills }),
+      restSurface(corridor, baseUrl),
+      oauthSurface(
+        openOAuth({
+          baseUrl,
+          db: store.db,
+          skillScopes: skills.scopes,
+          byUrl: {
+            hosts: config.clientsByUrl.hosts,
+            longest: config.clientsByUrl.longest,
+            fetch: documentFetcher({ allowed: config.clientsByUrl.allowed, userAgent: userAgent(baseUrl) }),
+          },
+        }),
+        source,
+        provider,
+      ),
+      recordSurface({ baseUrl, db: store.db }, source, provider),
+    ],
+    upgrade: realtimeSurface(realtime),
+    observer: { ended: metrics.ended, trace: tracing?.trace },
+    trustedProxies: config.trustedProxies,
+    otherwise: published,
+  }).catch((error: unknown) => {
+    throw refusedPort(error, config.host, config.port) ?? error;
+  });
+  loop = watchLoop((milliseconds) => log.warn({ milliseconds }, 'the event loop was held'));
+  return { server: running, loop };
+}
+
+/**
+ * Returns a function that checks whether the store answers. /readyz is public, so the store is asked at most four times
+ * a second.
+ */
+const answers = ({ db }: Store): (() => Promise<boolean>) =>
+  sharing(
+    () =>
+      db.query(sql`SELECT 1`).then(
+        () => true,
+        () => false,
+      ),
+    250,
+  );

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { packageRoot } from '../../../config/package.ts';
+import type { Surface } from '../../../core/calls.ts';
+import { Failure } from '../../../core/failures.ts';
+import type { ClientAddress } from '../client-address.ts';
+import type { RequestContext, RequestHandler, RequestRecord } from '../records.ts';
+import { send, sendProblem } from '../reply.ts';
+import { pathOf, refuseAmbiguous, refuseBody } from '../request.ts';
+import { type PageServices, type Sender, Visit, wireOf } from './visit.ts';
+
+export interface Route {
+  readonly method: 'GET' | 'POST';
+  readonly operation: string;
+  answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    context: RequestContext,
+    wire: Sender,
+  ): Promise<void> | void;
+  /** Answers an error of the route. By default, an error becomes a problem document. */
+  readonly refuse?: (request: IncomingMessage, response: ServerResponse, error: unknown, record: RequestRecord) => void;
+}
+
+/** A route whose answer is always the same text. */
+export const textRoute = (operation: string, type: string, body: string): Route => ({
+  method: 'GET',
+  operation,
+  answer: (request, response) => send(request, response, 200, type, body, { 'Cache-Control': 'public, max-age=300' }),
+});
+
+/** The route of a stylesheet. `path` is its path below src/surfaces/. All stylesheets of pages count as one operation. */
+export const styleRoute = (path: string): Route =>
+  textRoute('oauth_style', 'text/css', readFileSync(new URL(`src/surfaces/${path}`, packageRoot), 'utf8'));
+
+/** Makes the routes of pages. Each request for a page becomes a visit. */
+export const pageRoutes =
+  <S extends PageServices>(services: S) =>
+  (method: Route['method'], operation: string, show: (visit: Visit<S>) => Promise<void> | void): Route => ({
+    method,
+    operation,
+    answer: (request, response, { requestId, record }, wire) =>
+      show(new Visit(request, response, wire, services, requestId, record)),
+  });
+
+/** Answers the requests whose path has a route. Every other path belongs to another handler. */
+export const routesHandler =
+  (
+    surface: Surface,
+    routeOf: (path: string) => Route | undefined,
+    { baseUrl }: Pick<PageServices, 'baseUrl'>,
+    source: ClientAddress,
+  ): RequestHandler =>
+  (request, response, context) => {
+    const { requestId, record } = context;
+    const route = routeOf(pathOf(request));
+    if (!route) return false;
+    record.surface = surface;
+    record.operation = route.operation;
+    const answer = async (): Promise<void> => {
+      refuseAmbiguous(request);
+      const method = request.method === 'HEAD' ? 'GET' : request.method;
+      if (method !== route.method) {
+        throw new Failure('method_not_allowed', { allow: route.method === 'GET' ? ['GET', 'HEAD'] : ['POST'] });
+      }
+      if (method === 'GET') refuseBody(request, response);
+      await route.answer(request, response, context, wireOf(request, source(request), baseUrl));
+    };
+    return answer().catch((error: unknown) => {
+      const wrongMethod = error instanceof Failure && error.code === 'method_not_allowed';
+      if (route.refuse && !wrongMethod) return route.refuse(request, response, error, record);
+      const failure = error instanceof Failure ? error : new Failure('internal', { cause: error });
+      record.code = failure.code;
+      record.cause = failure.details.cause;
+      sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
+    });
+  };

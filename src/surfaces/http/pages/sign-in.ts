@@ -1,0 +1,71 @@
+import type { OutgoingHttpHeaders } from 'node:http';
+import { chooseOrganization } from '../../../auth/memberships.ts';
+import type { Parameters } from '../../../auth/oauth/parameters.ts';
+import { SESSION_SECONDS, type SignedIn, signIn, signOut } from '../../../auth/sign-in.ts';
+import { clearedSession, sessionCookie } from './cookies.ts';
+import type { Visit } from './visit.ts';
+
+/** The contents of a sign-in form. After a refusal, the form shows the e-mail address again and says the problem. */
+export interface Given {
+  readonly email: string;
+  readonly problem?: string;
+  readonly locked?: boolean;
+}
+
+/** A page that asks for a sign-in: the consent page, or the page of a record. */
+interface Asking {
+  /** The organization that the person must belong to. Null means any organization. */
+  readonly tenant: string | null;
+  /** The address to which the browser goes after the sign-in. */
+  readonly onward: string;
+  ask(status: number, given: Given, headers?: OutgoingHttpHeaders): void;
+}
+
+/** Answers a sign-in form whose fields the rules have checked. */
+export async function tryToSignIn(
+  visit: Visit,
+  form: Parameters | undefined,
+  { tenant, onward, ask }: Asking,
+): Promise<void> {
+  const [email = ''] = form?.get('email') ?? [];
+  const [password = ''] = form?.get('password') ?? [];
+  const { services, wire } = visit;
+  const enter = ({ session, person }: Extract<SignedIn, { session: string }>): void => {
+    visit.record.audit = { person };
+    visit.redirect(onward, { 'Set-Cookie': sessionCookie(services.baseUrl, session, SESSION_SECONDS) });
+  };
+  const [token] = form?.get('choose') ?? [];
+  if (token !== undefined) {
+    const choice = { secret: wire.session, token, seconds: SESSION_SECONDS };
+    const chosen = await chooseOrganization(services.db, choice);
+    if (chosen) return enter(chosen);
+    visit.record.code = 'session_ended';
+    ask(403, { email: '', problem: 'Your sign-in has ended. Sign in again.' });
+    return;
+  }
+  const organization = form?.get('organization')?.[0]?.trim() || undefined;
+  const done = await signIn(services.db, { tenant, organization, email, password, source: wire.source });
+  if ('session' in done) return enter(done);
+  visit.record.code = done.refused;
+  if (done.refused === 'throttled') {
+    const minutes = Math.ceil(done.retryAfter / 60);
+    const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
+    const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again. The operator of this gateway can unlock you at once.`;
+    ask(429, { email, problem, locked: true }, { 'Retry-After': String(done.retryAfter) });
+  } else {
+    const problem =
+      tenant === null
+        ? 'No owner or admin has this e-mail and password. Check the e-mail and the password, then try again.'
+        : 'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
+    ask(403, { email, problem });
+  }
+}
+
+/** Ends the session of the browser, and redirects the browser to `onward`. */
+export async function leave(visit: Visit, onward: string): Promise<void> {
+  const { session } = visit.wire;
+  const person = session === undefined ? undefined : await signOut(visit.services.db, session);
+  if (person === undefined) visit.record.does = undefined;
+  else visit.record.audit = { person };
+  visit.redirect(onward, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
+}

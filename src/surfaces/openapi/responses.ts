@@ -1,0 +1,112 @@
+import { STATUS_CODES } from 'node:http';
+import { statusOf } from '../../core/failures.ts';
+import { type References, typeName } from '../../core/json-schema.ts';
+import type { Tool } from '../../core/tool.ts';
+import { type FailureGroup, failureGroups } from '../../gateway/operation-wire.ts';
+import { type Components, Problem, type Reference } from './components.ts';
+
+export function responses(tool: Tool, outputs: References, components: Components): object {
+  const groups = failureGroups(tool);
+  const statuses = [...new Set(groups.flatMap(({ codes }) => codes.map(statusOf)))].sort();
+  return {
+    [tool.status]: success(tool, outputs, components),
+    ...(tool.bytes && { 206: bytes(components) }),
+    ...Object.fromEntries(statuses.map((status) => [status, failure(status, groups, outputs, components)])),
+    ...(tool.status === 101 && {
+      // An operation that answers success with status 101 has no 2xx response, but some OpenAPI tools expect a 2xx
+      // response or a default response.
+      default: {
+        description: 'Any other refusal of the WebSocket handshake.',
+        headers: components.headers('X-Request-Id'),
+        content: { 'application/problem+json': { schema: outputs.of(Problem) } },
+      },
+    }),
+  };
+}
+
+const SUCCESS: Readonly<Record<Tool['status'], string>> = {
+  101: 'The connection is now a WebSocket.',
+  200: 'The answer.',
+  201: 'The resource that was created.',
+  204: 'Success without a body.',
+};
+
+const QUOTA = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] as const;
+
+const success = (tool: Tool, outputs: References, components: Components): object => ({
+  description: SUCCESS[tool.status],
+  headers: components.headers(
+    ...QUOTA,
+    ...(tool.idempotency !== 'none' ? (['X-Gateway-Operation-Id', 'Idempotency-Replayed'] as const) : []),
+    ...(tool.revision ? (['ETag'] as const) : []),
+    ...(tool.location ? (['Location'] as const) : []),
+  ),
+  ...(tool.status !== 204 &&
+    tool.status !== 101 && {
+      content: {
+        'application/json': { schema: answer(tool, outputs, components) },
+        ...(tool.bytes && BYTES),
+      },
+    }),
+});
+
+/** The answer of an operation is a component of its own. If its schema has a name, this name is enough. */
+function answer(tool: Tool, outputs: References, components: Components): object {
+  const schema = outputs.of(tool.output);
+  return '$ref' in schema ? schema : components.add('schemas', typeName(`${tool.name} answer`), schema);
+}
+
+const BYTES = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+
+const bytes = (components: Components): object => ({
+  description: 'Bytes of the requested range. Without a Range header: bytes of the requested chunk.',
+  headers: {
+    ...components.headers(...QUOTA),
+    ETag: { description: 'Version of the file, as an entity tag.', schema: { type: 'string' } },
+    'Content-Range': {
+      description: 'Range of the returned bytes, and size of the whole file in bytes.',
+      schema: { type: 'string' },
+    },
+    'Content-Digest': {
+      description: 'SHA-256 of the returned bytes, in the form of RFC 9530.',
+      schema: { type: 'string' },
+    },
+    'X-Gateway-File-Version': { description: 'Version of the file, without quotes.', schema: { type: 'string' } },
+  },
+  content: BYTES,
+});
+
+/** The refusals with one status. The name of the component has the status and the groups, so it names the codes. */
+function failure(
+  status: number,
+  groups: readonly FailureGroup[],
+  outputs: References,
+  components: Components,
+): Reference {
+  const named = groups.filter(({ codes }) => codes.some((code) => statusOf(code) === status));
+  const codes = [...new Set(named.flatMap((group) => group.codes.filter((code) => statusOf(code) === status)))].sort();
+  const reason = STATUS_CODES[status] ?? String(status);
+  const words = [reason, ...named.map(({ name }) => name)];
+  return components.add('responses', [...new Set(words.map(typeName))].join(''), {
+    // The component FailureCode says what each code means.
+    description: `${reason}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+    headers: components.headers(
+      'X-Request-Id',
+      ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
+      ...(status === 409 ? (['X-Gateway-Operation-Id', 'Idempotency-Replayed'] as const) : []),
+      ...(status === 429 || status === 503 || codes.includes('operation_in_progress')
+        ? (['Retry-After'] as const)
+        : []),
+    ),
+    content: {
+      'application/problem+json': {
+        schema: {
+          allOf: [
+            outputs.of(Problem),
+            { type: 'object', properties: { code: { enum: codes }, status: { const: status } } },
+          ],
+        },
+      },
+    },
+  });
+}

@@ -1,0 +1,122 @@
+import type { IdentityProvider } from '../../auth/identity-provider.ts';
+import { organizationsOf } from '../../auth/memberships.ts';
+import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
+import { requireEmptyForm, requireSignInForm } from '../../auth/oauth/rules/sign-in-form.ts';
+import { isRecordId, openRecordPages } from '../../gateway/record-page.ts';
+import type { ClientAddress } from '../http/client-address.ts';
+import { beginIdentity } from '../http/pages/identity.ts';
+import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
+import { type Given, leave, tryToSignIn } from '../http/pages/sign-in.ts';
+import { errorPage, OF_RECORD, organizationsPage, signInPage } from '../http/pages/views.ts';
+import type { PageServices, Visit } from '../http/pages/visit.ts';
+import type { RequestHandler } from '../http/records.ts';
+import { missingPage, recordPage, STYLE } from './page.ts';
+
+type ReadRecord = ReturnType<typeof openRecordPages>;
+
+const PATH = /^\/c\/([^/]+?)(?:\/(sign-in|sign-out|identity))?$/;
+
+/** The pages of records, at /c/<id>. A signed-in person of the organization that has the record reads the record. */
+export function recordSurface(
+  { baseUrl, db }: Pick<PageServices, 'baseUrl' | 'db'>,
+  source: ClientAddress,
+  provider?: IdentityProvider,
+): RequestHandler {
+  const page = pageRoutes({ baseUrl, db, identity: provider?.name });
+  const read = openRecordPages(db);
+  const style = styleRoute('record/record.css');
+  const missing = page('GET', 'record', showMissing);
+  const guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>): Route =>
+    page(method, operation, (visit) => show(visit).catch((error: unknown) => showRefusal(visit, error)));
+  /** Returns the route of a path below `/c/`. A path with a malformed id gets the route of the 404 page. */
+  const routeOf = (path: string): Route | undefined => {
+    if (path === STYLE) return style;
+    const [, id = '', leg] = PATH.exec(path) ?? [];
+    if (!isRecordId(id)) return path.startsWith('/c/') ? missing : undefined;
+    if (leg === undefined) return guarded('GET', 'record', (visit) => showRecord(visit, id, read));
+    if (leg === 'sign-in') return guarded('POST', 'record_sign_in', (visit) => receiveSignIn(visit, id));
+    if (leg === 'sign-out') return guarded('POST', 'record_sign_out', (visit) => receiveSignOut(visit, id));
+    return provider ? guarded('GET', 'oauth_identity', (visit) => beginIdentity(visit, provider, id)) : missing;
+  };
+  return routesHandler('record', routeOf, { baseUrl }, source);
+}
+
+/** Answers a request for an address that no record can have. */
+function showMissing(visit: Visit): void {
+  visit.record.code = 'not_found';
+  visit.page(404, missingPage(undefined));
+}
+
+async function showRecord(visit: Visit, id: string, read: ReadRecord): Promise<void> {
+  const { record, wire } = visit;
+  const page = await read({ id, session: wire.session, source: wire.source });
+  if (page.state === 'signed_out') return showDoor(visit, id);
+  const signOut = `/c/${id}/sign-out`;
+  const { viewer } = page;
+  record.does = 'view';
+  record.audit = { person: viewer.authority.personId, ...(page.state === 'shown' && { record: id }) };
+  if (page.state === 'throttled') {
+    record.code = 'quota_exceeded';
+    const sentence = 'You have opened too many records in a short time. Wait a minute, then try again.';
+    showProblem(visit, 429, { title: 'Too many records', sentence }, page.retryAfter);
+  } else if (page.state === 'missing') {
+    record.code = 'not_found';
+    visit.page(404, missingPage({ viewer, signOut }));
+  } else visit.page(200, recordPage({ id, viewer, signOut, record: page.record }));
+}
+
+async function receiveSignIn(visit: Visit, id: string): Promise<void> {
+  visit.record.does = 'authentication';
+  const form = await visit.form();
+  requireSameOrigin(visit.wire, visit.services.baseUrl);
+  requireSignInForm(form, true);
+  await tryToSignIn(visit, form, {
+    tenant: null,
+    onward: `/c/${id}`,
+    ask: (status, given, headers) => visit.page(status, signIn(visit, id, given), undefined, headers),
+  });
+}
+
+async function receiveSignOut(visit: Visit, id: string): Promise<void> {
+  visit.record.does = 'revocation';
+  const form = await visit.form();
+  requireSameOrigin(visit.wire, visit.services.baseUrl);
+  requireEmptyForm(form);
+  await leave(visit, `/c/${id}`);
+}
+
+/** Shows the sign-in form. A person of several organizations who has just signed in gets the choice of an organization. */
+async function showDoor(visit: Visit, id: string): Promise<void> {
+  const organizations = await organizationsOf(visit.services.db, visit.wire.session);
+  if (organizations.length === 0) return visit.page(200, signIn(visit, id, { email: '' }));
+  const forms = { action: `/c/${id}/sign-in`, signOut: `/c/${id}/sign-out` };
+  visit.page(200, organizationsPage({ ...forms, organizations }));
+}
+
+function signIn({ services: { identity } }: Visit, id: string, given: Given): string {
+  return signInPage({
+    action: `/c/${id}/sign-in`,
+    ...given,
+    ...(identity !== undefined && { identity: { action: `/c/${id}/identity`, name: identity } }),
+  });
+}
+
+/** A failure becomes an error page, and the log gets the reason. */
+function showRefusal(visit: Visit, error: unknown): void {
+  const { status, details } = visit.refusal(error);
+  const [title, sentence] =
+    status < 500
+      ? ['This request cannot be answered', 'The form did not come from this page, or the page is out of date.']
+      : ['The gateway cannot answer now', 'The gateway could not read the record. Try again in a moment.'];
+  showProblem(visit, status, { title, sentence }, details.retryAfter);
+}
+
+function showProblem(
+  visit: Visit,
+  status: number,
+  problem: { readonly title: string; readonly sentence: string },
+  retryAfter: number | undefined,
+): void {
+  const html = errorPage({ ...problem, requestId: visit.requestId, advice: OF_RECORD });
+  visit.page(status, html, undefined, { ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }) });
+}

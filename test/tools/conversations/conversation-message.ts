@@ -1,0 +1,35 @@
+import { DIRECTORY, type Members } from '../../support/authority/grants.ts';
+import { INTERNAL, MESSAGE, messages, said, stored } from '../../support/authority/records.ts';
+import { plain, reads } from '../../support/authority/row.ts';
+
+const STAFF: Members = { type: [], id: DIRECTORY, name: DIRECTORY };
+
+export default reads(
+  {
+    variant: 'of an operator',
+    path: '/conversations/{cnv:1}/messages/{msg:2}',
+    ...messages,
+    members: {
+      data: plain('message', 'coverage'),
+      'data.message': MESSAGE,
+      'data.message.author': STAFF,
+    },
+    shows: [stored.message(2), stored.staff(DIRECTORY, 1)],
+    outsiders: said.message('/data/message'),
+  },
+  {
+    variant: 'of a visitor',
+    path: '/conversations/{cnv:1}/messages/{msg:1}',
+    ...messages,
+    members: { 'data.message': MESSAGE, 'data.message.author': plain('type', 'id', 'name') },
+    shows: [stored.message(1), stored.nickname(1)],
+  },
+  {
+    variant: 'internal',
+    path: '/conversations/{cnv:1}/messages/{msg:4}?include_internal=true',
+    ...messages,
+    given: INTERNAL,
+    members: { 'data.message': MESSAGE, 'data.message.author': STAFF },
+    shows: [stored.message(4), stored.staff(DIRECTORY, 1)],
+  },
+);

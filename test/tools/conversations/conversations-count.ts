@@ -1,0 +1,63 @@
+import type { Flag, Scope } from '../../support/authority/grants.ts';
+import { plain, reads, through } from '../../support/authority/row.ts';
+
+const counted = {
+  scopes: ['conversation_read'],
+  members: { data: plain('total', 'groups', 'other', 'timezone') },
+} as const;
+const countedBy = (group: string): string => `/conversations/count?website_id={web}&group_by=${group}`;
+const group_by = (has: string, scopes: readonly Scope[], flags: readonly Flag[]) =>
+  ({ parameter: 'group_by', has, scopes, flags }) as const;
+
+export default reads(
+  {
+    ...counted,
+    path: '/conversations/count?website_id={web}',
+    configured: ['/data/groups/*/key/disposition'],
+  },
+  {
+    ...counted,
+    variant: 'by disposition and day',
+    path: countedBy('disposition,day'),
+    shows: [['conversation', [1, 2, 3, 5], { disposition: [] }]],
+  },
+  {
+    ...counted,
+    variant: 'by team',
+    path: countedBy('team'),
+    list: ['data.groups', 'key.team_id', through([1, 2, Number.NaN], [1])],
+  },
+  {
+    ...counted,
+    variant: 'by operator',
+    path: countedBy('operator'),
+    given: group_by('operator', ['directory_read', 'contact_read_pii'], ['pii']),
+    list: ['data.groups', 'key.operator_id', through([Number.NaN, 1, 2], [1, Number.NaN])],
+  },
+  {
+    ...counted,
+    variant: 'by contact',
+    path: countedBy('contact'),
+    given: group_by('contact', ['contact_read', 'contact_read_pii'], []),
+    list: ['data.groups', 'key.contact_id', through([1, 2], [1, 2])],
+  },
+  {
+    ...counted,
+    variant: 'by language',
+    path: countedBy('status,language'),
+    given: group_by('language', ['contact_read_pii'], ['pii']),
+    shows: [['conversation', [1, 2, 3, 5], { language: [] }]],
+  },
+  {
+    ...counted,
+    variant: 'contact_id',
+    path: '/conversations/count?website_id={web}&contact_id={ctc:1}',
+    given: { parameter: 'contact_id', scopes: ['contact_read', 'contact_read_pii'] },
+  },
+  {
+    ...counted,
+    variant: 'operator_id',
+    path: '/conversations/count?website_id={web}&operator_id={opr:2}',
+    given: { parameter: 'operator_id', scopes: ['directory_read', 'contact_read_pii'], flags: ['pii'] },
+  },
+);

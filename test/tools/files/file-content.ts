@@ -1,0 +1,25 @@
+import { files, INTERNAL } from '../../support/authority/records.ts';
+import { plain, reads } from '../../support/authority/row.ts';
+
+const chunk = plain(
+  ...['file_id', 'version', 'chunk', 'chunk_count', 'offset', 'length', 'total_size', 'sha256', 'encoding', 'content'],
+  'next_chunk',
+);
+
+export default reads(
+  {
+    path: '/files/{fil:1}/content',
+    ...files,
+    members: { data: chunk },
+    shows: [['file_chunk', [1], { bytes: [] }]],
+    outsiders: ['/data/content'],
+  },
+  {
+    variant: 'internal',
+    path: '/files/{fil:2}/content?include_internal=true',
+    ...files,
+    given: INTERNAL,
+    members: { data: chunk },
+    shows: [['file_chunk', [2], { bytes: [] }]],
+  },
+);

@@ -1,0 +1,42 @@
+import { MSG } from '../../support/authority/grants.ts';
+import { always, at, columns, plain, reads } from '../../support/authority/row.ts';
+import { PHONE } from '../../support/authority/world.ts';
+
+const customers = {
+  scopes: ['contact_read', 'contact_read_pii'],
+  flags: ['pii'],
+  unrestricted: true,
+  members: {
+    data: plain('customers', 'next_cursor'),
+    'data.customers.*': {
+      ...plain('contact_id', 'website_id', 'name', 'email', 'phone'),
+      ...columns(['conversation_read'], 'visitor_ids', 'conversation_count', 'last_conversation'),
+    },
+    'data.customers.*.last_conversation': {
+      ...columns(['conversation_read'], 'id', 'created_at', 'status'),
+      subject: ['conversation_read', ...MSG],
+    },
+  },
+  list: ['data.customers', 'contact_id', always(2, 1)],
+  cursor: 'ctc',
+  shows: [
+    ['contact', [1, 2], columns([], 'name', 'email')],
+    ['conversation', [3, 5], { subject: ['conversation_read', ...MSG] }],
+  ],
+} as const;
+
+export default reads(
+  {
+    ...customers,
+    path: `/customers?website_id={web}&phone=${PHONE}`,
+    // The answer shows the number that was searched.
+    shows: [...customers.shows, ['contact', [1, 2], { phone_e164: [] }]],
+    outsiders: at('/data/customers/*', 'name', 'email', 'phone', 'last_conversation/subject'),
+  },
+  {
+    ...customers,
+    variant: 'name',
+    path: '/customers?website_id={web}&name=Zq',
+    shows: [...customers.shows, ['contact', [1], { mobile_e164: [] }], ['contact', [2], { phone_e164: [] }]],
+  },
+);

@@ -1,0 +1,75 @@
+import { INTERNAL_MESSAGES, stored } from '../../support/authority/records.ts';
+import { always, columns, plain, reads, through } from '../../support/authority/row.ts';
+import { ASIDE, ECHO } from '../../support/authority/world.ts';
+
+const found = (...more: string[]) => ({
+  '': plain('results', 'left_out', 'next_cursor'),
+  'results.*': plain('id', 'title', 'url', 'kind', 'website_id', 'created_at', ...more),
+});
+const SPOKEN = {
+  scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
+  flags: ['message_content', 'pii'],
+} as const;
+const searched = (kind: string, more = '&order=newest') => ({
+  cursor: '',
+  variant: `${kind}${more}`,
+  kind: `kinds=${kind}`,
+  path: `/search?query=${ECHO}&kinds=${kind}&website_id={web}${more}`,
+});
+const searchedMessages = (more?: string) =>
+  ({
+    ...searched('messages', more),
+    ...SPOKEN,
+    members: found('conversation_id', 'message_id', 'snippet'),
+    list: ['results', 'message_id', through([11, 10, 7, 6], [7, 6])],
+    shows: [
+      ['message', [6, 7, 10, 11], columns([], 'text')],
+      ['conversation', [1, 2, 3, 5], columns([], 'subject')],
+    ],
+  }) as const;
+const searchedAside = (more: string) => ({
+  ...searchedMessages(more),
+  variant: `words of internal messages${more}`,
+  path: `/search?query=${ASIDE}&kinds=messages&website_id={web}${more}`,
+});
+
+export default reads(
+  { ...searchedMessages(), outsiders: ['/results/*/title', '/results/*/snippet'] },
+  searchedMessages('&order=best'),
+  // Only internal messages have the word. A caller that does not ask for internal messages finds nothing.
+  { ...searchedAside(''), list: ['results', 'message_id', always()], shows: [] },
+  {
+    ...searchedAside('&include_internal=true'),
+    given: { ...INTERNAL_MESSAGES, scopes: ['conversation_read', ...INTERNAL_MESSAGES.scopes] },
+    list: ['results', 'message_id', through([9, 4], [4])],
+    shows: [
+      ['message', [4, 9], columns([], 'text')],
+      ['conversation', [1, 2], columns([], 'subject')],
+    ],
+  },
+  {
+    ...searched('subjects'),
+    ...SPOKEN,
+    members: found('conversation_id'),
+    list: ['results', 'id', through([5, 3, 2, 1], [3, 1])],
+    shows: [['conversation', [1, 2, 3, 5], columns([], 'subject')]],
+  },
+  {
+    ...searched('notes'),
+    scopes: ['conversation_read', 'visitor_notes_read', 'contact_read_pii'],
+    flags: ['message_content', 'pii', 'internal_notes'],
+    unrestricted: true,
+    members: found('snippet'),
+    list: ['results', 'id', always(3, 2, 1)],
+    shows: [stored.note(1, 2, 3), ['visitor', [1, 2, 3], columns([], 'nickname')]],
+  },
+  {
+    ...searched('contacts'),
+    scopes: ['contact_read', 'contact_read_pii'],
+    flags: ['pii'],
+    unrestricted: true,
+    members: found(),
+    list: ['results', 'id', always(2, 1)],
+    shows: [['contact', [1, 2], columns([], 'name')]],
+  },
+);

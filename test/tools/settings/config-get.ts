@@ -1,0 +1,26 @@
+import { FEATURE, stored } from '../../support/authority/records.ts';
+import { always, plain, reads } from '../../support/authority/row.ts';
+
+export default reads(
+  {
+    path: '/settings/item?website_id={web}&path=/ai/features',
+    scopes: ['config_read'],
+    unrestricted: true,
+    members: {
+      data: plain('path', 'items', 'truncated', 'next_cursor', 'coverage'),
+      'data.items.*': FEATURE,
+    },
+    list: ['data.items', 'id', always(1, 3)],
+    cursor: 'aif',
+    shows: [stored.feature(1, 3)],
+    configured: ['/data/items/*/name', '/data/item/name'],
+  },
+  {
+    variant: 'of an item',
+    path: '/settings/item?website_id={web}&path=/ai/features/{aif:1}',
+    scopes: ['config_read'],
+    unrestricted: true,
+    members: { data: plain('path', 'item', 'coverage'), 'data.item': FEATURE },
+    shows: [stored.feature(1)],
+  },
+);
