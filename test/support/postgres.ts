@@ -1,4 +1,5 @@
 import { rmSync } from 'node:fs';
+import chromium from '@sparticuz/chromium';
 import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { demoRecords } from '../../src/sources/files/demo.ts';
@@ -27,11 +28,12 @@ export const DEMO_NOW = '2026-11-15T12:00:00.000Z';
 
 /**
  * Builds dist/, and starts one PostgreSQL server in its own folder for the whole run: the embedded package, or PATH if
- * TEST_POSTGRES is `path`. Test files clone one of two template databases: `empty_template` has only the schema, `demo_template` also the demo's
- * data.
+ * TEST_POSTGRES is `path`. Test files clone one of two template databases: `empty_template` has only the schema,
+ * `demo_template` also the demo's data. Chromium's package unpacks its binary at the first use on a machine. That
+ * happens here, because one worker must not start a binary that another one still writes.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const built = build();
+  const built = Promise.all([build(), chromium.executablePath()]);
   built.catch(() => undefined); // it is awaited below
   project.onTestsRerun(build);
   const dataDir = scratch('test');
