@@ -28,8 +28,8 @@ export const LIVES = {
 const seconds = (n: number): Fragment => sql`make_interval(secs => ${n})`;
 
 /**
- * Without a consent, a client gets at most 60 tokens a minute, over all replicas and by PostgreSQL's clock. This SQL
- * OFFSET finds the client's sixtieth newest token. A refusal says how long the client must wait.
+ * Without a consent, a client gets at most 60 tokens a minute, over all replicas and by PostgreSQL's clock. With
+ * this OFFSET, SQL finds the client's sixtieth newest token. A refusal says how long the client must wait.
  */
 const SIXTIETH = raw('59');
 

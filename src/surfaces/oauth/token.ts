@@ -33,7 +33,7 @@ export async function answerToken(
       record.does = 'revocation';
       const ended = await revoke(context).finally(() => noteHolder(context, record));
       record.audit = { ...record.audit, ended: ended?.what ?? 'nothing' };
-      // Anybody can send the id of a client by URL, so an unknown token of such a client is no revocation.
+      // Anybody can send the id of a client by URL, so an unknown token from such a client gets no audit entry.
       if (context.kind === 'by_url' && !ended) record.does = undefined;
       if (ended?.consent !== undefined) record.consent = ended.consent;
       send(request, response, 200, 'application/json', '');

@@ -84,8 +84,8 @@ export function openClientsByUrl({ hosts, longest, fetch }: ClientsByUrlOptions)
     }
     const broken = typeof read === 'string' ? read : undefined;
     keep(failed, url, { until: now + (broken === undefined ? AWAY : REFUSED), broken });
-    // A server that decides ends its earlier document: by another document, or by 404 or 410. An error page decides
-    // nothing, so a redirect, HTML and the like leave the earlier document.
+    // Other JSON, a 404 or a 410 ends the earlier document. Every other answer, such as a redirect or an HTML page,
+    // can come from a broken server, so the earlier document stays in use.
     if (broken === 'gone' || (fetched && 'json' in fetched)) valid.delete(url);
     return failing(url, broken);
   };

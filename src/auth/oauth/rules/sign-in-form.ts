@@ -9,7 +9,7 @@ const FIELDS = ['email', 'password'];
  */
 const FIELDS_ANYWHERE = [...FIELDS, 'organization', 'choose'];
 
-/** The form of an installed client is for the client's organization. A client by URL belongs to none. */
+/** The sign-in for an installed client is to its organization. A client by URL belongs to no organization. */
 export const signInForm: Rule = ({ request, kind }) => requireSignInForm(request.form, kind === 'by_url');
 
 export const emptyForm: Rule = ({ request }) => requireEmptyForm(request.form);
