@@ -217,7 +217,8 @@ describe('F-23 unhandled rejections and uncaught exceptions', () => {
     const running = ask();
     expect([await ask(), await running, await ask()]).toEqual([200, 200, 200]);
     await told('unhandled rejection');
-    expect(replica.log().match(/unhandled rejection|uncaught exception/g)).toHaveLength(1);
+    const lines = replica.log().split('\n');
+    expect(lines.filter((line) => /unhandled rejection|uncaught exception/.test(line)).slice(1)).toEqual([]);
     expect(await replica.end()).toEqual({ code: 0, signal: null });
   }, 60_000);
 
