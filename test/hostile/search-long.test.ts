@@ -109,17 +109,21 @@ it('a page reads as much, however many messages of a conversation the pages befo
     const conversation = site * 1_000 + 1;
     await say({ site, conversation, count: 1, from: 1, at: OLD, text: 'an old lamp' });
     await say({ site, conversation, count, from: 100 * BLOCK, at: PASSED, text: 'lamp of old' });
-    await sql`SELECT gin_clean_pending_list('platform.message_words')`;
-    await sql`VACUUM ANALYZE platform.message`;
     const read: Record<string, number> = {};
-    for (const text of ['lamp', 'old lamp']) {
-      const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search(ARRAY['message'],
-        ARRAY[(1, ${site}, 'message', false, NULL, NULL, NULL, NULL, NULL, '${PASSED}', 0)::platform.searched],
-        '${JSON.stringify([[{ text, not: false }]])}', ARRAY['x'], true, 200, 0, 11, '2026-10-01', NULL)`;
-      await sql.unsafe(page);
-      const [row] = await sql.unsafe(page);
-      const plan = row?.['QUERY PLAN'][0].Plan;
-      read[text] = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+    // A snapshot of other work can keep VACUUM from its work, and a page then reads more. So the least of three counts.
+    for (let reading = 0; reading < 3; reading++) {
+      await sql`SELECT gin_clean_pending_list('platform.message_words')`;
+      await sql`VACUUM ANALYZE platform.message`;
+      for (const text of ['lamp', 'old lamp']) {
+        const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search(ARRAY['message'],
+          ARRAY[(1, ${site}, 'message', false, NULL, NULL, NULL, NULL, NULL, '${PASSED}', 0)::platform.searched],
+          '${JSON.stringify([[{ text, not: false }]])}', ARRAY['x'], true, 200, 0, 11, '2026-10-01', NULL)`;
+        await sql.unsafe(page);
+        const [row] = await sql.unsafe(page);
+        const plan = row?.['QUERY PLAN'][0].Plan;
+        const blocks = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+        read[text] = Math.min(blocks, read[text] ?? blocks);
+      }
     }
     return read;
   };
