@@ -15,6 +15,8 @@ export default defineConfig(({ mode }) => {
   const without = [...configDefaults.exclude];
   return {
     test: {
+      // The second run of a checkout takes its compiled sources from the disk (measured: 52 s, then 42 s).
+      experimental: { fsModuleCache: true },
       globalSetup: ['test/support/postgres.ts'],
       reporters: ['default', './test/support/clients.ts', './test/support/summary.ts'],
       sequence: { sequencer: Order },
