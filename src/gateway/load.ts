@@ -19,6 +19,18 @@ export const loadPrompts = (): Promise<Prompt[]> => declarations<Prompt>(new URL
 export const loadSkills = async (registry: Registry): Promise<Skills> =>
   new Skills(await declarations<Skill>(new URL('skills/', ROOT)), registry);
 
+export interface Declarations {
+  readonly registry: Registry;
+  readonly resources: readonly ResourceDeclaration[];
+  readonly prompts: readonly Prompt[];
+  readonly skills: Skills;
+}
+
+export async function loadDeclarations(): Promise<Declarations> {
+  const [registry, resources, prompts] = await Promise.all([loadTools(), loadResources(), loadPrompts()]);
+  return { registry, resources, prompts, skills: await loadSkills(registry) };
+}
+
 async function declarations<T>(folder: URL): Promise<T[]> {
   const names = (await readdir(folder, { recursive: true })).filter(
     (name) => /\.(ts|js)$/.test(name) && !name.endsWith('.d.ts'),

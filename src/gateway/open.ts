@@ -6,7 +6,7 @@ import { openLedgerKey } from '../store/calls/ledger.ts';
 import type { Store } from '../store/open/open.ts';
 import { Corridor } from './call.ts';
 import { openGuides } from './guides.ts';
-import { loadSkills, loadTools } from './load.ts';
+import { type Declarations, loadDeclarations } from './load.ts';
 import { Quota } from './quota.ts';
 import { RealtimeSessions } from './realtime-sessions.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -22,6 +22,8 @@ export interface GatewayOptions {
   readonly onDefect: (tool: Tool, error: unknown) => void;
   /** A writer that changes conversations and visitors in another system. Without it, all writes go to `store`. */
   readonly remote?: RemoteWriter;
+  /** Default: all declarations of the program. */
+  readonly declarations?: Declarations;
 }
 
 export async function openGateway({
@@ -31,9 +33,9 @@ export async function openGateway({
   checkEvery,
   onDefect,
   remote,
+  declarations,
 }: GatewayOptions): Promise<Corridor> {
-  const registry = await loadTools();
-  const skills = await loadSkills(registry);
+  const { registry, skills } = declarations ?? (await loadDeclarations());
   const secret = openLedgerKey(store.db);
   return new Corridor({
     db: store.db,

@@ -72,3 +72,8 @@ function framesOf({ message, stack = '' }: Error): string[] {
     .filter((line) => line.trimStart().startsWith('at '))
     .slice(0, 8);
 }
+
+export const uncollected =
+  (log: Logger) =>
+  (error: unknown): void =>
+    log.error({ err: error }, 'metrics could not be collected');

@@ -1,7 +1,7 @@
 import { openRealtime, type Realtime } from '../events/realtime/realtime.ts';
 import type { Corridor } from '../gateway/call.ts';
 import { readGuides } from '../gateway/guides.ts';
-import { loadPrompts, loadResources, loadSkills } from '../gateway/load.ts';
+import type { Declarations } from '../gateway/load.ts';
 import { openGateway } from '../gateway/open.ts';
 import { streaming } from '../gateway/streaming.ts';
 import { tellRunCall } from '../observe/run-calls.ts';
@@ -13,12 +13,9 @@ import type { ServeContext } from './serve.ts';
 /** The gateway checks one answer in 256 against its schema. Tests check every answer. */
 const CHECK_EVERY = 256;
 
-export interface ServedGateway {
+export interface ServedGateway extends Omit<Declarations, 'registry'> {
   readonly corridor: Corridor;
   readonly guides: ReturnType<typeof readGuides>;
-  readonly resources: Awaited<ReturnType<typeof loadResources>>;
-  readonly prompts: Awaited<ReturnType<typeof loadPrompts>>;
-  readonly skills: Awaited<ReturnType<typeof loadSkills>>;
   readonly tasks: Tasks;
   readonly realtime: Realtime;
   /** Writes to the helpdesks of sources. It closes last, because calls and upkeep use it. */
@@ -26,7 +23,11 @@ export interface ServedGateway {
 }
 
 /** Opens what answers calls: the corridor with its declarations, the tasks, and the realtime streams. */
-export async function openServedGateway({ keys, store, log }: ServeContext, baseUrl: string): Promise<ServedGateway> {
+export async function openServedGateway(
+  { keys, store, log }: ServeContext,
+  baseUrl: string,
+  declarations: Declarations,
+): Promise<ServedGateway> {
   const remote = openWriteBack({
     db: store.db,
     keys,
@@ -38,11 +39,11 @@ export async function openServedGateway({ keys, store, log }: ServeContext, base
     baseUrl,
     checkEvery: CHECK_EVERY,
     remote,
+    declarations,
     onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'an answer does not match its schema'),
   });
   const guides = readGuides();
-  const loaded = [loadResources(), loadPrompts(), loadSkills(corridor.registry)] as const;
-  const [resources, prompts, skills] = await Promise.all(loaded);
+  const { resources, prompts, skills } = declarations;
   const tasks = openTasks({
     db: store.db,
     batches: store.tasks,

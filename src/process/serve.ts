@@ -4,21 +4,16 @@ import { openKeys } from '../auth/key-file.ts';
 import type { Keyring } from '../auth/keys.ts';
 import type { CommandContext } from '../cli/context.ts';
 import type { Config } from '../config/config.ts';
-import { superviseGroup } from '../observe/group.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import type { Store } from '../store/open/open.ts';
-import { endStrangeHosts } from '../store/sign-in/upkeep.ts';
 import { address, checkAddress } from './address.ts';
-import { startBackground } from './background.ts';
 import { buildInBackground } from './builds.ts';
-import { openLog } from './log.ts';
-import { openServedGateway } from './open-gateway.ts';
-import { openServer, uncollected } from './open-server.ts';
+import { openLog, uncollected } from './log.ts';
 import { keptToken, openServedStore, prepareDemo } from './open-store.ts';
 import { openTracing } from './open-tracing.ts';
 import { endInOrder, handleUncaught } from './uncaught.ts';
 import { addresses, welcome } from './welcome.ts';
-import { aborted, isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
+import { isWorker, leave, stopSignal, superviseWorkers } from './workers.ts';
 
 /**
  * Limits how much the heap's old generation grows between two garbage collections, in per cent of the live heap. V8's
@@ -56,7 +51,11 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   const stop = stopSignal(config.npm);
   surviveTerminal();
   handleUncaught(endInOrder(log, flush, stop));
-  const store = await openServedStore(config, { tracing, supervises, stop, ...told });
+  const opening = openServedStore(config, { tracing, supervises, stop, ...told });
+  // Loaded while PostgreSQL starts. The store refuses first, so an error in a module is not unhandled until then.
+  const loading = supervises ? undefined : import('./serve-here.ts').then(({ loadServing }) => loadServing());
+  loading?.catch(() => undefined);
+  const store = await opening;
   let building = false;
   try {
     if (stop.aborted) return;
@@ -69,7 +68,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
     };
     const serving = { config, keys, store, log, tracing, stop, ready };
     const builds = worker ? undefined : buildInBackground(store, log, stop);
-    await (supervises ? serveByWorkers(serving, options.workers) : serveHere(serving));
+    await (loading ? (await loading)(serving) : serveByWorkers(serving, options.workers));
     building = (await builds?.stop()) ?? false;
   } finally {
     flush();
@@ -91,6 +90,7 @@ function surviveTerminal(): void {
  * Serves with several workers. The supervisor chooses the port, because with PORT=0 each worker would get another one.
  */
 async function serveByWorkers({ config, log, stop, ready }: ServeContext, count: number): Promise<void> {
+  const { superviseGroup } = await import('../observe/group.ts');
   const { port, baseUrl } = await address(config);
   await superviseWorkers({
     count,
@@ -100,30 +100,4 @@ async function serveByWorkers({ config, log, stop, ready }: ServeContext, count:
     onReady: () => ready(baseUrl),
     onWorker: superviseGroup(uncollected(log)),
   });
-}
-
-async function serveHere(serving: ServeContext): Promise<void> {
-  const { config, store, stop, ready } = serving;
-  const at = await address(config);
-  const gateway = await openServedGateway(serving, at.baseUrl);
-  const clientHosts = config.clientsByUrl.hosts.includes('*') ? undefined : config.clientsByUrl.hosts;
-  // Before the first call, end the access of clients whose host is no longer on the list.
-  if (clientHosts) await endStrangeHosts(store.db, clientHosts);
-  const { server, loop } = await openServer(serving, gateway, at);
-  const { corridor, tasks, realtime, remote } = gateway;
-  const background = startBackground({
-    ...serving,
-    registry: corridor.registry,
-    clientHosts,
-    baseUrl: at.baseUrl,
-    remote,
-  });
-  ready(at.baseUrl);
-  await aborted(stop);
-  await server.leave();
-  // Stop these together: the server stays open while a call waits for a task, or while a socket is open.
-  await Promise.all([server.close(), tasks.stop(), realtime.stop(), background.leave()]);
-  await background.stop();
-  await remote.close();
-  loop.stop();
 }

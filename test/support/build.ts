@@ -9,7 +9,9 @@ import { packageRoot } from '../../src/config/package.ts';
  */
 export async function build(): Promise<void> {
   const root = fileURLToPath(packageRoot);
-  const child = spawn(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '--build', '--noCheck'], { cwd: root });
+  const child = spawn(process.execPath, [`${root}node_modules/typescript/bin/tsc`, '--build', '--noCheck'], {
+    cwd: root,
+  });
   let written = '';
   child.stdout.on('data', (part: Buffer) => {
     written += part.toString();

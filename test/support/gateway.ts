@@ -120,7 +120,7 @@ export async function openTestGateway(
       openapi: () => documentOf(registry),
       llms: () => llms({ registry, guides, baseUrl: BASE_URL, resources, prompts, skills }),
       agentCard: () => agentCard({ skills, baseUrl: BASE_URL }),
-      docs: docsPages({ baseUrl: BASE_URL, registry, skills, guides, version: '0.0.0' }),
+      docs: () => docsPages({ baseUrl: BASE_URL, registry, skills, guides, version: '0.0.0' }),
       ready: async () => true,
     }),
   });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import type { Source } from '../source.ts';
-import { follow, type Stores } from './follow.ts';
+import type { Stores } from './follow.ts';
 import { LoadStopped } from './spent.ts';
 import { failed, isLost, release, renew, type SourceRow, stopped, takeSource } from './state.ts';
 
@@ -70,6 +70,8 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
   let source: Source | undefined;
   try {
     source = open(row);
+    // Loaded here, because only some processes follow a source, and HTML and telephone numbers take 190 modules.
+    const { follow } = await import('./follow.ts');
     await follow(options, row, source, signal);
     await release(db, row);
   } catch (error) {

@@ -10,15 +10,20 @@ import { pathOf, refuseAmbiguous, refuseBody } from './request.ts';
 
 export interface AppOptions {
   readonly baseUrl: string;
-  /** Each document is made at its first request, or by `prepare`. */
-  readonly openapi: () => object;
-  /** The texts of llmstxt.org: `index` for /llms.txt and `full` for /llms-full.txt. */
-  readonly llms?: () => { readonly index: string; readonly full: string };
-  readonly agentCard?: () => object;
-  readonly docs?: Docs;
+  /** Each document is made at its first request, and its modules are loaded for it. */
+  readonly openapi: () => object | Promise<object>;
+  readonly llms?: () => Llms | Promise<Llms>;
+  readonly agentCard?: () => object | Promise<object>;
+  readonly docs?: () => Docs | Promise<Docs>;
   readonly metrics?: MetricsPage;
   /** True if the store answers and no shutdown has started. */
   ready(): Promise<boolean>;
+}
+
+/** The texts of llmstxt.org: `index` for /llms.txt and `full` for /llms-full.txt. */
+interface Llms {
+  readonly index: string;
+  readonly full: string;
 }
 
 /** The pages for people, by path. */
@@ -37,41 +42,29 @@ export interface MetricsPage {
   text(): Promise<string>;
 }
 
-interface PublicDocuments {
-  /** Makes the documents. This holds the event loop for half a second (24 November 2026). */
-  prepare(): void;
-}
-
 const REFUSED_METRICS: RequestRecord = { code: 'not_found', does: 'authorization' };
 
-export function publicApp({
-  baseUrl,
-  openapi,
-  llms,
-  agentCard,
-  docs,
-  metrics,
-  ready,
-}: AppOptions): Express & PublicDocuments {
+export function publicApp({ baseUrl, openapi, llms, agentCard, docs: openDocs, metrics, ready }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('query parser', false);
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
-  const published = (type: string, make: () => string): (() => Document) =>
-    once(() => document(type, make(), { maxAge: DOCUMENT_AGE }));
-  const texts = llms && once(llms);
+  const published = (type: string, make: () => Promise<string>): (() => Promise<Document>) =>
+    once(async () => document(type, await make(), { maxAge: DOCUMENT_AGE }));
+  const docs = openDocs && once(async () => openDocs());
+  const texts = llms && once(async () => llms());
   // llmstxt.org names no media type, and browsers download Markdown instead of showing it.
   const text = 'text/plain; charset=utf-8';
-  const files: Readonly<Record<string, () => Document>> = {
-    '/api/v1/openapi.json': published('application/json', () => JSON.stringify(openapi())),
+  const files: Readonly<Record<string, () => Promise<Document>>> = {
+    '/api/v1/openapi.json': published('application/json', async () => JSON.stringify(await openapi())),
     ...(agentCard && {
-      '/.well-known/agent-card.json': published('application/json', () => JSON.stringify(agentCard())),
+      '/.well-known/agent-card.json': published('application/json', async () => JSON.stringify(await agentCard())),
     }),
     ...(texts && {
-      '/llms.txt': published(text, () => texts().index),
-      '/llms-full.txt': published(text, () => texts().full),
+      '/llms.txt': published(text, async () => (await texts()).index),
+      '/llms-full.txt': published(text, async () => (await texts()).full),
     }),
   };
 
@@ -107,9 +100,9 @@ export function publicApp({
       send(request, response, 200, metrics.type, await metrics.text());
     });
   for (const [path, made] of Object.entries(files))
-    app.get(path, (request, response) => {
+    app.get(path, async (request, response) => {
       noteDocument(request, path);
-      sendDocument(request, response, made());
+      sendDocument(request, response, await made());
     });
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
@@ -125,23 +118,24 @@ export function publicApp({
   app.use(() => {
     throw new Failure('not_found');
   });
-  const refuse: ErrorRequestHandler = (error, request, response, _next) => {
+  const refuse: ErrorRequestHandler = async (error, request, response, _next) => {
     const { requestId, record } = contextOf(request);
     // Express throws a 400 for a broken escape in a path. The gateway answers `not_found`.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
-    if (failure.code === 'not_found' && docs?.missing(request, response)) return;
+    if (failure.code === 'not_found' && (await docs?.())?.missing(request, response)) return;
     // A status of 500 or more is a fault of the gateway. Its cause goes only to the log.
     if (failure.status >= 500) noteRefusal(record, failure);
     sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
   };
   app.use(refuse);
-  return Object.assign(app, { prepare: () => Object.values(files).forEach((made) => void made()) });
+  return app;
 }
 
 const pagesOf =
-  ({ documents, redirects }: Docs): RequestHandler =>
-  (request, response, next) => {
+  (docs: () => Promise<Docs>): RequestHandler =>
+  async (request, response, next) => {
+    const { documents, redirects } = await docs();
     // Compare the path as it was sent: a path with escaped characters is a different path.
     const path = pathOf(request);
     const made = documents.get(path);

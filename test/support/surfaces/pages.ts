@@ -37,13 +37,14 @@ export async function servePages(): Promise<Pages> {
       baseUrl: BASE_URL,
       openapi: () => openapi(registry, BASE_URL),
       llms: () => ({ index: '# index', full: '# full' }),
-      docs: docsPages({
-        baseUrl: BASE_URL,
-        registry,
-        skills: await loadSkills(registry),
-        guides: readGuides(),
-        version: '1.2.3',
-      }),
+      docs: async () =>
+        docsPages({
+          baseUrl: BASE_URL,
+          registry,
+          skills: await loadSkills(registry),
+          guides: readGuides(),
+          version: '1.2.3',
+        }),
       ready: async () => true,
     }),
   });

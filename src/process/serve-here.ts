@@ -1,0 +1,40 @@
+import { type Declarations, loadDeclarations } from '../gateway/load.ts';
+import { endStrangeHosts } from '../store/sign-in/upkeep.ts';
+import { address } from './address.ts';
+import { startBackground } from './background.ts';
+import { openServedGateway } from './open-gateway.ts';
+import { openServer } from './open-server.ts';
+import type { ServeContext } from './serve.ts';
+import { aborted } from './workers.ts';
+
+/** Loads the surfaces and the declarations. The returned function serves in this process until `stop` aborts. */
+export async function loadServing(): Promise<(serving: ServeContext) => Promise<void>> {
+  const declarations = await loadDeclarations();
+  return (serving) => serveHere(serving, declarations);
+}
+
+async function serveHere(serving: ServeContext, declarations: Declarations): Promise<void> {
+  const { config, store, stop, ready } = serving;
+  const at = await address(config);
+  const gateway = await openServedGateway(serving, at.baseUrl, declarations);
+  const clientHosts = config.clientsByUrl.hosts.includes('*') ? undefined : config.clientsByUrl.hosts;
+  // Before the first call, end the access of clients whose host is no longer on the list.
+  if (clientHosts) await endStrangeHosts(store.db, clientHosts);
+  const { server, loop } = await openServer(serving, gateway, at);
+  const { corridor, tasks, realtime, remote } = gateway;
+  const background = startBackground({
+    ...serving,
+    registry: corridor.registry,
+    clientHosts,
+    baseUrl: at.baseUrl,
+    remote,
+  });
+  ready(at.baseUrl);
+  await aborted(stop);
+  await server.leave();
+  // Stop these together: the server stays open while a call waits for a task, or while a socket is open.
+  await Promise.all([server.close(), tasks.stop(), realtime.stop(), background.leave()]);
+  await background.stop();
+  await remote.close();
+  loop.stop();
+}
