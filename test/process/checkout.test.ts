@@ -26,7 +26,9 @@ beforeAll(() => {
     join(folder, 'tsconfig.json'),
     '{"compilerOptions":{"target":"es2023","module":"nodenext","rootDir":".","outDir":"dist","incremental":true,"tsBuildInfoFile":"dist/.tsbuildinfo","types":[]},"include":["src"]}',
   );
-  source("const wrong: number = 'a type, which is not checked';\ndeclare const process: { argv: string[] };\nconsole.log('one', ...process.argv.slice(2));\n");
+  source(
+    "const wrong: number = 'a type, which is not checked';\ndeclare const process: { argv: string[] };\nconsole.log('one', ...process.argv.slice(2));\n",
+  );
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -67,7 +69,7 @@ it('builds after a file has gone, and after the packages have changed', () => {
 });
 
 it('a source with an error of syntax is refused, and the old build does not run', () => {
-  source("const wrong = ;\n");
+  source('const wrong = ;\n');
   later('src/main.ts');
   const { status, stdout, stderr } = run();
   expect(status).toBe(1);

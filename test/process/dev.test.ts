@@ -74,7 +74,7 @@ it('npm run dev serves, shows what cannot be built, and serves each change', asy
   expect(await title()).toBe('Read a contact');
 
   printed = '';
-  appendFileSync(tool, "const wrong = ;\n");
+  appendFileSync(tool, 'const wrong = ;\n');
   await sees(/contact-get\.ts\(\d+,\d+\): error TS1109[\s\S]*the old server keeps running/);
   expect(await title()).toBe('Read a contact');
 
