@@ -1,12 +1,10 @@
 import postgres from 'postgres';
 import type { Fragment } from '../../core/sql.ts';
 import { Attempts, type Dial, OF_THE_STORE } from './attempts.ts';
-import { Batches } from './batches.ts';
-import { Connections, OWN, WAITING } from './connections.ts';
+import { Connections, OWN } from './connections.ts';
 import {
   atStandby,
   DOWN,
-  isUnavailable,
   late,
   mayRepeat,
   ON_STANDBY,
@@ -99,7 +97,6 @@ export function openDatabase(options: ConnectOptions): Database {
   };
   const listeners = new Set<Listening>();
   const statementOf = openStatements();
-  const batches = new Batches(WAITING * options.connections);
   const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed));
   // After a refusal, all statements fail at once until this time, so that a starting server gets no more attempts.
   let downUntil = 0;
@@ -167,12 +164,7 @@ export function openDatabase(options: ConnectOptions): Database {
    * The statement may still run afterwards. The gateway cannot cancel the statement, because the driver's cancel can
    * end the process or cancel the next statement. So a caller that repeats a write must repeat its idempotency key.
    */
-  const inTime = <Row extends object>(
-    used: postgres.Sql,
-    left: number,
-    { text, parameters }: Sent,
-    ran?: (types: readonly number[], took: number) => void,
-  ): Promise<Row[]> =>
+  const inTime = <Row extends object>(used: postgres.Sql, left: number, { text, parameters }: Sent): Promise<Row[]> =>
     new Promise((resolve, reject) => {
       const began = performance.now();
       let timer: NodeJS.Timeout | undefined;
@@ -198,10 +190,7 @@ export function openDatabase(options: ConnectOptions): Database {
       const rows = collecting<Row>();
       // The caller declares the type of the rows. A golden schema and the checks of outputs verify it.
       const statement = used.unsafe<Row[]>(text, parameters, { prepare });
-      const answer = statement.forEach(rows.add).then((result) => {
-        requireAnswer(used);
-        ran?.(result.statement.types, performance.now() - began);
-      });
+      const answer = statement.forEach(rows.add).then(() => requireAnswer(used));
       answer.then(
         () => {
           ended();
@@ -230,35 +219,11 @@ export function openDatabase(options: ConnectOptions): Database {
     }
   };
 
-  /** Runs a read of an app alone on a free connection, or else in a batch with the reads that wait, too. */
-  const readFor = async <Row extends object>(statement: Fragment, app: string): Promise<Row[]> => {
-    const sent = statementOf(statement);
-    if (performance.now() < downUntil) throw unreachable(downBy);
-    try {
-      const free = connections.take(app);
-      const ran = (types: readonly number[], took: number): void => batches.ran(statement, sent.text, types, took);
-      if (free) return await inTime(free, limit, sent, ran);
-      const shared = batches.join<Row>(app, sent.text, statement.values, async (begin) =>
-        inTime(...(await turn(app)), begin()),
-      );
-      if (shared)
-        return await shared.catch((error) => {
-          // One read can be the cause. The others must not fail with it.
-          if (error instanceof postgres.PostgresError && !isUnavailable(error)) return query<Row>(statement);
-          throw error;
-        });
-      return await inTime(...(await turn(app)), sent, ran);
-    } catch (error) {
-      throw asOurs(error);
-    }
-  };
-
   return {
     query,
     read: async <Row extends object>(statement: Fragment): Promise<Row[]> => {
-      const { app } = statement;
       try {
-        return await (app === undefined ? query<Row>(statement) : readFor<Row>(statement, app));
+        return await query<Row>(statement);
       } catch (error) {
         if (!mayRepeat(error)) throw error;
         return query<Row>(statement);

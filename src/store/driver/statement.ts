@@ -30,14 +30,13 @@ export function openStatements(): (fragment: Fragment) => Sent {
   };
   return (fragment) => {
     const { text, values } = compile(fragment);
-    return { text: one(text), parameters: values.map(bound) };
+    return { text: one(text), parameters: values.map(parameter) };
   };
 }
 
 const isList = (value: Value): value is readonly (string | number | null)[] => Array.isArray(value);
 
-/** The form in which the driver takes a value. */
-export const bound = (value: Value): BoundValue =>
+const parameter = (value: Value): BoundValue =>
   isList(value)
     ? `{${value.map((one) => (one === null ? 'NULL' : `"${String(one).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
     : value;
