@@ -14,12 +14,18 @@ export interface Document {
   readonly codings: Readonly<Record<'identity' | 'gzip', { readonly body: Buffer; readonly etag: string }>>;
 }
 
-/** Makes a value at its first call. Most processes never serve most of the documents. */
+/**
+ * Makes a value at its first call, because most processes never serve most of the documents. After a promise that fails,
+ * the next call tries again.
+ */
 export function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    if (made) return made.value;
+    const value = make();
+    made = { value };
+    if (value instanceof Promise) value.catch(() => (made = undefined));
+    return value;
   };
 }
 

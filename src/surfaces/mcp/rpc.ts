@@ -4,9 +4,10 @@ import type { Prompt } from '../../core/prompt.ts';
 import type { ResourceDeclaration } from '../../core/resource.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
+import { once } from '../http/document.ts';
 import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import { INSTRUCTIONS } from './instructions.ts';
-import type { Answer, Lifecycle } from './lifecycle.ts';
+import type { Answer } from './lifecycle.ts';
 import { discover, modernResult } from './modern.ts';
 import { mcpPrompts } from './prompts.ts';
 import { invalidParams } from './refusals.ts';
@@ -101,11 +102,10 @@ export function openRpc(options: RpcOptions): Dispatch {
     ...methods,
     ['server/discover', method(z.object({}), (mcpRequest) => discover(mcpRequest, offered))],
   ]);
-  let lifecycle: Promise<Lifecycle> | undefined;
-  const loadLifecycle = async (): Promise<Lifecycle> => {
+  const lifecycle = once(async () => {
     const { openLifecycle } = await import('./lifecycle.ts');
     return openLifecycle({ ...identity, title: 'Installation Gateway', websiteUrl: `${baseUrl}/docs` }, offered);
-  };
+  });
 
   return async (name, params, mcpRequest) => {
     const isModern = mcpRequest.version === MODERN;
@@ -119,7 +119,6 @@ export function openRpc(options: RpcOptions): Dispatch {
       const result = await known.answer(mcpRequest, parsed.data);
       return { result: isModern ? modernResult(name, result, identity) : result };
     }
-    lifecycle ??= loadLifecycle();
-    return (await lifecycle)(name, parsed.data);
+    return (await lifecycle())(name, parsed.data);
   };
 }
