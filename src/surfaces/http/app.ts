@@ -123,7 +123,9 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs: openDocs, m
     // Express throws a 400 for a broken escape in a path. The gateway answers `not_found`.
     const unreadable = !(error instanceof Failure) && statusOf(error) === 400;
     const failure = unreadable ? new Failure('not_found') : asFailure(error);
-    if (failure.code === 'not_found' && (await docs?.())?.missing(request, response)) return;
+    // Without the pages, the client gets the problem document.
+    const pages = failure.code === 'not_found' ? await docs?.().catch(() => undefined) : undefined;
+    if (pages?.missing(request, response)) return;
     // A status of 500 or more is a fault of the gateway. Its cause goes only to the log.
     if (failure.status >= 500) noteRefusal(record, failure);
     sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
