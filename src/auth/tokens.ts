@@ -48,15 +48,7 @@ export const isBearer = (token: string): boolean => BEARER.test(token) && wellFo
 
 export const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
 
-const checksum = (body: string): string => {
-  let rest = crc32(body);
-  let digits = '';
-  for (let i = 0; i < CHECKSUM; i++) {
-    digits = (ALPHABET[rest % 62] ?? '') + digits;
-    rest = Math.floor(rest / 62);
-  }
-  return digits;
-};
+const checksum = (body: string): string => base62(BigInt(crc32(body)), CHECKSUM);
 
 function base62(value: bigint, length: number): string {
   let rest = value;

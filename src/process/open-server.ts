@@ -46,8 +46,8 @@ export async function openServer(
   // for one second, so that every worker gives the same answer during this second.
   const ofProcesses = isWorker() ? sharing(joinGroup(metrics, uncollected(log)), 0) : sharing(metrics.text);
   const ofStore = openStoreGauges(store.db);
-  // What only some processes need, or only their later requests, is loaded when it is first needed: 190 modules of
-  // packages, and 0.5 s of the processor time of a start (26 November 2026).
+  // What only some processes need, or only their later requests, is loaded when it is first needed
+  // (docs/decisions/processes.md).
   const provider =
     config.identity && (await import('../auth/identity-provider.ts')).openIdentityProvider(config.identity);
   const answering = answers(store);

@@ -52,7 +52,7 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   surviveTerminal();
   handleUncaught(endInOrder(log, flush, stop));
   const opening = openServedStore(config, { tracing, supervises, stop, ...told });
-  // Loaded while PostgreSQL starts. The store refuses first, so an error in a module is not unhandled until then.
+  // Loaded while PostgreSQL starts. An error of this promise is thrown below, when the store is open.
   const loading = supervises ? undefined : import('./serve-here.ts').then(({ loadServing }) => loadServing());
   loading?.catch(() => undefined);
   const store = await opening;

@@ -70,7 +70,7 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
   let source: Source | undefined;
   try {
     source = open(row);
-    // Loaded here, because only some processes follow a source, and HTML and telephone numbers take 190 modules.
+    // Loaded here, because only some processes follow a source.
     const { follow } = await import('./follow.ts');
     await follow(options, row, source, signal);
     await release(db, row);
