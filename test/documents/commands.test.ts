@@ -268,7 +268,7 @@ it('every command of the documents runs, or stands with its reason among those t
   console.info(`documents: ${ran} commands ran, ${commands.length - ran} stand with a reason`);
   expect([...unused].map(([pattern]) => pattern.source)).toEqual([]);
   expect(ran).toBeGreaterThan(40);
-}, 180_000);
+}, 600_000);
 
 it('the pattern for secret scanners finds each kind of secret, whole', () => {
   const text = readFileSync(new URL('docs/security.md', packageRoot), 'utf8');

@@ -17,6 +17,9 @@ const EVERY = 40;
 export const peakOf = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
 
+/** Milliseconds for which the main thread of a process has waited for a processor (the second field of `schedstat`). */
+const waitingOf = (pid: number): number => Number(read(`/proc/${pid}/schedstat`).split(' ')[1] ?? 0) / 1e6;
+
 /** Empty if the process has ended. */
 function read(path: string): string {
   try {
@@ -47,13 +50,16 @@ export interface Neighbour {
 /** Answers of both gateways within this many milliseconds count as simultaneous. */
 const AROUND = 1_000;
 
-/** The largest time by which an answer was slower than every simultaneous answer of the other gateway. */
+/**
+ * The largest time by which an answer was slower than every simultaneous answer of the other gateway. Time for which
+ * the poisoned gateway waited for a processor does not count: other tests had the processor then.
+ */
 export function excessOf(poisoned: readonly Timed[], clean: readonly Timed[]): number {
   const beyond = poisoned
     .filter((one) => tookOf(one) > NEIGHBOUR_MS / 2)
     .map((one) => {
       const near = clean.filter(({ began, ended }) => ended > one.began - AROUND && began < one.ended + AROUND);
-      return tookOf(one) - slowestOf(near);
+      return tookOf(one) - one.waited - slowestOf(near);
     });
   return Math.max(0, ...beyond);
 }
@@ -70,9 +76,11 @@ export async function openNeighbour(env: Readonly<Record<string, string>> = {}):
   const tokens = await Promise.all(databases.map(async ({ sql }) => (await issue(sql, 1)).token));
   const agents = gateways.map(() => new Agent({ keepAlive: true, maxSockets: 2 }));
   const asking = (path: string): Asking[] =>
-    gateways.map(({ url }, i) => {
+    gateways.map(({ url, pid }, i) => {
       const headers = { authorization: `Bearer ${tokens[i]}` };
-      return keepAsking({ port: Number(new URL(url).port), path, headers, agent: agents[i] }, EVERY);
+      return keepAsking({ port: Number(new URL(url).port), path, headers, agent: agents[i] }, EVERY, () =>
+        waitingOf(pid),
+      );
     });
   const [all, alive] = [asking('/api/v1/conversations?website_id=web_1_1&limit=5'), asking('/livez')];
   const excess = ([poisoned, clean]: readonly Asking[]): number =>
