@@ -27,7 +27,7 @@ const LIFETIME = 45 * 60_000;
  */
 const PREPARED = 300;
 /** How many reads of one app can wait, and how many changes, for each connection. With 4 connections, 512 of each. */
-const WAITING = 128;
+export const WAITING = 128;
 
 /** The app name for the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
 export const OWN = '';

@@ -1,25 +1,12 @@
 import postgres from 'postgres';
 import type { Fragment } from '../../core/sql.ts';
 import { Attempts, type Dial, OF_THE_STORE } from './attempts.ts';
-import { Connections, OWN } from './connections.ts';
-import {
-  atStandby,
-  DOWN,
-  late,
-  mayRepeat,
-  ON_STANDBY,
-  QUEUED,
-  READ_ONLY,
-  REFUSED,
-  SILENT,
-  StoreUnreachable,
-  sqlState,
-  UNREACHABLE,
-} from './errors.ts';
+import { Connections } from './connections.ts';
+import { mayRepeat } from './errors.ts';
 import { foreign } from './foreign.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
+import { GRACE, openRuns } from './runs.ts';
 import { type ConnectOptions, sessionSettings } from './settings.ts';
-import { collecting, openStatements, type Sent } from './statement.ts';
 import { AS_TEXT, PARSED } from './types.ts';
 
 /**
@@ -43,11 +30,6 @@ export interface Database {
   listen(channel: string, heard: (payload: string) => void): Listening;
   close(): Promise<void>;
 }
-
-/** Milliseconds to wait for an answer after PostgreSQL should have cancelled the statement. */
-const GRACE = 500;
-/** Milliseconds until the next attempt when the server is down or has no free connection. */
-const BACKOFF = 250;
 
 /** The socket folder, if it is the host of the address (`%2Ftmp%2Fpg`, as in libpq), which the driver cannot read. */
 function socketOf(address: string): { host?: string } {
@@ -96,157 +78,23 @@ export function openDatabase(options: ConnectOptions): Database {
       : postgres({ ...own, ...server });
   };
   const listeners = new Set<Listening>();
-  const statementOf = openStatements();
   const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed));
-  // After a refusal, all statements fail at once until this time, so that a starting server gets no more attempts.
-  let downUntil = 0;
-  let downBy: unknown;
-  const limit = options.statementTimeout + GRACE;
-
-  const unreachable = (cause: unknown): StoreUnreachable =>
-    new StoreUnreachable('the store cannot be reached', { cause });
-  const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
-
-  /** Fails all waiting statements, and those of the next BACKOFF milliseconds. The server would refuse them. */
-  const down = (error: unknown): void => {
-    downUntil = performance.now() + BACKOFF;
-    downBy = error;
-    connections.refuse(unreachable(error));
-  };
-
-  /**
-   * Returns the connection of a failed statement to the pool if the server itself refused it. Else closes the
-   * connection.
-   */
-  const giveBack = (used: postgres.Sql, error: unknown): void => {
-    const state = sqlState(error);
-    if (DOWN.test(state)) down(error);
-    if (REFUSED.test(state)) {
-      if (!connections.rest(used, BACKOFF)) down(error);
-    } else if (UNREACHABLE.test(state) || ON_STANDBY.test(state) || !(error instanceof postgres.PostgresError))
-      connections.lose(used);
-    else {
-      dials.get(used)?.answered();
-      // Reconnect, to find out whether the server is still read-only. The idle connections stay.
-      if (READ_ONLY.test(state)) connections.lose(used, Number.NEGATIVE_INFINITY);
-      else connections.give(used);
-    }
-  };
-
-  /**
-   * Rejects the answer of a standby. A standby can be any time behind, so a revoked token can still be valid there.
-   * PostgreSQL reports to each new connection whether the server is a standby, and reports a change before its next
-   * answer. A pooler can keep an old report. So behind a pooler, the guard of the statement asks
-   * (store/calls/guard.ts).
-   */
-  const requireAnswer = (used: postgres.Sql): void => {
-    if (options.primary === true && direct === undefined && used.parameters['in_hot_standby'] === 'on')
-      throw atStandby();
-    dials.get(used)?.answered();
-  };
-
-  /**
-   * Waits for a connection. Returns the connection and the milliseconds that are left for the statement. The wait
-   * leaves a quarter of the limit for the statement, but at least one second. If the limit is shorter than two seconds,
-   * the wait leaves half of the limit. So under overload, no statement starts just before its caller gives up.
-   */
-  const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
-    const began = performance.now();
-    const own = Math.min(limit / 2, Math.max(1_000, limit / 4));
-    const used = await connections.wait(app, limit - own, () => late(QUEUED));
-    return [used, Math.max(1, began + limit - performance.now())];
-  };
-
-  /**
-   * Runs a statement, and drops the connection when no answer comes in time. PostgreSQL normally ends the statement at
-   * its time-out. This function waits half a second longer. After this wait, the server counts as silent.
-   *
-   * The statement may still run afterwards. The gateway cannot cancel the statement, because the driver's cancel can
-   * end the process or cancel the next statement. So a caller that repeats a write must repeat its idempotency key.
-   */
-  const inTime = <Row extends object>(used: postgres.Sql, left: number, { text, parameters }: Sent): Promise<Row[]> =>
-    new Promise((resolve, reject) => {
-      const began = performance.now();
-      let timer: NodeJS.Timeout | undefined;
-      let over = false;
-      const after = (milliseconds: number, what: () => void): void => {
-        // A busy process reads its sockets late. Read once more before the time-out counts: the answer may be there.
-        timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
-      };
-      const silent = (): void => {
-        connections.lose(used, began);
-        reject(late(SILENT));
-      };
-      // The caller has waited long enough and gets an error. The connection is silent only after the full limit.
-      const impatient = (): void => {
-        reject(late(QUEUED));
-        after(limit - left, silent);
-      };
-      after(left, left === limit ? silent : impatient);
-      const ended = (): void => {
-        over = true;
-        clearTimeout(timer);
-      };
-      const rows = collecting<Row>();
-      // The caller declares the type of the rows. A golden schema and the checks of outputs verify it.
-      const statement = used.unsafe<Row[]>(text, parameters, { prepare });
-      const answer = statement.forEach(rows.add).then(() => requireAnswer(used));
-      answer.then(
-        () => {
-          ended();
-          resolve(rows.taken());
-          connections.give(used, prepare ? text : undefined);
-        },
-        (error: unknown) => {
-          ended();
-          rows.taken();
-          reject(error);
-          giveBack(used, error);
-        },
-      );
-    });
-
-  const query = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
-    const sent = statementOf(statement);
-    const { app = OWN } = statement;
-    if (performance.now() < downUntil) throw unreachable(downBy);
-    try {
-      const free = connections.take(app);
-      const [used, left] = free ? [free, limit] : await turn(app);
-      return await inTime(used, left, sent);
-    } catch (error) {
-      throw asOurs(error);
-    }
-  };
+  const runs = openRuns({
+    ...options,
+    ...{ connections, size: options.connections, prepare, dialOf: (driver) => dials.get(driver) },
+  });
 
   return {
-    query,
+    query: runs.alone,
     read: async <Row extends object>(statement: Fragment): Promise<Row[]> => {
       try {
-        return await query<Row>(statement);
+        return await runs.shared<Row>(statement);
       } catch (error) {
         if (!mayRepeat(error)) throw error;
-        return query<Row>(statement);
+        return runs.alone<Row>(statement);
       }
     },
-    async script(text) {
-      try {
-        const used = connections.take(OWN) ?? (await turn(OWN))[0];
-        await used
-          .unsafe(text)
-          .simple()
-          .then(() => requireAnswer(used))
-          .then(
-            () => connections.give(used),
-            (error: unknown) => {
-              giveBack(used, error);
-              throw error;
-            },
-          );
-      } catch (error) {
-        throw asOurs(error);
-      }
-    },
+    script: runs.script,
     listen(channel, heard) {
       const listening = listenOn({
         connect: connectListener,

@@ -30,13 +30,14 @@ export function openStatements(): (fragment: Fragment) => Sent {
   };
   return (fragment) => {
     const { text, values } = compile(fragment);
-    return { text: one(text), parameters: values.map(parameter) };
+    return { text: one(text), parameters: values.map(bound) };
   };
 }
 
 const isList = (value: Value): value is readonly (string | number | null)[] => Array.isArray(value);
 
-const parameter = (value: Value): BoundValue =>
+/** The form in which the driver takes a value. */
+export const bound = (value: Value): BoundValue =>
   isList(value)
     ? `{${value.map((one) => (one === null ? 'NULL' : `"${String(one).replace(/["\\]/g, '\\$&')}"`)).join(',')}}`
     : value;

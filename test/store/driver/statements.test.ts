@@ -1,6 +1,7 @@
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compile, type Fragment, type Value } from '../../../src/core/sql.ts';
+import { batchText, SIZE } from '../../../src/store/driver/batches.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
 import { WRITES as DECLARED } from '../../../src/writes/all.ts';
 import { nameOf, OPERATIONS, pathOf, WRITES, type Write } from '../../support/authority/operations.ts';
@@ -326,6 +327,7 @@ describe('TN-06 every statement', () => {
   });
 });
 
+type Row = Record<string, unknown>;
 interface Plan {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
@@ -409,4 +411,47 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
     },
     120_000,
   );
+
+  it('a batch of a read answers as the read does alone, proves each authority, and reads no table as a whole', async () => {
+    const seen = new Map<string, readonly [name: string, sent: Sent]>();
+    for (const bearer of [token, restricted])
+      for (const [name, path] of PATHS())
+        for (const one of (await statementsOf(path, bearer)).own) seen.set(one.text, [name, one]);
+    const connection = await database.sql.reserve();
+    const whole: string[] = [];
+    let compared = 0;
+    try {
+      // In one transaction, now() is the same for all statements.
+      await connection.unsafe('BEGIN').simple();
+      for (const [name, { text, values }] of seen.values()) {
+        await connection.unsafe(`PREPARE probe AS ${text}`).simple();
+        const [{ types } = expect.fail()] = await connection<{ types: string[] }[]>`
+          SELECT to_json(parameter_types::text[]) AS types FROM pg_prepared_statements WHERE name = 'probe'`;
+        await connection.unsafe('DEALLOCATE probe').simple();
+        const batch = batchText(text.split(/\$\d+/), types);
+        const revoked = values.map((value) => (value instanceof Uint8Array ? new Uint8Array(32) : value));
+        const run = (of: string, all: readonly Value[]): Promise<Row[]> =>
+          connection.unsafe<Row[]>(of.replaceAll(/\$(\d+)/g, (_, n) => literal(all[n - 1] ?? null))).simple();
+        const rows = await run(batch, [...Array(SIZE - 1).fill(values), revoked].flat().concat(3));
+        const of = (n: number): object[] => rows.filter((row) => row['~n'] === n).map(({ '~n': _, ...row }) => row);
+        const alone = (await run(text, values)).map((row) => ({ ...row }));
+        expect([name, of(1), of(3), of(4)]).toEqual([name, alone, alone, []]);
+        const [denied] = await run(batch, [revoked, ...Array(SIZE - 1).fill(values)].flat().concat(1));
+        expect([name, denied?.['ok'] ?? denied]).toEqual([name, alone[0] && 'ok' in alone[0] ? false : undefined]);
+        const filled = [...Array(SIZE).fill(values)].flat().concat(SIZE);
+        for (const node of nodesOf(await planOf(database.sql, { text: batch, values: filled }, 'generic'))) {
+          const table = node['Relation Name'] ?? '';
+          if (node['Node Type'] === 'Seq Scan' && node.Schema === 'platform' && !SMALL.includes(table))
+            whole.push(`${name}: ${table}`);
+        }
+        compared++;
+      }
+    } finally {
+      await connection.unsafe('ROLLBACK').simple();
+      connection.release();
+    }
+    console.info(`batches of ${compared} reads`);
+    expect(whole).toEqual([]);
+    expect(compared).toBeGreaterThan(60);
+  }, 120_000);
 });

@@ -1,0 +1,151 @@
+import type { Fragment, Value } from '../../core/sql.ts';
+import { late, QUEUED } from './errors.ts';
+import { bound, type Sent } from './statement.ts';
+
+interface WaitingRead {
+  readonly values: readonly Value[];
+  resolve(rows: object[]): void;
+  reject(error: unknown): void;
+}
+
+interface Batch {
+  readonly text: string;
+  readonly reads: WaitingRead[];
+}
+
+/** Waits for a connection, and runs what `sent` returns then. */
+type Run = (sent: () => Sent) => Promise<object[]>;
+
+/** The largest number of reads in a batch. The sizes 2, 4 and 8, or up to 16 reads, were not faster. */
+export const SIZE = 8;
+/** A statement that took longer (milliseconds) is not shared, because its reads would wait for one another. */
+const FAST = 20;
+/** The same for a batch. A fast batch of eight takes two to four times as long as one of its reads. */
+const FAST_BATCH = 40;
+/** The largest number of statements that are known. A gateway in normal use has some hundred. */
+const STATEMENTS = 2_000;
+/** The column with the number of a read in its batch. */
+const NUMBER = '~n';
+
+/** Names of the types that parameters have, by object id (`pg_type.oid`). */
+const TYPES: Readonly<Record<number, string>> = {
+  16: 'boolean',
+  17: 'bytea',
+  20: 'bigint',
+  21: 'smallint',
+  23: 'integer',
+  25: 'text',
+  1007: 'integer[]',
+  1009: 'text[]',
+  1016: 'bigint[]',
+  1184: 'timestamptz',
+};
+
+/**
+ * Combines reads of one app that wait for a connection at the same time and have the same SQL: they become rows of one
+ * statement. Each row proves its own authority, at the same snapshot as its data. A read that finds a free connection
+ * is sent alone. The gain, measured: docs/decisions/shared-reads.md.
+ */
+export class Batches {
+  /** The batches that wait for a connection, by app. */
+  readonly #open = new Map<string, Batch[]>();
+  /** The SQL of a batch, by the SQL of its reads. */
+  readonly #known = new Map<string, string>();
+  readonly #most: number;
+
+  /** `most`: how many reads of one app may wait. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Called after a read ran alone, with the types that PostgreSQL gave to its parameters and the time (ms) it took. */
+  ran({ texts: pieces }: Fragment, text: string, oids: readonly number[], took: number): void {
+    if (took > FAST) this.#known.delete(text);
+    if (took > FAST || this.#known.has(text)) return;
+    const types = oids.map((oid) => TYPES[oid]).filter((type) => type !== undefined);
+    if (types.length === 0 || types.length < pieces.length - 1) return;
+    if (this.#known.size >= STATEMENTS) this.#known.clear();
+    this.#known.set(text, batchText(pieces, types));
+  }
+
+  /** The rows of a read that must wait for a connection. Undefined if its statement cannot be shared. */
+  join<Row extends object>(app: string, text: string, values: readonly Value[], run: Run): Promise<Row[]> | undefined {
+    const known = this.#known.get(text);
+    if (known === undefined) return undefined;
+    const open = this.#open.get(app) ?? [];
+    if (open.reduce((sum, { reads }) => sum + reads.length, 0) >= this.#most) return Promise.reject(late(QUEUED));
+    return new Promise<object[]>((resolve, reject) => {
+      const read = { values, resolve, reject };
+      const joined = open.find((one) => one.text === text && one.reads.length < SIZE && alike(one, values));
+      if (joined) joined.reads.push(read);
+      else void this.#begin(app, { text, reads: [read] }, known, run);
+    }) as Promise<Row[]>; // the rows of a batch are those of its statement, whose caller declares their type
+  }
+
+  async #begin(app: string, batch: Batch, known: string, run: Run): Promise<void> {
+    const { text, reads } = batch;
+    this.#open.set(app, [...(this.#open.get(app) ?? []), batch]);
+    let began = 0;
+    const close = (): void => {
+      const others = this.#open.get(app)?.filter((one) => one !== batch) ?? [];
+      if (others.length > 0) this.#open.set(app, others);
+      else this.#open.delete(app);
+    };
+    try {
+      const rows = await run(() => {
+        close();
+        began = performance.now();
+        return sentOf(batch, known);
+      });
+      if (performance.now() - began > FAST_BATCH) this.#known.delete(text);
+      const each = reads.length === 1 ? [rows] : split(rows, reads.length);
+      reads.forEach(({ resolve }, i) => {
+        resolve(each[i] ?? []);
+      });
+    } catch (error) {
+      close();
+      this.#known.delete(text);
+      for (const { reject } of reads) reject(error);
+    }
+  }
+}
+
+/**
+ * The driver names the types of some values, and prepares a statement for each list of named types. A batch of values
+ * with and without null would have 2^8 such lists for each parameter.
+ */
+const named = (value: Value): number =>
+  value instanceof Date ? 1 : value instanceof Uint8Array ? 2 : typeof value === 'boolean' ? 3 : 0;
+
+const alike = ({ reads: [first] }: Batch, values: readonly Value[]): boolean =>
+  first?.values.every((value, i) => named(value) === named(values[i] ?? null)) === true;
+
+function sentOf({ text, reads }: Batch, known: string): Sent {
+  const lists = reads.map(({ values }) => values.map(bound));
+  const [first = []] = lists;
+  if (lists.length === 1) return { text, parameters: first };
+  const rows = Array.from({ length: SIZE }, (_, i) => lists[i] ?? first);
+  return { text: known, parameters: [...rows.flat(), lists.length] };
+}
+
+function split(rows: readonly object[], reads: number): object[][] {
+  const each = Array.from({ length: reads }, (): object[] => []);
+  for (const row of rows as readonly { [NUMBER]: number }[]) each[row[NUMBER] - 1]?.push(row); // batchText selects it
+  return each;
+}
+
+/**
+ * The SQL of a batch. It always has SIZE rows, and the last parameter tells how many count, so PostgreSQL plans one
+ * statement for batches of any size. With arrays as parameters, PostgreSQL would plan each batch again. OFFSET 0 keeps
+ * PostgreSQL from planning the batch as one join, which could read a whole table.
+ */
+export function batchText(pieces: readonly string[], types: readonly string[]): string {
+  const rows = Array.from({ length: SIZE }, (_, row) => {
+    const values = types.map((type, i) => `$${row * types.length + i + 1}::${type}`);
+    return `(${[row + 1, ...values].join(', ')})`;
+  });
+  const one = pieces.reduce((all, piece, i) => (i === 0 ? piece : `${all}batch.p${i}${piece}`), '');
+  const names = types.map((_, i) => `p${i + 1}`).join(', ');
+  return `SELECT batch.n AS "${NUMBER}", one.* FROM (VALUES ${rows.join(', ')}) batch (n, ${names})
+    CROSS JOIN LATERAL (${one} OFFSET 0) one WHERE batch.n <= $${SIZE * types.length + 1}::integer`;
+}

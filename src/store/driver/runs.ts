@@ -1,0 +1,225 @@
+import postgres from 'postgres';
+import type { Fragment } from '../../core/sql.ts';
+import type { Dial } from './attempts.ts';
+import { Batches } from './batches.ts';
+import { type Connections, OWN, WAITING } from './connections.ts';
+import {
+  atStandby,
+  DOWN,
+  isUnavailable,
+  late,
+  ON_STANDBY,
+  QUEUED,
+  READ_ONLY,
+  REFUSED,
+  SILENT,
+  StoreUnreachable,
+  sqlState,
+  UNREACHABLE,
+} from './errors.ts';
+import type { ConnectOptions } from './settings.ts';
+import { collecting, openStatements, type Sent } from './statement.ts';
+
+/** Milliseconds to wait for an answer after PostgreSQL should have cancelled the statement. */
+export const GRACE = 500;
+/** Milliseconds until the next attempt when the server is down or has no free connection. */
+const BACKOFF = 250;
+
+interface RunsOptions extends Pick<ConnectOptions, 'statementTimeout' | 'primary' | 'direct'> {
+  readonly connections: Connections;
+  /** How many connections there are. */
+  readonly size: number;
+  readonly prepare: boolean;
+  readonly dialOf: (driver: postgres.Sql) => Dial | undefined;
+}
+
+interface Runs {
+  /** Runs a statement alone, in its app's turn. */
+  alone<Row extends object>(statement: Fragment): Promise<Row[]>;
+  /** Runs a read. If no connection is free, the read can share a statement with other reads that wait. */
+  shared<Row extends object>(statement: Fragment): Promise<Row[]>;
+  script(text: string): Promise<void>;
+}
+
+/** Runs statements on connections: waits for a turn, keeps the time, and judges what an error says of the server. */
+export function openRuns(options: RunsOptions): Runs {
+  const { connections, prepare, dialOf } = options;
+  const statementOf = openStatements();
+  const batches = new Batches(WAITING * options.size);
+  // After a refusal, all statements fail at once until this time, so that a starting server gets no more attempts.
+  let downUntil = 0;
+  let downBy: unknown;
+  const limit = options.statementTimeout + GRACE;
+
+  const unreachable = (cause: unknown): StoreUnreachable =>
+    new StoreUnreachable('the store cannot be reached', { cause });
+  const asOurs = (error: unknown): unknown => (UNREACHABLE.test(sqlState(error)) ? unreachable(error) : error);
+
+  /** Fails all waiting statements, and those of the next BACKOFF milliseconds. The server would refuse them. */
+  const down = (error: unknown): void => {
+    downUntil = performance.now() + BACKOFF;
+    downBy = error;
+    connections.refuse(unreachable(error));
+  };
+
+  /**
+   * Returns the connection of a failed statement to the pool if the server itself refused it. Else closes the
+   * connection.
+   */
+  const giveBack = (used: postgres.Sql, error: unknown): void => {
+    const state = sqlState(error);
+    if (DOWN.test(state)) down(error);
+    if (REFUSED.test(state)) {
+      if (!connections.rest(used, BACKOFF)) down(error);
+    } else if (UNREACHABLE.test(state) || ON_STANDBY.test(state) || !(error instanceof postgres.PostgresError))
+      connections.lose(used);
+    else {
+      dialOf(used)?.answered();
+      // Reconnect, to find out whether the server is still read-only. The idle connections stay.
+      if (READ_ONLY.test(state)) connections.lose(used, Number.NEGATIVE_INFINITY);
+      else connections.give(used);
+    }
+  };
+
+  /**
+   * Rejects the answer of a standby. A standby can be any time behind, so a revoked token can still be valid there.
+   * PostgreSQL reports to each new connection whether the server is a standby, and reports a change before its next
+   * answer. A pooler can keep an old report. So behind a pooler, the guard of the statement asks
+   * (store/calls/guard.ts).
+   */
+  const requireAnswer = (used: postgres.Sql): void => {
+    if (options.primary === true && options.direct === undefined && used.parameters['in_hot_standby'] === 'on')
+      throw atStandby();
+    dialOf(used)?.answered();
+  };
+
+  /**
+   * Waits for a connection. Returns the connection and the milliseconds that are left for the statement. The wait
+   * leaves a quarter of the limit for the statement, but at least one second. If the limit is shorter than two seconds,
+   * the wait leaves half of the limit. So under overload, no statement starts just before its caller gives up.
+   */
+  const turn = async (app: string): Promise<readonly [postgres.Sql, number]> => {
+    const began = performance.now();
+    const own = Math.min(limit / 2, Math.max(1_000, limit / 4));
+    const used = await connections.wait(app, limit - own, () => late(QUEUED));
+    return [used, Math.max(1, began + limit - performance.now())];
+  };
+
+  /**
+   * Runs a statement, and drops the connection when no answer comes in time. PostgreSQL normally ends the statement at
+   * its time-out. This function waits half a second longer. After this wait, the server counts as silent.
+   *
+   * The statement may still run afterwards. The gateway cannot cancel the statement, because the driver's cancel can
+   * end the process or cancel the next statement. So a caller that repeats a write must repeat its idempotency key.
+   */
+  const inTime = <Row extends object>(
+    used: postgres.Sql,
+    left: number,
+    { text, parameters }: Sent,
+    ran?: (types: readonly number[], took: number) => void,
+  ): Promise<Row[]> =>
+    new Promise((resolve, reject) => {
+      const began = performance.now();
+      let timer: NodeJS.Timeout | undefined;
+      let over = false;
+      const after = (milliseconds: number, what: () => void): void => {
+        // A busy process reads its sockets late. Read once more before the time-out counts: the answer may be there.
+        timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
+      };
+      const silent = (): void => {
+        connections.lose(used, began);
+        reject(late(SILENT));
+      };
+      // The caller has waited long enough and gets an error. The connection is silent only after the full limit.
+      const impatient = (): void => {
+        reject(late(QUEUED));
+        after(limit - left, silent);
+      };
+      after(left, left === limit ? silent : impatient);
+      const ended = (): void => {
+        over = true;
+        clearTimeout(timer);
+      };
+      const rows = collecting<Row>();
+      // The caller declares the type of the rows. A golden schema and the checks of outputs verify it.
+      const statement = used.unsafe<Row[]>(text, parameters, { prepare });
+      const answer = statement.forEach(rows.add).then((result) => {
+        requireAnswer(used);
+        ran?.(result.statement.types, performance.now() - began);
+      });
+      answer.then(
+        () => {
+          ended();
+          resolve(rows.taken());
+          connections.give(used, prepare ? text : undefined);
+        },
+        (error: unknown) => {
+          ended();
+          rows.taken();
+          reject(error);
+          giveBack(used, error);
+        },
+      );
+    });
+
+  const alone = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
+    const sent = statementOf(statement);
+    const { app = OWN } = statement;
+    if (performance.now() < downUntil) throw unreachable(downBy);
+    try {
+      const free = connections.take(app);
+      const [used, left] = free ? [free, limit] : await turn(app);
+      return await inTime(used, left, sent);
+    } catch (error) {
+      throw asOurs(error);
+    }
+  };
+
+  /** Runs a read of an app alone on a free connection, or else in a batch with the reads that wait, too. */
+  const shared = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
+    const { app } = statement;
+    if (app === undefined) return alone<Row>(statement);
+    const sent = statementOf(statement);
+    if (performance.now() < downUntil) throw unreachable(downBy);
+    try {
+      const free = connections.take(app);
+      const ran = (types: readonly number[], took: number): void => batches.ran(statement, sent.text, types, took);
+      if (free) return await inTime(free, limit, sent, ran);
+      const shared = batches.join<Row>(app, sent.text, statement.values, async (begin) =>
+        inTime(...(await turn(app)), begin()),
+      );
+      if (shared)
+        return await shared.catch((error) => {
+          // One read can be the cause. The others must not fail with it.
+          if (error instanceof postgres.PostgresError && !isUnavailable(error)) return alone<Row>(statement);
+          throw error;
+        });
+      return await inTime(...(await turn(app)), sent, ran);
+    } catch (error) {
+      throw asOurs(error);
+    }
+  };
+
+  return {
+    alone,
+    shared,
+    async script(text) {
+      try {
+        const used = connections.take(OWN) ?? (await turn(OWN))[0];
+        await used
+          .unsafe(text)
+          .simple()
+          .then(() => requireAnswer(used))
+          .then(
+            () => connections.give(used),
+            (error: unknown) => {
+              giveBack(used, error);
+              throw error;
+            },
+          );
+      } catch (error) {
+        throw asOurs(error);
+      }
+    },
+  };
+}
