@@ -44,7 +44,7 @@ const TYPES: Readonly<Record<number, string>> = {
 /**
  * Combines reads of one app that wait for a connection at the same time and have the same SQL: they become rows of one
  * statement. Each row proves its own authority, at the same snapshot as its data. A read that finds a free connection
- * is sent alone. The gain, measured: docs/decisions/shared-reads.md.
+ * is sent alone. The gain, measured: docs/decisions/performance.md.
  */
 export class Batches {
   /** The batches that wait for a connection, by app. */
