@@ -109,7 +109,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
         const outcome = await dispatch(message.method, message.params, current);
         noteCall(record, current);
         if (current.writes) record.effect = true;
-        const text = JSON.stringify({ jsonrpc: '2.0', id: message.id, ...outcome });
+        const text = withStructured(JSON.stringify({ jsonrpc: '2.0', id: message.id, ...outcome }), current.structured);
         source?.hold(Buffer.byteLength(text));
         await current.pay();
         answerWith(200, text);
@@ -133,6 +133,10 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
       });
   };
 }
+
+/** Adds the structured content to the text of a response, whose last member is the object `result`. */
+const withStructured = (text: string, structured: string | undefined): string =>
+  structured === undefined ? text : `${text.slice(0, -2)},"structuredContent":${structured}}}`;
 
 /**
  * The HTTP status of a method's error. In MCP 2026-07-28, an unknown method has 404, and an error that MCP itself

@@ -25,6 +25,8 @@ export class McpRequest {
   operation: OperationState | undefined;
   /** For the log. The HTTP status of a failed tool call is 200, so it does not show the failure. */
   failed: Failure | undefined;
+  /** The `structuredContent` of the result as JSON text, so that one serialization serves both forms of the body. */
+  structured: string | undefined;
   #bytes = 0;
 
   constructor(

@@ -11,7 +11,8 @@ import { MODERN } from './versions.ts';
 
 export interface ToolResult {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[];
-  readonly structuredContent: Readonly<Record<string, unknown>>;
+  /** A success has its structured content as text, in `McpRequest.structured`. */
+  readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError: boolean;
   readonly _meta?: Readonly<Record<string, unknown>>;
   readonly [member: string]: unknown;
@@ -37,7 +38,7 @@ export function mcpTools(registry: Registry) {
         throw tool && mayCall(tool, authority) ? unlisted('tool') : unusable('tool');
       }
       const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
-      if ('body' in outcome) return success(tool, outcome.body, mcpRequest.text(outcome.body), outcome.operation);
+      if ('body' in outcome) return success(tool, mcpRequest, outcome.body, outcome.operation);
       const { failure, operation } = outcome;
       // Protocol errors: a call of a tool that is not in the credential's list, and, in the older versions, a call with
       // invalid input. MCP 2026-07-28 wants a result for invalid input.
@@ -72,10 +73,11 @@ function argumentsOf(
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function success(tool: Tool, body: unknown, text: string, operation: OperationState | undefined): ToolResult {
+function success(tool: Tool, mcpRequest: McpRequest, body: unknown, operation: OperationState | undefined): ToolResult {
+  const text = mcpRequest.text(body);
+  mcpRequest.structured = `{"data":${text}${operation ? `,"operation_id":${JSON.stringify(operation.id)}` : ''}}`;
   return {
     content: [{ type: 'text', text }],
-    structuredContent: { data: body, ...(operation && { operation_id: operation.id }) },
     isError: false,
     ...metaOf(tool.untrusted, operation),
   };
