@@ -103,14 +103,20 @@ function columnsOf<Name extends string>(reader: Reader<Rights>, view: View<Name>
     return field.denied === 'null' ? [{ name, field: undefined, from: [] }] : [];
   });
   const context = { website: reader.website, grants: reader.authority };
+  // What is the same in every record, with a place for each other member.
+  const same = Object.fromEntries(
+    members.map(({ name, field, from }) => [name, field && from.length === 0 ? field.build([], context) : null]),
+  );
+  const built = members.flatMap(({ name, field, from }) => (field && from.length > 0 ? [{ name, field, from }] : []));
   return {
     select: join(selected.length > 0 ? selected : [sql`1 AS c0`], ', '),
     build: (row) => {
-      const record: Record<string, unknown> & { '~view'?: Name } = {};
-      for (const { name, field, from } of members) {
-        const values = from.map((column) => row[column]);
-        record[name] = field === undefined ? null : field.build(values, context);
-      }
+      const record: Record<string, unknown> & { '~view'?: Name } = { ...same };
+      for (const { name, field, from } of built)
+        record[name] = field.build(
+          from.map((column) => row[column]),
+          context,
+        );
       return record;
     },
   };
