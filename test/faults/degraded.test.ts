@@ -98,7 +98,7 @@ describe('F-19 a store that takes no writes', () => {
     await sql.unsafe(
       `ALTER DATABASE ${name} ${on ? 'SET' : 'RESET'} default_transaction_read_only ${on ? '= on' : ''}`,
     );
-    await sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    await sql`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
       WHERE datname = ${name} AND application_name LIKE 'gateway%'`;
     const served = (): Promise<boolean> =>
       Promise.all(replicas.map((replica) => read(replica, '/context'))).then((all) =>

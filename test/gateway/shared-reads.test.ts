@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { runFor, sql } from '../../src/core/sql.ts';
-import { Batches } from '../../src/store/driver/batches.ts';
+import { SharedReads } from '../../src/store/driver/shared-reads.ts';
 import type { Issued } from '../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -38,7 +38,7 @@ it('credentials of one app whose requests share a statement see what each may se
   // What `full` and `masked` see of two paths, and the 404 of `elsewhere`.
   expect(new Set(alone.values()).size).toBe(5);
 
-  const joined = vi.spyOn(Batches.prototype, 'join');
+  const joined = vi.spyOn(SharedReads.prototype, 'join');
   const shared = (): number => joined.mock.results.filter(({ value }) => value !== undefined).length;
   /** Asks everything at the same time, while all connections of the app are held. */
   const round = async (): Promise<[name: string, answer: string][]> => {

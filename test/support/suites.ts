@@ -152,6 +152,7 @@ const OWN_PROCESS = [
     'events/webhooks/queue',
     'faults/thrown',
     'flow/periodic-job',
+    'gateway/shared-reads',
     'hostile/connections',
     'hostile/cost',
     'hostile/held',

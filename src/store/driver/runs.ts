@@ -1,7 +1,6 @@
 import postgres from 'postgres';
 import type { Fragment } from '../../core/sql.ts';
 import type { Dial } from './attempts.ts';
-import { Batches } from './batches.ts';
 import { type Connections, OWN, WAITING } from './connections.ts';
 import {
   atStandby,
@@ -18,6 +17,7 @@ import {
   UNREACHABLE,
 } from './errors.ts';
 import type { ConnectOptions } from './settings.ts';
+import { SharedReads } from './shared-reads.ts';
 import { collecting, openStatements, type Sent } from './statement.ts';
 
 /** Milliseconds to wait for an answer after PostgreSQL should have cancelled the statement. */
@@ -45,7 +45,7 @@ interface Runs {
 export function openRuns(options: RunsOptions): Runs {
   const { connections, prepare, dialOf } = options;
   const statementOf = openStatements();
-  const batches = new Batches(WAITING * options.size);
+  const batches = new SharedReads(WAITING * options.size);
   // After a refusal, all statements fail at once until this time, so that a starting server gets no more attempts.
   let downUntil = 0;
   let downBy: unknown;

@@ -1,8 +1,8 @@
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compile, type Fragment, type Value } from '../../../src/core/sql.ts';
-import { batchText, SIZE } from '../../../src/store/driver/batches.ts';
 import type { Database } from '../../../src/store/driver/postgres.ts';
+import { batchText, SIZE } from '../../../src/store/driver/shared-reads.ts';
 import { WRITES as DECLARED } from '../../../src/writes/all.ts';
 import { nameOf, OPERATIONS, pathOf, WRITES, type Write } from '../../support/authority/operations.ts';
 import { plantReceipt, receiptId, webId } from '../../support/authority/world.ts';

@@ -14,7 +14,7 @@ interface Batch {
 }
 
 /** Waits for a connection, and runs what `sent` returns then. */
-type Run = (sent: () => Sent) => Promise<object[]>;
+type RunBatch = (sent: () => Sent) => Promise<object[]>;
 
 /** The largest number of reads in a batch. The sizes 2, 4 and 8, or up to 16 reads, were not faster. */
 export const SIZE = 8;
@@ -46,7 +46,7 @@ const TYPES: Readonly<Record<number, string>> = {
  * statement. Each row proves its own authority, at the same snapshot as its data. A read that finds a free connection
  * is sent alone. The gain, measured: docs/decisions/performance.md.
  */
-export class Batches {
+export class SharedReads {
   /** The batches that wait for a connection, by app. */
   readonly #open = new Map<string, Batch[]>();
   /** The SQL of a batch, by the SQL of its reads. */
@@ -69,7 +69,12 @@ export class Batches {
   }
 
   /** The rows of a read that must wait for a connection. Undefined if its statement cannot be shared. */
-  join<Row extends object>(app: string, text: string, values: readonly Value[], run: Run): Promise<Row[]> | undefined {
+  join<Row extends object>(
+    app: string,
+    text: string,
+    values: readonly Value[],
+    run: RunBatch,
+  ): Promise<Row[]> | undefined {
     const known = this.#known.get(text);
     if (known === undefined) return undefined;
     const open = this.#open.get(app) ?? [];
@@ -82,7 +87,7 @@ export class Batches {
     }) as Promise<Row[]>; // the rows of a batch are those of its statement, whose caller declares their type
   }
 
-  async #begin(app: string, batch: Batch, known: string, run: Run): Promise<void> {
+  async #begin(app: string, batch: Batch, known: string, run: RunBatch): Promise<void> {
     const { text, reads } = batch;
     this.#open.set(app, [...(this.#open.get(app) ?? []), batch]);
     let began = 0;

@@ -7,7 +7,7 @@ import { type Database, openDatabase } from '../../../src/store/driver/postgres.
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 
-/** Reads of one app that wait for a connection share one statement: src/store/driver/batches.ts. */
+/** Reads of one app that wait for a connection share one statement: src/store/driver/shared-reads.ts. */
 let database: TestDatabase;
 const opened: Database[] = [];
 beforeAll(async () => {
