@@ -108,10 +108,15 @@ describe('a million characters take bounded time and room', () => {
   // `npm test` takes each sixth shape.
   const shapes = Object.entries(SHAPES).filter((_, i) => i % times(1, 1, 6) === 0);
   test.each(shapes)('%s', (name, html) => {
-    const before = process.cpuUsage();
-    const text = htmlToText(html);
-    const { user, system } = process.cpuUsage(before);
-    const seconds = (user + system) / 1e6;
+    const convert = (): readonly [string, number] => {
+      const before = process.cpuUsage();
+      const text = htmlToText(html);
+      const { user, system } = process.cpuUsage(before);
+      return [text, (user + system) / 1e6];
+    };
+    const [text, first] = convert();
+    // The speed of a shared machine changes by half within seconds. A shape that takes too long does so again.
+    const seconds = first < SECONDS ? first : Math.min(first, convert()[1]);
     console.info(`${name}: ${seconds.toFixed(2)} s, ${html.length} characters become ${text.length}`);
     expect(seconds).toBeLessThan(SECONDS);
     expect(text.length).toBeLessThan(2 * html.length + 200_000);
