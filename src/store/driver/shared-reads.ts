@@ -24,6 +24,8 @@ const FAST = 20;
 const FAST_BATCH = 40;
 /** The largest number of statements that are known. A gateway in normal use has some hundred. */
 const STATEMENTS = 2_000;
+/** With so many apps, the empty lists of apps are removed. */
+const APPS = 1_000;
 /** The column with the number of a read in its batch. */
 const NUMBER = '~n';
 
@@ -47,7 +49,7 @@ const TYPES: Readonly<Record<number, string>> = {
  * is sent alone. The gain, measured: docs/decisions/performance.md.
  */
 export class SharedReads {
-  /** The batches that wait for a connection, by app. */
+  /** The batches that wait for a connection, by app. An app keeps its list: see docs/decisions/performance.md on Maps. */
   readonly #open = new Map<string, Batch[]>();
   /** The SQL of a batch, by the SQL of its reads. */
   readonly #known = new Map<string, string>();
@@ -77,24 +79,33 @@ export class SharedReads {
   ): Promise<Row[]> | undefined {
     const known = this.#known.get(text);
     if (known === undefined) return undefined;
-    const open = this.#open.get(app) ?? [];
+    const open = this.#openOf(app);
     if (open.reduce((sum, { reads }) => sum + reads.length, 0) >= this.#most) return Promise.reject(late(QUEUED));
     return new Promise<object[]>((resolve, reject) => {
       const read = { values, resolve, reject };
       const joined = open.find((one) => one.text === text && one.reads.length < SIZE && alike(one, values));
       if (joined) joined.reads.push(read);
-      else void this.#begin(app, { text, reads: [read] }, known, run);
+      else void this.#begin(open, { text, reads: [read] }, known, run);
     }) as Promise<Row[]>; // the rows of a batch are those of its statement, whose caller declares their type
   }
 
-  async #begin(app: string, batch: Batch, known: string, run: RunBatch): Promise<void> {
+  #openOf(app: string): Batch[] {
+    const open = this.#open.get(app);
+    if (open) return open;
+    if (this.#open.size >= APPS)
+      for (const [other, batches] of this.#open) if (batches.length === 0) this.#open.delete(other);
+    const made: Batch[] = [];
+    this.#open.set(app, made);
+    return made;
+  }
+
+  async #begin(open: Batch[], batch: Batch, known: string, run: RunBatch): Promise<void> {
     const { text, reads } = batch;
-    this.#open.set(app, [...(this.#open.get(app) ?? []), batch]);
+    open.push(batch);
     let began = 0;
     const close = (): void => {
-      const others = this.#open.get(app)?.filter((one) => one !== batch) ?? [];
-      if (others.length > 0) this.#open.set(app, others);
-      else this.#open.delete(app);
+      const at = open.indexOf(batch);
+      if (at >= 0) open.splice(at, 1);
     };
     try {
       const rows = await run(() => {
