@@ -45,7 +45,7 @@ interface Runs {
 export function openRuns(options: RunsOptions): Runs {
   const { connections, prepare, dialOf } = options;
   const statementOf = openStatements();
-  const batches = new SharedReads(WAITING * options.size);
+  const sharedReads = new SharedReads(WAITING * options.size);
   // After a refusal, all statements fail at once until this time, so that a starting server gets no more attempts.
   let downUntil = 0;
   let downBy: unknown;
@@ -183,13 +183,13 @@ export function openRuns(options: RunsOptions): Runs {
     if (performance.now() < downUntil) throw unreachable(downBy);
     try {
       const free = connections.take(app);
-      const ran = (types: readonly number[], took: number): void => batches.ran(statement, sent.text, types, took);
+      const ran = (types: readonly number[], took: number): void => sharedReads.ran(statement, sent.text, types, took);
       if (free) return await inTime(free, limit, sent, ran);
-      const shared = batches.join<Row>(app, sent.text, statement.values, async (begin) =>
+      const joined = sharedReads.join<Row>(app, sent.text, statement.values, async (begin) =>
         inTime(...(await turn(app)), begin()),
       );
-      if (shared)
-        return await shared.catch((error) => {
+      if (joined)
+        return await joined.catch((error) => {
           // One read can be the cause. The others must not fail with it.
           if (error instanceof postgres.PostgresError && !isUnavailable(error)) return alone<Row>(statement);
           throw error;
