@@ -164,8 +164,8 @@ it('WH-03 rotation under load: both secrets sign during the overlap, and nothing
   await load;
   await until(async () => (await queued(database)) === 0);
   await database.sql`UPDATE gateway.webhook_endpoint SET old_secret_until = now() WHERE id = ${id}`;
-  await tell(database, 1);
   const seen = receiver.got.length;
+  await tell(database, 1);
   await until(() => receiver.got.length > seen);
   const after = receiver.got.at(-1);
   expect(after && [secret, renewed].map((one) => verified(one, after))).toEqual([false, true]);
