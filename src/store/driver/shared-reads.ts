@@ -20,7 +20,7 @@ type RunBatch = (sent: () => Sent) => Promise<object[]>;
 export const SIZE = 8;
 /** A statement that took longer (milliseconds) is not shared, because its reads would wait for one another. */
 const FAST = 20;
-/** The same for a batch. A fast batch of eight takes two to four times as long as one of its reads. */
+/** The same for a whole batch, in milliseconds. */
 const FAST_BATCH = 40;
 /** The largest number of statements that are known. A gateway in normal use has some hundred. */
 const STATEMENTS = 2_000;
