@@ -4,6 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { isAlive } from '../support/alive.ts';
 import { gateway } from '../support/cli.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -26,13 +27,6 @@ const start = (env: Readonly<Record<string, string>> = {}): Promise<Replica> => 
 
 const childrenOf = (pid: number): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
-const lives = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false; // no process has this id
-  }
-};
 
 const scrape = async (url: string): Promise<Series[]> => {
   // A request needs a timeout here: node:cluster can give a connection to a worker that was just killed, and then
@@ -100,7 +94,7 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   const counts = await toldByEach(replica.url);
   const [first = 0] = workers;
   process.kill(first, 'SIGKILL');
-  await vi.waitFor(() => expect(lives(first)).toBe(false));
+  await vi.waitFor(() => expect(isAlive(first)).toBe(false));
   await toldByTheRest(replica.url, counts);
   for (let i = 0; i < 8; i++) expect(await ask()).toBe(200);
   await vi.waitFor(() => expect(childrenOf(replica.pid)).toHaveLength(WORKERS), { timeout: 10_000 });
@@ -120,7 +114,7 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   await pause(200);
   expect(await answer()).toBe(201);
   expect(await replica.exited).toEqual({ code: 0, signal: null });
-  expect(now.filter(lives)).toEqual([]);
+  expect(now.filter(isAlive)).toEqual([]);
 }, 60_000);
 
 /**
@@ -150,7 +144,7 @@ it('end with the process that supervises them, however it ends', async () => {
   const replica = await start();
   const workers = childrenOf(replica.pid);
   await replica.kill9();
-  await vi.waitFor(() => expect(workers.filter(lives)).toEqual([]), { timeout: 12_000 });
+  await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]), { timeout: 12_000 });
 });
 
 it('a port in use is refused once, before any of them starts', async () => {

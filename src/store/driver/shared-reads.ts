@@ -16,7 +16,7 @@ interface Batch {
 /** Waits for a connection, and runs what `sent` returns then. */
 type RunBatch = (sent: () => Sent) => Promise<object[]>;
 
-/** The largest number of reads in a batch. The sizes 2, 4 and 8, or up to 16 reads, were not faster. */
+/** The largest number of reads in a batch. Batches of 16 reads were not faster, and a choice of 2, 4 and 8 was not. */
 export const SIZE = 8;
 /** A statement that took longer (milliseconds) is not shared, because its reads would wait for one another. */
 const FAST = 20;
@@ -24,7 +24,7 @@ const FAST = 20;
 const FAST_BATCH = 40;
 /** The largest number of statements that are known. A gateway in normal use has some hundred. */
 const STATEMENTS = 2_000;
-/** With so many apps, the empty lists of apps are removed. */
+/** When so many apps have a list of batches, the empty lists are removed. */
 const APPS = 1_000;
 /** The column with the number of a read in its batch. */
 const NUMBER = '~n';
@@ -127,8 +127,9 @@ export class SharedReads {
 }
 
 /**
- * The driver names the types of some values, and prepares a statement for each list of named types. A batch of values
- * with and without null would have 2^8 such lists for each parameter.
+ * The driver tells PostgreSQL the types of some values, but not of null. It prepares a statement again for each new
+ * list of types. So values of one parameter are either all null or all not null in a batch. Else eight rows could have
+ * 2^8 lists for each parameter.
  */
 const named = (value: Value): number =>
   value instanceof Date ? 1 : value instanceof Uint8Array ? 2 : typeof value === 'boolean' ? 3 : 0;

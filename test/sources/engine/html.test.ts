@@ -104,22 +104,29 @@ const SHAPES: Readonly<Record<string, string>> = {
 /** Seconds of processor time. Words in 250 quotes, the slowest shape, take 1.05 s on an idle machine. */
 const SECONDS = 2;
 
-/** A text, and the seconds of processor time that its conversion took. */
-function converted(html: string): readonly [string, number] {
+const cpuSeconds = (work: () => unknown): number => {
   const before = process.cpuUsage();
-  const text = htmlToText(html);
+  work();
   const { user, system } = process.cpuUsage(before);
-  return [text, (user + system) / 1e6];
-}
+  return (user + system) / 1e6;
+};
 
-/** How much slower than idle the machine is now, at most three times: words in links take 0.37 s on an idle machine. */
-const slower = (): number => Math.min(3, Math.max(1, converted(SHAPES['links around words'] ?? '')[1] / 0.37));
+/** Seconds of processor time that REFERENCE takes on an idle machine. It does not use the code under test. */
+const IDLE = 1;
+const REFERENCE = (): void => {
+  for (let n = 0; n < 20; n++) JSON.parse(JSON.stringify(fill('word ').split(' ')));
+};
+/** How much slower than idle the machine is now, at most three times. */
+const slower = (): number => Math.min(3, Math.max(1, cpuSeconds(REFERENCE) / IDLE));
 
 describe('a million characters take bounded time and room', () => {
   // `npm test` takes each sixth shape.
   const shapes = Object.entries(SHAPES).filter((_, i) => i % times(1, 1, 6) === 0);
   test.each(shapes)('%s', (name, html) => {
-    const [text, took] = converted(html);
+    let text = '';
+    const took = cpuSeconds(() => {
+      text = htmlToText(html);
+    });
     const seconds = took < SECONDS ? took : took / slower();
     console.info(`${name}: ${seconds.toFixed(2)} s, ${html.length} characters become ${text.length}`);
     expect(seconds).toBeLessThan(SECONDS);

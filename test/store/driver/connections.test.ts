@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../../src/core/sql.ts';
 import { StoreUnreachable, sqlState } from '../../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
+import { isAlive } from '../../support/alive.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { openProxy } from '../../support/pgwire.ts';
@@ -42,14 +43,6 @@ const sleep = (seconds: number) => sql`SELECT pg_sleep(${seconds})`;
 const note = (n: number) => sql`INSERT INTO done VALUES (${n})`;
 const backends = async (): Promise<number[]> =>
   (await database.sql`SELECT pid FROM pg_stat_activity WHERE application_name = ${NAME}`).map(({ pid }) => pid);
-/** EPERM: the process lives and belongs to another user. */
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
-  }
-}
 const noted = async (): Promise<number[]> => (await database.sql`SELECT n FROM done ORDER BY n`).map(({ n }) => n);
 const causeOf = (result: PromiseSettledResult<unknown>): string =>
   result.status === 'rejected' && result.reason instanceof StoreUnreachable ? sqlState(result.reason.cause) : '';

@@ -420,6 +420,7 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
     const connection = await database.sql.reserve();
     const whole: string[] = [];
     let compared = 0;
+    let guarded = 0;
     try {
       // In one transaction, now() is the same for all statements.
       await connection.unsafe('BEGIN').simple();
@@ -445,13 +446,15 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
             whole.push(`${name}: ${table}`);
         }
         compared++;
+        if (denied?.['ok'] === false) guarded++;
       }
     } finally {
       await connection.unsafe('ROLLBACK').simple();
       connection.release();
     }
-    console.info(`batches of ${compared} reads`);
+    console.info(`batches of ${compared} reads, ${guarded} of them guarded`);
     expect(whole).toEqual([]);
     expect(compared).toBeGreaterThan(60);
+    expect(guarded).toBeGreaterThan(60);
   }, 120_000);
 });

@@ -52,7 +52,8 @@ const AROUND = 1_000;
 
 /**
  * The largest time by which an answer was slower than every simultaneous answer of the other gateway. Time for which
- * the poisoned gateway waited for a processor does not count: other tests had the processor then.
+ * the poisoned gateway waited for a processor does not count: whoever had the processor took it from both gateways. Work
+ * of the gateway itself counts in full.
  */
 export function excessOf(poisoned: readonly Timed[], clean: readonly Timed[]): number {
   const beyond = poisoned
