@@ -291,7 +291,14 @@ async function under(harm: (load: Load) => Promise<void>, clients = 10, every = 
 }
 
 const slowest = (trials: readonly Trial[]): number =>
-  Math.max(...trials.flatMap(({ told }) => told.map((one: Told) => ('ms' in one ? one.ms : 0))));
+  Math.max(...trials.flatMap(({ told }) => told.map(({ ms }: Told) => ms)));
+/** The limit of check F-05: no request hangs for longer. */
+const HANG = 10_000;
+/**
+ * A statement has 3 s for its turn and its answer. While connections end all the time, a call's proof can use two
+ * attempts and its write three.
+ */
+const REPEATED = 5 * 3_000;
 
 /**
  * Repeats the fault `n` times. After each fault, waits until another write has ended: without that, a slow machine
@@ -317,7 +324,7 @@ describe('under load', () => {
   itInFull('F-04 backends ended: all of a write or nothing', { timeout: LIMIT }, async () => {
     const began = performance.now();
     const made = await under(repeat(times(50, 200), faults.terminate), 8, 20);
-    expect(slowest(made)).toBeLessThan(8_000);
+    expect(slowest(made)).toBeLessThan(REPEATED);
     await balance('F-04', began);
   });
 
@@ -326,7 +333,7 @@ describe('under load', () => {
     const pids = slots.map(({ pid }) => pid);
     const made = await under(repeat(times(4, 20), faults.crash), 8, 30);
     expect(slots.map(({ pid }) => pid)).toEqual(pids);
-    expect(slowest(made)).toBeLessThan(10_000);
+    expect(slowest(made)).toBeLessThan(HANG);
     await balance('F-05', began);
   });
 

@@ -25,7 +25,7 @@ export type Told =
       readonly operationId: string | undefined;
       readonly ms: number;
     }
-  | { readonly status: 'lost'; readonly error: string };
+  | { readonly status: 'lost'; readonly error: string; readonly ms: number };
 
 /** One command of a client. All attempts, on every replica, use the same idempotency key. */
 export interface Trial {
@@ -69,7 +69,7 @@ export const DATABASE = 'gateway';
 /** Final codes: after one of them, a client does not repeat the command. */
 const FINAL = new Set(['outcome_unknown', 'idempotency_conflict', 'operation_conflict']);
 /** Milliseconds that a client waits for one answer. */
-const PATIENCE = 10_000;
+const PATIENCE = 20_000;
 
 /**
  * Opens a world for at most `most` trials. It has its own PostgreSQL server with the demo's data, which tests may
@@ -133,7 +133,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
       const operationId = response.headers.get('x-gateway-operation-id') ?? undefined;
       told = { status: response.status, code, text, operationId, ms: performance.now() - began };
     } catch (error) {
-      told = { status: 'lost', error: String(error) };
+      told = { status: 'lost', error: String(error), ms: performance.now() - began };
     }
     trial.told.push(told);
     return told;
