@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import accepts from 'accepts';
+import { entityTag, namesTag } from './entity-tag.ts';
 import { send, sendNothing } from './reply.ts';
 
 /** Seconds that a document may be cached. */
@@ -36,7 +36,7 @@ export function document(
   { maxAge, csp }: { readonly maxAge: number; readonly csp?: string },
 ): Document {
   const body = Buffer.from(text);
-  const tag = createHash('sha256').update(body).digest('hex').slice(0, 32);
+  const gzip = gzipSync(body);
   return {
     type,
     headers: {
@@ -45,8 +45,8 @@ export function document(
       ...(csp !== undefined && { 'Content-Security-Policy': csp }),
     },
     codings: {
-      identity: { body, etag: `"${tag}"` },
-      gzip: { body: gzipSync(body), etag: `"${tag}-gzip"` },
+      identity: { body, etag: entityTag(body) },
+      gzip: { body: gzip, etag: entityTag(gzip) },
     },
   };
 }
@@ -55,14 +55,10 @@ export function sendDocument(request: IncomingMessage, response: ServerResponse,
   const coding = accepts(request).encoding(['gzip', 'identity']) === 'gzip' ? 'gzip' : 'identity';
   const { body, etag } = one.codings[coding];
   const headers = { ...one.headers, ETag: etag };
-  if (names(request.headers['if-none-match'], etag)) {
+  if (namesTag(request.headers['if-none-match'], etag)) {
     sendNothing(request, response, 304, headers);
     return;
   }
   const all = { ...headers, ...(coding === 'gzip' && { 'Content-Encoding': coding }) };
   send(request, response, 200, one.type, body, all, { shared: true });
 }
-
-/** True if If-None-Match contains the entity tag, by weak comparison (RFC 9110, section 13.1.2). */
-const names = (field: string | undefined, etag: string): boolean =>
-  (field ?? '').split(',').some((one) => ['*', etag].includes(one.trim().replace(/^W\//, '')));

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { statusOf } from '../../core/failures.ts';
 import { type References, typeName } from '../../core/json-schema.ts';
 import type { Tool } from '../../core/tool.ts';
-import { type FailureGroup, failureGroups } from '../../gateway/operation-wire.ts';
+import { type FailureGroup, failureGroups, isConditional } from '../../gateway/operation-wire.ts';
 import { type Components, Problem, type Reference } from './components.ts';
 
 export function responses(tool: Tool, outputs: References, components: Components): object {
@@ -11,6 +11,7 @@ export function responses(tool: Tool, outputs: References, components: Component
   return {
     [tool.status]: success(tool, outputs, components),
     ...(tool.bytes && { 206: bytes(components) }),
+    ...(isConditional(tool) && { 304: components.add('responses', 'NotModified', notModified(components)) }),
     ...Object.fromEntries(statuses.map((status) => [status, failure(status, groups, outputs, components)])),
     ...(tool.status === 101 && {
       // An operation that answers success with status 101 has no 2xx response, but some OpenAPI tools expect a 2xx
@@ -35,12 +36,15 @@ const QUOTA = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] as const;
 
 const success = (tool: Tool, outputs: References, components: Components): object => ({
   description: SUCCESS[tool.status],
-  headers: components.headers(
-    ...QUOTA,
-    ...(tool.idempotency !== 'none' ? (['X-Gateway-Operation-Id', 'Idempotency-Replayed'] as const) : []),
-    ...(tool.revision ? (['ETag'] as const) : []),
-    ...(tool.location ? (['Location'] as const) : []),
-  ),
+  headers: {
+    ...components.headers(
+      ...QUOTA,
+      ...(tool.idempotency !== 'none' ? (['X-Gateway-Operation-Id', 'Idempotency-Replayed'] as const) : []),
+      ...(tool.revision ? (['ETag'] as const) : []),
+      ...(tool.location ? (['Location'] as const) : []),
+    ),
+    ...(isConditional(tool) && { ETag: components.add('headers', 'EntityTag', ENTITY_TAG) }),
+  },
   ...(tool.status !== 204 &&
     tool.status !== 101 && {
       content: {
@@ -48,6 +52,17 @@ const success = (tool: Tool, outputs: References, components: Components): objec
         ...(tool.bytes && BYTES),
       },
     }),
+});
+
+const ENTITY_TAG = {
+  description: 'Entity tag of the answer. A later request can send it in If-None-Match.',
+  schema: { type: 'string' },
+};
+
+const notModified = (components: Components): object => ({
+  description:
+    'The answer has not changed since the one whose ETag the request sends in If-None-Match. It has no body.',
+  headers: { ...components.headers(...QUOTA), ETag: components.add('headers', 'EntityTag', ENTITY_TAG) },
 });
 
 /** The answer of an operation is a component of its own. If its schema has a name, this name is enough. */

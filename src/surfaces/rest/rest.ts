@@ -6,8 +6,10 @@ import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
+import { isConditional } from '../../gateway/operation-wire.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { readJson } from '../http/body.ts';
+import { entityTag, namesTag } from '../http/entity-tag.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
@@ -98,8 +100,10 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
         send(request, response, status, BYTES_TYPE, outcome.bytes.bytes, all);
       } else if (tool.status === 204) sendNothing(request, response, 204, headers);
       else {
-        const all = { ...headers, ...described(tool, outcome.body) };
-        send(request, response, tool.status, JSON_TYPE, body, all, { held: length });
+        const all = { ...headers, ...described(tool, outcome.body, body) };
+        const unchanged = isConditional(tool) && namesTag(request.headers['if-none-match'], String(all.ETag));
+        if (unchanged) sendNothing(request, response, 304, all);
+        else send(request, response, tool.status, JSON_TYPE, body, all, { held: length });
       }
     };
     return answer().catch((error: unknown) => refuse(asFailure(error), quotaHeaders(paid)));
@@ -111,9 +115,11 @@ const operationHeaders = (operation: OperationState | undefined): OutgoingHttpHe
     ? { 'X-Gateway-Operation-Id': operation.id, ...(operation.replayed && { 'Idempotency-Replayed': 'true' }) }
     : {};
 
-const described = ({ revision, location }: Tool, body: unknown): OutgoingHttpHeaders => ({
-  ...(revision && { ETag: `"${revision(body)}"` }),
-  ...(location && { Location: location(body) }),
+/** `text` is the body as JSON. The same bytes have the same tag, so a caller can ask whether an answer has changed. */
+const described = (tool: Tool, body: unknown, text: string): OutgoingHttpHeaders => ({
+  ...(tool.revision && { ETag: `"${tool.revision(body)}"` }),
+  ...(isConditional(tool) && { ETag: entityTag(text) }),
+  ...(tool.location && { Location: tool.location(body) }),
 });
 
 function header(request: IncomingMessage, name: string): string | undefined {

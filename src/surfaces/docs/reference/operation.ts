@@ -9,7 +9,7 @@ import {
   inventedArguments,
   shownOutput,
 } from '../../../gateway/examples.ts';
-import { failuresOf, headersOf } from '../../../gateway/operation-wire.ts';
+import { failuresOf, headersOf, isConditional } from '../../../gateway/operation-wire.ts';
 import type { Registry } from '../../../gateway/registry.ts';
 import { type Html, html } from '../../http/html.ts';
 import { code, json2 } from '../highlight.ts';
@@ -127,6 +127,7 @@ function answer(tool: Tool, registry: Registry): Html {
       tool.idempotency !== 'none',
     ],
     ['ETag', 'Revision of the resource, to send in If-Match.', tool.revision !== undefined],
+    ['ETag', 'Entity tag of the answer, to send in If-None-Match: an unchanged answer is 304.', isConditional(tool)],
     ['Location', 'Path of the new resource.', tool.location !== undefined],
     ['X-Request-Id', 'Id of the request, for questions to the operator of the gateway.', true],
     ['RateLimit', 'Quota units that are left (r), and seconds until the next unit (t).', true],
