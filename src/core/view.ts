@@ -30,8 +30,8 @@ export interface ViewCaller {
   permitted(dimension: Restriction): readonly string[] | undefined;
   /** SQL condition: the restriction permits the id in `column`. */
   permits(dimension: Restriction, column: string): Fragment;
-  /** Longest text to read, in stored bytes. Undefined: no limit. */
-  readonly longest?: number | undefined;
+  /** True if the row has a column `long`, and its texts are only read if that is false. */
+  readonly unlessLong: boolean;
 }
 
 export type Expression = Fragment | ((caller: ViewCaller) => Fragment);
@@ -167,12 +167,16 @@ export const nullableText: typeof text = (expression, max, description, options)
 /** Reads one character more than `max`, which shows that the text must be cut. */
 export const longText = (expression: string, max: number): string => `left(${expression}, ${max + 1})`;
 
-/** Like `longText`, for the column in `weight`. A text longer than the caller's `longest` becomes null. */
+/**
+ * Like `longText`, for the column in `weight`. `left` counts characters, which takes 0.19 ms for a text of 36 KB. So it
+ * only cuts a text of more than two bytes for each character that is shown. `clip` cuts the others.
+ */
 export const weighedText =
   (column: string, max: number, when = 'true'): Expression =>
-  ({ longest }) => {
-    const wanted = longest === undefined ? when : `${when} AND octet_length(${column}) <= ${longest}`;
-    return raw(`CASE WHEN ${wanted} THEN ${longText(column, max)} END`);
+  ({ unlessLong }) => {
+    const wanted = unlessLong ? `${when} AND NOT ${column.split('.')[0]}.long` : when;
+    const cut = `WHEN octet_length(${column}) > ${2 * max} THEN ${longText(column, max)}`;
+    return raw(`CASE WHEN NOT (${wanted}) THEN NULL ${cut} ELSE ${column} END`);
   };
 
 export const truncated = (expression: string | Expression, max: number, options?: Options): Field =>

@@ -10,8 +10,6 @@ import { exists, linkTo, type RecordAccess, scope } from './read.ts';
 /** A page ends when the stored bytes of its long texts exceed this number. */
 const PAGE_BYTES = 524_288;
 const ROWS = 101;
-/** If no text has more bytes than this, a page cannot exceed PAGE_BYTES. */
-const SHORT = Math.floor(PAGE_BYTES / ROWS);
 export const SEARCHED = 10_000;
 
 /**
@@ -27,8 +25,8 @@ export async function readPage<Name extends string>(
   const { limit, search } = request;
   const read = (finding: RowFinder): Promise<FoundRows<Name>> => readRows(access, view, request, order, finding);
   const size = enough(limit);
-  let found = await read(search ? searching(view, order, size, search) : plain(view, size));
-  if (!search && view.weight !== undefined && found.rows.some((row) => row['long'] === true))
+  let found = await read(search ? searching(view, order, size, search) : plain(view, order, size));
+  if (!search && view.weight !== undefined && found.rows[0]?.['long'] === true)
     found = await read(weighing(view, order, size, view.weight));
   const { proof, present, rows, build } = found;
   if (!present) return { proof, answer: new Failure('not_found') };
@@ -44,8 +42,8 @@ interface RowFinder {
   readonly beside: Fragment;
   /** Returns the FROM clause, with the alias of the view. `source` contains the table, the conditions and the order. */
   from(source: Fragment): Fragment;
-  /** The largest length of a text in bytes. Longer texts are not read. `undefined`: every text is read. */
-  readonly longest?: number;
+  /** True if the column `long` says that the texts are too long for a page. They are then not read. */
+  readonly unlessLong?: boolean;
 }
 
 interface FoundRows<Name extends string> {
@@ -60,9 +58,9 @@ async function readRows<Name extends string>(
   view: View<Name>,
   request: PageRequest,
   order: Keyset,
-  { beside, from, longest }: RowFinder,
+  { beside, from, unlessLong }: RowFinder,
 ): Promise<FoundRows<Name>> {
-  const { select, build } = projectionOf(access, view, longest);
+  const { select, build } = projectionOf(access, view, unlessLong);
   const { alias } = view;
   const owner = request.within?.at(-1);
   const conditions = [
@@ -83,19 +81,32 @@ async function readRows<Name extends string>(
   return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
 }
 
-const plain = ({ weight }: View, limit: number): RowFinder => ({
-  beside: weight === undefined ? NOTHING : sql`, octet_length(${raw(weight)}) > ${raw(String(SHORT))} AS long`,
-  from: (source) => sql`${source} LIMIT ${raw(String(limit))}`,
-  ...(weight !== undefined && { longest: SHORT }),
-});
+/**
+ * Finds the next rows. Of a view with long texts, adds up their lengths, which PostgreSQL stores in the row, and reads the
+ * texts only if they fit into a page. A page of 51 short messages takes as long as without the sum (0.32 ms), and one with
+ * a text of 36 KB takes one statement of 0.24 ms in place of two, of 0.13 and 0.43 ms (27 November 2026).
+ */
+function plain({ alias: name, weight }: View, { by }: Keyset, limit: number): RowFinder {
+  const size = raw(String(limit));
+  if (weight === undefined) return { beside: NOTHING, from: (source) => sql`${source} LIMIT ${size}` };
+  const alias = raw(name);
+  return {
+    unlessLong: true,
+    beside: sql`, ${alias}.long`,
+    from: (source) => sql`FROM (
+        WITH page AS MATERIALIZED (SELECT ${alias}.* ${source} LIMIT ${size})
+        SELECT page.*, (SELECT sum(octet_length(${raw(weight)})) FROM page ${alias}) > ${raw(String(PAGE_BYTES))} AS long
+          FROM page) ${alias} ORDER BY ${by}`,
+  };
+}
 
 /**
  * Finds the next rows until their texts exceed PAGE_BYTES. Always finds at least one row, if there are rows. PostgreSQL
  * stores a long text outside the row, but stores the length of the text in the row. The statement adds up the lengths
  * first and then selects columns from the remaining rows. So PostgreSQL reads only the texts that it sends.
  *
- * A page without a long text uses `plain`, because the sum of the lengths made a page of 50 messages 19 % slower
- * (paired measurement, 22 November 2026).
+ * A page whose texts fit uses `plain`, because the running sum made a page of 50 messages 19 % slower (paired measurement,
+ * 22 November 2026).
  */
 function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): RowFinder {
   const alias = raw(name);

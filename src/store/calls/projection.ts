@@ -17,7 +17,7 @@ export function permitted(authority: Rights, website: WebsiteKey, dimension: Res
   return ids?.flatMap((id) => (id?.website === website.id ? [id.native] : []));
 }
 
-export function callerOf({ authority, website }: Reader<Rights>, longest?: number): ViewCaller {
+export function callerOf({ authority, website }: Reader<Rights>, unlessLong = false): ViewCaller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
     return ids ? sql`${raw(column)} = ANY(${ids}::bigint[])` : YES;
@@ -26,7 +26,7 @@ export function callerOf({ authority, website }: Reader<Rights>, longest?: numbe
     grants: authority,
     permitted: (dimension) => permitted(authority, website, dimension),
     permits,
-    longest,
+    unlessLong,
     // All restricted dimensions must permit the row. A row without a team, for example, is closed to a caller with a
     // list of teams.
     allowed: (alias) => {
@@ -63,17 +63,17 @@ function kept<Key, Value>(
   return made;
 }
 
-/** Returns the columns of a view that a reader may see. Texts with more bytes than `longest` are left out. */
+/** Returns the columns of a view that a reader may see. With `unlessLong`, the column `long` decides whether texts are read. */
 export function projectionOf<Name extends string>(
   { authority, website }: Reader<Rights>,
   view: View<Name>,
-  longest?: number,
+  unlessLong = false,
 ): Columns<Name> {
   const ofView = kept(known, view, () => new WeakMap<Rights, Map<string, Columns<string>>>());
   const ofReader = kept(ofView, authority, () => new Map<string, Columns<string>>());
-  const key = longest === undefined ? website.id : `${website.id} ${longest}`;
+  const key = unlessLong ? `${website.id} unless long` : website.id;
   if (ofReader.size >= WEBSITES && !ofReader.has(key)) ofReader.clear();
-  const columns = kept(ofReader, key, () => columnsOf({ authority, website }, view, longest));
+  const columns = kept(ofReader, key, () => columnsOf({ authority, website }, view, unlessLong));
   return columns as Columns<Name>; // the cache stores these columns under the same view
 }
 
@@ -83,10 +83,10 @@ interface Member {
   readonly from: readonly string[];
 }
 
-function columnsOf<Name extends string>(reader: Reader<Rights>, view: View<Name>, longest?: number): Columns<Name> {
+function columnsOf<Name extends string>(reader: Reader<Rights>, view: View<Name>, unlessLong: boolean): Columns<Name> {
   const names = new Map<string, string>();
   const selected: Fragment[] = [];
-  const caller = callerOf(reader, longest);
+  const caller = callerOf(reader, unlessLong);
   const nameOf = (expression: Expression): string => {
     const fragment = typeof expression === 'function' ? expression(caller) : expression;
     const key = JSON.stringify([fragment.texts, fragment.values]);
