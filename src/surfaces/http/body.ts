@@ -34,11 +34,14 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       }
     });
     request.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
-    // A destroyed request emits no more events, so reject here. After a complete body, the promise is already settled
-    // and this has no effect.
-    const gone = (): void => reject(new Failure('invalid_request'));
+    // Each request is closed in the end. After a complete body there is nothing to reject, and a failure with its stack
+    // takes 20 µs.
+    const gone = (): void => {
+      if (!request.readableEnded) reject(new Failure('invalid_request'));
+    };
     request.on('error', gone);
     request.on('close', gone);
+    // A destroyed request emits no more events.
     if (request.destroyed) gone();
   });
 }
