@@ -1,10 +1,8 @@
-import { randomInt, randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import autocannon from 'autocannon';
 import postgres from 'postgres';
 import { packageRoot } from '../../src/config/package.ts';
 import { importFiles } from '../../src/sources/files/import.ts';
@@ -20,9 +18,11 @@ import { type Started, start } from './processes.ts';
 import { pulls } from './pulls.ts';
 import { realtime } from './realtime.ts';
 import { recall } from './recall.ts';
-import { type Compared, median, ratios, tableRows, writeReport } from './report.ts';
+import { fallen, record } from './recorded.ts';
+import { type Compared, median, tableRows, writeReport } from './report.ts';
 import { scale } from './scale.ts';
 import { search } from './search.ts';
+import { CONNECTIONS, openShots, type Target } from './shots.ts';
 import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -33,16 +33,14 @@ import { webhooks } from './webhooks.ts';
  * million tombstones), `pulls`, `journal`, `realtime`, `webhooks`, `search`, `recall` and `import` add comparisons that do not run by default. `--
  * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
  * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
- * dist/bench/report.html.
+ * dist/bench/report.html. Exit code 1: a ratio is below all rounds of the last run with `-- --record`.
  */
-const ROUNDS = 5;
-const SECONDS = 2;
-const CONNECTIONS = 16;
 const OURS = 8791;
 const PEER = 8792;
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string' },
+    record: { type: 'boolean', default: false },
     scale: { type: 'boolean', default: false },
     table: { type: 'boolean', default: false },
   },
@@ -58,124 +56,7 @@ const print = (line: string): void => {
   lines.push(line);
   process.stdout.write(`${line}\n`);
 };
-
-let turn = 0;
-
-/**
- * One kind of request. With a `body`, the request is a POST to the MCP endpoint. With `writes`, the bench sends these
- * writes one after the other, each with a new idempotency key.
- */
-interface Target {
-  readonly port: number;
-  readonly path: string;
-  readonly body?: string;
-  readonly writes?: readonly string[];
-  readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * Tokens of several installations. The requests use them in turn, because an installation may start only 100 tasks in
-   * 15 minutes and run five at once.
-   */
-  readonly installations?: readonly string[];
-  readonly authorizations?: readonly string[];
-}
-
-interface Shot {
-  readonly rate: number;
-  readonly p99: number;
-}
-
-async function shoot(
-  { port, path, body, writes, installations, authorizations, headers }: Target,
-  token: string,
-  seconds: number,
-): Promise<Shot> {
-  const mcp = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-  const result = await autocannon({
-    url: `http://127.0.0.1:${port}${path}`,
-    connections: CONNECTIONS,
-    duration: seconds,
-    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && mcp), ...headers },
-    ...(body !== undefined && { method: 'POST', body }),
-    ...(writes && {
-      requests: [
-        {
-          // Choose a website at random for each write, as real callers do. If all connections went through the websites
-          // in the same order, they would all write on the same website at the same time.
-          setupRequest: (request) => ({
-            ...request,
-            path: writes[randomInt(writes.length)] ?? path,
-            headers: { ...request.headers, 'idempotency-key': randomUUID() },
-          }),
-        },
-      ],
-    }),
-    ...(installations && {
-      requests: [
-        {
-          setupRequest: (request) => ({
-            ...request,
-            body: (body ?? '').replace('MESSAGE', randomUUID()),
-            headers: {
-              ...request.headers,
-              'a2a-version': '1.0',
-              authorization: `Bearer ${installations[turn++ % installations.length]}`,
-            },
-          }),
-        },
-      ],
-    }),
-    ...(authorizations && {
-      requests: [
-        {
-          setupRequest: (request) => ({
-            ...request,
-            headers: { ...request.headers, authorization: authorizations[turn++ % authorizations.length] },
-          }),
-        },
-      ],
-    }),
-    ...(path === '/a2a' && { verifyBody: (text) => String(text).includes('TASK_STATE_COMPLETED') }),
-    // Over MCP, a failed tool call also has HTTP status 200.
-    ...(path === '/mcp' && { verifyBody: (text) => String(text).includes('"isError":false') }),
-  });
-  const { non2xx, errors, mismatches } = result;
-  if (non2xx + errors + mismatches > 0)
-    throw new Error(`${path}: ${non2xx} not 2xx, ${errors} errors, ${mismatches} failed calls`);
-  return { rate: result.requests.average, p99: result.latency.p99 };
-}
-
-async function compare(name: string, target: Target, other: Target, token: string, against?: string): Promise<void> {
-  if (!name.includes(options.only ?? '')) return;
-  const ours: Shot[] = [];
-  const peer: Shot[] = [];
-  await shoot(target, token, 1);
-  await shoot(other, token, 1);
-  for (let round = 0; round < ROUNDS; round++) {
-    ours.push(await shoot(target, token, SECONDS));
-    peer.push(await shoot(other, token, SECONDS));
-  }
-  const figures = { name, against, ours: ours.map(({ rate }) => rate), peer: peer.map(({ rate }) => rate) };
-  compared.push(figures);
-  const each = ratios(figures);
-  print(
-    `${name.padEnd(24)} ours ${String(Math.round(median(figures.ours))).padStart(6)}/s` +
-      `  peer ${String(Math.round(median(figures.peer))).padStart(6)}/s` +
-      `  ratio ${median(each).toFixed(2)} (${Math.min(...each).toFixed(2)} to ${Math.max(...each).toFixed(2)})` +
-      `  p99 ${median(ours.map((one) => one.p99))} ms / ${median(peer.map((one) => one.p99))} ms`,
-  );
-}
-
-async function measure(name: string, target: Target): Promise<void> {
-  if (!name.includes(options.only ?? '')) return;
-  const shots: Shot[] = [];
-  await shoot(target, '', 1);
-  for (let round = 0; round < ROUNDS; round++) shots.push(await shoot(target, '', SECONDS));
-  const rates = shots.map(({ rate }) => Math.round(rate));
-  print(
-    `${name.padEnd(24)} ours ${String(median(rates)).padStart(6)}/s (${Math.min(...rates)} to ${Math.max(...rates)})` +
-      `  p99 ${median(shots.map((one) => one.p99))} ms`,
-  );
-}
+const { compare, measure } = openShots(options.only ?? '', compared, print);
 
 const call = (name: string, input: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } });
@@ -264,6 +145,7 @@ async function run(): Promise<void> {
     const [ours] = both(contactPath);
     await compare('contact, access token', { ...ours, headers }, ours, token, 'ours with an installation token');
     await compare('contact by id', ...both(contactPath), token);
+    await compare('contact, bare', ours, { port: PEER + 1, path: contactPath }, token, 'node:http without authority');
     await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
     await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
     const notes = (visitors: readonly string[]): [Target, Target] => {
@@ -279,6 +161,13 @@ async function run(): Promise<void> {
     const body = call('contact_get', { contact_id: contactId });
     const mcp: Target = { port: OURS, path: '/mcp', body };
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
+    const mcpOf = (name: string, input: object): [Target, Target] => [
+      { ...mcp, body: call(name, input) },
+      { port: PEER, path: '/mcp', body: call(name, input) },
+    ];
+    await compare('MCP conversations_list', ...mcpOf('conversations_list', { website_id: 'web_1_1' }), token);
+    const messages = { conversation_id: `cnv_1_1_${conversation?.['id']}` };
+    await compare('MCP conversation_messages', ...mcpOf('conversation_messages', messages), token);
     const { method, params: called } = JSON.parse(body);
     const envelope = {
       'io.modelcontextprotocol/protocolVersion': MODERN,
@@ -339,3 +228,9 @@ await (alone ? only(alone) : run());
 const report = { machine, date: new Date(), compared, lines };
 if (options.table) process.stdout.write(`\n${tableRows(report)}\n\n`);
 process.stdout.write(`report: ${writeReport(report)}\n`);
+if (compared.length > 0) {
+  if (options.record) record(compared);
+  const judged = fallen(compared);
+  process.stdout.write(`${[judged.note, ...judged.fallen].join('\n')}\n`);
+  if (judged.fallen.length > 0) process.exitCode = 1;
+}

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import express from 'express';
 import postgres from 'postgres';
 import { z } from 'zod';
@@ -8,9 +10,12 @@ import { a2aPeer } from './a2a-peer.ts';
 
 /**
  * The peer with which the bench compares the gateway: three reads as a careful developer writes them by hand, with
- * express and `postgres`. Each read looks up the token and then runs the gateway's own query. The first read is also
- * available as an MCP tool and as an A2A task. The MCP tool follows the SDK's documented pattern for servers without
- * sessions. The A2A task uses the SDK's default handler. The peer has no quota, no restrictions and no masks.
+ * express and `postgres`. Each read looks up the token and then runs the gateway's own query. The reads are also MCP
+ * tools, in the SDK's documented pattern for servers without sessions, and the first read is an A2A task of the SDK's
+ * default handler. The peer has no quota, no restrictions, no masks and no audit.
+ *
+ * On the next port, a bare server answers every request with one contact: `node:http`, one prepared statement, no token,
+ * no routes. No server with an authority can be as fast, so the ratio to it says what the rest costs.
  */
 const sql = postgres({
   host: process.env['PEER_HOST'] ?? '',
@@ -66,17 +71,24 @@ app.post('/api/v1/visitors/:id/notes', express.json(), async (request, response)
   response.json({ data: { success: true, visitor_id: request.params['id'], note } });
 });
 
+const result = (body: object | undefined): CallToolResult =>
+  body
+    ? { content: [{ type: 'text', text: JSON.stringify(body) }], structuredContent: { data: body }, isError: false }
+    : { content: [{ type: 'text', text: 'not found' }], isError: true };
+
 app.post('/mcp', express.json(), async (request, response) => {
   const server = new McpServer({ name: 'peer', version: '1.0.0' });
-  server.registerTool('contact_get', { inputSchema: { contact_id: z.string() } }, async ({ contact_id }) => {
-    const body = await contactOf(contact_id);
-    if (!body) return { content: [{ type: 'text', text: 'not found' }], isError: true };
-    return {
-      content: [{ type: 'text', text: JSON.stringify(body) }],
-      structuredContent: { data: body },
-      isError: false,
-    };
-  });
+  server.registerTool('contact_get', { inputSchema: { contact_id: z.string() } }, async ({ contact_id }) =>
+    result(await contactOf(contact_id)),
+  );
+  server.registerTool('conversations_list', { inputSchema: { website_id: z.string() } }, async ({ website_id }) =>
+    result(await conversationsOf(website_id)),
+  );
+  server.registerTool(
+    'conversation_messages',
+    { inputSchema: { conversation_id: z.string() } },
+    async ({ conversation_id }) => result(await messagesOf(conversation_id)),
+  );
   const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
   response.on('close', () => {
     void transport.close();
@@ -89,8 +101,8 @@ app.post('/mcp', express.json(), async (request, response) => {
 
 app.use('/a2a', a2aPeer(contactOf));
 
-app.get('/api/v1/conversations', async (request, response) => {
-  const [tenant = '', site = ''] = parts(String(request.query['website_id']));
+async function conversationsOf(website: string): Promise<object> {
+  const [tenant = '', site = ''] = parts(website);
   const rows = await sql`
     SELECT id, status, platform, channel_id, team_id, subsite_id, disposition, language, ai_involved, ai_escalated,
            visitor_id, message_count, created_at, updated_at, first_response_at, last_message_at, closed_at,
@@ -98,7 +110,7 @@ app.get('/api/v1/conversations', async (request, response) => {
       FROM platform.conversation WHERE tenant = ${tenant} AND site = ${site} ORDER BY id DESC LIMIT 26`;
   const conversations = rows.slice(0, 25).map((row) => ({
     id: `cnv_${tenant}_${site}_${row['id']}`,
-    website_id: request.query['website_id'],
+    website_id: website,
     status: row['status'],
     platform: row['platform'],
     channel_id: row['channel_id'] && `chn_${tenant}_${site}_${row['channel_id']}`,
@@ -120,17 +132,18 @@ app.get('/api/v1/conversations', async (request, response) => {
     subject_truncated: false,
     access: { pii: true, message_content: true },
   }));
-  response.json({ data: { conversations, next_cursor: conversations.at(-1)?.id ?? null } });
+  return { data: { conversations, next_cursor: conversations.at(-1)?.id ?? null } };
+}
+
+app.get('/api/v1/conversations', async (request, response) => {
+  response.json(await conversationsOf(String(request.query['website_id'])));
 });
 
-app.get('/api/v1/conversations/:id/messages', async (request, response) => {
-  const [tenant = '', site = '', id = ''] = parts(request.params.id);
+async function messagesOf(conversation: string): Promise<object | undefined> {
+  const [tenant = '', site = '', id = ''] = parts(conversation);
   const [owner] =
     await sql`SELECT 1 FROM platform.conversation WHERE tenant = ${tenant} AND site = ${site} AND id = ${id}`;
-  if (!owner) {
-    response.status(404).json({ error: 'not found' });
-    return;
-  }
+  if (!owner) return undefined;
   const rows = await sql`
     SELECT m.id, m.author_type, m.author_id, v.nickname, o.name, m.visibility, m.kind, left(m.text, 32769) AS text,
            m.language, m.created_at, m.edited_at, m.delivery_status, m.in_reply_to, m.ai_generated, m.ai_feature_id,
@@ -144,7 +157,7 @@ app.get('/api/v1/conversations/:id/messages', async (request, response) => {
      ORDER BY m.id DESC LIMIT 51`;
   const messages = rows.slice(0, 50).map((row) => ({
     id: `msg_${tenant}_${site}_${row['id']}`,
-    conversation_id: request.params.id,
+    conversation_id: conversation,
     author: { type: row['author_type'], id: row['author_id'], name: row['nickname'] ?? row['name'] },
     visibility: row['visibility'],
     kind: row['kind'],
@@ -159,7 +172,19 @@ app.get('/api/v1/conversations/:id/messages', async (request, response) => {
     attachment_count: row['attachment_count'],
     redacted: row['redacted'],
   }));
-  response.json({ data: { conversation_id: request.params.id, messages, next_cursor: null } });
+  return { data: { conversation_id: conversation, messages, next_cursor: null } };
+}
+
+app.get('/api/v1/conversations/:id/messages', async (request, response) => {
+  const body = await messagesOf(request.params.id);
+  if (!body) response.status(404).json({ error: 'not found' });
+  else response.json(body);
 });
 
-app.listen(Number(process.env['PEER_PORT']), '127.0.0.1', () => process.stderr.write('peer ready\n'));
+const bare = createServer(async (request, response) => {
+  const text = JSON.stringify(await contactOf(request.url?.split('/').at(-1) ?? ''));
+  response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }).end(text);
+});
+
+const port = Number(process.env['PEER_PORT']);
+bare.listen(port + 1, '127.0.0.1', () => app.listen(port, '127.0.0.1', () => process.stderr.write('peer ready\n')));

@@ -13,6 +13,8 @@ export interface Compared {
   readonly against: string | undefined;
   readonly ours: readonly number[];
   readonly peer: readonly number[];
+  /** The 99th percentiles of the latency in ms, of the gateway and of the peer: medians of the rounds. */
+  readonly p99: readonly [number, number];
 }
 
 export interface Report {
@@ -45,9 +47,15 @@ export function tableRows({ compared, machine, date }: Report): string {
     const range = `(${Math.min(...each).toFixed(2)} to ${Math.max(...each).toFixed(2)})`;
     const name = one.against === undefined ? one.name : `${one.name} (by hand: ${one.against})`;
     const rates = [one.ours, one.peer].map((all) => `${thousands(median(all))}/s`).join(' | ');
-    return `| ${name} | ${rates} | ${median(each).toFixed(2)} ${range} |`;
+    return `| ${name} | ${rates} | ${median(each).toFixed(2)} ${range} | ${one.p99.join(' ms, ')} ms |`;
   });
-  return [`${day(date)}, ${machine}`, '', '| Call | Ours | By hand | Ratio |', '|---|---|---|---|', ...rows].join('\n');
+  return [
+    `${day(date)}, ${machine}`,
+    '',
+    '| Call | Ours | By hand | Ratio | p99, ours and by hand |',
+    '|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
