@@ -1,6 +1,7 @@
 import * as client from 'openid-client';
 import { Failure } from '../core/failures.ts';
 import { fetchFromProvider } from '../outbound/identity-fetch.ts';
+import { NotVouchedFor } from './not-vouched-for.ts';
 import type { Identity } from './sign-in.ts';
 
 /** Values that the browser keeps for the gateway while the person signs in at the identity provider. */
@@ -23,18 +24,6 @@ export interface IdentityProvider {
    * `service_unavailable` if the provider cannot be reached or does not know this gateway.
    */
   finish(callback: URL, kept: Kept): Promise<Identity>;
-}
-
-/**
- * The answer of the identity provider proves no identity. For example, the answer is a refusal, is forged, has expired,
- * was used before, or belongs to another browser.
- */
-export class NotVouchedFor extends Error {
-  override readonly name = 'NotVouchedFor';
-
-  constructor(readonly code: string) {
-    super(code);
-  }
 }
 
 export interface IdentitySettings {

@@ -99,7 +99,7 @@ function addCommand(group: Command, register: RunAction): void {
 
 async function add({ out, config }: CommandContext, db: Database, of: SourceKind, given: Added): Promise<string> {
   const [{ SOURCE_KINDS }, { openReader }, { writePage }, { explainSource, OTHER_INSTALLATION }] = await Promise.all([
-    import('../sources/kinds.ts'),
+    import('../sources/openers.ts'),
     import('../sources/reader/reader.ts'),
     import('../sources/engine/page.ts'),
     import('../sources/follow/explain.ts'),
@@ -262,7 +262,7 @@ function grantsCommand(group: Command, register: RunAction): void {
     .option('--role <NAME>', 'role with which the gateway connects (default: gateway_reader)');
   register(command, async ({ out }) => {
     const { mode, role } = command.opts<{ mode: 'poll' | 'live'; role?: string }>();
-    const { SOURCE_KINDS } = await import('../sources/kinds.ts');
+    const { SOURCE_KINDS } = await import('../sources/openers.ts');
     const text = SOURCE_KINDS[kind(command.args[0] ?? '')].grants({ mode, ...(role !== undefined && { role }) });
     out.result({ sql: text }, text);
   });

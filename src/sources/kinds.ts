@@ -1,6 +1,7 @@
-import { openChatwoot } from './chatwoot/chatwoot.ts';
-import { chatwootGrants } from './chatwoot/grants.ts';
-import type { Source } from './source.ts';
+/** The helpdesks that can be a source. openers.ts has their adapters, which few processes load. */
+export type SourceKind = 'chatwoot';
+const KINDS: readonly string[] = ['chatwoot'] satisfies SourceKind[];
+export const isSourceKind = (kind: string): kind is SourceKind => KINDS.includes(kind);
 
 export interface SourceSettings {
   /** The address of the helpdesk's database. It can contain a password. */
@@ -25,24 +26,3 @@ export interface ApiOfSource {
   readonly apiUrl: string;
   readonly token: string;
 }
-
-interface SourceOpener {
-  open(settings: SourceSettings): Source;
-  /** SQL that grants the gateway only the rights that it needs in the helpdesk's database. */
-  grants(options: { readonly mode: 'poll' | 'live'; readonly role?: string }): string;
-  /** The row name of an account, as in `Change.from`, and the external_id of its website. */
-  website(account: string): { readonly row: string; readonly external_id: string };
-}
-
-/** The helpdesks that can be a source. */
-export const SOURCE_KINDS: Readonly<Record<'chatwoot', SourceOpener>> = {
-  chatwoot: {
-    open: ({ account, storage, ...settings }) =>
-      openChatwoot({ ...settings, account: Number(account), ...(storage !== null && { storage }) }),
-    grants: chatwootGrants,
-    website: (account) => ({ row: `accounts/${account}`, external_id: `cw:${account}:website:${account}` }),
-  },
-};
-
-export type SourceKind = keyof typeof SOURCE_KINDS;
-export const isSourceKind = (kind: string): kind is SourceKind => Object.hasOwn(SOURCE_KINDS, kind);

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NotVouchedFor, openIdentityProvider } from '../../src/auth/identity-provider.ts';
+import { openIdentityProvider } from '../../src/auth/identity-provider.ts';
+import { NotVouchedFor } from '../../src/auth/not-vouched-for.ts';
 import { clientOf } from '../../src/auth/oauth/clients/document.ts';
 import { Failure } from '../../src/core/failures.ts';
 import { startTracing } from '../../src/observe/tracing.ts';

@@ -4,7 +4,7 @@ import { writePage } from '../../src/sources/engine/page.ts';
 import { explainSource } from '../../src/sources/follow/explain.ts';
 import { type StoredSource, settingsOf } from '../../src/sources/follow/open.ts';
 import { startSources } from '../../src/sources/follow/runner.ts';
-import { SOURCE_KINDS } from '../../src/sources/kinds.ts';
+import { SOURCE_KINDS } from '../../src/sources/openers.ts';
 import { openStoredReader } from '../../src/sources/reader/reader.ts';
 import type { Source } from '../../src/sources/source.ts';
 import {

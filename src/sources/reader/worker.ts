@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { SOURCE_KINDS } from '../kinds.ts';
+import { SOURCE_KINDS } from '../openers.ts';
 import type { Opening } from '../thread/protocol.ts';
 import { hostReader } from './host.ts';
 

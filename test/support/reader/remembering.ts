@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Polled } from '../../../src/sources/chatwoot/poll-known.ts';
-import { SOURCE_KINDS } from '../../../src/sources/kinds.ts';
+import { SOURCE_KINDS } from '../../../src/sources/openers.ts';
 import { hostReader } from '../../../src/sources/reader/host.ts';
 import type { Change, Source } from '../../../src/sources/source.ts';
 import type { Opening } from '../../../src/sources/thread/protocol.ts';

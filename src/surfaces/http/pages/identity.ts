@@ -1,6 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { z } from 'zod';
-import { type IdentityProvider, NotVouchedFor } from '../../../auth/identity-provider.ts';
+import type { IdentityProvider } from '../../../auth/identity-provider.ts';
+import { NotVouchedFor } from '../../../auth/not-vouched-for.ts';
 import { SESSION_SECONDS, signInWith } from '../../../auth/sign-in.ts';
 import { Failure } from '../../../core/failures.ts';
 import { isRecordId } from '../../../gateway/record-page.ts';
