@@ -32,7 +32,10 @@ export interface ServeContext {
   readonly ready: (baseUrl: string) => void;
 }
 
-/** Opens five things: the log with its traces, the store, the gateway, the server, and the background work. */
+/**
+ * Opens five things: here the log with its traces and the store, in serve-here.ts the gateway, the server and the
+ * background work.
+ */
 export async function serve(context: CommandContext, options: { demo: boolean; workers: number }): Promise<void> {
   if (!process.execArgv.some((flag) => flag.startsWith('--heap-growing-percent'))) setFlagsFromString(HEAP_GROWTH);
   const { config, out } = context;
