@@ -13,6 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
+/** What the test reads of PostgreSQL's plan in JSON. Times are in ms. */
+interface Explained {
+  readonly Plan: { readonly Plans: readonly { readonly 'Actual Rows': number }[] };
+  readonly Triggers: readonly { readonly 'Trigger Name': string; readonly Time: number }[];
+  readonly 'Execution Time': number;
+}
+
 const row = (table: string, columns: string, values: string): string =>
   `INSERT INTO platform.${table} (tenant, site, id, external_id, ${columns}) VALUES (1, 1, 90, '${table}90', ${values})`;
 
@@ -298,6 +305,25 @@ it('consent given and ended is told to its websites, also where it goes with its
     [`DELETE FROM gateway.credential WHERE id = '${id('crd', 4)}'`, told],
   ];
   for (const [statement, expected] of ends) expect(await appended(sql, statement), statement).toEqual(expected);
+});
+
+it('a change of 3,000 conversations spends its time on the rows, not on comparing each with each', async () => {
+  const connection = await database.sql.reserve();
+  try {
+    const change = "UPDATE platform.conversation SET subject = 'x' WHERE id > 2000000";
+    // The connection keeps the sizes of the sets from its first call of the trigger. An import can begin with empty sets.
+    await connection.unsafe(change);
+    await connection.unsafe(`INSERT INTO platform.conversation (tenant, site, id, external_id, ${TIMED})
+      SELECT 1, 3, n, 'many' || n, 'closed', 'web', now(), now() FROM generate_series(2000001, 2003000) AS n`);
+    const [row] = await connection.unsafe<{ 'QUERY PLAN': [Explained] }[]>(`EXPLAIN (ANALYZE, FORMAT JSON) ${change}`);
+    const plan = row?.['QUERY PLAN'][0];
+    const spent = plan?.Triggers.find((one) => one['Trigger Name'] === 'assignment_update')?.Time;
+    expect(plan?.Plan.Plans[0]?.['Actual Rows']).toBe(3000);
+    expect(spent).toBeLessThan((plan?.['Execution Time'] ?? 0) / 2);
+  } finally {
+    await connection.unsafe('DELETE FROM platform.conversation WHERE id > 2000000');
+    connection.release();
+  }
 });
 
 it('35 types, and no other', async () => {
