@@ -155,7 +155,7 @@ interface Measured {
 
 async function measure(subject: Subject, { token, gateway, postmaster, file, sql }: World): Promise<Measured> {
   const pid = String(gateway.process.pid);
-  await load(subject, token, 2);
+  await load(subject, token, 4); // V8 has compiled the hot functions by then
   const before = [spent(pid), spentBelow(postmaster), calls(pid)] as const;
   await sql`SELECT pg_stat_statements_reset()`;
   gateway.process.kill('SIGUSR2');
