@@ -61,13 +61,10 @@ await sql`CREATE TABLE IF NOT EXISTS public.peer_note (
 app.post('/api/v1/visitors/:id/notes', express.json(), async (request, response) => {
   const [tenant = '', site = '', visitor = ''] = parts(String(request.params['id']));
   const { text } = request.body as { text: string }; // the bench always sends a body of this shape
-  const note = await sql.begin(async (transaction) => {
-    const [row] = await transaction`
-      INSERT INTO public.peer_note (key, tenant, site, visitor_id, text)
-      VALUES (${request.get('idempotency-key') ?? ''}, ${tenant}, ${site}, ${visitor}, ${text})
-      ON CONFLICT (key) DO NOTHING RETURNING id, text, created_at`;
-    return row;
-  });
+  const [note] = await sql`
+    INSERT INTO public.peer_note (key, tenant, site, visitor_id, text)
+    VALUES (${request.get('idempotency-key') ?? ''}, ${tenant}, ${site}, ${visitor}, ${text})
+    ON CONFLICT (key) DO NOTHING RETURNING id, text, created_at`;
   response.json({ data: { success: true, visitor_id: request.params['id'], note } });
 });
 
@@ -182,7 +179,7 @@ app.get('/api/v1/conversations/:id/messages', async (request, response) => {
 });
 
 const bare = createServer(async (request, response) => {
-  const text = JSON.stringify(await contactOf(request.url?.split('/').at(-1) ?? ''));
+  const text = JSON.stringify((await contactOf(request.url?.split('/').at(-1) ?? '')) ?? null);
   response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }).end(text);
 });
 
