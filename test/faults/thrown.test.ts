@@ -167,7 +167,7 @@ describe('F-23 unhandled rejections and uncaught exceptions', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A gateway whose third call in a process does harm, and whose calls after that are slow. */
+  /** A gateway whose third call in a process is slow, and whose fourth call does harm. */
   async function harmed(harm: string, args: readonly string[] = []) {
     const planted = join(folder, 'planted.mjs');
     const tool = pathToFileURL(join(fileURLToPath(packageRoot), 'dist/tools/discovery/gateway-context.js'));
@@ -179,9 +179,9 @@ describe('F-23 unhandled rejections and uncaught exceptions', () => {
        // Of several workers, only the first does harm.
        let calls = cluster.isPrimary || cluster.worker.id === 1 ? 0 : 10;
        tool.handle = async (context) => {
-         calls++;
-         if (calls === 3) await new Promise((done) => setTimeout(done, ${SLOW}));
-         if (calls === 4) ${harm};
+         const own = ++calls; // the count goes on while the slow call waits
+         if (own === 3) await new Promise((done) => setTimeout(done, ${SLOW}));
+         if (own === 4) ${harm};
          return handle(context);
        };`,
     );
