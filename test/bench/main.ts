@@ -33,8 +33,7 @@ import { webhooks } from './webhooks.ts';
  * million tombstones), `pulls`, `journal`, `realtime`, `webhooks`, `search`, `recall` and `import` add comparisons that do not run by default. `--
  * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
  * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
- * dist/bench/report.html. Exit code 1: a ratio is below three quarters of the rounds of the last run with `--
- * --record`.
+ * dist/bench/report.html. Exit code 1: all rounds of a ratio are below those of the last run with `-- --record`.
  */
 const OURS = 8791;
 const PEER = 8792;
