@@ -66,8 +66,8 @@ const BYTES_PARAMETERS: readonly HeaderParameter[] = [
 ];
 
 /**
- * True if the answer of the operation has an entity tag of its bytes, and If-None-Match can make it a 304. The entity tag
- * of a subscription is its revision, and the entity tag of a file's content is its version.
+ * True if the answer of the operation has an entity tag of its bytes, and If-None-Match can make it a 304. The entity
+ * tag of a subscription is its revision, and the entity tag of a file's content is its version.
  */
 export const isConditional = ({ effect, status, revision, bytes }: Tool): boolean =>
   effect === 'read' && status === 200 && !revision && !bytes;

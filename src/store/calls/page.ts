@@ -82,9 +82,9 @@ async function readRows<Name extends string>(
 }
 
 /**
- * Finds the next rows. Of a view with long texts, adds up their lengths, which PostgreSQL stores in the row, and reads the
- * texts only if they fit into a page. A page of 51 short messages takes as long as without the sum (0.32 ms), and one with
- * a text of 36 KB takes one statement of 0.24 ms in place of two, of 0.13 and 0.43 ms (27 November 2026).
+ * Finds the next rows. Of a view with long texts, adds up their lengths, which PostgreSQL stores in the row, and reads
+ * the texts only if they fit into a page. A page of 51 short messages takes as long as without the sum (0.32 ms). A page
+ * with a text of 36 KB takes one statement in place of two, of 0.12 and 0.42 ms (27 November 2026).
  */
 function plain({ alias: name, weight }: View, { by }: Keyset, limit: number): RowFinder {
   const size = raw(String(limit));
@@ -105,8 +105,8 @@ function plain({ alias: name, weight }: View, { by }: Keyset, limit: number): Ro
  * stores a long text outside the row, but stores the length of the text in the row. The statement adds up the lengths
  * first and then selects columns from the remaining rows. So PostgreSQL reads only the texts that it sends.
  *
- * A page whose texts fit uses `plain`, because the running sum made a page of 50 messages 19 % slower (paired measurement,
- * 22 November 2026).
+ * A page whose texts fit uses `plain`, because the running sum made a page of 50 messages 19 % slower (paired
+ * measurement, 22 November 2026).
  */
 function weighing({ alias: name }: View, { by }: Keyset, limit: number, weight: string): RowFinder {
   const alias = raw(name);

@@ -63,7 +63,10 @@ function kept<Key, Value>(
   return made;
 }
 
-/** Returns the columns of a view that a reader may see. With `unlessLong`, the column `long` decides whether texts are read. */
+/**
+ * Returns the columns of a view that a reader may see. With `unlessLong`, the column `long` decides whether texts are
+ * read.
+ */
 export function projectionOf<Name extends string>(
   { authority, website }: Reader<Rights>,
   view: View<Name>,

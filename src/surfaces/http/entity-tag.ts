@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 export const entityTag = (body: string | Buffer): string => `"${hash('sha256', body, 'base64url')}"`;
 
 /**
- * True if the header If-None-Match is `*` or contains the entity tag, by weak comparison (RFC 9110, section 13.1.2). A tag
- * contains no quotes, so it stands in the list exactly if it stands in the text.
+ * True if the header If-None-Match is `*` or contains the entity tag, by weak comparison (RFC 9110, section 13.1.2). A
+ * tag contains no quotes, so it stands in the list exactly if it stands in the text.
  */
 export const namesTag = (field: string | undefined, tag: string): boolean =>
   field !== undefined && (field.trim() === '*' || field.includes(tag));
