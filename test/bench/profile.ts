@@ -181,7 +181,7 @@ async function measure(subject: Subject, { token, gateway, postmaster, file, sql
   };
 }
 
-/** The table: a row for each room that takes at least 1 µs of some surface, and a row for the sums. */
+/** The table: a row for each room that takes at least 2 µs of some surface, and a row for the sums. */
 function table(measured: readonly Measured[]): string {
   const rooms = [...new Set(measured.flatMap((one) => [...one.rooms.keys()]))];
   const most = (room: string): number => Math.max(...measured.map((one) => one.rooms.get(room) ?? 0));

@@ -9,8 +9,8 @@ export const CONNECTIONS = 16;
 let turn = 0;
 
 /**
- * One kind of request. With a `body`, the request is a POST to the MCP endpoint. With `writes`, the bench sends these
- * writes one after the other, each with a new idempotency key.
+ * One kind of request. With a `body`, the request is a POST to the MCP endpoint. With `writes`, each request is
+ * one of these writes, drawn at random, with a new idempotency key.
  */
 export interface Target {
   readonly port: number;

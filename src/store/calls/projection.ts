@@ -46,9 +46,12 @@ export interface Columns<Name extends string> {
   build(row: Row): Projection<Name>;
 }
 
-/** How many websites have cached columns, for a view and an authority. An authority can have thousands of websites. */
-const WEBSITES = 50;
-// Calls share the authority object while it is cached. The columns of a view depend only on this object.
+/**
+ * How many columns are cached for a view and an authority: one for a website, or two if the view has long texts. An
+ * authority can have thousands of websites.
+ */
+const COLUMNS = 50;
+// Calls share the authority object while it is cached. The columns of a view depend on this object and on the key.
 const known = new WeakMap<View, WeakMap<Rights, Map<string, Columns<string>>>>();
 
 function kept<Key, Value>(
@@ -75,7 +78,7 @@ export function projectionOf<Name extends string>(
   const ofView = kept(known, view, () => new WeakMap<Rights, Map<string, Columns<string>>>());
   const ofReader = kept(ofView, authority, () => new Map<string, Columns<string>>());
   const key = unlessLong ? `${website.id} unless long` : website.id;
-  if (ofReader.size >= WEBSITES && !ofReader.has(key)) ofReader.clear();
+  if (ofReader.size >= COLUMNS && !ofReader.has(key)) ofReader.clear();
   const columns = kept(ofReader, key, () => columnsOf({ authority, website }, view, unlessLong));
   return columns as Columns<Name>; // the cache stores these columns under the same view
 }

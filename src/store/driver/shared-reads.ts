@@ -120,16 +120,17 @@ export class SharedReads {
       });
     } catch (error) {
       close();
-      this.#known.delete(text);
+      // A wait that ended before the batch was sent says nothing about the statement.
+      if (began > 0) this.#known.delete(text);
       for (const { reject } of reads) reject(error);
     }
   }
 }
 
 /**
- * The driver tells PostgreSQL the types of some values, but not of null. It prepares a statement again for each new
- * list of types. So values of one parameter are either all null or all not null in a batch. Else eight rows could have
- * 2^8 lists for each parameter.
+ * The driver tells PostgreSQL the types of dates, bytes and booleans, but not of null, texts, numbers and lists. It
+ * prepares a statement again for each new list of types. So all values of a parameter in a batch are of one such type,
+ * or none is. Else eight rows could have 2^8 lists for each parameter.
  */
 const named = (value: Value): number =>
   value instanceof Date ? 1 : value instanceof Uint8Array ? 2 : typeof value === 'boolean' ? 3 : 0;

@@ -114,6 +114,19 @@ it('every row proves its own authority, at the time when the statement starts', 
   await held;
 });
 
+it('a wait that ends before its turn refuses its reads, and does not end sharing', async () => {
+  const db = open({ statementTimeout: 500 }); // so a read waits for 500 ms
+  await learn(db, ask(0));
+  const held = [hold(db, 0.4), hold(db, 0.4)];
+  const refused = await Promise.allSettled([1, 2].map((n) => db.read(runFor(APP, ask(n)))));
+  expect(refused.map((one) => one.status)).toEqual(['rejected', 'rejected']);
+  await Promise.allSettled(held); // on a busy machine, the statement's time-out can end one
+  const again = hold(db, 0.05);
+  const results = await Promise.allSettled([1, 2].map((n) => db.read<Answer>(runFor(APP, ask(n)))));
+  expect(statementsOf(results)).toBe(1);
+  await again;
+});
+
 it('an error of one read is its own error, and the statement is learned again', async () => {
   const db = open();
   const divide = (n: number) => sql`SELECT 8 / ${n}::int AS n, ${AT}`;
