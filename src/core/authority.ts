@@ -1,5 +1,5 @@
 import type { WebsiteKey } from './ids.ts';
-import { type Grants, holds, type Requirement, type Restriction } from './scopes.ts';
+import { type Grants, holds, type Requirement, type Restriction, SCOPES } from './scopes.ts';
 
 /** The interfaces that an OAuth token can be bound to (RFC 8707). An installation token works on every interface. */
 export const RESOURCES = ['rest', 'mcp', 'a2a'] as const;
@@ -40,6 +40,20 @@ export interface PersonAuthority extends Rights {
 }
 
 export type Actor = Authority | PersonAuthority;
+
+/** What a token can do now, as answers tell it. `expires_at` is in Unix seconds. */
+export type ScopeEffective = ReturnType<typeof effectiveOf>;
+
+export const effectiveOf = ({ scopes, websites, dataAccess, expiresAt }: Authority) => ({
+  scopes: SCOPES.filter((scope) => scopes.has(scope)),
+  website_ids: [...websites.keys()],
+  data_access: {
+    message_content: dataAccess.has('message_content'),
+    pii: dataAccess.has('pii'),
+    internal_notes: dataAccess.has('internal_notes'),
+  },
+  expires_at: expiresAt,
+});
 
 export const isRestricted = (authority: Rights): boolean => Object.keys(authority.restrictions).length > 0;
 

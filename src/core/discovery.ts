@@ -10,6 +10,8 @@ export interface Discovery {
   /** Null if the guide does not exist or the caller may not read it. */
   guide(name: string): string | null;
   page(id: string): string;
+  /** The app’s quota. Undefined while the store cannot be reached. */
+  quota(): { readonly perMinute: number; readonly burst: number } | undefined;
 }
 
 export interface OperationSummary {

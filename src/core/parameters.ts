@@ -4,6 +4,7 @@ import { example } from './example.ts';
 import { NEXT_CURSOR } from './failures.ts';
 import { type IdKind, idKind } from './ids.ts';
 import { nameOf } from './json-schema.ts';
+import { PAGE_RECORDS } from './limits.ts';
 
 export type Shape = Readonly<Record<string, z.ZodType>>;
 
@@ -22,6 +23,10 @@ export interface Parameter {
   readonly required: boolean;
   readonly type: 'string' | 'integer' | 'boolean';
   readonly id: IdKind | undefined;
+  /** True if `null` means that the parameter is not given. */
+  readonly nullIsAbsent: boolean;
+  /** True if the parameter is a filter: agents send an empty text for a filter that they do not use. */
+  readonly emptyIsAbsent: boolean;
   /** The name of this parameter in OpenAPI, if several operations have the same parameter. */
   readonly component: string;
 }
@@ -34,11 +39,11 @@ export function shared<S extends z.ZodType>(component: string, schema: S): S {
   return schema;
 }
 
-export function pageParameters({ limit, max = 100, cursor }: PageRule): Shape {
+export function pageParameters({ limit, max = PAGE_RECORDS, cursor }: PageRule): Shape {
   const schema = 'schema' in cursor ? cursor.schema : cursor;
   return {
     limit: shared(
-      limit === 25 && max === 100 ? 'limit' : `limit_${limit}_of_${max}`,
+      limit === 25 && max === PAGE_RECORDS ? 'limit' : `limit_${limit}_of_${max}`,
       example(
         10,
         z
@@ -62,15 +67,35 @@ export function pageParameters({ limit, max = 100, cursor }: PageRule): Shape {
 
 export function parameter(name: string, place: Parameter['in'], schema: z.ZodType): Parameter {
   const core = unwrap(schema);
+  const required = !schema.safeParse(undefined).success;
+  const type = core instanceof z.ZodNumber ? 'integer' : core instanceof z.ZodBoolean ? 'boolean' : 'string';
+  const nullIsAbsent = !required && !schema.safeParse(null).success;
+  const optional = nullIsAbsent && schema instanceof z.ZodOptional;
   return {
     name,
     in: place,
     schema,
-    required: !schema.safeParse(undefined).success,
-    type: core instanceof z.ZodNumber ? 'integer' : core instanceof z.ZodBoolean ? 'boolean' : 'string',
+    required,
+    type,
+    nullIsAbsent,
+    emptyIsAbsent: optional && place === 'query' && type === 'string' && name !== 'cursor',
     id: name === 'cursor' ? undefined : idKind(core),
     component: components.get(schema)?.component ?? name,
   };
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** The values without those that mean that a parameter is not given. `empty`: of a filter, an empty text means this too. */
+export function givenOf(parameters: readonly Parameter[], values: Values, empty: boolean): Values {
+  const absent = parameters.filter(
+    ({ name, nullIsAbsent, emptyIsAbsent }) =>
+      Object.hasOwn(values, name) &&
+      ((nullIsAbsent && values[name] === null) || (empty && emptyIsAbsent && values[name] === '')),
+  );
+  if (absent.length === 0) return values;
+  const names = new Set(absent.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(values).filter(([name]) => !names.has(name)));
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {

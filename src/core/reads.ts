@@ -66,7 +66,7 @@ export interface Reads extends SubscriptionReads {
     request: PageRequest<NoInfer<Parent>, Grand>,
   ): Promise<Page<Name>>;
   fileBytes(file: string, options: { includeInternal: boolean; offset: number; length: number }): Promise<FileBytes>;
-  websites(): Promise<{ website_id: string; name: string; time_zone: string }[]>;
+  websites(): Promise<GrantedWebsite[]>;
   /** Ids of the granted websites on which the credential has an enabled author. */
   authored(): Promise<string[]>;
   /** Reads the receipt of a write, by its id or by the key that this credential sent. */
@@ -76,6 +76,14 @@ export interface Reads extends SubscriptionReads {
   counts(request: CountRequest): Promise<CountReading>;
   search(request: SearchRequest): Promise<SearchPage>;
   customers(request: CustomerRequest): Promise<CustomerPage>;
+}
+
+export interface GrantedWebsite {
+  readonly website_id: string;
+  readonly name: string;
+  readonly time_zone: string;
+  /** The time of the read, in Unix milliseconds by the clock of the store. */
+  readonly now: number;
 }
 
 export interface SearchRequest {

@@ -50,6 +50,8 @@ export interface BytesRequest {
 interface Declaration<P extends Shape, Q extends Shape> {
   /** Public name. The file has the same name in kebab case. */
   readonly name: string;
+  /** Earlier names of the tool. Calls over MCP still accept them, and no list shows them. */
+  readonly aliases?: readonly string[];
   readonly title: string;
   readonly summary: string;
   readonly tag: Tag;
@@ -136,6 +138,7 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
 /** A declaration as the gateway uses it, with values that are computed once. */
 export interface Tool {
   readonly name: string;
+  readonly aliases: readonly string[];
   readonly title: string;
   readonly summary: string;
   readonly method: string;
@@ -198,6 +201,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
   ];
   return {
     name,
+    aliases: declaration.aliases ?? [],
     title,
     summary,
     method,
@@ -268,6 +272,6 @@ export const NextCursor = named(
 );
 
 export const coverage = <T extends string>(value: T) =>
-  z.literal(value).describe('Name of the data that this operation reads. The operation always returns this value.');
+  z.literal(value).describe('Name of the data that this operation reads. Always this value.');
 
 export const listOf = <S extends z.ZodType>(schema: S) => z.array(schema).max(100);

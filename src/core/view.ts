@@ -192,14 +192,12 @@ export const truncated = (expression: string | Expression, max: number, options?
 
 export const Time = z.iso.datetime({ precision: 3 });
 
-const inTime = (description: string): string => `${description} The format is RFC 3339 in UTC with milliseconds.`;
-
 export const time = (expression: string, description: string, options?: Options): Field =>
-  field(Time.describe(inTime(description)), [`${expression}::text`], ([value]) => rfc3339(String(value)), options);
+  field(Time.describe(description), [`${expression}::text`], ([value]) => rfc3339(String(value)), options);
 
 export const nullableTime: typeof time = (expression, description, options) =>
   field(
-    Time.nullable().describe(inTime(description)),
+    Time.nullable().describe(description),
     [`${expression}::text`],
     ([value]) => (value === null ? null : rfc3339(String(value))),
     options,

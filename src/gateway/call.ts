@@ -2,6 +2,8 @@ import type { Authorities } from '../auth/authority.ts';
 import { type Authority, isRestricted, meets, type Resource } from '../core/authority.ts';
 import { type Condition, conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
+import { PLAIN_BYTES } from '../core/limits.ts';
+import { givenOf } from '../core/parameters.ts';
 import { costOf } from '../core/price.ts';
 import type { FileBytes } from '../core/reads.ts';
 import type { Requirement } from '../core/scopes.ts';
@@ -46,9 +48,6 @@ export interface CorridorOptions {
   readonly onDefect: (tool: Tool, error: unknown) => void;
 }
 
-/** The price of an operation covers this many bytes of the answer. A longer answer costs more. */
-export const PLAIN_BYTES = 131_072;
-
 /** Attempts for one call. Another attempt is needed if the caller's authority has changed. */
 const ATTEMPTS = 4;
 
@@ -73,6 +72,7 @@ export class Corridor {
       guides: () => guides.given(authority),
       guide: (name) => guides.text(name, authority),
       page: (id) => `${baseUrl}/c/${id}`,
+      quota: () => this.#options.quota.sizeOf(authority.appId),
     };
   }
 
@@ -128,7 +128,10 @@ export class Corridor {
     return this.#options.quota.refusals;
   }
 
-  async call(call: Call): Promise<Outcome> {
+  async call(received: Call): Promise<Outcome> {
+    const { tool } = received;
+    const isFilter = received.resource !== 'rest' && tool.effect === 'read';
+    const call = { ...received, input: givenOf(tool.parameters, received.input, isFilter) };
     let authority: Authority | undefined;
     try {
       const { bearer, resource, cost = costOf(call.tool, call.input), source } = call;

@@ -124,6 +124,11 @@ export class Quota {
     return { perMinute: lease.perMinute, remaining, reset: remaining >= lease.burst ? 0 : seconds(1, lease.perMinute) };
   }
 
+  /** The app’s quota. Undefined if this process has not charged the app yet. */
+  sizeOf(app: string): { readonly perMinute: number; readonly burst: number } | undefined {
+    return this.#leases.get(app);
+  }
+
   /** One statement at a time requests a lease for an app. The app's other calls wait for it. */
   #lease(app: string, cost: number): Promise<Lease | null> {
     const before = this.#requests.get(app);

@@ -13,10 +13,13 @@ export class Registry {
   constructor(operations: readonly Tool[]) {
     this.operations = [...operations].sort((a, b) => (a.name < b.name ? -1 : 1));
     this.tools = this.operations.filter((one) => one.mcp);
-    this.#byName = new Map(this.tools.map((tool) => [tool.name, tool]));
-    if (this.#byName.size !== this.tools.length) throw new Error('two tools have the same name: rename one of them');
+    const named = this.tools.flatMap((tool) => [tool.name, ...tool.aliases].map((name) => [name, tool] as const));
+    this.#byName = new Map(named);
+    if (this.#byName.size !== named.length)
+      throw new Error('two tools have the same name or alias: rename one of them');
   }
 
+  /** The tool with this name or alias. */
   get(name: string): Tool | undefined {
     return this.#byName.get(name);
   }

@@ -1,6 +1,8 @@
+import type { z } from 'zod';
 import type { Authority } from '../core/authority.ts';
 import { isRestricted } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
+import { givenOf, type Parameter, parameter } from '../core/parameters.ts';
 import { both, type Requirement, SCOPES, type Scope } from '../core/scopes.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
@@ -12,6 +14,7 @@ export interface OfferedSkill {
   readonly tools: readonly Tool[];
   readonly required: Requirement;
   readonly unrestricted: boolean;
+  readonly parameters: readonly Parameter[];
 }
 
 export class Skills {
@@ -48,6 +51,8 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
     tools,
     required: both(...tools.map(({ required }) => required)),
     unrestricted: tools.some(({ restrictions }) => restrictions === 'refused'),
+    // As of a query, because a skill reads.
+    parameters: Object.entries<z.ZodType>(skill.input.shape).map(([name, schema]) => parameter(name, 'query', schema)),
   };
 }
 
@@ -61,13 +66,14 @@ export function permit({ tools, required, unrestricted }: OfferedSkill, authorit
 
 /** Throws a Failure that names the wrong arguments and never repeats their values. */
 export function argumentsOf(
-  { skill }: OfferedSkill,
-  given: Readonly<Record<string, unknown>>,
+  { skill, parameters }: OfferedSkill,
+  received: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
+  const given = givenOf(parameters, received, true);
   // As a JSON body, so that each error has a JSON pointer.
   const places = {
     input: skill.input,
-    parameters: Object.keys(skill.input.shape).map((name) => ({ name, in: 'body' as const })),
+    parameters: parameters.map(({ name }) => ({ name, in: 'body' as const })),
   };
   const parsed = skill.input.safeParse(given);
   const errors = parsed.success ? unstorable(places, given) : inputErrors(places, parsed.error, given);

@@ -89,6 +89,6 @@ export const NoteAddedSchema = named(
         'Name of the operator in whose name the gateway wrote the note.',
       ),
     ),
-    created_at: f.Time.describe('Time at which the note was written. The format is RFC 3339 in UTC with milliseconds.'),
+    created_at: f.Time.describe('Time at which the note was written.'),
   }),
 );

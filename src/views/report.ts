@@ -21,16 +21,10 @@ const mean = (description: string, shown?: number | null) =>
 type Pair = readonly [label: string, count: number];
 const pairs = (writer: TextWriter) =>
   z.array(z.tuple([writtenBy(writer, z.string().max(LABEL)), z.int().min(0)])).max(LABELS);
-const series = (description: string, shown: Pair) =>
-  example([shown], pairs('service').describe(`${description} Each entry is a pair of label and count.`));
-const ranked = (description: string, shown: Pair) => series(`${description} The largest count comes first.`, shown);
+const series = (description: string, shown: Pair) => example([shown], pairs('service').describe(description));
+const ranked = (description: string, shown: Pair) => series(`${description} Largest first.`, shown);
 const granted = (description: string, writer: TextWriter, shown: Pair) =>
-  example(
-    [shown],
-    pairs(writer)
-      .nullable()
-      .describe(`${description} The largest count comes first. Each entry is a pair of label and count.`),
-  );
+  example([shown], pairs(writer).nullable().describe(`${description} Largest first.`));
 const content = (description: string, shown: Pair, writer: TextWriter = 'outsiders') =>
   granted(`${description} Null if message content is not granted.`, writer, shown);
 const Day = z.iso.date();
@@ -52,9 +46,7 @@ const meta = z.strictObject({
     'America/New_York',
     ServiceText.describe('Time zone of the days and hours in this report, as an IANA name.'),
   ),
-  generated_at: Time.describe(
-    'Time at which the report was computed. Later records are not counted. The format is RFC 3339 in UTC with milliseconds.',
-  ),
+  generated_at: Time.describe('Time at which the report was computed. Later records are not counted.'),
   source: z
     .literal('persisted')
     .describe('Source of the figures. Always persisted: the gateway computes the figures from stored records.'),
@@ -181,7 +173,9 @@ const summary = z.strictObject({
         ['Priya Raman', 9],
       ),
     })
-    .describe('Series of the report. Each series counts conversations or AI results by a label.'),
+    .describe(
+      'Series of the report. Each series counts conversations or AI results by a label. Each entry is a pair of label and count.',
+    ),
   metrics: metrics.describe('Counts and means of the report. Times are in seconds.'),
   ratings: content('Number of conversations with each rating label.', ['Good', 11]),
   outcomes: content('Number of AI results with each outcome.', ['resolved', 28]),

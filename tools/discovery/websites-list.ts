@@ -38,6 +38,11 @@ export default defineTool({
   }),
   async handle({ authority, read }) {
     const websites = await read.websites();
-    return { websites: websites.map((website) => ({ ...website, environment: authority.environment })) };
+    return {
+      websites: websites.map(({ website_id, name, time_zone }) => ({
+        ...{ website_id, name, time_zone },
+        environment: authority.environment,
+      })),
+    };
   },
 });

@@ -1,5 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { effectiveOf, type ScopeEffective } from '../../core/authority.ts';
 import type { Scope } from '../../core/scopes.ts';
+import { loadAuthority } from '../../store/calls/authority.ts';
 import {
   type Exchanged,
   endToken,
@@ -28,6 +30,8 @@ export interface TokenResponse {
   readonly resource: string;
   readonly refresh_token?: string;
   readonly refresh_expires_in?: number;
+  /** What the token can do now, which can be less than `scope`. Absent if the store does not answer. */
+  readonly scope_effective?: ScopeEffective;
 }
 
 export const CONSENT_HOURS = LIVES.renewableConsent / 3_600;
@@ -127,13 +131,16 @@ function successors(context: OAuthContext, salt: Buffer): { access: string; refr
   return { access: derived('access'), refresh: derived('refresh') };
 }
 
-function tokenResponse(
+async function tokenResponse(
   context: OAuthContext,
   access: string,
   given: { scopes: readonly Scope[]; expires_in: number; refresh_expires_in?: number | null },
   refresh?: string,
-): TokenResponse {
+): Promise<TokenResponse> {
   const { scopes, expires_in, refresh_expires_in } = given;
+  // The exchange has happened, so an error of this read must not take the tokens from the client.
+  const [read] = await Promise.allSettled([loadAuthority(context.services.db, digestOf(access))]);
+  const now = read.status === 'fulfilled' && read.value?.proof ? read.value.authority : undefined;
   return {
     access_token: access,
     token_type: 'Bearer',
@@ -141,5 +148,6 @@ function tokenResponse(
     scope: scopes.join(' '),
     resource: resourceUri(context.services.baseUrl, context.the('resource')),
     ...(refresh !== undefined && refresh_expires_in != null && { refresh_token: refresh, refresh_expires_in }),
+    ...(now && { scope_effective: effectiveOf(now) }),
   };
 }

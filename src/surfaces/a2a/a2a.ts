@@ -6,10 +6,11 @@ import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
+import { BODY_BYTES } from '../../core/limits.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import { newTaskId } from '../../tasks/tasks.ts';
-import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
+import { readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
@@ -161,9 +162,9 @@ async function readRequest(
   const takesJson = accept === undefined || accept === JSON_TYPE || takes(JSON_TYPE);
   if (!takesJson && !takes(STREAM_TYPE)) throw new Failure('not_acceptable');
   requireJson(request);
-  const body = await readBody(request, response, BODY_LIMIT).catch((error: unknown) => {
+  const body = await readBody(request, response, BODY_BYTES).catch((error: unknown) => {
     if (!(error instanceof Failure) || error.code !== 'body_too_large') throw error;
-    throw new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
+    throw new RpcError(PARSE_ERROR, `The body is larger than ${BODY_BYTES} bytes.`);
   });
   const message = readMessage(body);
   // A message without an id is a notification. It would get no answer, but its task would cost quota.

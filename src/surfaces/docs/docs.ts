@@ -15,6 +15,7 @@ import { pathOf } from '../http/request.ts';
 import { clientsText } from './clients.ts';
 import { errorsBody, missingBody } from './errors.ts';
 import { guideBody } from './guide.ts';
+import { LIMIT_SECTIONS, limitsBody } from './limits.ts';
 import { type DocsPage, type DocsSite, PAGE_CSP, renderPage, titleOfGuide } from './page.ts';
 import { operationBody } from './reference/operation.ts';
 import { operationList, overviewBody, overviewSections } from './reference/overview.ts';
@@ -106,6 +107,12 @@ const pagesOf = ({ baseUrl, registry, skills, guides }: DocsOptions): Readonly<R
     description: 'Every failure code of the Installation Gateway and what to do about it.',
     body: errorsBody(baseUrl),
     layout: 'wide',
+  }),
+  '/docs/limits': () => ({
+    title: 'Limits',
+    description: 'Every limit of the Installation Gateway: quota, requests, writes, events, tasks and OAuth.',
+    body: limitsBody(),
+    sections: LIMIT_SECTIONS,
   }),
   '/docs/scopes': () => ({
     title: 'Scopes',

@@ -78,7 +78,7 @@ function guideList({ guides }: DocsSite, path: string): Html {
   const listed = GUIDE_NAMES.filter((name) => guides.has(name));
   return html`
 <p>Guides</p>
-<ul>${listed.map((name) => pageLink(path, `/docs/guides/${name}`, titleOfGuide(name)))}</ul>
+<ul>${listed.map((name) => pageLink(path, `/docs/guides/${name}`, titleOfGuide(name)))}${pageLink(path, '/docs/limits', 'Limits')}</ul>
 <p>As text</p>
 <ul>${DOCUMENTS.map(([to, title]) => pageLink(path, to, title))}</ul>`;
 }

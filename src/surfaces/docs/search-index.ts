@@ -1,5 +1,6 @@
 import { FAILURE_CODES, statusOf, titleOf } from '../../core/failures.ts';
 import type { GuideName } from '../../core/guides.ts';
+import { PUBLIC_LIMITS } from '../../core/limits.ts';
 import { GROUPS, SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { slug } from '../http/html.ts';
@@ -7,7 +8,7 @@ import { titleOfGuide } from './page.ts';
 import { addressOf } from './reference/words.ts';
 
 interface SearchEntry {
-  readonly kind: 'Operation' | 'Guide' | 'Error' | 'Scope';
+  readonly kind: 'Operation' | 'Guide' | 'Limit' | 'Error' | 'Scope';
   readonly title: string;
   readonly url: string;
   readonly about: string;
@@ -32,6 +33,15 @@ export function searchIndex(
     ),
     ...sectionsOf('Clients', '/docs/clients', clients),
     ...[...guides].flatMap(([name, text]) => sectionsOf(titleOfGuide(name), `/docs/guides/${name}`, text)),
+    ...PUBLIC_LIMITS.map(
+      ([title, rows]): SearchEntry => ({
+        kind: 'Limit',
+        title,
+        url: `/docs/limits#${slug(title)}`,
+        about: 'Limits',
+        words: rows.flat().join(' '),
+      }),
+    ),
     ...FAILURE_CODES.map(
       (failure): SearchEntry => ({
         kind: 'Error',

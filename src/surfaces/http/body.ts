@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
+import { BODY_BYTES } from '../../core/limits.ts';
 import { exchangeOf } from './exchange.ts';
 import { parseJson } from './json.ts';
 
@@ -46,12 +47,9 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
   });
 }
 
-/** Bytes of the largest JSON body of REST, MCP and A2A. */
-export const BODY_LIMIT = 65_536;
-
 export async function readJson(request: IncomingMessage, response: ServerResponse): Promise<unknown> {
   requireJson(request);
-  const parsed = parseJson(await readBody(request, response, BODY_LIMIT));
+  const parsed = parseJson(await readBody(request, response, BODY_BYTES));
   if (!parsed) throw new Failure('invalid_json');
   return parsed.value;
 }

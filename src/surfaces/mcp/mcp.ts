@@ -3,10 +3,11 @@ import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import { Failure } from '../../core/failures.ts';
+import { BODY_BYTES } from '../../core/limits.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { ALL_TOOLS, readSelection, TOOLSETS } from '../../core/toolsets.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
-import { BODY_LIMIT, readBody, requireJson } from '../http/body.ts';
+import { readBody, requireJson } from '../http/body.ts';
 import { calledLoopback } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
@@ -91,7 +92,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
       const message = await proved(async () => {
         if (selection === 'unknown') throw new Failure('not_found', { detail: UNKNOWN_SET });
         negotiate(request);
-        const body = await readBody(request, response, BODY_LIMIT).catch((error: unknown) => {
+        const body = await readBody(request, response, BODY_BYTES).catch((error: unknown) => {
           throw error instanceof Failure && error.code === 'body_too_large' ? tooLarge() : error;
         });
         const read = readMessage(body);
@@ -152,7 +153,7 @@ function statusOf({ code }: RpcError, { version }: McpRequest): number {
 const FIRST_OF_MCP = -32020;
 const LAST_OF_MCP = -32099;
 
-const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_LIMIT} bytes.`);
+const tooLarge = (): RpcError => new RpcError(PARSE_ERROR, `The body is larger than ${BODY_BYTES} bytes.`);
 
 /**
  * Refuses requests from foreign web pages. A browser's Origin must be the gateway's own (check MC-03). On loopback,

@@ -34,7 +34,7 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       };
     },
 
-    async get(mcpRequest: McpRequest, name: string, values: Readonly<Record<string, unknown>>) {
+    async get(mcpRequest: McpRequest, name: string, received: Readonly<Record<string, unknown>>) {
       const authority = await mcpRequest.admit();
       const prompt = prompts.find((one) => one.name === name);
       if (!prompt || !usable(prompt, authority)) {
@@ -43,6 +43,7 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
         throw unusable('prompt');
       }
       if (!selected(prompt, mcpRequest)) throw unlisted('prompt');
+      const values = filledOf(prompt, received);
       const parsed = prompt.input.safeParse(values);
       if (!parsed.success) throw invalidParams(refusalOf(inputErrors(prompt, parsed.error, values)));
       const lacking = prompt.lacking(parsed.data);
@@ -67,4 +68,11 @@ export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
       };
     },
   };
+}
+
+/** Clients show a form for the arguments of a prompt, and send what a person left empty as null or as an empty text. */
+function filledOf(prompt: Prompt, values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const optional = new Set(prompt.arguments.flatMap(({ name, required }) => (required ? [] : [name])));
+  const isEmpty = (name: string, value: unknown) => optional.has(name) && (value === null || value === '');
+  return Object.fromEntries(Object.entries(values).filter(([name, value]) => !isEmpty(name, value)));
 }

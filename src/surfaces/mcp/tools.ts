@@ -37,7 +37,7 @@ export function mcpTools(registry: Registry) {
         const authority = await mcpRequest.admit();
         throw tool && mayCall(tool, authority) ? unlisted('tool') : unusable('tool');
       }
-      const outcome = await mcpRequest.call(name, ...argumentsOf(tool, input));
+      const outcome = await mcpRequest.call(tool.name, ...argumentsOf(tool, input));
       if ('body' in outcome) return success(tool, mcpRequest, outcome.body, outcome.operation);
       const { failure, operation } = outcome;
       // Protocol errors: a call of a tool that is not in the credential's list, and, in the older versions, a call with
@@ -60,17 +60,18 @@ function argumentsOf(
   return [
     {
       ...rest,
-      ...(tool.idempotency === 'none' && key !== undefined && { idempotency_key: key }),
-      ...(!tool.ifMatch && revision !== undefined && { if_match: revision }),
+      ...(tool.idempotency === 'none' && isGiven(key) && { idempotency_key: key }),
+      ...(!tool.ifMatch && isGiven(revision) && { if_match: revision }),
     },
     {
-      ...(tool.idempotency !== 'none' && key !== undefined && { idempotencyKey: textOf(key) }),
+      ...(tool.idempotency !== 'none' && isGiven(key) && { idempotencyKey: textOf(key) }),
       ...(tool.ifMatch &&
-        revision !== undefined && { ifMatch: typeof revision === 'number' ? String(revision) : textOf(revision) }),
+        isGiven(revision) && { ifMatch: typeof revision === 'number' ? String(revision) : textOf(revision) }),
     },
   ];
 }
 
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function success(tool: Tool, mcpRequest: McpRequest, body: unknown, operation: OperationState | undefined): ToolResult {

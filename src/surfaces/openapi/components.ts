@@ -90,7 +90,10 @@ export const Problem = named(
       status: z.int().min(400).max(599),
       code: named(
         'FailureCode',
-        z.enum(FAILURE_CODES).describe(FAILURE_CODES.map((code) => `- \`${code}\`: ${titleOf(code)}`).join('\n')),
+        // The first sentence of a title says what is wrong. The page of the code says what to do.
+        z
+          .enum(FAILURE_CODES)
+          .describe(FAILURE_CODES.map((code) => `- \`${code}\`: ${titleOf(code).split('. ')[0]}`).join('\n')),
       ),
       request_id: z.string(),
       detail: z.string().optional(),

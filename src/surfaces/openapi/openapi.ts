@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { conditionName } from '../../core/conditions.ts';
+import { type Condition, conditionName } from '../../core/conditions.ts';
 import { type References, references, typeName } from '../../core/json-schema.ts';
 import { pathsOf } from '../../core/paths.ts';
 import { SCOPE_TEXTS } from '../../core/scope-texts.ts';
-import { SCOPES } from '../../core/scopes.ts';
+import { grantsText, SCOPES } from '../../core/scopes.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import { headersOf } from '../../gateway/operation-wire.ts';
 import type { Registry } from '../../gateway/registry.ts';
@@ -23,7 +23,8 @@ export function openapi(registry: Registry, serverUrl: string): object {
       description:
         'Most operations read stored data: conversations, visitors, contacts, catalogues, reports and AI feature ' +
         'metadata. A few operations write. A write with an Idempotency-Key takes effect only once. The gateway checks ' +
-        'the authority of the credential on every request. An answer leaves out the fields that are not granted.',
+        'the authority of the credential on every request. An answer leaves out the fields that are not ' +
+        'granted. Times are RFC 3339 in UTC with milliseconds, if nothing else is said.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl, description: 'Address of this gateway.' }],
@@ -117,26 +118,36 @@ const facts = (tool: Tool): object => ({
 
 const requestBody = (schema: Reference): object => ({ required: true, content: { 'application/json': { schema } } });
 
+/** The conditions of an operation, grouped by what they need in words. */
+function conditionsByNeeds(tool: Tool): ReadonlyMap<string, readonly [Condition, ...Condition[]]> {
+  const groups = new Map<string, [Condition, ...Condition[]]>();
+  for (const condition of tool.when) {
+    const hasGrants = condition.scopes.length + condition.dataAccess.length > 0;
+    const needs = [
+      ...(hasGrants ? [grantsText(condition)] : []),
+      ...(condition.unrestricted ? ['a credential without restrictions'] : []),
+    ].join(' and ');
+    const group = groups.get(needs);
+    if (group) group.push(condition);
+    else groups.set(needs, [condition]);
+  }
+  return groups;
+}
+
 function describe(tool: Tool): string {
   const { scopes, dataAccess } = tool.required;
   const lines = [tool.summary];
   if (scopes.length > 0) lines.push(`Required scopes: ${scopes.join(', ')}.`);
   if (dataAccess.length > 0) lines.push(`Required data access: ${dataAccess.join(', ')}.`);
-  for (const condition of tool.when) {
-    const { scopes: more, dataAccess: flags, unrestricted } = condition;
-    const needed = [...more.map((one) => `the scope ${one}`), ...flags.map((one) => `the data access ${one}`)];
-    if (unrestricted) needed.push('a credential without restrictions');
-    const name = conditionName(condition);
+  for (const [needs, [first, ...others]] of conditionsByNeeds(tool)) {
+    const named = [first, ...others].map(conditionName).join(' or ');
     lines.push(
-      condition.leftOut
-        ? `The answer leaves out ${name} without ${needed.join(' and ')}.`
-        : `With ${name}, a call also needs ${needed.join(' and ')}.`,
+      first.leftOut ? `Without ${needs}, answers leave out ${named}.` : `With ${named}, a call also needs ${needs}.`,
     );
   }
   if (tool.costWith) lines.push(`With ${tool.costWith.given}, a call costs ${tool.costWith.units} quota units.`);
-  if (tool.restrictions === 'refused')
-    lines.push('Credentials with channel, team or subsite restrictions cannot call this operation.');
-  if (tool.consent === 'refused') lines.push('Tokens from a person’s consent cannot call this operation.');
+  if (tool.restrictions === 'refused') lines.push('Not for credentials with channel, team or subsite restrictions.');
+  if (tool.consent === 'refused') lines.push('Not for tokens from a person’s consent.');
   return lines.join(' ');
 }
 

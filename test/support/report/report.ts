@@ -81,6 +81,7 @@ async function call(slow: Database, full: Authority, input: Record<string, unkno
     guides: () => [],
     guide: () => null,
     page: (id: string) => id,
+    quota: () => undefined,
   };
   const read = {
     ...openReads(caller, { db, authority, website }, slow),
