@@ -57,6 +57,22 @@ export function defineId(noun: string, prefix: string, shown = 3, maximum = 64):
   return kind;
 }
 
+/** The value of a filter for records without a record of this kind. */
+export const NONE = 'none';
+
+/** A filter that takes an id, or `none`. */
+export function orNone({ noun, prefix }: IdKind): z.ZodString {
+  const schema = accepts(
+    z
+      .string()
+      .max(64)
+      .regex(new RegExp(`^(?:${NONE}|${prefix}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})$`)),
+    `an id such as ${prefix}_1_1_42, or ${NONE}`,
+  );
+  nouns.add(schema, { noun });
+  return schema;
+}
+
 export function idKind(schema: z.ZodType): IdKind | undefined {
   const { noun = '' } = nouns.get(schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema) ?? {}; // the cast is needed, because zod types the inner schema only with its core interface
   return kinds.get(noun);

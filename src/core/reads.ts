@@ -1,3 +1,4 @@
+import type { Demand } from './authority.ts';
 import type { SubscriptionReads } from './events.ts';
 import type { WebsiteKey } from './ids.ts';
 import type { Said, Term } from './search.ts';
@@ -118,14 +119,15 @@ export interface SearchPage {
 
 export interface CustomerRequest {
   /**
-   * How to find the contacts. `phone` lists the numbers that the caller can mean. `digits` has all digits of a number.
-   * `e164` is null if the number cannot be read.
+   * How to find the contacts, which must meet every given key. `phone` lists the numbers that the caller can mean.
+   * `digits` has all digits of a number. `e164` is null if the number cannot be read.
    */
-  readonly by:
-    | { readonly email: string }
-    | { readonly phone: readonly { readonly digits: string; readonly e164: string | null }[] }
-    | { readonly name: string }
-    | { readonly external_id: string };
+  readonly by: {
+    readonly email?: string | undefined;
+    readonly phone?: readonly { readonly digits: string; readonly e164: string | null }[] | undefined;
+    readonly name?: string | undefined;
+    readonly external_id?: string | undefined;
+  };
   readonly websites: readonly WebsiteKey[];
   /** True if the caller may see visitors and conversations. */
   readonly conversations: boolean;
@@ -140,16 +142,21 @@ export interface Customer {
   readonly name: string | null;
   readonly email: string | null;
   readonly phone: string | null;
+  /** Other contacts with the same number in E.164 form, and with the same name, at most 100. Null: there is no such value. */
+  readonly same: { readonly number: number | null; readonly name: number | null };
   /** Null if the caller may not see visitors and conversations. */
   readonly history: {
     readonly visitors: readonly string[];
     readonly conversations: number;
-    readonly last: {
+    /** The newest five, the newest first. */
+    readonly last: readonly {
       readonly id: string;
       readonly created_at: string;
       readonly status: string;
+      readonly platform: string;
+      readonly disposition: string | null;
       readonly subject: string | null;
-    } | null;
+    }[];
   } | null;
 }
 
@@ -188,6 +195,8 @@ export interface ReportRange {
 
 export type ReportReading = Projection<'Report'>;
 
+export type NamedTable = 'team' | 'operator' | 'channel' | 'contact' | 'website';
+
 /** `c` is the alias of platform.conversation. */
 export interface Grouping {
   /** The name of this value in a group's `key`. */
@@ -201,6 +210,8 @@ export interface Grouping {
   readonly join?: (within: (alias: string) => Fragment) => Fragment;
   /** `website`: the value is an id, so equal values on two websites are two groups. */
   readonly within?: 'website';
+  /** The table with the names of the values, and what a caller needs to see them. */
+  readonly name?: { readonly table: NamedTable; readonly needs: Demand };
   /** The value as the API shows it. Null if the conversation has no value. */
   public(value: string | null, website: WebsiteKey): string | null;
 }
@@ -213,11 +224,17 @@ export interface CountRequest {
   /** The time zone of the days. Undefined: each website's own time zone. */
   readonly timezone: string | undefined;
   readonly by: readonly Grouping[];
+  /** The largest number of groups, at most 100. */
+  readonly limit: number;
 }
 
 export interface CountReading {
   readonly total: number;
-  /** At most 100 groups. */
-  readonly groups: { readonly key: Readonly<Record<string, string | null>>; readonly count: number }[];
+  readonly groups: {
+    readonly key: Readonly<Record<string, string | null>>;
+    readonly count: number;
+    /** Of each grouping with `name`, the name of its value. */
+    readonly names: readonly (string | null)[];
+  }[];
   readonly timezone: string | null;
 }

@@ -66,6 +66,8 @@ interface Declaration<P extends Shape, Q extends Shape> {
   readonly restrictions: 'refused' | 'applied' | 'none';
   /** `refused`: a token from a person's consent cannot call the operation. */
   readonly consent?: 'refused';
+  /** A parameter that the answer is about. The call is not refused if what it names is not granted. */
+  readonly asksAbout?: string;
   /** `false`: neither an MCP tool nor in the list of capabilities. */
   readonly mcp?: false;
   /** `required`: the request needs an Origin header with an origin that the credential has registered. */
@@ -150,6 +152,7 @@ export interface Tool {
   readonly required: Requirement;
   readonly restrictions: 'refused' | 'applied' | 'none';
   readonly consent: 'refused' | 'none';
+  readonly asksAbout: string | undefined;
   readonly mcp: boolean;
   readonly origin: boolean;
   readonly author: boolean;
@@ -213,6 +216,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     required: { scopes: declaration.scopes, dataAccess: declaration.dataAccess ?? [] },
     restrictions,
     consent: declaration.consent ?? 'none',
+    asksAbout: declaration.asksAbout,
     mcp: declaration.mcp ?? true,
     origin: declaration.origin === 'required',
     author: write?.author === 'required',

@@ -1,6 +1,6 @@
 import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
-import { parseId, type WebsiteKey } from '../core/ids.ts';
+import { NONE, parseId, type WebsiteKey } from '../core/ids.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Call } from './contract.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
@@ -25,7 +25,7 @@ export function websiteOf(tool: Tool, input: Record<string, unknown>, authority:
   const named = new Set<string>();
   for (const parameter of tool.parameters) {
     const value = input[parameter.name];
-    if (typeof value !== 'string') continue;
+    if (typeof value !== 'string' || value === NONE || parameter.name === tool.asksAbout) continue;
     if (parameter.name === 'website_id') named.add(value);
     else if (parameter.id) named.add(parseId(value)?.website ?? '');
   }

@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { accepts } from '../core/accepted-values.ts';
+import { type Authority, meets } from '../core/authority.ts';
+import { example } from '../core/example.ts';
 import { ChannelId, ContactId, type IdKind, native, OperatorId, TeamId, WebsiteId } from '../core/ids.ts';
 import { named } from '../core/json-schema.ts';
 import type { CountRequest, Grouping } from '../core/reads.ts';
-import { PII, type Requirement } from '../core/scopes.ts';
+import { both, needs, PII, type Requirement } from '../core/scopes.ts';
 import { type Fragment, raw, sql } from '../core/sql.ts';
 import { writtenBy } from '../core/texts.ts';
+import { clip } from '../core/view.ts';
+import { PARTS } from './brief.ts';
 import { Status } from './conversation.ts';
 import { BY_CONTACT, BY_OPERATOR } from './conversation-filters.ts';
 
@@ -43,10 +47,12 @@ const plain = (member: string, column: string): Grouping => ({
   column: raw(column),
   public: (value) => value,
 });
-const ofKind = (member: string, column: Fragment, kind: IdKind): Grouping => ({
-  ...{ member, column, within: 'website' },
+const ofKind = (member: string, column: Fragment, kind: IdKind, name: Grouping['name']): Grouping => ({
+  ...{ member, column, within: 'website', ...(name && { name }) },
   public: (value, website) => (value === null ? null : kind.format(website, value)),
 });
+
+const CONTACT_NAME = { table: 'contact', needs: both(needs('contact_read'), PII) } as const;
 
 /**
  * A conversation with several contacts counts for the one with the lowest id, so that it counts once. Deleted contacts
@@ -61,6 +67,7 @@ const FIRST_CONTACT: Grouping = {
              JOIN platform.contact l ON l.tenant = k.tenant AND l.site = k.site AND l.id = k.contact_id AND NOT l.deleted
             WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id) END`),
     ContactId,
+    CONTACT_NAME,
   ),
   join: (within) => sql`LEFT JOIN (
       SELECT DISTINCT ON (k.tenant, k.site, k.conversation_id) k.tenant, k.site, k.conversation_id, k.contact_id
@@ -72,22 +79,33 @@ const FIRST_CONTACT: Grouping = {
 const GROUPINGS: Readonly<Record<Group, Grouping>> = {
   status: plain('status', 'c.status'),
   disposition: plain('disposition', 'c.disposition'),
-  team: ofKind('team_id', raw('c.team_id'), TeamId),
-  operator: ofKind('operator_id', raw('c.operator_id'), OperatorId),
-  channel: ofKind('channel_id', raw('c.channel_id'), ChannelId),
+  team: ofKind('team_id', raw('c.team_id'), TeamId, { table: 'team', needs: PARTS.team }),
+  operator: ofKind('operator_id', raw('c.operator_id'), OperatorId, { table: 'operator', needs: PARTS.operator }),
+  channel: ofKind('channel_id', raw('c.channel_id'), ChannelId, { table: 'channel', needs: PARTS.channel }),
   language: plain('language', 'c.language'),
   day: { member: 'day', column: 'day', public: (value) => value },
   contact: FIRST_CONTACT,
-  website: { member: 'website_id', column: raw('c.site'), within: 'website', public: (_, website) => website.id },
+  website: {
+    ...{ member: 'website_id', column: raw('c.site'), within: 'website' },
+    name: { table: 'website', needs: needs('website_read') },
+    public: (_, website) => website.id,
+  },
 };
 
 /** The groupings of a list such as `status,team`. With the filter `contact`, this contact is the only group. */
-export function groupingsOf(list: string | undefined, contact: string | undefined): CountRequest['by'] {
-  return GROUPS.filter((name) => list?.split(',').includes(name)).map((name) =>
-    name === 'contact' && contact !== undefined
-      ? ofKind('contact_id', sql`${native(contact)}::bigint`, ContactId)
-      : GROUPINGS[name],
-  );
+export function groupingsOf(
+  authority: Authority,
+  list: string | undefined,
+  contact: string | undefined,
+): CountRequest['by'] {
+  return GROUPS.filter((name) => list?.split(',').includes(name)).map((group) => {
+    const grouping =
+      group === 'contact' && contact !== undefined
+        ? ofKind('contact_id', sql`${native(contact)}::bigint`, ContactId, CONTACT_NAME)
+        : GROUPINGS[group];
+    const { name, ...unnamed } = grouping;
+    return name && meets(authority, name.needs) ? grouping : unnamed;
+  });
 }
 
 const id = ({ schema }: { schema: z.ZodType }, noun: string, names: string) =>
@@ -98,7 +116,7 @@ const id = ({ schema }: { schema: z.ZodType }, noun: string, names: string) =>
       `Id of the ${noun}. Null for conversations without one. Absent if not grouped. The operation ${names} has the name.`,
     );
 
-export const GroupKey = named(
+const GroupKey = named(
   'ConversationGroupKey',
   z.strictObject({
     status: Status.optional().describe('Status of the conversations. Absent if not grouped.'),
@@ -118,3 +136,29 @@ export const GroupKey = named(
     website_id: WebsiteId.optional().describe('Id of the website. Absent if not grouped.'),
   }),
 );
+
+export const CountedGroups = example(
+  [{ key: { team_id: 'tem_1_1_2', status: 'closed' }, name: 'Returns and exchanges', count: 30 }],
+  z
+    .array(
+      z.strictObject({
+        key: GroupKey.describe('Values that the conversations of the group share.'),
+        name: writtenBy('outsiders', z.string())
+          .nullable()
+          .optional()
+          .describe(
+            'Name of the operator, team, channel, contact or website. Of two, both names with " / " between. Null if none has a name. Absent if not granted or not grouped.',
+          ),
+        count: z.int().min(1).describe('Number of conversations in the group.'),
+      }),
+    )
+    .max(100)
+    .describe(
+      'At most limit groups, the largest first. With day: the first in the order of days, so the last day can lack groups. A day without conversations has no group. Empty without group_by.',
+    ),
+);
+
+const NAME_LENGTH = 240;
+/** The name of a group, as answers tell it. */
+export const namesText = (names: readonly (string | null)[]): string | null =>
+  names.flatMap((name) => (name === null ? [] : [clip(name, NAME_LENGTH)])).join(' / ') || null;

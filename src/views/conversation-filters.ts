@@ -1,16 +1,29 @@
 import { z } from 'zod';
-import { accepts } from '../core/accepted-values.ts';
+import { accepts, RFC3339_EXPECTED } from '../core/accepted-values.ts';
 import { example } from '../core/example.ts';
-import { ChannelId, ContactId, native, OperatorId, SubsiteId, TeamId } from '../core/ids.ts';
+import { ChannelId, ContactId, NONE, native, OperatorId, orNone, SubsiteId, TeamId } from '../core/ids.ts';
 import { shared } from '../core/parameters.ts';
 import { Rfc3339Time } from '../core/rfc3339.ts';
 import { both, DIRECTORY, PII, type Requirement } from '../core/scopes.ts';
-import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
+import { type Fragment, likeLiteral, raw, sql } from '../core/sql.ts';
 import { Platform, STATUS_WORDS, STATUSES } from './conversation.ts';
+import { isDay } from './report-range.ts';
+import { zoneName } from './zone.ts';
 
 const Statuses = accepts(
   z.string().regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`)),
   `one or more of ${STATUSES.join(', ')}, with a comma between two`,
+);
+
+const DayOrTime = example(
+  '2026-11-30T09:00:00Z',
+  accepts(
+    z
+      .string()
+      .max(40)
+      .refine((text) => isDay(text) || Rfc3339Time.safeParse(text).success),
+    `${RFC3339_EXPECTED}, or a local day such as 2026-11-30`,
+  ),
 );
 
 export const conversationFilters = {
@@ -30,19 +43,33 @@ export const conversationFilters = {
   channel_id: ChannelId.schema
     .optional()
     .describe('Only conversations of this channel. Absent: conversations of every channel.'),
-  team_id: TeamId.schema.optional().describe('Only conversations of this team. Absent: conversations of every team.'),
+  team_id: shared(
+    'team_id_or_none',
+    example(
+      'tem_1_1_3',
+      orNone(TeamId).optional().describe('Only conversations of this team, or none: without a team. Absent: all.'),
+    ),
+  ),
   subsite_id: SubsiteId.schema
     .optional()
     .describe('Only conversations of this subsite. Absent: conversations of every subsite.'),
-  operator_id: OperatorId.schema
-    .optional()
-    .describe(
-      'Only conversations assigned to this operator, named in operators. Absent: conversations with any operator or none.',
+  operator_id: shared(
+    'operator_id_or_none',
+    example(
+      'opr_1_1_3',
+      orNone(OperatorId)
+        .optional()
+        .describe('Only conversations of this operator, named in operators, or none: assigned to nobody. Absent: all.'),
     ),
-  created_from: Rfc3339Time.optional().describe(
-    'Created at or after this RFC 3339 UTC time. Absent: no earliest time.',
   ),
-  created_to: Rfc3339Time.optional().describe('Created before this RFC 3339 UTC time. Absent: no latest time.'),
+  created_from: shared(
+    'created_from_time_or_day',
+    DayOrTime.optional().describe('Created at or after this time, or on or after this local day. Absent: no limit.'),
+  ),
+  created_to: shared(
+    'created_to_time_or_day',
+    DayOrTime.optional().describe('Created before this time, or on or before this local day. Absent: no limit.'),
+  ),
   updated_since: Rfc3339Time.optional().describe(
     'Changed at or after this RFC 3339 UTC time. Absent: no earliest time.',
   ),
@@ -72,7 +99,16 @@ export interface ConversationFilters {
 /** SQL condition: the subject contains the text, in any letter case. No index supports it. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
-export function byConversation(by: ConversationFilters): Fragment[] {
+/** A local day of creation. Like the days of a count (store/calls/counts.ts), it needs no midnight. */
+const localDay = (zone: string | undefined): Fragment =>
+  sql`(c.created_at AT TIME ZONE ${
+    zone === undefined
+      ? sql`(SELECT ${zoneName(raw('w.time_zone'))} FROM platform.website w WHERE w.tenant = c.tenant AND w.site = c.site)`
+      : sql`(SELECT ${zoneName(sql`${zone}::text`)})`
+  })::date`;
+
+/** `zone` is the time zone of local days. Without it, each website’s own. */
+export function byConversation(by: ConversationFilters, zone?: string): Fragment[] {
   const given = <T>(value: T | undefined, condition: (value: T) => Fragment): Fragment[] =>
     value === undefined ? [] : [condition(value)];
   return [
@@ -86,11 +122,19 @@ export function byConversation(by: ConversationFilters): Fragment[] {
     ...given(by.status, (list) => sql`c.status = ANY(${list.split(',')})`),
     ...given(by.platform, (platform) => sql`c.platform = ${platform}`),
     ...given(by.channel_id, (id) => sql`c.channel_id = ${native(id)}`),
-    ...given(by.team_id, (id) => sql`c.team_id = ${native(id)}`),
+    ...given(by.team_id, (id) => (id === NONE ? sql`c.team_id IS NULL` : sql`c.team_id = ${native(id)}`)),
     ...given(by.subsite_id, (id) => sql`c.subsite_id = ${native(id)}`),
-    ...given(by.operator_id, (id) => sql`c.operator_id = ${native(id)}`),
-    ...given(by.created_from, (at) => sql`c.created_at >= ${at}::timestamptz`),
-    ...given(by.created_to, (at) => sql`c.created_at < ${at}::timestamptz`),
+    ...given(by.operator_id, (id) => (id === NONE ? sql`c.operator_id IS NULL` : sql`c.operator_id = ${native(id)}`)),
+    ...given(by.created_from, (at) =>
+      isDay(at)
+        ? sql`c.created_at >= ${at}::date - 1 AND (c.created_at >= ${at}::date + 1 OR ${localDay(zone)} >= ${at}::date)`
+        : sql`c.created_at >= ${at}::timestamptz`,
+    ),
+    ...given(by.created_to, (at) =>
+      isDay(at)
+        ? sql`c.created_at < ${at}::date + 2 AND (c.created_at < ${at}::date OR ${localDay(zone)} <= ${at}::date)`
+        : sql`c.created_at < ${at}::timestamptz`,
+    ),
     ...given(by.disposition, (value) => sql`c.disposition = ${value}`),
     ...given(by.updated_since, (at) => sql`c.updated_at >= ${at}::timestamptz`),
   ];

@@ -6,12 +6,24 @@ import type { Customer } from '../core/reads.ts';
 import { both, type Grants, holds, MSG, needs, PII } from '../core/scopes.ts';
 import { writtenBy } from '../core/texts.ts';
 import { clip, Time } from '../core/view.ts';
-import { STATUS_WORDS, type STATUSES, Status } from './conversation.ts';
+import { Platform, STATUS_WORDS, type STATUSES, Status } from './conversation.ts';
 
 export const HISTORY = needs('conversation_read');
 const SUBJECT = both(HISTORY, MSG, PII);
 const text = (max: number) => writtenBy('outsiders', z.string().max(max)).nullable();
 const ungranted = 'Absent if the credential lacks conversation_read.';
+
+const LAST = {
+  id: ConversationId.schema,
+  created_at: Time.describe('Time at which the conversation started.'),
+  status: example('closed', Status.describe(`Status of the conversation: ${STATUS_WORDS}.`)),
+  subject: example(
+    'Broken pole on Campanula Ultralight',
+    text(500)
+      .optional()
+      .describe('Subject of the conversation. Null if there is none. Absent if this data is not granted.'),
+  ),
+};
 
 export const CustomerSchema = named(
   'Customer',
@@ -39,27 +51,59 @@ export const CustomerSchema = named(
       z.int().min(0).optional().describe(`Number of conversations in which the contact takes part. ${ungranted}`),
     ),
     last_conversation: z
-      .strictObject({
-        id: ConversationId.schema,
-        created_at: Time.describe('Time at which the conversation started.'),
-        status: example('closed', Status.describe(`Status of the conversation: ${STATUS_WORDS}.`)),
-        subject: example(
-          'Broken pole on Campanula Ultralight',
-          text(500)
-            .optional()
-            .describe('Subject of the conversation. Null if there is none. Absent if this data is not granted.'),
-        ),
-      })
+      .strictObject(LAST)
       .nullable()
       .optional()
       .describe(`The newest of these conversations. Null if there is none. ${ungranted}`),
+    last_conversations: z
+      .array(
+        z.strictObject({
+          ...LAST,
+          platform: Platform.describe('Platform of the conversation.'),
+          disposition: writtenBy('service', z.string())
+            .nullable()
+            .describe('Disposition of the conversation. Null if there is none.'),
+        }),
+      )
+      .max(5)
+      .optional()
+      .describe(`The newest five of these conversations, the newest first. ${ungranted}`),
+    same_number: example(
+      0,
+      z
+        .int()
+        .min(0)
+        .nullable()
+        .describe(
+          'Other people on the granted websites with the same number, at most 100. Null without a readable number.',
+        ),
+    ),
+    same_name: example(
+      1,
+      z
+        .int()
+        .min(0)
+        .nullable()
+        .describe('Other people on the granted websites with the same name, at most 100. Null without a name.'),
+    ),
   }),
 );
+
+const lastOf = <T extends { platform: unknown; disposition: unknown }>({ platform, disposition, ...one }: T) => one;
 
 const clipped = (stored: string | null, max: number): string | null => (stored === null ? null : clip(stored, max));
 
 export function customerOf(customer: Customer, grants: Grants): z.infer<typeof CustomerSchema> {
-  const { website, id, name, email, phone, history } = customer;
+  const { website, id, name, email, phone, same, history } = customer;
+  const last = history?.last.map((one) => ({
+    id: ConversationId.format(website, one.id),
+    created_at: one.created_at,
+    status: one.status as (typeof STATUSES)[number], // a check of the column permits only these values
+    ...(holds(grants, SUBJECT) && { subject: clipped(one.subject, 500) }),
+    platform: one.platform as z.infer<typeof Platform>, // a check of the column permits only these values
+    disposition: one.disposition,
+  }));
+  const [newest] = last ?? [];
   return {
     contact_id: ContactId.format(website, id),
     website_id: website.id,
@@ -67,12 +111,10 @@ export function customerOf(customer: Customer, grants: Grants): z.infer<typeof C
     ...(history && {
       visitor_ids: history.visitors.map((visitor) => VisitorId.format(website, visitor)),
       conversation_count: history.conversations,
-      last_conversation: history.last && {
-        id: ConversationId.format(website, history.last.id),
-        created_at: history.last.created_at,
-        status: history.last.status as (typeof STATUSES)[number], // a check of the column permits only these values
-        ...(holds(grants, SUBJECT) && { subject: clipped(history.last.subject, 500) }),
-      },
+      last_conversation: newest ? lastOf(newest) : null,
+      last_conversations: last,
     }),
+    same_number: same.number,
+    same_name: same.name,
   };
 }

@@ -54,7 +54,7 @@ export function periodOf({ range, start, end }: ReportRange): Period {
 }
 
 /** True for a calendar date in the form `YYYY-MM-DD`. PostgreSQL has no year 0. */
-function isDay(text: string): boolean {
+export function isDay(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
 }

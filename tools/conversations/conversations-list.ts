@@ -9,6 +9,7 @@ import {
   bySubject,
   conversationFilters,
 } from '../../src/views/conversation-filters.ts';
+import { ReportZone, zoneOf } from '../../src/views/report-range.ts';
 
 const { contact_id, ...filters } = conversationFilters;
 
@@ -42,6 +43,7 @@ export default defineTool({
           'Part of the subject, case-insensitive. No character is a wildcard. A page can be empty although more pages follow. Continue until next_cursor is null.',
         ),
       ...filters,
+      timezone: ReportZone.optional().describe('IANA time zone of local days. Absent: the time zone of the website.'),
       order: z
         .enum(['desc', 'updated_asc'])
         .default('desc')
@@ -57,7 +59,7 @@ export default defineTool({
   }),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(ConversationView, {
-      where: byConversation(input),
+      where: byConversation(input, input.timezone === undefined ? undefined : zoneOf(input.timezone)),
       cursor: input.cursor,
       limit: input.limit,
       by: input.order === 'updated_asc' ? 'updated_at' : 'id',

@@ -1,34 +1,13 @@
 import { z } from 'zod';
 import { accepts } from '../../src/core/accepted-values.ts';
-import { example } from '../../src/core/example.ts';
 import { Failure } from '../../src/core/failures.ts';
-import { DATA_ACCESS, grantsText, type Requirement, SCOPES } from '../../src/core/scopes.ts';
-import { ServiceText } from '../../src/core/texts.ts';
-import { data, defineTool, type OperationAccess } from '../../src/core/tool.ts';
+import { WebsiteId } from '../../src/core/ids.ts';
+import { shared } from '../../src/core/parameters.ts';
+import { data, defineTool } from '../../src/core/tool.ts';
+import { Explained, ExplainedWebsite, explained, explainedWebsite } from '../../src/views/access.ts';
 
 const NAME_EXPECTED = 'the name of an operation, such as conversations_list';
-
-const Explained = example(
-  {
-    ...{ operation: 'operators', allowed: false },
-    lacks: { scopes: ['directory_read'], data_access: [], unrestricted: false, author: false },
-    sentence: 'Ask for the scope directory_read.',
-  },
-  z.strictObject({
-    operation: ServiceText.describe('Name of the operation. The MCP tool has the same name.'),
-    allowed: z.boolean().describe('True if the credential can call the operation now.'),
-    lacks: z
-      .strictObject({
-        scopes: z.array(z.enum(SCOPES)).describe('Scopes that the credential lacks.'),
-        data_access: z.array(z.enum(DATA_ACCESS)).describe('Data-access flags that the credential lacks.'),
-        unrestricted: z.boolean().describe('True if only a credential without restrictions can call it.'),
-        author: z.boolean().describe('True if no enabled operator is mapped to the credential as author.'),
-      })
-      .nullable()
-      .describe('What the credential lacks for the operation. Null if the operation is allowed.'),
-    sentence: ServiceText.describe('What to ask for, in one sentence for a person.'),
-  }),
-);
+const NAMES_EXPECTED = 'names of operations with a comma between two, such as search,operators';
 
 export default defineTool({
   name: 'access_explain',
@@ -41,78 +20,42 @@ export default defineTool({
   toolsets: ['find'],
   scopes: [],
   restrictions: 'none',
+  asksAbout: 'website_id',
   input: {
     query: {
       operation: accepts(z.string().regex(/^[a-z][a-z_]{0,63}$/), NAME_EXPECTED)
         .optional()
-        .describe('Name of one operation. Absent: the answer has every operation of the gateway.'),
+        .describe('Name of one operation. Use operations.'),
+      operations: accepts(z.string().regex(/^[a-z][a-z_]{0,63}(,[a-z][a-z_]{0,63}){0,19}$/), NAMES_EXPECTED)
+        .optional()
+        .describe('Names of 1 to 20 operations, with a comma between two. Absent: every operation of the gateway.'),
+      website_id: shared(
+        'website_id_to_explain',
+        WebsiteId.optional().describe(
+          'Also say whether this website is granted. Authors are then those of this website.',
+        ),
+      ),
     },
   },
-  output: data({ operations: z.array(Explained).describe('Operations of the gateway, sorted by name.') }),
+  output: data({
+    operations: z.array(Explained).describe('Operations of the gateway, sorted by name.'),
+    website: ExplainedWebsite.optional().describe('The website of website_id. Absent without it.'),
+  }),
   async handle({ input, authority, read, gateway }) {
-    const asked = gateway.access().filter(({ operation }) => operation === (input.operation ?? operation));
-    if (asked.length === 0) {
-      const errors = [{ parameter: 'operation', code: 'invalid_parameter' as const, expected: NAME_EXPECTED }];
+    const names = (input.operations ?? input.operation)?.split(',');
+    const all = gateway.access();
+    const asked = all.filter(({ operation }) => names?.includes(operation) ?? true);
+    if (names?.some((name) => !all.some(({ operation }) => operation === name))) {
+      const parameter = input.operations === undefined ? 'operation' : 'operations';
+      const errors = [{ parameter, code: 'invalid_parameter' as const, expected: NAME_EXPECTED }];
       throw new Failure('invalid_parameter', { errors });
     }
-    const authored = await read.authored();
-    const whole = authored.length === authority.websites.size;
-    return { data: { operations: asked.map((facts) => explained(facts, authored, whole)) } };
+    const { website_id } = input;
+    const everywhere = await read.authored();
+    const authored = website_id === undefined ? everywhere : everywhere.filter((one) => one === website_id);
+    const whole = authored.length === (website_id === undefined ? authority.websites.size : 1);
+    const operations = asked.map((facts) => explained(facts, authored, whole));
+    if (website_id === undefined) return { data: { operations } };
+    return { data: { operations, website: explainedWebsite(website_id, authority.websites.has(website_id)) } };
   },
 });
-
-function explained(facts: OperationAccess, authored: readonly string[], whole: boolean) {
-  const { operation, granted, lacks, unrestricted } = facts;
-  const author = facts.author && authored.length === 0;
-  const allowed = granted && !author;
-  return {
-    operation,
-    allowed,
-    lacks: allowed ? null : { scopes: [...lacks.scopes], data_access: [...lacks.dataAccess], unrestricted, author },
-    sentence: allowed ? allowedText(facts, whole ? [] : authored) : lackingText(facts, author),
-  };
-}
-
-/** `only` names the websites with an author. An empty list means that every website has an author. */
-function allowedText({ restOnly, author, parameters, parts }: OperationAccess, only: readonly string[]): string {
-  const where = only.length <= 5 ? `: ${only.join(', ')}` : '';
-  const need = (names: readonly string[]): string => (names.length > 1 ? 'need' : 'needs');
-  const limits = [...byNeeds(parameters)].map(([asks, of]) => `${of.join(' and ')} also ${need(of)} ${asks}`);
-  const absent = [...byNeeds(parts)].map(([asks, of]) => `${of.join(' and ')} (${need(of)} ${asks})`);
-  return [
-    'Allowed',
-    restOnly ? ' over REST only' : '',
-    author && only.length > 0 ? ` on the websites with a mapped author${where}` : '',
-    absent.length > 0 ? `, without ${absent.join(', and without ')}` : '',
-    limits.length > 0 ? `, but ${limits.join(', and ')}` : '',
-    '.',
-  ].join('');
-}
-
-function lackingText(facts: OperationAccess, author: boolean): string {
-  const { lacks, alternatives, unrestricted, consentRefused, ofConsent } = facts;
-  const choices = [...byNeeds(alternatives)].map(([asks, names]) => `${asks} to call it with ${names.join(' or ')}`);
-  const asks = [
-    ...(choices.length > 0 ? [choices.join(', or for ')] : asksOf({ ...lacks, unrestricted })),
-    ...(author ? ['an operator that is mapped to the credential as author'] : []),
-  ];
-  const both = lacks.dataAccess.length > 0 ? ['scopes and data access are both needed'] : [];
-  const refused = consentRefused ? ['a token from a person’s consent cannot call this operation'] : [];
-  if (asks.length === 0 && ofConsent) return `Use an installation token, because ${refused.join()}.`;
-  return `${[`Ask for ${asks.join(', and for ')}`, ...both, ...refused].join('; ')}.`;
-}
-
-/** The names of the parameters, grouped by what the parameters lack. */
-function byNeeds(lacks: OperationAccess['parameters']): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>();
-  for (const lack of lacks) {
-    const asks = asksOf(lack).join(' and ');
-    groups.set(asks, [...(groups.get(asks) ?? []), lack.parameter]);
-  }
-  return groups;
-}
-
-const asksOf = ({ unrestricted, ...lacks }: Requirement & { readonly unrestricted: boolean }): string[] => [
-  ...(lacks.scopes.length + lacks.dataAccess.length > 0 ? [grantsText(lacks)] : []),
-  ...(unrestricted ? ['a credential without restrictions'] : []),
-];

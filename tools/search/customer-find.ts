@@ -14,23 +14,23 @@ const refused = (parameter: string, expected: string): Failure =>
 async function keyOf(
   input: Partial<Record<(typeof KEYS)[number], string | undefined>>,
 ): Promise<CustomerRequest['by']> {
-  const [key, second] = KEYS.filter((one) => input[one] !== undefined);
-  if (key === undefined || second !== undefined) throw refused(second ?? 'email', `exactly one of ${KEYS.join(', ')}`);
-  const value = input[key] ?? '';
-  if (key === 'email') return { email: value };
-  if (key === 'name') return { name: value };
-  if (key === 'external_id') return { external_id: value };
+  const given = KEYS.filter((one) => input[one] !== undefined);
+  const { email, name, external_id } = input;
+  if (given.length === 0) throw refused('email', `one of ${KEYS.join(', ')}`);
+  if (external_id !== undefined && given.length > 1) throw refused('external_id', 'no other key beside external_id');
+  if (input.phone === undefined) return { email, name, external_id };
   // Loaded for the first telephone number, because the package has 93 modules.
   const { readPhone } = await import('../../src/views/phone.ts');
-  const phone = readPhone(value);
+  const phone = readPhone(input.phone);
   if (phone.length === 0) throw refused('phone', 'a telephone number with at least one digit');
-  return { phone };
+  return { email, name, phone };
 }
 
 export default defineTool({
   name: 'customer_find',
   title: 'Find a customer',
-  summary: 'Find people by exactly one of e-mail address, telephone number in any spelling, name or external id.',
+  summary:
+    'Find people by e-mail address, telephone number in any spelling or name, which narrow each other, or by external id.',
   rest: 'GET /api/v1/customers',
   effect: 'read',
   tag: 'Search',

@@ -1,22 +1,21 @@
 import { isRestricted } from '../../core/authority.ts';
 import { parseId, type WebsiteKey, websiteKey } from '../../core/ids.ts';
-import type { CountReading, CountRequest } from '../../core/reads.ts';
+import type { CountReading, CountRequest, NamedTable } from '../../core/reads.ts';
 import { RESTRICTIONS } from '../../core/scopes.ts';
 import { empty, type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { wrongZone } from '../../views/report-range.ts';
+import { zoneName } from '../../views/zone.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { guarded, type Proved } from './guard.ts';
 import { COLUMN, callerOf } from './projection.ts';
 import type { WebsiteAccess } from './read.ts';
-import { zoneName } from './zone.ts';
-
-/** The largest number of groups in an answer. */
-const GROUPS = 100;
 
 interface CountRow {
   total: string;
-  groups: readonly (readonly [count: number, site: string | null, ...values: (string | null)[]])[] | null;
+  groups:
+    | readonly (readonly [count: number, site: string | null, names: (string | null)[], ...values: (string | null)[]])[]
+    | null;
   time_zone: string | null;
 }
 
@@ -38,11 +37,12 @@ export async function readCounts(
     if (sqlState(error) !== '22023') throw error;
     throw wrongZone(request.timezone === undefined ? 'missing' : undefined);
   });
-  const groups = (rows[0]?.groups ?? []).map(([count, site, ...values]) => ({
+  const groups = (rows[0]?.groups ?? []).map(([count, site, called, ...values]) => ({
     key: Object.fromEntries(
       request.by.map((one, i) => [one.member, one.public(values[i] ?? null, websiteKey(tenant, String(site)))]),
     ),
     count,
+    names: called,
   }));
   return { proof, answer: { total: Number(rows[0]?.total ?? 0), groups, timezone: rows[0]?.time_zone ?? null } };
 }
@@ -77,7 +77,16 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
   const isDay = (_: Fragment, i: number): boolean => by[i]?.column === 'day';
   const texts = names.filter((name, i) => !isDay(name, i)).map((name) => sql`${name}::text COLLATE "C"`);
   const order = join([...names.filter(isDay), raw('n DESC'), raw('site'), ...texts], ', ');
-  const shown = join([raw('n'), raw('site::text'), ...names.map((name) => sql`${name}::text`)], ', ');
+  const called = by.flatMap(({ name }, i) => (name ? [nameSql(name.table, tenant, raw(`g.k${i}`))] : []));
+  const shown = join(
+    [
+      raw('n'),
+      raw('site::text'),
+      sql`ARRAY[${join(called, ', ')}]::text[]`,
+      ...names.map((name) => sql`${name}::text`),
+    ],
+    ', ',
+  );
   return sql`LEFT JOIN LATERAL (
   WITH own AS MATERIALIZED (
     SELECT w.tenant, w.site, w.time_zone, ${zoneName(raw('w.time_zone'))} AS zone
@@ -98,10 +107,18 @@ function countJoin(access: WebsiteAccess, websites: readonly WebsiteKey[], reque
   )
   SELECT (SELECT coalesce(sum(n), 0) FROM counted) AS total,
          (SELECT jsonb_agg(jsonb_build_array(${shown}) ORDER BY ${order})
-            FROM (SELECT * FROM counted ORDER BY ${order} LIMIT ${raw(String(GROUPS))}) g) AS groups,
+            FROM (SELECT * FROM counted ORDER BY ${order} LIMIT ${request.limit}::bigint) g) AS groups,
          ${timezone === undefined ? raw(single ? '(SELECT o.time_zone FROM own o)' : 'NULL::text') : sql`${timezone}::text`} AS time_zone
 ) r ON true`;
 }
+
+/** SQL for the name of a group’s record. `g` has the site of the group. */
+const nameSql = (table: NamedTable, tenant: string, id: Fragment): Fragment =>
+  table === 'website'
+    ? sql`(SELECT o.name FROM platform.website o WHERE o.tenant = ${tenant} AND o.site = ${id})`
+    : sql`(SELECT o.name FROM platform.${raw(table)} o WHERE o.tenant = ${tenant} AND o.site = g.site AND o.id = ${id}${
+        table === 'contact' ? raw(' AND NOT o.deleted') : empty
+      })`;
 
 /**
  * SQL conditions for the local days. Every time zone is less than a day away from UTC. So the time zone matters only for

@@ -11,6 +11,9 @@ import { sealed, timeOf, unsealed, untilBuilt } from './search.ts';
 /** A customer has at most this many visitors in an answer. */
 const VISITORS = 100;
 const SUBJECT = 500;
+/** The newest conversations in an answer. */
+const LAST = 5;
+const MOST_SAME = raw('100');
 
 /** A position in the list: newest contact first, then in the order of website and id. */
 interface CustomerPosition {
@@ -26,11 +29,19 @@ interface CustomerRow extends CustomerPosition {
   readonly phone: string | null;
   readonly visitors: readonly string[] | null;
   readonly conversations: string | null;
-  readonly last_id: string | null;
-  readonly last_at: string;
-  readonly last_status: string;
-  readonly last_subject: string | null;
+  readonly last: readonly LastConversation[] | null;
+  readonly same_number: number | null;
+  readonly same_name: number | null;
 }
+
+type LastConversation = readonly [
+  ...[id: string, created_at: string, status: string, platform: string],
+  ...[disposition: string | null, subject: string | null],
+];
+
+/** True if a contact's name is the only key. Then the index of words finds the contacts. */
+export const onlyByName = ({ name, email, phone, external_id }: CustomerRequest['by']): boolean =>
+  name !== undefined && email === undefined && phone === undefined && external_id === undefined;
 
 /** Finds contacts of several websites in one guarded statement. */
 export async function readCustomers(access: WebsiteAccess, request: CustomerRequest): Promise<Proved<CustomerPage>> {
@@ -40,18 +51,17 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
   // All websites of a credential belong to one organization.
   const tenant = websites[0]?.tenant ?? '0';
   const sites = websites.map((one) => one.site);
-  const known = 'name' in by ? sql`platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true');
+  const known = by.name !== undefined ? sql`platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true');
   const { proof, rows } = await guarded<CustomerRow>(
     access,
     sql`${known} AS known, d.*`,
     sql`LEFT JOIN LATERAL (
       SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
-             ${shownPhone(by)} AS phone, ${conversations ? HISTORY : NO_HISTORY}
+             ${shownPhone(by)} AS phone, ${sameOnes(tenant, sites)}, ${conversations ? HISTORY : NO_HISTORY}
         FROM (${found(by, { tenant, sites }, start, limit + 1)}) hit
        CROSS JOIN LATERAL (
           SELECT * FROM platform.contact p
            WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
-        ${conversations ? LAST : raw('')}
        WHERE guard.ok AND ${known} AND gateway.built('contact')
        ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`,
   ).catch(untilBuilt);
@@ -77,14 +87,37 @@ const HISTORY = raw(`
          ORDER BY k.visitor_id DESC LIMIT ${VISITORS})::text[] AS visitors,
   (SELECT count(*) FROM platform.conversation_contact k
     WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id) AS conversations,
-  l.last_id, l.last_at, l.last_status, l.last_subject`);
-const NO_HISTORY = raw('NULL AS visitors, NULL AS conversations, NULL AS last_id');
-const LAST = raw(`LEFT JOIN LATERAL (
-  SELECT c.id AS last_id, c.created_at::text AS last_at, c.status AS last_status, left(c.subject, ${SUBJECT + 1}) AS last_subject
-    FROM platform.conversation_contact k
-    JOIN platform.conversation c ON c.tenant = k.tenant AND c.site = k.site AND c.id = k.conversation_id
-   WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id
-   ORDER BY c.created_at DESC, c.id DESC LIMIT 1) l ON true`);
+  (SELECT jsonb_agg(jsonb_build_array(l.id::text, l.at, l.status, l.platform, l.disposition, l.subject)
+            ORDER BY l.created_at DESC, l.id DESC)
+     FROM (SELECT c.id, c.created_at, c.created_at::text AS at, c.status, c.platform, c.disposition,
+                  left(c.subject, ${SUBJECT + 1}) AS subject
+             FROM platform.conversation_contact k
+             JOIN platform.conversation c ON c.tenant = k.tenant AND c.site = k.site AND c.id = k.conversation_id
+            WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id
+            ORDER BY c.created_at DESC, c.id DESC LIMIT ${LAST}) l) AS last`);
+const NO_HISTORY = raw('NULL AS visitors, NULL AS conversations, NULL AS last');
+
+/** Other contacts of the websites with the number or the name of contact \`ct\`, counted up to MOST_SAME. */
+const sameOnes = (tenant: string, sites: readonly string[]): Fragment => sql`
+  CASE WHEN coalesce(ct.mobile_e164, ct.phone_e164) IS NOT NULL THEN (
+    SELECT count(*) FROM (
+      SELECT FROM platform.contact s
+       WHERE s.tenant = ${tenant} AND s.site = ANY(${sites}::bigint[]) AND NOT s.deleted AND (s.site, s.id) <> (ct.site, ct.id)
+         AND (${sameNumber('s.mobile')} OR ${sameNumber('s.phone')}) LIMIT ${MOST_SAME}) o)::integer END AS same_number,
+  CASE WHEN platform.name_query(0, 0, ct.name) IS NOT NULL THEN (
+    SELECT count(*) FROM (
+      SELECT FROM unnest(${sites}::bigint[]) AS w (site)
+       CROSS JOIN LATERAL (
+          SELECT FROM platform.contact s
+           WHERE s.tenant = ${tenant} AND s.site = w.site AND NOT s.deleted AND (s.site, s.id) <> (ct.site, ct.id)
+             AND platform.name_words(s.tenant, s.site, s.id, s.name) @@ platform.name_query(${tenant}, w.site, ct.name)
+             AND lower(s.name) = lower(ct.name) LIMIT ${MOST_SAME}) s
+       LIMIT ${MOST_SAME}) o)::integer END AS same_name`;
+
+const sameNumber = (column: string): Fragment =>
+  raw(`(coalesce(${column}_e164, ${column}) IS NOT NULL
+    AND platform.phone_key(coalesce(${column}_e164, ${column})) = platform.phone_key(coalesce(ct.mobile_e164, ct.phone_e164))
+    AND ${column}_e164 = coalesce(ct.mobile_e164, ct.phone_e164))`);
 
 interface Websites {
   readonly tenant: string;
@@ -100,23 +133,26 @@ function found(
 ): Fragment {
   const at = start ? timeOf(start.micros) : sql`'infinity'::timestamptz`;
   const { site = '0', id = '0' } = start ?? {};
-  if ('name' in by)
+  if (onlyByName(by))
     return sql`SELECT w.site, n.id FROM unnest(${sites}::bigint[]) AS w (site)
       CROSS JOIN LATERAL platform.newest_hits(
         (${tenant}::bigint, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
          CASE WHEN w.site = ${site}::bigint THEN ${id}::bigint WHEN w.site < ${site}::bigint THEN ${MAX_BIGINT}::bigint ELSE 0 END)::platform.searched,
-        platform.name_query(${tenant}, w.site, ${by.name}), ${limit}::integer) n
+        platform.name_query(${tenant}, w.site, ${by.name ?? ''}), ${limit}::integer) n
      ORDER BY n.at DESC, w.site DESC, n.id DESC LIMIT ${limit}::integer`;
   return sql`SELECT t.site, t.id FROM platform.contact t
-     WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${matches(by)} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)
+     WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${join(matches(by), ' AND ')} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)
      ORDER BY t.created_at DESC, t.site DESC, t.id DESC LIMIT ${limit}::integer`;
 }
 
-function matches(by: Exclude<CustomerRequest['by'], { readonly name: string }>): Fragment {
-  if ('email' in by) return sql`t.email IS NOT NULL AND lower(t.email) = lower(${by.email})`;
-  if ('external_id' in by) return sql`t.external_id = ${by.external_id}`;
-  return sql`(${samePhone(by.phone, 't.mobile')} OR ${samePhone(by.phone, 't.phone')})`;
-}
+const matches = ({ email, phone, name, external_id }: CustomerRequest['by']): Fragment[] => [
+  ...(email === undefined ? [] : [sql`t.email IS NOT NULL AND lower(t.email) = lower(${email})`]),
+  ...(external_id === undefined ? [] : [sql`t.external_id = ${external_id}`]),
+  ...(phone === undefined ? [] : [sql`(${samePhone(phone, 't.mobile')} OR ${samePhone(phone, 't.phone')})`]),
+  ...(name === undefined
+    ? []
+    : [sql`platform.name_words(t.tenant, t.site, t.id, t.name) @@ platform.name_query(t.tenant, t.site, ${name})`]),
+];
 
 /** SQL: true if the number in a column is one of the numbers that the caller can mean. */
 function samePhone(phones: readonly TypedPhone[], column: string): Fragment {
@@ -133,7 +169,7 @@ function samePhone(phones: readonly TypedPhone[], column: string): Fragment {
 /** SQL for the phone number to show: the number that the caller typed, else one in E.164 form, else any number. */
 function shownPhone(by: CustomerRequest['by']): Fragment {
   const any = raw('coalesce(ct.mobile_e164, ct.phone_e164, ct.mobile, ct.phone)');
-  if (!('phone' in by)) return any;
+  if (by.phone === undefined) return any;
   return sql`CASE WHEN ${samePhone(by.phone, 'ct.mobile')} THEN coalesce(ct.mobile_e164, ct.mobile)
     WHEN ${samePhone(by.phone, 'ct.phone')} THEN coalesce(ct.phone_e164, ct.phone) ELSE ${any} END`;
 }
@@ -142,12 +178,12 @@ function customerOf(row: CustomerRow, websites: readonly WebsiteKey[]): Customer
   const website = websites.find(({ site }) => site === row.site);
   if (!website) throw new Error('the look-up has found a contact of a website that nobody asked for');
   const { id, name, email, phone, visitors, conversations } = row;
-  const last =
-    row.last_id === null
-      ? null
-      : { id: row.last_id, created_at: rfc3339(row.last_at), status: row.last_status, subject: row.last_subject };
+  const last = (row.last ?? []).map(([conversation, at, status, platform, disposition, subject]) => ({
+    ...{ id: conversation, created_at: rfc3339(at), status, platform, disposition, subject },
+  }));
   const history = visitors && conversations !== null ? { visitors, conversations: Number(conversations), last } : null;
-  return { website, id, name, email, phone, history };
+  const same = { number: row.same_number, name: row.same_name };
+  return { website, id, name, email, phone, same, history };
 }
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.

@@ -2,6 +2,8 @@ import { Failure } from '../../core/failures.ts';
 import type { Page, PageRequest } from '../../core/reads.ts';
 import { type Fragment, empty as NOTHING, raw, sql } from '../../core/sql.ts';
 import type { Projection, View } from '../../core/view.ts';
+import { wrongZone } from '../../views/report-range.ts';
+import { sqlState } from '../driver/errors.ts';
 import { guarded, type Proof, type Proved } from './guard.ts';
 import { type Keyset, keyset } from './keyset.ts';
 import { projectionOf, type Row } from './projection.ts';
@@ -76,7 +78,10 @@ async function readRows<Name extends string>(
     sql`LEFT JOIN LATERAL (SELECT true AS found WHERE guard.ok AND ${exists(access, request.within ?? [])}) p ON true
     LEFT JOIN LATERAL (
       SELECT ${raw(alias)}.id AS native, ${order.key}${beside}, ${select} ${from(source)}) d ON true`,
-  );
+  ).catch((error: unknown) => {
+    // PostgreSQL decides which time zones of local days are valid.
+    throw sqlState(error) === '22023' ? wrongZone() : error;
+  });
   const present = rows[0]?.['found'] === true;
   return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
 }

@@ -4,8 +4,8 @@ import { both, DIRECTORY, type Grants, holds, MSG, PII } from '../../core/scopes
 import { empty, type Fragment, raw, sql } from '../../core/sql.ts';
 import { LABEL, LABELS } from '../../views/report.ts';
 import type { Period } from '../../views/report-range.ts';
+import { zoneName } from '../../views/zone.ts';
 import { callerOf } from './projection.ts';
-import { zoneName } from './zone.ts';
 
 export interface Seen {
   readonly content: boolean;

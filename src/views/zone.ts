@@ -1,4 +1,4 @@
-import { type Fragment, sql } from '../../core/sql.ts';
+import { type Fragment, sql } from '../core/sql.ts';
 
 /**
  * SQL for a time zone name as PostgreSQL must read it. CET, MET, EET and WET are IANA zones with summer time, but

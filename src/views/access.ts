@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { OperationAccess } from '../core/discovery.ts';
+import { example } from '../core/example.ts';
+import { WebsiteId } from '../core/ids.ts';
+import { DATA_ACCESS, grantsText, type Requirement, SCOPES } from '../core/scopes.ts';
+import { ServiceText } from '../core/texts.ts';
+
+export const Explained = example(
+  {
+    ...{ operation: 'operators', allowed: false },
+    lacks: { scopes: ['directory_read'], data_access: [], unrestricted: false, author: false },
+    sentence: 'Ask for the scope directory_read.',
+  },
+  z.strictObject({
+    operation: ServiceText.describe('Name of the operation. The MCP tool has the same name.'),
+    allowed: z.boolean().describe('True if the credential can call the operation now.'),
+    lacks: z
+      .strictObject({
+        scopes: z.array(z.enum(SCOPES)).describe('Scopes that the credential lacks.'),
+        data_access: z.array(z.enum(DATA_ACCESS)).describe('Data-access flags that the credential lacks.'),
+        unrestricted: z.boolean().describe('True if only a credential without restrictions can call it.'),
+        author: z.boolean().describe('True if no enabled operator is mapped to the credential as author.'),
+      })
+      .nullable()
+      .describe('What the credential lacks for the operation. Null if the operation is allowed.'),
+    sentence: ServiceText.describe('What to ask for, in one sentence for a person.'),
+  }),
+);
+
+export const ExplainedWebsite = z.strictObject({
+  website_id: WebsiteId,
+  granted: z.boolean().describe('True if the website is granted to the credential.'),
+  sentence: ServiceText.describe('What it means, in one sentence.'),
+});
+
+const GRANTED = 'The website is granted to the credential.';
+const NOT_GRANTED = 'The website is not granted to the credential, or it does not exist.';
+
+export const explainedWebsite = (website_id: string, granted: boolean): z.infer<typeof ExplainedWebsite> => ({
+  website_id,
+  granted,
+  // In the same words for a website that does not exist.
+  sentence: granted ? GRANTED : NOT_GRANTED,
+});
+
+export function explained(facts: OperationAccess, authored: readonly string[], whole: boolean) {
+  const { operation, granted, lacks, unrestricted } = facts;
+  const author = facts.author && authored.length === 0;
+  const allowed = granted && !author;
+  return {
+    operation,
+    allowed,
+    lacks: allowed ? null : { scopes: [...lacks.scopes], data_access: [...lacks.dataAccess], unrestricted, author },
+    sentence: allowed ? allowedText(facts, whole ? [] : authored) : lackingText(facts, author),
+  };
+}
+
+/** `only` names the websites with an author. An empty list means that every website has an author. */
+function allowedText({ restOnly, author, parameters, parts }: OperationAccess, only: readonly string[]): string {
+  const where = only.length <= 5 ? `: ${only.join(', ')}` : '';
+  const need = (names: readonly string[]): string => (names.length > 1 ? 'need' : 'needs');
+  const limits = [...byNeeds(parameters)].map(([asks, of]) => `${of.join(' and ')} also ${need(of)} ${asks}`);
+  const absent = [...byNeeds(parts)].map(([asks, of]) => `${of.join(' and ')} (${need(of)} ${asks})`);
+  return [
+    'Allowed',
+    restOnly ? ' over REST only' : '',
+    author && only.length > 0 ? ` on the websites with a mapped author${where}` : '',
+    absent.length > 0 ? `, without ${absent.join(', and without ')}` : '',
+    limits.length > 0 ? `, but ${limits.join(', and ')}` : '',
+    '.',
+  ].join('');
+}
+
+function lackingText(facts: OperationAccess, author: boolean): string {
+  const { lacks, alternatives, unrestricted, consentRefused, ofConsent } = facts;
+  const choices = [...byNeeds(alternatives)].map(([asks, names]) => `${asks} to call it with ${names.join(' or ')}`);
+  const asks = [
+    ...(choices.length > 0 ? [choices.join(', or for ')] : asksOf({ ...lacks, unrestricted })),
+    ...(author ? ['an operator that is mapped to the credential as author'] : []),
+  ];
+  const both = lacks.dataAccess.length > 0 ? ['scopes and data access are both needed'] : [];
+  const refused = consentRefused ? ['a token from a person’s consent cannot call this operation'] : [];
+  if (asks.length === 0 && ofConsent) return `Use an installation token, because ${refused.join()}.`;
+  return `${[`Ask for ${asks.join(', and for ')}`, ...both, ...refused].join('; ')}.`;
+}
+
+/** The names of the parameters, grouped by what the parameters lack. */
+function byNeeds(lacks: OperationAccess['parameters']): ReadonlyMap<string, readonly string[]> {
+  const groups = new Map<string, string[]>();
+  for (const lack of lacks) {
+    const asks = asksOf(lack).join(' and ');
+    groups.set(asks, [...(groups.get(asks) ?? []), lack.parameter]);
+  }
+  return groups;
+}
+
+const asksOf = ({ unrestricted, ...lacks }: Requirement & { readonly unrestricted: boolean }): string[] => [
+  ...(lacks.scopes.length + lacks.dataAccess.length > 0 ? [grantsText(lacks)] : []),
+  ...(unrestricted ? ['a credential without restrictions'] : []),
+];
