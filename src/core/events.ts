@@ -23,7 +23,7 @@ export function wanting(eventTypes: readonly string[]): (eventType: string) => b
 export interface SubscriptionDefinition {
   readonly website_ids: readonly string[];
   readonly event_types: readonly string[];
-  readonly start: 'beginning' | 'retained';
+  readonly start: 'beginning' | 'retained' | 'now';
 }
 
 export interface Subscription extends SubscriptionDefinition {

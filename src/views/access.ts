@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { OperationAccess } from '../core/discovery.ts';
 import { example } from '../core/example.ts';
 import { WebsiteId } from '../core/ids.ts';
-import { DATA_ACCESS, grantsText, type Requirement, SCOPES } from '../core/scopes.ts';
+import { DATA_ACCESS, grantsText, type Requirement } from '../core/scopes.ts';
 import { ServiceText } from '../core/texts.ts';
+import { ScopeName } from './scope-name.ts';
 
 export const Explained = example(
   {
@@ -16,7 +17,7 @@ export const Explained = example(
     allowed: z.boolean().describe('True if the credential can call the operation now.'),
     lacks: z
       .strictObject({
-        scopes: z.array(z.enum(SCOPES)).describe('Scopes that the credential lacks.'),
+        scopes: z.array(ScopeName).describe('Scopes that the credential lacks.'),
         data_access: z.array(z.enum(DATA_ACCESS)).describe('Data-access flags that the credential lacks.'),
         unrestricted: z.boolean().describe('True if only a credential without restrictions can call it.'),
         author: z.boolean().describe('True if no enabled operator is mapped to the credential as author.'),

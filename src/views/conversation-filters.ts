@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { accepts, RFC3339_EXPECTED } from '../core/accepted-values.ts';
 import { example } from '../core/example.ts';
+import { Failure } from '../core/failures.ts';
 import { ChannelId, ContactId, NONE, native, OperatorId, orNone, SubsiteId, TeamId } from '../core/ids.ts';
 import { shared } from '../core/parameters.ts';
 import { Rfc3339Time } from '../core/rfc3339.ts';
 import { both, DIRECTORY, PII, type Requirement } from '../core/scopes.ts';
-import { type Fragment, likeLiteral, raw, sql } from '../core/sql.ts';
+import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import { Platform, STATUS_WORDS, STATUSES } from './conversation.ts';
-import { isDay } from './report-range.ts';
+import { isDay, zoneOf } from './report-range.ts';
 import { zoneName } from './zone.ts';
 
 const Statuses = accepts(
@@ -22,53 +23,47 @@ const DayOrTime = example(
       .string()
       .max(40)
       .refine((text) => isDay(text) || Rfc3339Time.safeParse(text).success),
-    `${RFC3339_EXPECTED}, or a local day such as 2026-11-30`,
+    `${RFC3339_EXPECTED}, or with timezone a local day such as 2026-11-30`,
   ),
 );
 
 export const conversationFilters = {
   contact_id: shared(
     'contact_id_of_conversations',
-    ContactId.schema
-      .optional()
-      .describe('Only conversations with this contact. Absent: conversations with any contact.'),
+    ContactId.schema.optional().describe('Only with this contact. Absent: with any contact.'),
   ),
   status: example(
     'pending,closed',
-    Statuses.optional().describe(`Comma-separated statuses: ${STATUS_WORDS}. Absent: every status.`),
+    Statuses.optional().describe(`Comma-separated: ${STATUS_WORDS}. Absent: every status.`),
   ),
-  platform: Platform.optional().describe(
-    'Only conversations on this platform. Absent: conversations on every platform.',
-  ),
-  channel_id: ChannelId.schema
-    .optional()
-    .describe('Only conversations of this channel. Absent: conversations of every channel.'),
+  platform: Platform.optional().describe('Only on this platform. Absent: on every platform.'),
+  channel_id: ChannelId.schema.optional().describe('Only of this channel. Absent: of every channel.'),
   team_id: shared(
     'team_id_or_none',
     example(
       'tem_1_1_3',
-      orNone(TeamId).optional().describe('Only conversations of this team, or none: without a team. Absent: all.'),
+      orNone(TeamId).optional().describe('Only of this team, or none: without a team. Absent: all.'),
     ),
   ),
-  subsite_id: SubsiteId.schema
-    .optional()
-    .describe('Only conversations of this subsite. Absent: conversations of every subsite.'),
+  subsite_id: SubsiteId.schema.optional().describe('Only of this subsite. Absent: of every subsite.'),
   operator_id: shared(
     'operator_id_or_none',
     example(
       'opr_1_1_3',
       orNone(OperatorId)
         .optional()
-        .describe('Only conversations of this operator, named in operators, or none: assigned to nobody. Absent: all.'),
+        .describe('Only of this operator, from operators, or none: assigned to nobody. Absent: all.'),
     ),
   ),
   created_from: shared(
     'created_from_time_or_day',
-    DayOrTime.optional().describe('Created at or after this time, or on or after this local day. Absent: no limit.'),
+    DayOrTime.optional().describe('Created at or after this time, or with timezone this local day. Absent: no limit.'),
   ),
   created_to: shared(
     'created_to_time_or_day',
-    DayOrTime.optional().describe('Created before this time, or on or before this local day. Absent: no limit.'),
+    DayOrTime.optional().describe(
+      'Created before this time, or with timezone until this local day, included. Absent: no limit.',
+    ),
   ),
   updated_since: Rfc3339Time.optional().describe(
     'Changed at or after this RFC 3339 UTC time. Absent: no earliest time.',
@@ -99,16 +94,21 @@ export interface ConversationFilters {
 /** SQL condition: the subject contains the text, in any letter case. No index supports it. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;
 
-/** A local day of creation. Like the days of a count (store/calls/counts.ts), it needs no midnight. */
-const localDay = (zone: string | undefined): Fragment =>
-  sql`(c.created_at AT TIME ZONE ${
-    zone === undefined
-      ? sql`(SELECT ${zoneName(raw('w.time_zone'))} FROM platform.website w WHERE w.tenant = c.tenant AND w.site = c.site)`
-      : sql`(SELECT ${zoneName(sql`${zone}::text`)})`
-  })::date`;
+/** The zone of `timezone`. Throws if a filter has a local day without it. */
+export function zoneOfDays(
+  input: ConversationFilters & { readonly timezone?: string | undefined },
+): string | undefined {
+  if (input.timezone !== undefined) return zoneOf(input.timezone);
+  const days = (['created_from', 'created_to'] as const).filter((name) => isDay(input[name] ?? ''));
+  if (days.length === 0) return undefined;
+  const expected = `${RFC3339_EXPECTED}, or timezone beside a local day`;
+  const errors = days.map((parameter) => ({ parameter, code: 'invalid_parameter' as const, expected }));
+  throw new Failure('invalid_parameter', { errors });
+}
 
-/** `zone` is the time zone of local days. Without it, each website’s own. */
+/** `zone` is the time zone of local days, which need no midnight (store/calls/counts.ts). */
 export function byConversation(by: ConversationFilters, zone?: string): Fragment[] {
+  const localDay = sql`(c.created_at AT TIME ZONE (SELECT ${zoneName(sql`${zone ?? 'UTC'}::text`)}))::date`;
   const given = <T>(value: T | undefined, condition: (value: T) => Fragment): Fragment[] =>
     value === undefined ? [] : [condition(value)];
   return [
@@ -127,12 +127,12 @@ export function byConversation(by: ConversationFilters, zone?: string): Fragment
     ...given(by.operator_id, (id) => (id === NONE ? sql`c.operator_id IS NULL` : sql`c.operator_id = ${native(id)}`)),
     ...given(by.created_from, (at) =>
       isDay(at)
-        ? sql`c.created_at >= ${at}::date - 1 AND (c.created_at >= ${at}::date + 1 OR ${localDay(zone)} >= ${at}::date)`
+        ? sql`c.created_at >= ${at}::date - 1 AND (c.created_at >= ${at}::date + 1 OR ${localDay} >= ${at}::date)`
         : sql`c.created_at >= ${at}::timestamptz`,
     ),
     ...given(by.created_to, (at) =>
       isDay(at)
-        ? sql`c.created_at < ${at}::date + 2 AND (c.created_at < ${at}::date OR ${localDay(zone)} <= ${at}::date)`
+        ? sql`c.created_at < ${at}::date + 2 AND (c.created_at < ${at}::date OR ${localDay} <= ${at}::date)`
         : sql`c.created_at < ${at}::timestamptz`,
     ),
     ...given(by.disposition, (value) => sql`c.disposition = ${value}`),

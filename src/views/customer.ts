@@ -13,17 +13,24 @@ const SUBJECT = both(HISTORY, MSG, PII);
 const text = (max: number) => writtenBy('outsiders', z.string().max(max)).nullable();
 const ungranted = 'Absent if the credential lacks conversation_read.';
 
-const LAST = {
-  id: ConversationId.schema,
-  created_at: Time.describe('Time at which the conversation started.'),
-  status: example('closed', Status.describe(`Status of the conversation: ${STATUS_WORDS}.`)),
-  subject: example(
-    'Broken pole on Campanula Ultralight',
-    text(500)
-      .optional()
-      .describe('Subject of the conversation. Null if there is none. Absent if this data is not granted.'),
-  ),
-};
+const LastConversation = named(
+  'LastConversation',
+  z.strictObject({
+    id: ConversationId.schema,
+    created_at: Time.describe('Time at which the conversation started.'),
+    status: example('closed', Status.describe(`Status of the conversation: ${STATUS_WORDS}.`)),
+    subject: example(
+      'Broken pole on Campanula Ultralight',
+      text(500)
+        .optional()
+        .describe('Subject of the conversation. Null if there is none. Absent if this data is not granted.'),
+    ),
+    platform: Platform.describe('Platform of the conversation.'),
+    disposition: writtenBy('service', z.string())
+      .nullable()
+      .describe('Disposition of the conversation. Null if there is none.'),
+  }),
+);
 
 export const CustomerSchema = named(
   'Customer',
@@ -50,21 +57,11 @@ export const CustomerSchema = named(
       2,
       z.int().min(0).optional().describe(`Number of conversations in which the contact takes part. ${ungranted}`),
     ),
-    last_conversation: z
-      .strictObject(LAST)
-      .nullable()
+    last_conversation: LastConversation.nullable()
       .optional()
       .describe(`The newest of these conversations. Null if there is none. ${ungranted}`),
     last_conversations: z
-      .array(
-        z.strictObject({
-          ...LAST,
-          platform: Platform.describe('Platform of the conversation.'),
-          disposition: writtenBy('service', z.string())
-            .nullable()
-            .describe('Disposition of the conversation. Null if there is none.'),
-        }),
-      )
+      .array(LastConversation)
       .max(5)
       .optional()
       .describe(`The newest five of these conversations, the newest first. ${ungranted}`),
@@ -89,8 +86,6 @@ export const CustomerSchema = named(
   }),
 );
 
-const lastOf = <T extends { platform: unknown; disposition: unknown }>({ platform, disposition, ...one }: T) => one;
-
 const clipped = (stored: string | null, max: number): string | null => (stored === null ? null : clip(stored, max));
 
 export function customerOf(customer: Customer, grants: Grants): z.infer<typeof CustomerSchema> {
@@ -103,7 +98,6 @@ export function customerOf(customer: Customer, grants: Grants): z.infer<typeof C
     platform: one.platform as z.infer<typeof Platform>, // a check of the column permits only these values
     disposition: one.disposition,
   }));
-  const [newest] = last ?? [];
   return {
     contact_id: ContactId.format(website, id),
     website_id: website.id,
@@ -111,7 +105,7 @@ export function customerOf(customer: Customer, grants: Grants): z.infer<typeof C
     ...(history && {
       visitor_ids: history.visitors.map((visitor) => VisitorId.format(website, visitor)),
       conversation_count: history.conversations,
-      last_conversation: newest ? lastOf(newest) : null,
+      last_conversation: last?.[0] ?? null,
       last_conversations: last,
     }),
     same_number: same.number,

@@ -3,8 +3,8 @@ import { example } from '../core/example.ts';
 import { GUIDE_NAMES } from '../core/guides.ts';
 import { ChannelId, SubsiteId, TeamId, WebsiteId } from '../core/ids.ts';
 import { named } from '../core/json-schema.ts';
-import { SCOPES } from '../core/scopes.ts';
 import { ServiceText } from '../core/texts.ts';
+import { ScopeName } from './scope-name.ts';
 
 const DataAccessFlags = named(
   'DataAccessFlags',
@@ -41,7 +41,7 @@ export const GatewayContext = z.strictObject({
   installation_id: identifier('ins', 'installation'),
   scopes: example(
     ['website_read', 'conversation_read', 'contact_read', 'contact_read_pii'],
-    z.array(z.enum(SCOPES)).describe('Scopes that are granted to the credential.'),
+    z.array(ScopeName).describe('Scopes that are granted to the credential.'),
   ),
   website_ids: z.array(WebsiteId).describe('Ids of the websites that are granted to the credential.'),
   data_access: DataAccessFlags.describe(
@@ -92,7 +92,7 @@ export const GatewayContext = z.strictObject({
     .describe('Granted websites. Null without the scope website_read.'),
   scope_effective: z
     .strictObject({
-      scopes: z.array(z.enum(SCOPES)).describe('Scopes of the token.'),
+      scopes: z.array(ScopeName).describe('Scopes of the token.'),
       website_ids: z.array(WebsiteId).describe('Websites of the token.'),
       data_access: DataAccessFlags.describe('Data-access flags of the token.'),
       expires_at: example(1_798_675_200, z.int().min(1).describe('Time at which the token ends, in Unix seconds.')),

@@ -78,9 +78,9 @@ export class RecordText implements RecordWriter {
    * A line with a value of the service, such as an id. An unusual value gets a fence: the store does not check each
    * one.
    */
-  fact(label: string, value: unknown): void {
+  fact(label: string, value: unknown, name?: unknown): void {
     const words = typeof value === 'number' || typeof value === 'boolean' ? String(value) : told(value);
-    if (words !== null && PLAIN.test(words)) this.#line(`${label}: ${words}`);
+    if (words !== null && PLAIN.test(words)) this.#line(`${label}: ${words} ${this.#words(name)}`.trimEnd());
     else this.said(label, words);
   }
 

@@ -4,7 +4,7 @@ import type { Reads } from '../core/reads.ts';
 import { both, DIRECTORY, INT, MSG, needs, PII } from '../core/scopes.ts';
 import { SAID_NEEDS } from '../core/search.ts';
 import { clip, type Projection } from '../core/view.ts';
-import { HandoverView } from './brief.ts';
+import { PARTS as HANDOVER, HandoverView } from './brief.ts';
 import { ContactView } from './contact.ts';
 import { ConversationView } from './conversation.ts';
 import { byConversation } from './conversation-filters.ts';
@@ -31,6 +31,8 @@ const NEEDS = {
     rating: MSG,
     language: PII,
     operators: both(DIRECTORY, PII),
+    team: HANDOVER.team,
+    channel: HANDOVER.channel,
     contacts: PEOPLE,
     messages: CONTENT,
     internal_messages: both(CONTENT, INT),

@@ -55,9 +55,9 @@ export const Definition = {
   start: named(
     'SubscriptionStart',
     z
-      .enum(['beginning', 'retained'])
+      .enum(['beginning', 'retained', 'now'])
       .describe(
-        'Where reading starts: beginning of the journal, or oldest retained receipt. If old receipts are deleted already, a pull from the beginning fails with replay_expired.',
+        'Where reading starts: beginning of the journal, oldest retained receipt, or now: behind the newest. If old receipts are deleted already, a pull from the beginning fails with replay_expired.',
       ),
   ),
 };

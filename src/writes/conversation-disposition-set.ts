@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { rfc3339 } from '../core/view.ts';
 import { defineWrite } from '../core/writes.ts';
 import { ConversationView } from '../views/conversation.ts';
 
 export const SetDisposition = defineWrite<{ conversation: string; disposition: string }>()({
   name: 'conversation_disposition_set',
   about: ['conversation', ConversationView],
-  result: z.object({}),
+  // Absent if a helpdesk made the write, or a gateway before 0023.
+  result: z.object({ updated_at: z.string().transform(rfc3339).optional() }),
   writer: 'platform.set_dispositions',
 });

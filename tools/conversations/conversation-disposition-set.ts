@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { example } from '../../src/core/example.ts';
 import { ConversationId } from '../../src/core/ids.ts';
+import { ServiceText } from '../../src/core/texts.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { Time } from '../../src/core/view.ts';
 import { trimmed, writtenText } from '../../src/views/written.ts';
 import { SetDisposition } from '../../src/writes/conversation-disposition-set.ts';
 
@@ -38,9 +40,14 @@ export default defineTool({
       .describe(
         'Result of the write. Always true: the conversation has the disposition of the request. Nothing else has changed.',
       ),
+    disposition: example('resolved', ServiceText.describe('The disposition that the write has set.')),
+    updated_at: Time.nullable().describe(
+      'Time of the last change of the conversation after the write. Null if a helpdesk made the write.',
+    ),
   }),
   async handle({ input: { conversation_id, disposition }, perform }) {
-    await perform({ conversation: conversation_id, disposition: trimmed(disposition) });
-    return { data: { success: true as const } };
+    const value = trimmed(disposition);
+    const { updated_at = null } = await perform({ conversation: conversation_id, disposition: value });
+    return { data: { success: true as const, disposition: value, updated_at } };
   },
 });

@@ -12,8 +12,9 @@ import {
   byConversation,
   bySubject,
   conversationFilters,
+  zoneOfDays,
 } from '../../src/views/conversation-filters.ts';
-import { daysOf, ReportDay, ReportZone, zoneOf } from '../../src/views/report-range.ts';
+import { daysOf, ReportDay, ReportZone } from '../../src/views/report-range.ts';
 
 export default defineTool({
   name: 'conversations_count',
@@ -45,8 +46,8 @@ export default defineTool({
         .min(1)
         .max(200)
         .optional()
-        .describe('Only conversations with exactly this value, from dispositions. Absent: with any or none.'),
-      from: ReportDay.optional().describe('First local day of creation, YYYY-MM-DD, included. Absent: no first day.'),
+        .describe('Only with exactly this value, from dispositions. Absent: with any or none.'),
+      from: ReportDay.optional().describe('First local day of creation, YYYY-MM-DD. Absent: no first day.'),
       to: ReportDay.optional().describe('Last local day of creation, YYYY-MM-DD, included. Absent: no last day.'),
       timezone: ReportZone.optional().describe('IANA time zone of the days. Absent: the time zone of each website.'),
       subject_contains: z
@@ -57,7 +58,7 @@ export default defineTool({
         .describe('Part of the subject, case-insensitive. No character is a wildcard. Absent: any subject.'),
       limit: shared(
         'limit_of_groups',
-        z.int().min(1).max(100).default(100).describe('Number of groups in the answer. other counts the rest.'),
+        z.int().min(1).max(100).default(100).describe('Number of groups. other counts the rest.'),
       ),
       group_by: GroupBy.optional().describe(
         'One or two of status, disposition, team, operator, channel, language, day, contact, website, with a comma between two. The id of a group is null for conversations without an operator, team, channel or contact. A conversation with several contacts counts for the contact with the lowest id. Absent: the answer has only the total.',
@@ -83,7 +84,7 @@ export default defineTool({
   }),
   async handle({ input, authority, read }) {
     const { group_by, contact_id, subject_contains: subject } = input;
-    const zone = input.timezone === undefined ? undefined : zoneOf(input.timezone);
+    const zone = zoneOfDays(input);
     const by = groupingsOf(authority, group_by, contact_id);
     const { total, groups, timezone } = await read.counts({
       where: [...byConversation(input, zone), ...(subject === undefined ? [] : [bySubject(subject)])],

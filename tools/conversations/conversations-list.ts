@@ -8,8 +8,9 @@ import {
   byConversation,
   bySubject,
   conversationFilters,
+  zoneOfDays,
 } from '../../src/views/conversation-filters.ts';
-import { ReportZone, zoneOf } from '../../src/views/report-range.ts';
+import { ReportZone } from '../../src/views/report-range.ts';
 
 const { contact_id, ...filters } = conversationFilters;
 
@@ -43,7 +44,9 @@ export default defineTool({
           'Part of the subject, case-insensitive. No character is a wildcard. A page can be empty although more pages follow. Continue until next_cursor is null.',
         ),
       ...filters,
-      timezone: ReportZone.optional().describe('IANA time zone of local days. Absent: the time zone of the website.'),
+      timezone: ReportZone.optional().describe(
+        'IANA time zone of the local days in created_from and created_to. Absent: they are times.',
+      ),
       order: z
         .enum(['desc', 'updated_asc'])
         .default('desc')
@@ -59,7 +62,7 @@ export default defineTool({
   }),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(ConversationView, {
-      where: byConversation(input, input.timezone === undefined ? undefined : zoneOf(input.timezone)),
+      where: byConversation(input, zoneOfDays(input)),
       cursor: input.cursor,
       limit: input.limit,
       by: input.order === 'updated_asc' ? 'updated_at' : 'id',

@@ -12,8 +12,7 @@ const NAMES_EXPECTED = 'names of operations with a comma between two, such as se
 export default defineTool({
   name: 'access_explain',
   title: 'Explain own access',
-  summary:
-    'What the credential can call, what it lacks for the rest, and what to ask for. Scopes and data-access flags are both needed.',
+  summary: 'What the credential can call, what it lacks for the rest, and what to ask for.',
   rest: 'GET /api/v1/access',
   effect: 'read',
   tag: 'Discovery',
@@ -28,11 +27,11 @@ export default defineTool({
         .describe('Name of one operation. Use operations.'),
       operations: accepts(z.string().regex(/^[a-z][a-z_]{0,63}(,[a-z][a-z_]{0,63}){0,19}$/), NAMES_EXPECTED)
         .optional()
-        .describe('Names of 1 to 20 operations, with a comma between two. Absent: every operation of the gateway.'),
+        .describe('Names of up to 20 operations, comma-separated. Absent: every operation of the gateway.'),
       website_id: shared(
         'website_id_to_explain',
         WebsiteId.optional().describe(
-          'Also say whether this website is granted. Authors are then those of this website.',
+          'Also tell whether this website is granted. Authors are then those of this website.',
         ),
       ),
     },

@@ -29,8 +29,7 @@ async function keyOf(
 export default defineTool({
   name: 'customer_find',
   title: 'Find a customer',
-  summary:
-    'Find people by e-mail address, telephone number in any spelling or name, which narrow each other, or by external id.',
+  summary: 'Find people by e-mail address, telephone number or name, which narrow each other, or by external id.',
   rest: 'GET /api/v1/customers',
   effect: 'read',
   tag: 'Search',

@@ -56,9 +56,7 @@ export default defineTool({
       order: z
         .enum(['best', 'newest'])
         .default('best')
-        .describe(
-          'Order of the results: best (the best matches among the newest texts come first) or newest (the newest text comes first).',
-        ),
+        .describe('The best matches among the newest texts first, or the newest text first.'),
     },
   },
   output: z.strictObject({

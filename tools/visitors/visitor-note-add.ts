@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { example } from '../../src/core/example.ts';
 import { VisitorId } from '../../src/core/ids.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
-import { clip } from '../../src/core/view.ts';
+import { clip, Time } from '../../src/core/view.ts';
 import { NoteAddedSchema } from '../../src/views/note.ts';
 import { writtenText } from '../../src/views/written.ts';
 import { AddNote } from '../../src/writes/visitor-note-add.ts';
@@ -41,10 +41,11 @@ export default defineTool({
     success: z.literal(true).describe('Result of the write. Always true: the note is stored.'),
     visitor_id: example('vis_1_1_60', VisitorId.schema),
     note: NoteAddedSchema.describe('The new note, as stored.'),
+    updated_at: Time.describe('Time at which the notes of the visitor changed: that of the new note.'),
   }),
   async handle({ input: { visitor_id, text }, perform }) {
     const { note_id, author, created_at } = await perform({ visitor: visitor_id, text });
     const note = { id: String(note_id), note_id, text, title: null, author: clip(author, 120), created_at };
-    return { data: { success: true as const, visitor_id, note } };
+    return { data: { success: true as const, visitor_id, note, updated_at: created_at } };
   },
 });

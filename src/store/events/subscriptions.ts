@@ -13,7 +13,7 @@ const Stored = z.object({
   revision: z.int().min(1),
   sites: z.array(z.string()).min(1),
   event_types: z.array(z.string().regex(EVENT_TYPE)).min(1),
-  start: z.enum(['beginning', 'retained']),
+  start: z.enum(['beginning', 'retained', 'now']),
   paused: z.boolean(),
   /** The time of creation in Unix milliseconds. */
   created_at: z.int(),
@@ -68,7 +68,7 @@ export type SubscriptionCommand =
 export interface StoredDefinition {
   readonly sites: readonly string[];
   readonly event_types: readonly string[];
-  readonly start: 'beginning' | 'retained';
+  readonly start: 'beginning' | 'retained' | 'now';
 }
 
 export interface OperationKey {

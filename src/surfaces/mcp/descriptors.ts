@@ -62,7 +62,7 @@ const outputSchema = (tool: Tool): ObjectSchema => ({
 
 const KEY = {
   type: 'string',
-  description: 'Your own key, up to 128 characters: retries with the same key are safe.',
+  description: 'Your own key, up to 128 characters. Retry with the same.',
 };
 
 /** Answers give the revision as a number, so the schema says integer. The HTTP header's text form is accepted too. */

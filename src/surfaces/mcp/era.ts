@@ -22,6 +22,8 @@ export interface Era {
   readonly version: Version;
   /** The client's W3C trace context, unchanged. */
   readonly traceparent?: string;
+  /** True if the client declares that it reads structuredContent. */
+  readonly readsStructured?: boolean;
 }
 
 /** True if MCP-Protocol-Version has a value other than one of the older versions. */
@@ -58,7 +60,8 @@ export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
   if (message.kind === 'notification') return { version: MODERN };
 
   if (named === undefined) throw malformed(VERSION, `the text "${MODERN}"`);
-  if (!isObject(meta[CAPABILITIES])) throw malformed(CAPABILITIES, 'an object');
+  const capabilities = meta[CAPABILITIES];
+  if (!isObject(capabilities)) throw malformed(CAPABILITIES, 'an object');
   const client = meta[CLIENT];
   if (client !== undefined && !isImplementation(client))
     throw malformed(CLIENT, 'an object with the texts name and version');
@@ -69,7 +72,11 @@ export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
   if (typeof value === 'string' && decoded(one(headers, 'mcp-name')) !== value)
     throw mismatch('Mcp-Name', `params.${member}`);
   const { traceparent } = meta;
-  return { version: MODERN, ...(typeof traceparent === 'string' && { traceparent }) };
+  return {
+    version: MODERN,
+    readsStructured: isObject(capabilities['structuredContent']),
+    ...(typeof traceparent === 'string' && { traceparent }),
+  };
 }
 
 const isImplementation = (value: unknown): boolean =>

@@ -27,6 +27,8 @@ export class McpRequest {
   failed: Failure | undefined;
   /** The `structuredContent` of the result as JSON text, so that one serialization serves both forms of the body. */
   structured: string | undefined;
+  /** True if the client reads `structuredContent`, so that the text need not repeat it. */
+  readsStructured = false;
   #bytes = 0;
 
   constructor(

@@ -71,6 +71,7 @@ function argumentsOf(
   ];
 }
 
+const IN_STRUCTURED = 'The answer is in structuredContent.';
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
@@ -78,7 +79,7 @@ function success(tool: Tool, mcpRequest: McpRequest, body: unknown, operation: O
   const text = mcpRequest.text(body);
   mcpRequest.structured = `{"data":${text}${operation ? `,"operation_id":${JSON.stringify(operation.id)}` : ''}}`;
   return {
-    content: [{ type: 'text', text }],
+    content: [{ type: 'text', text: mcpRequest.readsStructured ? IN_STRUCTURED : text }],
     isError: false,
     ...metaOf(tool.untrusted, operation),
   };

@@ -9,5 +9,5 @@ export default write({
   author: true,
   receipts: ['conversation.changed'],
   notes: 0,
-  members: { data: plain('success') },
+  members: { data: plain('success', 'disposition', 'updated_at') },
 });

@@ -48,7 +48,7 @@ beforeAll(async () => {
   await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (1, 'o', 'o')`;
   for (const [i, zone] of ZONES.entries()) {
     const own = { tenant: 1, site: i + 1 };
-    const named = (id: number) => ({ ...own, id, external_id: `${i}-${id}`, name: 'n' });
+    const named = (id: number) => ({ ...own, id, external_id: `${i}-${id}`, name: `n${i + 1}-${id}` });
     await sql`INSERT INTO platform.website ${sql({ ...own, external_id: zone, name: zone, time_zone: zone })}`;
     await sql`INSERT INTO platform.team ${sql([1, 2, 3].map(named))}`;
     await sql`INSERT INTO platform.channel ${sql([1, 2].map((id) => ({ ...named(id), platform: 'chat' })))}`;
@@ -91,7 +91,11 @@ const GROUPS = Object.keys(KEYS);
 
 interface Counted {
   readonly total: number;
-  readonly groups: readonly { readonly key: Readonly<Record<string, string | null>>; readonly count: number }[];
+  readonly groups: readonly {
+    readonly key: Readonly<Record<string, string | null>>;
+    readonly count: number;
+    readonly name?: string | null;
+  }[];
   readonly other: number;
   readonly timezone: string | null;
 }
@@ -106,6 +110,18 @@ async function count(query: string, grant: Grant = {}): Promise<Counted> {
 const text = (key: Readonly<Record<string, string | null>>): string =>
   JSON.stringify(Object.entries(key).sort(([a], [b]) => (a < b ? -1 : 1)));
 
+const NAMED = /^(?:tem|opr|chn|ctc)_1_(\d)_(\d)$/;
+/** The names that the keys of a group must have, in the order of the groups in the answer. */
+function nameOf(key: Readonly<Record<string, string | null>>): string | null {
+  const names = Object.values(key).flatMap((id) => {
+    const [, site, number] = NAMED.exec(id ?? '') ?? [];
+    if (site !== undefined) return [`n${site}-${number}`];
+    const [, website] = /^web_1_(\d)$/.exec(id ?? '') ?? [];
+    return website === undefined ? [] : [ZONES[Number(website) - 1]];
+  });
+  return names.join(' / ') || null;
+}
+
 /** Checks an answer with groups. The order of groups with equal counts is not checked. */
 function same(answer: Counted, rows: readonly Planted[], by: readonly string[], timezone?: string): void {
   const expected = new Map<string, number>();
@@ -117,7 +133,11 @@ function same(answer: Counted, rows: readonly Planted[], by: readonly string[], 
   expect(total).toBe(rows.length);
   expect(groups).toHaveLength(Math.min(100, expected.size));
   expect(new Set(groups.map(({ key }) => text(key))).size).toBe(groups.length);
-  for (const { key, count: n } of groups) expect(n, text(key)).toBe(expected.get(text(key)));
+  for (const { key, count: n, name } of groups) {
+    expect(n, text(key)).toBe(expected.get(text(key)));
+    const isNamed = Object.keys(key).some((member) => member.endsWith('_id'));
+    expect(name, text(key)).toBe(isNamed ? nameOf(key) : undefined);
+  }
   expect(groups.reduce((sum, one) => sum + one.count, other)).toBe(total);
   const counts = groups.map((one) => one.count);
   if (by.includes('day')) {
@@ -161,6 +181,12 @@ describe('conversations_count', () => {
       ['platform=email', () => false],
       ['team_id=tem_1_2_1', ({ site, team_id }) => site === 2 && team_id === 1],
       ['operator_id=opr_1_2_1', ({ site, operator_id }) => site === 2 && operator_id === 1],
+      ['operator_id=none', ({ operator_id }) => operator_id === null],
+      ['team_id=none&status=closed', (row) => row.team_id === null && row.status === 'closed'],
+      ['website_id=web_1_3&team_id=none&operator_id=none', (row) => row.site === 3 && !row.team_id && !row.operator_id],
+      ['created_from=2026-11-01&timezone=America/Havana', (row) => dayOf(row, 'America/Havana') >= '2026-11-01'],
+      ['created_to=2026-11-01&timezone=Pacific/Auckland', (row) => dayOf(row, 'Pacific/Auckland') <= '2026-11-01'],
+      ['created_from=2026-10-25&created_to=2026-10-25&timezone=cet', (row) => dayOf(row, 'CET') === '2026-10-25'],
       [
         'channel_id=chn_1_2_1&status=closed',
         (row) => row.site === 2 && row.channel_id === 1 && row.status === 'closed',
@@ -178,7 +204,7 @@ describe('conversations_count', () => {
       expect(answer, query).toMatchObject({ total, groups: [], other: total });
     }
     const of = await count('?contact_id=ctc_1_2_1&group_by=contact');
-    expect(of.groups).toEqual([{ key: { contact_id: 'ctc_1_2_1' }, count: of.total }]);
+    expect(of.groups).toEqual([{ key: { contact_id: 'ctc_1_2_1' }, name: 'n2-1', count: of.total }]);
     expect((await count('?team_id=tem_1_2_1')).timezone).toBe('America/Havana');
   });
 
@@ -207,6 +233,11 @@ describe('conversations_count', () => {
     const first = [...new Set(planted.filter(({ site }) => site === 1).map((row) => dayOf(row)))].sort().slice(0, 100);
     expect(days.groups.map(({ key }) => key['day'])).toEqual(first);
     expect(days.other).toBeGreaterThan(0);
+    const three = await count('?group_by=operator&limit=3');
+    const all = await count('?group_by=operator');
+    expect(three.groups).toEqual(all.groups.slice(0, 3));
+    expect(three.total).toBe(all.total);
+    expect(three.other).toBe(all.total - three.groups.reduce((sum, one) => sum + one.count, 0));
   });
 
   it('restrictions hide conversations before they are counted, on each website its own', async () => {
@@ -262,7 +293,16 @@ describe('conversations_count', () => {
         'timezone=AST',
         'from=0000-01-01',
       ],
-      ...['disposition=', 'limit=5', 'query=x'],
+      ...[
+        'disposition=',
+        'limit=0',
+        'limit=101',
+        'query=x',
+        'team_id=None',
+        'operator_id=',
+        'created_from=2026-02-30',
+        'created_from=2026-02-28',
+      ],
     ]) {
       const { status, body } = await gateway.ask(`/api/v1/conversations/count?${query}`, { token });
       expect([status, body.errors?.length], query).toEqual([400, 1]);

@@ -1,4 +1,5 @@
 import type { Flag, Scope } from '../../support/authority/grants.ts';
+import { stored } from '../../support/authority/records.ts';
 import { plain, reads, through } from '../../support/authority/row.ts';
 
 const counted = {
@@ -26,6 +27,7 @@ export default reads(
     variant: 'by team',
     path: countedBy('team'),
     list: ['data.groups', 'key.team_id', through([1, 2, Number.NaN], [1])],
+    shows: [['team', [1, 2], { name: ['live_read'] }]],
   },
   {
     ...counted,
@@ -33,6 +35,8 @@ export default reads(
     path: countedBy('operator'),
     given: group_by('operator', ['directory_read', 'contact_read_pii'], ['pii']),
     list: ['data.groups', 'key.operator_id', through([Number.NaN, 1, 2], [1, Number.NaN])],
+    shows: [stored.staff([], 1, 2)],
+    outsiders: ['/data/groups/*/name'],
   },
   {
     ...counted,
@@ -40,6 +44,7 @@ export default reads(
     path: countedBy('contact'),
     given: group_by('contact', ['contact_read', 'contact_read_pii'], []),
     list: ['data.groups', 'key.contact_id', through([1, 2], [1, 2])],
+    shows: [['contact', [1, 2], { name: ['pii'] }]],
   },
   {
     ...counted,
@@ -59,5 +64,15 @@ export default reads(
     variant: 'operator_id',
     path: '/conversations/count?website_id={web}&operator_id={opr:2}',
     given: { parameter: 'operator_id', scopes: ['directory_read', 'contact_read_pii'], flags: ['pii'] },
+  },
+  {
+    ...counted,
+    variant: 'subject_contains',
+    path: '/conversations/count?website_id={web}&subject_contains=a',
+    given: {
+      parameter: 'subject_contains',
+      scopes: ['message_content_read', 'contact_read_pii'],
+      flags: ['message_content', 'pii'],
+    },
   },
 );

@@ -9,11 +9,18 @@ const customers = {
   members: {
     data: plain('customers', 'next_cursor'),
     'data.customers.*': {
-      ...plain('contact_id', 'website_id', 'name', 'email', 'phone'),
-      ...columns(['conversation_read'], 'visitor_ids', 'conversation_count', 'last_conversation'),
+      ...plain('contact_id', 'website_id', 'name', 'email', 'phone', 'same_number', 'same_name'),
+      ...columns(
+        ['conversation_read'],
+        ...['visitor_ids', 'conversation_count', 'last_conversation', 'last_conversations'],
+      ),
     },
     'data.customers.*.last_conversation': {
-      ...columns(['conversation_read'], 'id', 'created_at', 'status'),
+      ...columns(['conversation_read'], 'id', 'created_at', 'status', 'platform', 'disposition'),
+      subject: ['conversation_read', ...MSG],
+    },
+    'data.customers.*.last_conversations.*': {
+      ...columns(['conversation_read'], 'id', 'created_at', 'status', 'platform', 'disposition'),
       subject: ['conversation_read', ...MSG],
     },
   },
@@ -31,7 +38,14 @@ export default reads(
     path: `/customers?website_id={web}&phone=${PHONE}`,
     // The answer shows the number that was searched.
     shows: [...customers.shows, ['contact', [1, 2], { phone_e164: [] }]],
-    outsiders: at('/data/customers/*', 'name', 'email', 'phone', 'last_conversation/subject'),
+    outsiders: at(
+      '/data/customers/*',
+      'name',
+      'email',
+      'phone',
+      'last_conversation/subject',
+      'last_conversations/*/subject',
+    ),
   },
   {
     ...customers,

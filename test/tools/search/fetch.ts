@@ -22,6 +22,8 @@ export default reads(
     shows: [
       stored.conversation(1),
       stored.staff([...DIRECTORY, ...PII], 1),
+      ['team', [1], { name: ['live_read'] }],
+      ['channel', [1], { name: ['live_read'] }],
       ['contact', [1], columns(['contact_read', ...PII], 'name', 'email', 'mobile_e164')],
       ['message', [1, 2, 3, 6], { text: MSG_PII }],
       ['message', [4], { text: [...MSG_PII, ...INTERNAL.scopes, ...INTERNAL.flags] }],

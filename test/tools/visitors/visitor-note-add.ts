@@ -12,7 +12,7 @@ export default write({
   receipts: ['visitor.changed'],
   notes: 1,
   members: {
-    data: plain('success', 'visitor_id', 'note'),
+    data: plain('success', 'visitor_id', 'note', 'updated_at'),
     'data.note': plain('id', 'note_id', 'text', 'title', 'author', 'created_at'),
   },
   outsiders: at('/data/note', 'text', 'author'),
