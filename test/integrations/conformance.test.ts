@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { loadPrompts, loadResources } from '../../src/gateway/load.ts';
+import { loadPrompts, loadResources, loadSkillFiles } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import type { RequestHandler } from '../../src/surfaces/http/records.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
@@ -89,8 +89,8 @@ async function conform(revision: keyof typeof EXCLUDED): Promise<Ended> {
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   // A listening TCP server always has an address with a port.
   const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const [resources, prompts] = await Promise.all([loadResources(), loadPrompts()]);
-  handlers.push(mcpSurface(corridor, { version: '1.2.3', resources, prompts, baseUrl }, withFixtures));
+  const [resources, prompts, skillFiles] = await Promise.all([loadResources(), loadPrompts(), loadSkillFiles()]);
+  handlers.push(mcpSurface(corridor, { version: '1.2.3', resources, prompts, skillFiles, baseUrl }, withFixtures));
   const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   try {
     const baseline = join(folder, 'baseline.yml');
