@@ -33,7 +33,7 @@ import { addDispositions } from '../../support/authority/writes.ts';
 import { CONTRACT } from '../../support/contract.ts';
 import { times } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { argumentsOf, OFFERED, initializeParams, rpc, toolOf } from '../../support/surfaces/mcp.ts';
+import { argumentsOf, initializeParams, OFFERED, rpc, toolOf } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
 /**

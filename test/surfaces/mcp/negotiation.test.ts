@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { OFFERED, initializeParams, MODERN, post, rpc } from '../../support/surfaces/mcp.ts';
+import { initializeParams, MODERN, OFFERED, post, rpc } from '../../support/surfaces/mcp.ts';
 
 let gateway: TestGateway;
 let token: string;
