@@ -11,11 +11,11 @@ export interface SkillFile {
   readonly needs: readonly string[];
   /** The front matter, which every caller gets unchanged. */
   readonly head: string;
-  readonly parts: readonly Part[];
+  readonly parts: readonly SkillPart[];
 }
 
 /** A heading, a paragraph or an item of a list. */
-interface Part {
+interface SkillPart {
   readonly kind: 'heading' | 'paragraph' | 'item' | 'step';
   readonly text: string;
   /** True if an empty line stands before the part. */
@@ -33,7 +33,7 @@ export function readSkillFile(text: string): SkillFile {
 
 /** The text for a caller that can call exactly these tools. Steps are numbered again, because some can be left out. */
 export function skillText({ head, parts }: SkillFile, callable: ReadonlySet<string>): string {
-  const kept: Part[] = [];
+  const kept: SkillPart[] = [];
   for (const part of parts.toReversed())
     if (toolsIn(part.text).every((tool) => callable.has(tool)) && introduces(part, kept[0])) kept.unshift(part);
   let step = 0;
@@ -47,7 +47,7 @@ export function skillText({ head, parts }: SkillFile, callable: ReadonlySet<stri
 }
 
 /** False for a heading without a text, and for a sentence with a colon whose list is left out. */
-function introduces({ kind, text }: Part, next: Part | undefined): boolean {
+function introduces({ kind, text }: SkillPart, next: SkillPart | undefined): boolean {
   if (kind === 'heading') return next !== undefined && next.kind !== 'heading';
   return !text.endsWith(':') || next?.kind === 'item' || next?.kind === 'step';
 }
@@ -56,8 +56,8 @@ export const toolsIn = (text: string): string[] => [...text.matchAll(/`([^`]*)`/
 
 const STEP = /^\d+\. /;
 
-function partsOf(body: string): Part[] {
-  const parts: Part[] = [];
+function partsOf(body: string): SkillPart[] {
+  const parts: SkillPart[] = [];
   let spaced = false;
   for (const line of body.trimEnd().split('\n')) {
     const last = parts.at(-1);
@@ -72,7 +72,7 @@ function partsOf(body: string): Part[] {
   return parts;
 }
 
-function kindOf(line: string): Part['kind'] {
+function kindOf(line: string): SkillPart['kind'] {
   if (line.startsWith('# ')) return 'heading';
   if (line.startsWith('- ')) return 'item';
   return STEP.test(line) ? 'step' : 'paragraph';
