@@ -18,6 +18,7 @@ export interface SkillFile {
 interface SkillPart {
   readonly kind: 'heading' | 'paragraph' | 'item' | 'step';
   readonly text: string;
+  readonly tools: readonly string[];
   /** True if an empty line stands before the part. */
   readonly spaced: boolean;
 }
@@ -35,7 +36,7 @@ export function readSkillFile(text: string): SkillFile {
 export function skillText({ head, parts }: SkillFile, callable: ReadonlySet<string>): string {
   const kept: SkillPart[] = [];
   for (const part of parts.toReversed())
-    if (toolsIn(part.text).every((tool) => callable.has(tool)) && introduces(part, kept[0])) kept.unshift(part);
+    if (part.tools.every((tool) => callable.has(tool)) && introduces(part, kept[0])) kept.unshift(part);
   let step = 0;
   const lines = kept.map(({ kind, text, spaced }, at) => {
     step = kind === 'step' ? step + 1 : 0;
@@ -57,7 +58,7 @@ export const toolsIn = (text: string): string[] => [...text.matchAll(/`([^`]*)`/
 const STEP = /^\d+\. /;
 
 function partsOf(body: string): SkillPart[] {
-  const parts: SkillPart[] = [];
+  const parts: Omit<SkillPart, 'tools'>[] = [];
   let spaced = false;
   for (const line of body.trimEnd().split('\n')) {
     const last = parts.at(-1);
@@ -69,7 +70,7 @@ function partsOf(body: string): SkillPart[] {
       spaced = false;
     }
   }
-  return parts;
+  return parts.map((part) => ({ ...part, tools: toolsIn(part.text) }));
 }
 
 function kindOf(line: string): SkillPart['kind'] {

@@ -33,22 +33,21 @@ const uriOf = ({ name }: SkillFile): string => `${SCHEME}${name}/SKILL.md`;
 export function mcpSkills(files: readonly SkillFile[], registry: Registry) {
   const byUri: ReadonlyMap<string, SkillFile> = new Map(files.map((file) => [uriOf(file), file]));
 
-  /** Gives the caller's text of a skill, or undefined if the caller does not see it. */
-  const reader = async (mcpRequest: McpRequest): Promise<(file: SkillFile) => string | undefined> => {
+  /** The skills that the caller sees, and the tools that it can call at this address. */
+  const seenBy = async (mcpRequest: McpRequest): Promise<{ seen: SkillFile[]; callable: ReadonlySet<string> }> => {
     const authority = await mcpRequest.admit();
     const tools = registry.callableBy(authority).filter((tool) => selects(mcpRequest.selection, tool));
     const callable = new Set(tools.map(({ name }) => name));
     const given = mcpRequest.corridor.discovery(authority).guides();
     const hidden = new Set(GUIDE_NAMES.filter((guide) => !given.includes(guide)).map(skillOf));
-    return (file) =>
-      file.needs.every((tool) => callable.has(tool)) && !hidden.has(file.name) ? skillText(file, callable) : undefined;
+    const seen = files.filter(({ name, needs }) => !hidden.has(name) && needs.every((tool) => callable.has(tool)));
+    return { seen, callable };
   };
   /** An unknown and a forbidden skill have the same answer. */
   const one = async (mcpRequest: McpRequest, uri: string): Promise<{ file: SkillFile; text: string }> => {
-    const textOf = await reader(mcpRequest);
+    const { seen, callable } = await seenBy(mcpRequest);
     const file = byUri.get(uri);
-    const text = file && textOf(file);
-    if (file && text !== undefined) return { file, text };
+    if (file && seen.includes(file)) return { file, text: skillText(file, callable) };
     if (file) mcpRequest.failed = new Failure('not_permitted'); // for the log only
     throw refusedUri(mcpRequest, uri, new Failure('not_found'));
   };
@@ -58,12 +57,8 @@ export function mcpSkills(files: readonly SkillFile[], registry: Registry) {
     owns: (uri: string): boolean => uri.startsWith(SCHEME),
 
     async list(mcpRequest: McpRequest): Promise<{ skills: SkillEntry[] }> {
-      const textOf = await reader(mcpRequest);
-      const entries = files.map((file) => {
-        const text = textOf(file);
-        return text === undefined ? [] : [entryOf(file, text)];
-      });
-      return { skills: entries.flat() };
+      const { seen, callable } = await seenBy(mcpRequest);
+      return { skills: seen.map((file) => entryOf(file, skillText(file, callable))) };
     },
 
     async get(mcpRequest: McpRequest, uri: string): Promise<{ skill: SkillEntry }> {
@@ -78,8 +73,7 @@ export function mcpSkills(files: readonly SkillFile[], registry: Registry) {
 
     /** The skills in `resources/list`, for clients that know no skills. */
     async resources(mcpRequest: McpRequest): Promise<ResourceDescription[]> {
-      const textOf = await reader(mcpRequest);
-      const seen = files.filter((file) => textOf(file) !== undefined);
+      const { seen } = await seenBy(mcpRequest);
       return seen.map((file) => {
         const { name, description } = file;
         return { uri: uriOf(file), name, title: titleOf(name), description, mimeType: MARKDOWN };
