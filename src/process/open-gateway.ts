@@ -43,7 +43,7 @@ export async function openServedGateway(
     onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'an answer does not match its schema'),
   });
   const guides = readGuides();
-  const { resources, prompts, skills } = declarations;
+  const { resources, prompts, skills, skillFiles } = declarations;
   const tasks = openTasks({
     db: store.db,
     batches: store.tasks,
@@ -58,5 +58,5 @@ export async function openServedGateway(
     ...streaming(corridor),
     onError: (error) => log.warn({ err: error }, 'reading for a realtime stream failed; it is retried'),
   });
-  return { corridor, guides, resources, prompts, skills, tasks, realtime, remote };
+  return { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime, remote };
 }

@@ -286,7 +286,7 @@ it('every file and heading that the documents name exists', () => {
     const text = readFileSync(new URL(document, packageRoot), 'utf8');
     const paths = [
       ...text.matchAll(
-        /`((?!tools\/(?:list|call)`|resources\/read`)(?:src|test|tools|skills|resources|prompts|llms|docs|\.ci|\.github)\/[\w./-]*[\w/])`/g,
+        /`((?!(?:tools|resources|skills)\/(?:list|get|call|read|directory\/read)`)(?:src|test|tools|skills|resources|prompts|llms|docs|\.ci|\.github)\/[\w./-]*[\w/])`/g,
       ),
     ];
     const links = [...text.matchAll(/\]\((?!https?:)([^)#]*)(?:#([\w-]+))?\)/g)];

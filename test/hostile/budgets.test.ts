@@ -44,7 +44,7 @@ beforeAll(async () => {
     handlers: [
       large,
       restSurface(gateway.corridor, BASE_URL),
-      mcpSurface(gateway.corridor, { baseUrl: BASE_URL, version: '0.0.0', resources: [], prompts: [] }),
+      mcpSurface(gateway.corridor, { baseUrl: BASE_URL, version: '0.0.0', resources: [], prompts: [], skillFiles: [] }),
     ],
     otherwise: (_request, response) => response.writeHead(404).end(),
     budgets: { ...BUDGETS, sockets: BUDGETS.unread },

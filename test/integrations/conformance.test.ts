@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { loadPrompts, loadResources } from '../../src/gateway/load.ts';
+import { loadPrompts, loadResources, loadSkillFiles } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import type { RequestHandler } from '../../src/surfaces/http/records.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
@@ -52,7 +52,16 @@ function newerNode(): string {
   return join(dirname(manifest), 'bin', 'node');
 }
 
-async function conform(revision: keyof typeof EXCLUDED): Promise<Ended> {
+/** The scenarios of extensions are run by name. `resources/directory/read` is optional, and the gateway has none. */
+const SKILLS = [
+  ['2025-11-25', 'sep-2640-skills-enumeration', 30],
+  ['2025-11-25', 'sep-2640-skills-manifest', 6],
+  ['2026-07-28', 'sep-2640-skills-enumeration', 32],
+  ['2026-07-28', 'sep-2640-skills-manifest', 6],
+] as const;
+
+/** Runs the suite against a gateway. `args`: the scenarios, and what is expected of them. */
+async function conform(args: (folder: string) => readonly string[]): Promise<Ended> {
   const database = await freshDatabase('demo');
   const { token } = await issue(database.sql, 1);
   const corridor = await openGateway({
@@ -89,18 +98,13 @@ async function conform(revision: keyof typeof EXCLUDED): Promise<Ended> {
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
   // A listening TCP server always has an address with a port.
   const baseUrl = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  const [resources, prompts] = await Promise.all([loadResources(), loadPrompts()]);
-  handlers.push(mcpSurface(corridor, { version: '1.2.3', resources, prompts, baseUrl }, withFixtures));
+  const [resources, prompts, skillFiles] = await Promise.all([loadResources(), loadPrompts(), loadSkillFiles()]);
+  handlers.push(mcpSurface(corridor, { version: '1.2.3', resources, prompts, skillFiles, baseUrl }, withFixtures));
   const folder = mkdtempSync(join(tmpdir(), 'conformance-'));
   try {
-    const baseline = join(folder, 'baseline.yml');
-    writeFileSync(baseline, `server:\n${EXCLUDED[revision].map((name) => `  - ${name}\n`).join('')}`);
     return await run(
       '@modelcontextprotocol/conformance',
-      [
-        ...['server', '--url', `${baseUrl}/mcp`, '--requirements', revision],
-        ...['--expected-failures', baseline, '--output-dir', folder],
-      ],
+      ['server', '--url', `${baseUrl}/mcp`, '--output-dir', folder, ...args(folder)],
       import.meta.url,
       { node: newerNode(), patience: 120_000 },
     );
@@ -116,7 +120,11 @@ async function conform(revision: keyof typeof EXCLUDED): Promise<Ended> {
 it.each(['2025-11-25', '2026-07-28'] as const)(
   'the server scenarios of %s',
   async (revision) => {
-    const ended = await conform(revision);
+    const ended = await conform((folder) => {
+      const baseline = join(folder, 'baseline.yml');
+      writeFileSync(baseline, `server:\n${EXCLUDED[revision].map((name) => `  - ${name}\n`).join('')}`);
+      return ['--requirements', revision, '--expected-failures', baseline];
+    });
     const summary = ended.stdout.slice(ended.stdout.indexOf('=== SUMMARY ==='));
     console.info(`conformance ${revision}: exit ${ended.code}, ${ended.ms} ms\n${summary}`);
     expect(ended.code, summary + ended.stderr).toBe(0);
@@ -133,6 +141,18 @@ it.each(['2025-11-25', '2026-07-28'] as const)(
     onlyLoopback(ended);
   },
   180_000,
+);
+
+it.each(SKILLS)(
+  'the extension for skills in %s: %s',
+  async (revision, scenario, checks) => {
+    const ended = await conform(() => ['--scenario', scenario, '--spec-version', revision, '--force']);
+    console.info(`conformance ${scenario} ${revision}: exit ${ended.code}, ${ended.ms} ms`);
+    expect(ended.code, ended.stdout + ended.stderr).toBe(0);
+    expect(ended.stdout).toContain(`Passed: ${checks}/${checks}, 0 failed, 0 warnings`);
+    onlyLoopback(ended);
+  },
+  60_000,
 );
 
 /**

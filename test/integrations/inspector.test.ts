@@ -45,6 +45,35 @@ it('the MCP inspector’s command line: lists, calls, writes, reads a resource, 
 }, 60_000);
 
 it.each(['legacy', 'auto', 'modern'])(
+  'the MCP inspector in the era %s: skills are listed, read and verified',
+  async (era) => {
+    const uri = 'skill://event-recovery/SKILL.md';
+    const [list, verified, one, text, lost] = await Promise.all([
+      inspect('skills/list', '--protocol-era', era),
+      inspect('skills/list', '--protocol-era', era, '--verify', '--require-digests'),
+      inspect('skills/get', '--protocol-era', era, '--uri', uri),
+      inspect('resources/read', '--protocol-era', era, '--uri', uri),
+      inspect('skills/get', '--protocol-era', era, '--uri', 'skill://event_recovery/SKILL.md'),
+    ]);
+    expect([list.code, verified.code, one.code, text.code], list.stderr + verified.stderr).toEqual([0, 0, 0, 0]);
+    expect(lost.code).not.toBe(0);
+    const { skills } = JSON.parse(list.stdout);
+    expect(skills).toHaveLength(11);
+    const entry = skills.find((skill: { uri: string }) => skill.uri === uri);
+    expect(JSON.parse(one.stdout).skill ?? JSON.parse(one.stdout)).toMatchObject(entry);
+    const [{ text: markdown }] = JSON.parse(text.stdout).contents;
+    expect(Buffer.byteLength(markdown)).toBe(entry.resources[0].size);
+    const reports = verified.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(reports.map(({ outcome }) => outcome)).toEqual(Array(11).fill('verified'));
+    expect(verified.stderr).toContain('Verified 11 skills and 11 files: no conformance errors.');
+  },
+  60_000,
+);
+
+it.each(['legacy', 'auto', 'modern'])(
   'the MCP inspector in the era %s: lists and calls',
   async (era) => {
     const [list, call] = await Promise.all([

@@ -7,7 +7,7 @@ import { openRealtime, type Realtime } from '../../src/events/realtime/realtime.
 import type { Timings } from '../../src/events/realtime/wire.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
 import { readGuides } from '../../src/gateway/guides.ts';
-import { loadPrompts, loadResources, loadSkills } from '../../src/gateway/load.ts';
+import { loadPrompts, loadResources, loadSkillFiles, loadSkills } from '../../src/gateway/load.ts';
 import { openGateway } from '../../src/gateway/open.ts';
 import type { Registry } from '../../src/gateway/registry.ts';
 import { streaming } from '../../src/gateway/streaming.ts';
@@ -82,7 +82,12 @@ export async function openTestGateway(
   });
   const { registry } = corridor;
   const guides = readGuides();
-  const [resources, prompts, skills] = await Promise.all([loadResources(), loadPrompts(), loadSkills(registry)]);
+  const [resources, prompts, skills, skillFiles] = await Promise.all([
+    loadResources(),
+    loadPrompts(),
+    loadSkills(registry),
+    loadSkillFiles(),
+  ]);
   const tasks = openTasks({
     db: own.db,
     corridor,
@@ -105,7 +110,7 @@ export async function openTestGateway(
     tls: undefined,
     log: lines,
     handlers: [
-      mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts }),
+      mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts, skillFiles }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
       restSurface(corridor, BASE_URL),
       oauthSurface(

@@ -25,6 +25,8 @@ const FRESH: ReadonlyMap<string, number> = new Map([
   ['resources/list', 30_000],
   ['resources/templates/list', 30_000],
   ['resources/read', 0],
+  ['skills/list', 30_000],
+  ['skills/get', 30_000],
 ]);
 
 /** The answer to `server/discover`. */

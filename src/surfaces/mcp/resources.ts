@@ -17,6 +17,12 @@ interface Description {
   readonly mimeType: string;
 }
 
+export type ResourceDescription = Description & { readonly uri: string };
+
+export interface ReadResource {
+  readonly contents: readonly { readonly uri: string; readonly mimeType: string; readonly text: string }[];
+}
+
 export function mcpResources(resources: readonly ResourceDeclaration[], registry: Registry) {
   const matchers = resources.map((resource) => ({ resource, match: matcher(resource.uri) }));
   const readable = async (mcpRequest: McpRequest): Promise<ResourceDeclaration[]> => {
@@ -27,11 +33,11 @@ export function mcpResources(resources: readonly ResourceDeclaration[], registry
     });
   };
   return {
-    async list(mcpRequest: McpRequest): Promise<{ resources: (Description & { uri: string })[] }> {
+    async list(mcpRequest: McpRequest): Promise<ResourceDescription[]> {
       const authority = await mcpRequest.admit();
       const websites = [...authority.websites.keys()].slice(0, LISTED_WEBSITES);
       const guides = mcpRequest.corridor.discovery(authority).guides();
-      const listed = (await readable(mcpRequest)).flatMap((resource) =>
+      return (await readable(mcpRequest)).flatMap((resource) =>
         (resource.list?.({ websites, guides }) ?? []).map((variables) => {
           const values = Object.values(variables);
           const { description, mimeType } = resource;
@@ -44,7 +50,6 @@ export function mcpResources(resources: readonly ResourceDeclaration[], registry
           };
         }),
       );
-      return { resources: listed };
     },
 
     async templates(mcpRequest: McpRequest): Promise<{ resourceTemplates: (Description & { uriTemplate: string })[] }> {
@@ -60,10 +65,7 @@ export function mcpResources(resources: readonly ResourceDeclaration[], registry
       };
     },
 
-    async read(
-      mcpRequest: McpRequest,
-      uri: string,
-    ): Promise<{ contents: { uri: string; mimeType: string; text: string }[] }> {
+    async read(mcpRequest: McpRequest, uri: string): Promise<ReadResource> {
       for (const { resource, match } of matchers) {
         const variables = match(uri);
         const input = variables && resource.input(variables);
@@ -77,17 +79,17 @@ export function mcpResources(resources: readonly ResourceDeclaration[], registry
         }
         // A status below 429 is caused by the URI or the caller, so it becomes a parameter error. Any other failure
         // sets the HTTP status of the reply.
-        if (outcome.failure.status < 429) throw refusal(mcpRequest, uri, outcome.failure);
+        if (outcome.failure.status < 429) throw refusedUri(mcpRequest, uri, outcome.failure);
         throw outcome.failure;
       }
       await mcpRequest.admit();
-      throw refusal(mcpRequest, uri, new Failure('not_found'));
+      throw refusedUri(mcpRequest, uri, new Failure('not_found'));
     },
   };
 }
 
 /** In MCP 2026-07-28, the error of `resources/read` repeats the URI of the request. */
-function refusal({ version, authority }: McpRequest, uri: string, failure: Failure): RpcError {
+export function refusedUri({ version, authority }: McpRequest, uri: string, failure: Failure): RpcError {
   const { code, message, data } = invalidParams(failure, authority);
   return new RpcError(code, message, version === MODERN ? { ...Object(data), uri } : data);
 }

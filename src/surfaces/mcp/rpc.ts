@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { accepts } from '../../core/accepted-values.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { ResourceDeclaration } from '../../core/resource.ts';
+import type { SkillFile } from '../../core/skill-file.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { once } from '../http/document.ts';
@@ -13,6 +14,7 @@ import { mcpPrompts } from './prompts.ts';
 import { invalidParams } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 import { mcpResources } from './resources.ts';
+import { mcpSkills, SKILLS } from './skills.ts';
 import { mcpTools } from './tools.ts';
 import { MODERN } from './versions.ts';
 
@@ -20,6 +22,7 @@ export interface RpcOptions {
   readonly registry: Registry;
   readonly resources: readonly ResourceDeclaration[];
   readonly prompts: readonly Prompt[];
+  readonly skillFiles: readonly SkillFile[];
   readonly version: string;
   readonly baseUrl: string;
 }
@@ -45,6 +48,7 @@ function method<S extends z.ZodObject>(
 
 /** Params of a method that lists something. Every list fits on one page, so no cursor is valid. */
 const Page = z.object({ cursor: accepts(z.undefined(), 'no cursor, because the list has one page').optional() });
+const Uri = z.object({ uri: z.string() });
 /** Not checked here. A zod record would drop `__proto__`, but the operation's own schema must see and refuse it. */
 const Arguments = accepts(z.custom<Readonly<Record<string, unknown>>>(isObject), 'an object').default({});
 
@@ -71,6 +75,7 @@ export function openRpc(options: RpcOptions): Dispatch {
   const tools = mcpTools(registry);
   const resources = mcpResources(options.resources, registry);
   const prompts = mcpPrompts(options.prompts, registry);
+  const skills = mcpSkills(options.skillFiles, registry);
   const methods: ReadonlyMap<string, Method> = new Map([
     ['tools/list', method(Page, (mcpRequest) => tools.list(mcpRequest))],
     [
@@ -81,12 +86,23 @@ export function openRpc(options: RpcOptions): Dispatch {
         true,
       ),
     ],
-    ['resources/list', method(Page, (mcpRequest) => resources.list(mcpRequest))],
+    [
+      'resources/list',
+      method(Page, async (mcpRequest) => ({
+        resources: [...(await resources.list(mcpRequest)), ...(await skills.resources(mcpRequest))],
+      })),
+    ],
     ['resources/templates/list', method(Page, (mcpRequest) => resources.templates(mcpRequest))],
     [
       'resources/read',
-      method(z.object({ uri: z.string() }), (mcpRequest, { uri }) => resources.read(mcpRequest, uri), true),
+      method(
+        Uri,
+        (mcpRequest, { uri }) => (skills.owns(uri) ? skills.read(mcpRequest, uri) : resources.read(mcpRequest, uri)),
+        true,
+      ),
     ],
+    ['skills/list', method(Page, (mcpRequest) => skills.list(mcpRequest))],
+    ['skills/get', method(Uri, (mcpRequest, { uri }) => skills.get(mcpRequest, uri))],
     ['prompts/list', method(Page, (mcpRequest) => prompts.list(mcpRequest))],
     [
       'prompts/get',
@@ -97,7 +113,10 @@ export function openRpc(options: RpcOptions): Dispatch {
   ]);
 
   const identity = { name: 'installation-gateway', version };
-  const offered = { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS };
+  const offered = {
+    capabilities: { tools: {}, resources: {}, prompts: {}, extensions: { [SKILLS]: {} } },
+    instructions: INSTRUCTIONS,
+  };
   const modern: ReadonlyMap<string, Method> = new Map([
     ...methods,
     ['server/discover', method(z.object({}), (mcpRequest) => discover(mcpRequest, offered))],

@@ -62,7 +62,7 @@ beforeAll(async () => {
     otherwise: (_, response) => response.writeHead(404).end(),
   });
   origin = `http://127.0.0.1:${server.port}`;
-  const pages = { version: '0.0.0', resources: await loadResources(), prompts: await loadPrompts() };
+  const pages = { version: '0.0.0', resources: await loadResources(), prompts: await loadPrompts(), skillFiles: [] };
   handlers.push(
     (request, response) => {
       response.on('finish', () => seen.push(`${request.method} ${request.url?.split('?')[0]} ${response.statusCode}`));

@@ -8,6 +8,14 @@ export const PREFERRED = '2025-11-25';
 
 export const MODERN = '2026-07-28';
 
+/** What the gateway offers, in the answers to `initialize` and `server/discover`. */
+export const OFFERED = {
+  tools: {},
+  resources: {},
+  prompts: {},
+  extensions: { 'io.modelcontextprotocol/skills': {} },
+};
+
 /** The `_meta` that every request of MCP 2026-07-28 must have. */
 export const ENVELOPE: Readonly<Record<string, unknown>> = {
   'io.modelcontextprotocol/protocolVersion': MODERN,

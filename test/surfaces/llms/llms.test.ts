@@ -326,6 +326,11 @@ describe('server.json', () => {
       .length(1),
   });
 
+  it('has the name that package.json has as mcpName, with which the registry proves the owner of the package', async () => {
+    const { mcpName } = JSON.parse(await readFile(new URL('package.json', packageRoot), 'utf8'));
+    expect(mcpName).toBe(Document.parse(serverJson(packageVersion)).name);
+  });
+
   it('is what the MCP registry accepts', () => {
     const document = Document.parse(serverJson(packageVersion));
     expect(document.version).toBe(packageVersion);

@@ -79,7 +79,12 @@ describe('the SDK’s own client', () => {
     const { client, sent } = await connect(token, version);
     expect(client.getServerVersion()).toMatchObject({ name: 'installation-gateway', version: '0.0.0' });
     expect(client.getInstructions()).toContain('gateway_context');
-    expect(Object.keys(client.getServerCapabilities() ?? {}).sort()).toEqual(['prompts', 'resources', 'tools']);
+    expect(Object.keys(client.getServerCapabilities() ?? {}).sort()).toEqual([
+      'extensions',
+      'prompts',
+      'resources',
+      'tools',
+    ]);
 
     // After this call, the client checks the answers of each tool against the output schema in the list.
     const { tools } = await client.listTools();

@@ -33,7 +33,7 @@ import { addDispositions } from '../../support/authority/writes.ts';
 import { CONTRACT } from '../../support/contract.ts';
 import { times } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { argumentsOf, initializeParams, rpc, toolOf } from '../../support/surfaces/mcp.ts';
+import { argumentsOf, initializeParams, OFFERED, rpc, toolOf } from '../../support/surfaces/mcp.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
 
 /**
@@ -81,6 +81,9 @@ const ask = async (token: string, method: string, params: object = {}, version: 
   return body;
 };
 const names = (list: { name: string }[]): string[] => list.map(({ name }) => name);
+/** The resources that read an operation. skills.test.ts judges the others, which are skills. */
+const gatewayUris = (list: { uri: string }[]): string[] =>
+  list.map(({ uri }) => uri).filter((uri) => !uri.startsWith('skill://'));
 
 const inputOf = (operation: (typeof ALL)[number], website: string, credential: string): Record<string, unknown> => ({
   ...argumentsOf(toolOf(gateway, operation.tool), pathOf(operation, website, receiptId(credential))),
@@ -182,7 +185,7 @@ describe('MC-10 lists are what can be used', () => {
       const { token } = await hold({ scopes, flags }, restricted, websites);
       const where = JSON.stringify({ scopes, restricted, websites });
       const { resources } = (await ask(token, 'resources/list')).result;
-      const uris: string[] = resources.map(({ uri }: { uri: string }) => uri);
+      const uris = gatewayUris(resources);
       expect([...uris].sort(), where).toEqual(readable({ scopes, flags }, restricted !== undefined, websites));
       for (const uri of everything) {
         const { result, error } = await ask(token, 'resources/read', { uri });
@@ -540,10 +543,7 @@ describe('descriptors', () => {
       expect(size).toBeLessThanOrEqual(2_048);
       for (const word of ['gateway_context', 'not granted', 'data', 'untrusted_fields'])
         expect(result.instructions).toContain(word);
-      expect([result.protocolVersion, result.capabilities]).toEqual([
-        version,
-        { tools: {}, resources: {}, prompts: {} },
-      ]);
+      expect([result.protocolVersion, result.capabilities]).toEqual([version, OFFERED]);
     }
   });
 });
@@ -569,7 +569,7 @@ describe('resources', () => {
       'gateway://config/ai/features/aif_1_1_1': `/settings/item?${q}&path=/ai/features/aif_1_1_1`,
     };
     const { resources } = (await ask(token, 'resources/list')).result;
-    const listed: string[] = resources.map(({ uri }: { uri: string }) => uri);
+    const listed = gatewayUris(resources);
     const uris = [...new Set([...listed, ...Object.keys(bodies)])];
     expect(uris).toHaveLength(Object.keys(bodies).length + 7);
     for (const uri of uris) {
@@ -645,7 +645,7 @@ describe('resources', () => {
     )}`;
     const { token } = await gateway.issue({}, 3);
     const { resources } = (await ask(token, 'resources/list')).result;
-    const uris: string[] = resources.map(({ uri }: { uri: string }) => uri);
+    const uris = gatewayUris(resources);
     const listed = new Set(uris.flatMap((uri) => /web_\d+_\d+/.exec(uri)?.[0] ?? []));
     expect([listed.size, uris.length, new Set(uris).size]).toEqual([50, 8 + 50 * 7, 8 + 50 * 7]);
     const left = sites.map((site) => webId(3, site)).filter((website) => !listed.has(website));

@@ -1,7 +1,10 @@
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { argumentsOf, MODERN } from '../../support/surfaces/mcp.ts';
+import { digestOf, frontmatterOf } from '../../support/surfaces/skills.ts';
 import { examples, freshKey, WEB, writer } from '../../support/surfaces/wire.ts';
 
 /**
@@ -16,6 +19,15 @@ beforeAll(async () => {
   ({ token } = await writer(gateway));
 });
 afterAll(() => gateway.close());
+
+/** An entry of skills/list, as SEP-2640 defines it. */
+const Skill = z.strictObject({
+  uri: z.string(),
+  frontmatter: z.strictObject({ name: z.string(), description: z.string() }),
+  resources: z.array(
+    z.strictObject({ uri: z.string(), digest: z.string().regex(/^sha256:[0-9a-f]{64}$/), size: z.int().positive() }),
+  ),
+});
 
 interface Sent {
   readonly method: string;
@@ -58,7 +70,12 @@ describe('the client of both eras', () => {
     expect(client.getNegotiatedProtocolVersion()).toBe(version);
     expect(client.getServerVersion()).toMatchObject({ name: 'installation-gateway', version: '0.0.0' });
     expect(client.getInstructions()).toContain('gateway_context');
-    expect(Object.keys(client.getServerCapabilities() ?? {}).sort()).toEqual(['prompts', 'resources', 'tools']);
+    expect(Object.keys(client.getServerCapabilities() ?? {}).sort()).toEqual([
+      'extensions',
+      'prompts',
+      'resources',
+      'tools',
+    ]);
 
     const { tools } = await client.listTools();
     expect(tools).toHaveLength(gateway.corridor.registry.tools.length);
@@ -98,6 +115,28 @@ describe('the client of both eras', () => {
     expect([...versions]).toEqual([version]);
     expect(posts.some(({ method }) => method === 'initialize')).toBe(!isModern);
     expect(posts.every(({ named }) => named)).toBe(isModern);
+  });
+
+  it.each(MODES)('%s: a host lists, gets, reads and verifies each skill', async (_name, mode) => {
+    const { client } = await connect(mode);
+    expect(client.getServerCapabilities()?.extensions).toEqual({ 'io.modelcontextprotocol/skills': {} });
+    const { skills } = await client.request(
+      { method: 'skills/list', params: {} },
+      z.object({ skills: z.array(Skill) }),
+    );
+    expect(skills).toHaveLength(11);
+    for (const skill of skills) {
+      const { uri } = skill;
+      const one = await client.request({ method: 'skills/get', params: { uri } }, z.object({ skill: Skill }));
+      expect(one.skill).toEqual(skill);
+      const [content] = (await client.readResource({ uri })).contents;
+      const text = content && 'text' in content ? content.text : expect.fail(`${uri} is no text`);
+      expect(skill.resources).toEqual([{ uri, digest: digestOf(text), size: Buffer.byteLength(text) }]);
+      expect(parse(frontmatterOf(text))).toEqual(skill.frontmatter);
+    }
+    const uri = 'skill://overview/../overview/SKILL.md';
+    await expect(client.readResource({ uri })).rejects.toMatchObject({ code: -32602 });
+    await client.close();
   });
 
   it('a credential’s list is not another’s, also within the time that a client may keep it', async () => {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { initializeParams, MODERN, post, rpc } from '../../support/surfaces/mcp.ts';
+import { initializeParams, MODERN, OFFERED, post, rpc } from '../../support/surfaces/mcp.ts';
 
 let gateway: TestGateway;
 let token: string;
@@ -222,7 +222,7 @@ describe('MC-07 versions', () => {
         const { status, body } = await rpc(gateway.port, token, 'initialize', initializeParams(version), options);
         expect(status, version).toBe(200);
         expect(body.result.protocolVersion).toBe(SERVED.includes(version) ? version : '2025-11-25');
-        expect(body.result.capabilities).toEqual({ tools: {}, resources: {}, prompts: {} });
+        expect(body.result.capabilities).toEqual(OFFERED);
         expect(Buffer.byteLength(body.result.instructions)).toBeLessThanOrEqual(2_048);
       }
     }
