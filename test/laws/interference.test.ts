@@ -27,7 +27,7 @@ const masked = ({ status, text }: Answer): string =>
   `${status} ${text
     .replace(/req_[a-f0-9]{32}/g, 'req')
     .replace(/<<<(data|end) [a-f0-9]{16}>>>/g, '<<<$1>>>')
-    .replace(/"(generated_at|checked_at)":("[^"]*"|\d+)/g, '"$1":0')}`;
+    .replace(/"(generated_at|checked_at|now)":("[^"]*"|\d+)/g, '"$1":0')}`;
 
 async function ask(path: string, token: string): Promise<string> {
   answers++;
@@ -46,7 +46,7 @@ async function agents(token: string): Promise<Map<string, string>> {
         .replace(/"(messageId|contextId)":"[^"]+"/g, '"$1":"-"')
         .replace(/task_[a-f0-9]{32}/g, 'task')
         .replace(/"(timestamp|expires_at)":"[^"]+"/g, '"$1":0')
-        .replace(/(\\"(?:generated_at|checked_at)\\"):(?:\\"[^"]*\\"|\d+)/g, '$1:0'),
+        .replace(/(\\"(?:generated_at|checked_at|now)\\"):(?:\\"[^"]*\\"|\d+)/g, '$1:0'),
     );
   };
   for (const operation of OPERATIONS) {

@@ -56,7 +56,7 @@ export default defineTool({
       order: z
         .enum(['best', 'newest'])
         .default('best')
-        .describe('The best matches among the newest texts first, or the newest text first.'),
+        .describe('Order: best (best matches among the newest texts first) or newest (newest text first).'),
     },
   },
   output: z.strictObject({

@@ -81,7 +81,7 @@ describe('-32602 params', () => {
     ),
     ['tools/call', { name: 'conversations_list' }, 'invalid_parameter', ['website_id missing']],
     ...[MARK, [WEB], 1, null, ''].map((website_id) => bad('tools/call', list({ website_id }), 'website_id')),
-    ...[MARK, 101, 0, 1.5, '5', null].map((limit) => bad('tools/call', list({ limit }), 'limit')),
+    ...[MARK, 101, 0, 1.5, '5'].map((limit) => bad('tools/call', list({ limit }), 'limit')),
     ['tools/call', list({ cursor: MARK }), 'invalid_cursor', ['cursor invalid_cursor']],
     ...['other', 'constructor', 'toString'].map(
       (name): Refusal => [

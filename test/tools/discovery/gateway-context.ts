@@ -1,4 +1,4 @@
-import { plain, reads } from '../../support/authority/row.ts';
+import { columns, plain, reads } from '../../support/authority/row.ts';
 
 export default reads({
   path: '/context',
@@ -8,7 +8,7 @@ export default reads({
       ...['data_access', 'restrictions', 'authority_expires_at', 'guides', 'websites', 'scope_effective', 'limits'],
     ),
     data_access: plain('message_content', 'pii', 'internal_notes'),
-    'websites.*': plain('website_id', 'name', 'time_zone', 'now'),
+    'websites.*': columns(['website_read'], 'website_id', 'name', 'time_zone', 'now'),
     scope_effective: plain('scopes', 'website_ids', 'data_access', 'expires_at'),
     'scope_effective.data_access': plain('message_content', 'pii', 'internal_notes'),
     limits: plain(

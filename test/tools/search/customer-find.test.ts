@@ -197,6 +197,38 @@ describe('customer_find', () => {
     expect(await blocks()).toBeLessThan(before + 20);
   }, 60_000);
 
+  it.each<[Query, number[]]>([
+    [{ email: 'zora@example.com' }, [0, 2]],
+    [{ email: 'zora@example.com', name: 'ann' }, [2]],
+    [{ email: 'zora@example.com', name: 'bob' }, []],
+    [{ phone: '7654321', name: 'zo' }, [0, 1, 2]],
+    [{ phone: '7654321', email: 'ZORA@example.com' }, [0, 2]],
+    [{ phone: '7654321', email: 'zora@example.com', name: 'hurston' }, [0]],
+  ])('keys together narrow: %j', async (query, expected) => {
+    expect(await planted(query)).toEqual(expected);
+  });
+
+  it('counts others with the same number and the same name on the granted websites only', async () => {
+    const { sql } = gateway.database;
+    const twin = (site: number, id: number, name: string, e164: string | null, deleted = false) => sql`
+      INSERT INTO platform.contact (tenant, site, id, external_id, name, phone, phone_e164, deleted, created_at)
+      VALUES (1, ${site}, ${id}, ${`twin-${id}`}, ${name}, ${e164}, ${e164}, ${deleted}, now())`;
+    await twin(2, 910_001, 'zora NEALE-hurston', '+49307654321');
+    await twin(2, 910_002, 'Zora Neale-Hurston Jr', '+49307654321');
+    await twin(1, 910_003, 'Zora Neale-Hurston', null, true);
+    const { token: one } = await gateway.issue({ websites: ['web_1_1'] });
+    const same = async (by: string) => {
+      const { body } = await find({ external_id: 'planted-0', website_id: 'web_1_1' }, by);
+      const [{ same_number, same_name }] = body.data.customers;
+      return [same_number, same_name];
+    };
+    expect(await same(token)).toEqual([2, 1]);
+    expect(await same(one)).toEqual([0, 0]);
+    const { body } = await find({ email: 'none@example.com' });
+    expect(body.data.customers[0]).toMatchObject({ same_number: null, same_name: null });
+    await sql`DELETE FROM platform.contact WHERE tenant = 1 AND id BETWEEN 910001 AND 910003`;
+  });
+
   it('tells the history as the other operations tell it', async () => {
     const [row] = await gateway.database.sql<{ email: string; id: string }[]>`
       SELECT ct.email, ct.id FROM platform.contact ct JOIN platform.conversation_contact k USING (tenant, site)
@@ -212,8 +244,12 @@ describe('customer_find', () => {
       visitor_ids: visitors.body.data.visitors.map((one: { id: string }) => one.id),
     });
     const newest = [...list.body.data.conversations].sort((a, b) => (a.created_at < b.created_at ? 1 : -1))[0];
-    const { id: last, created_at, status, subject } = newest;
-    expect(customer.last_conversation).toEqual({ id: last, created_at, status, subject });
+    const told = ({ id: one, created_at, status, subject, platform, disposition }: typeof newest) => ({
+      ...{ id: one, created_at, status, subject, platform, disposition },
+    });
+    expect(customer.last_conversation).toEqual(told(newest));
+    const byAge = [...list.body.data.conversations].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+    expect(customer.last_conversations).toEqual(byAge.slice(0, 5).map(told));
     expect((await find({ external_id: 'planted-3' })).body.data.customers[0]).toEqual({
       contact_id: `ctc_1_1_${FIRST + 3}`,
       website_id: 'web_1_1',
@@ -223,12 +259,17 @@ describe('customer_find', () => {
       visitor_ids: [],
       conversation_count: 0,
       last_conversation: null,
+      last_conversations: [],
+      same_number: 0,
+      same_name: 0,
     });
   });
 
   it.each<[Query, string]>([
     [{}, 'email'],
-    [{ email: 'a@b.c', phone: '1' }, 'phone'],
+    [{ email: 'a@b.c', external_id: 'b' }, 'external_id'],
+    [{ email: 'a@b.c', phone: 'no digits' }, 'phone'],
+    [{ email: 'a@b.c', name: ' ,;! ' }, 'name'],
     [{ name: 'a', external_id: 'b' }, 'external_id'],
     [{ phone: 'no digits' }, 'phone'],
     [{ name: ' ,;! ' }, 'name'],

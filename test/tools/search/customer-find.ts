@@ -28,7 +28,7 @@ const customers = {
   cursor: 'ctc',
   shows: [
     ['contact', [1, 2], columns([], 'name', 'email')],
-    ['conversation', [3, 5], { subject: ['conversation_read', ...MSG] }],
+    ['conversation', [1, 2, 3, 5], { subject: ['conversation_read', ...MSG], disposition: ['conversation_read'] }],
   ],
 } as const;
 
@@ -38,6 +38,7 @@ export default reads(
     path: `/customers?website_id={web}&phone=${PHONE}`,
     // The answer shows the number that was searched.
     shows: [...customers.shows, ['contact', [1, 2], { phone_e164: [] }]],
+    configured: at('/data/customers/*', 'last_conversation/disposition', 'last_conversations/*/disposition'),
     outsiders: at(
       '/data/customers/*',
       'name',

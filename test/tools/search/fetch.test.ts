@@ -143,12 +143,15 @@ describe('who may fetch what', () => {
   it('leaves out parts that are not granted, and names them whether they exist or not', async () => {
     const bare = await read(conversation, await as(['conversation_read'], []));
     expect(bare.body.metadata.left_out).toEqual([
-      ...['subject', 'rating', 'language', 'operators', 'contacts', 'messages', 'internal_messages', 'files', 'notes'],
+      ...['subject', 'rating', 'language', 'operators', 'team', 'channel'],
+      ...['contacts', 'messages', 'internal_messages', 'files', 'notes'],
     ]);
     expect(words(bare.body.text)).toEqual([]);
     expect(bare.body.title).toMatch(/^Conversation of \d{4}-\d\d-\d\d$/);
     const content = await read(conversation, await as(['conversation_read', ...CONTENT], ['message_content', 'pii']));
-    expect(content.body.metadata.left_out).toEqual(['operators', 'contacts', 'internal_messages', 'files', 'notes']);
+    expect(content.body.metadata.left_out).toEqual([
+      ...['operators', 'team', 'channel', 'contacts', 'internal_messages', 'files', 'notes'],
+    ]);
     const person = await read(contact, await as(['contact_read'], []));
     expect(person.body.metadata).toMatchObject({
       created_at: null,
