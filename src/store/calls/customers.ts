@@ -51,13 +51,14 @@ export async function readCustomers(access: WebsiteAccess, request: CustomerRequ
   // All websites of a credential belong to one organization.
   const tenant = websites[0]?.tenant ?? '0';
   const sites = websites.map((one) => one.site);
+  const granted = [...access.authority.websites.values()].map((one) => one.site);
   const known = by.name !== undefined ? sql`platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true');
   const { proof, rows } = await guarded<CustomerRow>(
     access,
     sql`${known} AS known, d.*`,
     sql`LEFT JOIN LATERAL (
       SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
-             ${shownPhone(by)} AS phone, ${sameOnes(tenant, sites)}, ${conversations ? HISTORY : NO_HISTORY}
+             ${shownPhone(by)} AS phone, ${sameOnes(tenant, granted)}, ${conversations ? HISTORY : NO_HISTORY}
         FROM (${found(by, { tenant, sites }, start, limit + 1)}) hit
        CROSS JOIN LATERAL (
           SELECT * FROM platform.contact p
@@ -97,7 +98,7 @@ const HISTORY = raw(`
             ORDER BY c.created_at DESC, c.id DESC LIMIT ${LAST}) l) AS last`);
 const NO_HISTORY = raw('NULL AS visitors, NULL AS conversations, NULL AS last');
 
-/** Other contacts of the websites with the number or the name of contact \`ct\`, counted up to MOST_SAME. */
+/** Other contacts of the granted websites with the number or the name of contact \`ct\`, counted up to MOST_SAME. */
 const sameOnes = (tenant: string, sites: readonly string[]): Fragment => sql`
   CASE WHEN coalesce(ct.mobile_e164, ct.phone_e164) IS NOT NULL THEN (
     SELECT count(*) FROM (
