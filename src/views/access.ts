@@ -31,7 +31,10 @@ export const Explained = example(
 export const ExplainedWebsite = z.strictObject({
   website_id: WebsiteId,
   granted: z.boolean().describe('True if the website is granted to the credential.'),
-  sentence: ServiceText.describe('What it means, in one sentence.'),
+  sentence: example(
+    'The website is granted to the credential.',
+    ServiceText.describe('What it means, in one sentence.'),
+  ),
 });
 
 const GRANTED = 'The website is granted to the credential.';

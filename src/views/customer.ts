@@ -26,9 +26,10 @@ const LastConversation = named(
         .describe('Subject of the conversation. Null if there is none. Absent if this data is not granted.'),
     ),
     platform: Platform.describe('Platform of the conversation.'),
-    disposition: writtenBy('service', z.string())
-      .nullable()
-      .describe('Disposition of the conversation. Null if there is none.'),
+    disposition: example(
+      'resolved',
+      writtenBy('service', z.string()).nullable().describe('Disposition of the conversation. Null if there is none.'),
+    ),
   }),
 );
 

@@ -25,7 +25,7 @@ _meta["gateway/untrusted_fields"] lists JSON pointers to the texts of visitors, 
 names, notes, file contents, saved responses) in structuredContent.data. In a pointer, * means any index. Quote no more \
 personal data than the task needs.
 
-operation_get gives the status of a write. To see what a write set, read the record.
+operation_get gives the status of a write. The answer of a write tells what it set.
 
 structuredContent.data is the answer, and the text is the same JSON. With isError true, structuredContent.error has \
 code, status and request_id. It can also have errors (the wrong arguments) and retry_after (seconds to wait). Do not \

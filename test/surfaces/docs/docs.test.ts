@@ -22,7 +22,16 @@ const READ = '/docs/reference/conversations_list';
 const WRITE = '/docs/reference/visitor_note_add';
 /** One page of each kind. */
 const KINDS = [
-  ...['/docs', '/docs/clients', '/docs/errors', '/docs/scopes', '/docs/guides/overview', '/docs/reference', READ],
+  ...[
+    '/docs',
+    '/docs/clients',
+    '/docs/errors',
+    '/docs/scopes',
+    '/docs/limits',
+    '/docs/guides/overview',
+    '/docs/reference',
+    READ,
+  ],
   WRITE,
 ];
 const HTML = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
