@@ -1,6 +1,6 @@
 import type { SubscriptionReads } from './events.ts';
 import type { WebsiteKey } from './ids.ts';
-import type { Said, Term } from './search.ts';
+import type { Correction, Said, Term } from './search.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
@@ -105,6 +105,8 @@ export interface SearchHit {
 
 export interface SearchPage {
   readonly hits: readonly SearchHit[];
+  /** Spellings that stand in the hits of this page. */
+  readonly corrected: readonly Correction[];
   readonly next_cursor: string | null;
 }
 
