@@ -77,7 +77,9 @@ export default defineTool({
       .array(
         z.strictObject({
           word: z.string().max(20).describe('Word of the query.'),
-          used: writtenBy('outsiders', z.array(z.string().max(20)).min(1).max(3)).describe('Spellings in these results.'),
+          used: writtenBy('outsiders', z.array(z.string().max(20)).min(1).max(3)).describe(
+            'Spellings in these results.',
+          ),
         }),
       )
       .max(3)

@@ -20,12 +20,12 @@ CREATE TABLE platform.spelling (
   PRIMARY KEY (tenant, site, kind, key, word, id)
 );
 
--- The words of a text that can be spellings: 3 to 20 letters. Words with digits are not, because they are numbers of orders
--- and customers. Writing without spaces has no words. Only the first 2,000 characters count, so that one long message of an
--- outsider does not fill the table.
+-- The words of a text that can be spellings: 3 to 20 characters, with a letter and at most two digits. Numbers are none,
+-- because they name orders, customers and telephones: another number is not another spelling. Writing without spaces has no
+-- words. Only the first 2,000 characters count, so that one long message of an outsider does not fill the table.
 CREATE FUNCTION platform.spelled_words(t text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 DECLARE
-  never constant text := '[0-9' || platform.dense() || ']';
+  never constant text := '[' || platform.dense() || ']|^[0-9]+$|[0-9].*[0-9].*[0-9]';
 BEGIN
   RETURN ARRAY(SELECT w FROM unnest(tsvector_to_array(to_tsvector('simple'::regconfig, platform.plain(left(t, 2000))))) AS w
                 WHERE length(w) BETWEEN 3 AND 20 AND w !~ never);
@@ -35,13 +35,24 @@ CREATE FUNCTION platform.spelling_keys(word text) RETURNS text[] LANGUAGE sql IM
   SELECT ARRAY(SELECT word UNION SELECT left(word, i - 1) || substr(word, i + 1) FROM generate_series(1, length(word)) AS i)
 $$;
 
--- True if one typing error leads from one word to the other. Words with a key in common can also differ by two errors.
+-- True if one typing error leads from one word to the other. Words with a key in common can also differ by two errors. The
+-- digits must be equal.
 CREATE FUNCTION platform.one_error(a text, b text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT a <> b AND EXISTS (
+  SELECT a <> b AND regexp_replace(a, '[^0-9]', '', 'g') = regexp_replace(b, '[^0-9]', '', 'g') AND EXISTS (
     SELECT FROM generate_series(1, greatest(length(a), length(b))) AS i
      WHERE left(a, i - 1) = left(b, i - 1)
        AND (substr(a, i + 1) = substr(b, i + 1) OR substr(a, i) = substr(b, i + 1) OR substr(a, i + 1) = substr(b, i)
          OR (substr(a, i, 1) = substr(b, i + 1, 1) AND substr(a, i + 1, 1) = substr(b, i, 1) AND substr(a, i + 2) = substr(b, i + 2))))
+$$;
+
+-- How likely an error is, 0 first: a letter that is doubled or swapped with the next, a letter that is missing or too much,
+-- a letter that is replaced. The first letter is seldom wrong.
+CREATE FUNCTION platform.likely_error(typed text, word text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN left(typed, 1) <> left(word, 1) THEN 3
+              WHEN regexp_replace(typed, '(.)\1', '\1', 'g') = regexp_replace(word, '(.)\1', '\1', 'g') THEN 0
+              WHEN length(typed) <> length(word) THEN 1
+              WHEN (SELECT count(*) FROM generate_series(1, length(word)) AS i WHERE substr(typed, i, 1) <> substr(word, i, 1)) = 2 THEN 0
+              ELSE 2 END
 $$;
 
 -- Notes the words of some texts that no text of the kind has had before. The arrays have equal length. Two transactions can
@@ -225,14 +236,14 @@ END $do$;
 -- has all spellings, and `corrected` has them by word: [{"word", "used"}]. `mask` tells which words were looked up.
 CREATE TYPE platform.respelled AS (groups jsonb, words text[], corrected jsonb, mask integer);
 
--- Looks up the nearest spellings of the words of a query that no text holds, at most three for each of at most three words. A word has
--- 4 to 20 letters and stands alone: no phrase, no excluded word, no number. Only the first eight words are looked up, and
--- spellings come from the first 256 streams, so the time has a bound.
+-- Looks up the nearest spellings of the words of a query that no text holds, at most three for each of at most three words.
+-- A word has 3 to 20 characters and stands alone: no phrase, no excluded word, no number. Only the first eight words are
+-- looked up, and spellings come from the first 256 streams, so the time has a bound.
 --
 -- Every row that is read here is a word of a text that the caller may see. A caller with restrictions sees only some texts of
 -- a website. So such a caller gets no spellings.
 --
--- The words that an earlier text holds come first, because frequent words occur early. The first letter is seldom wrong.
+-- The likeliest errors come first, and among them the words that an earlier text holds, because frequent words occur early.
 -- p_mask has the words that the first page has looked up, so that all pages of a walk have the same query.
 CREATE FUNCTION platform.respelled(p_streams platform.searched[], p_groups jsonb, p_mask integer) RETURNS platform.respelled
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan SET max_parallel_workers_per_gather = 0 AS $$
@@ -254,7 +265,9 @@ BEGIN
                      row_number() OVER () AS nr
                 FROM jsonb_array_elements(p_groups) AS g CROSS JOIN jsonb_array_elements(g) AS t
                WHERE NOT (t ->> 'not')::boolean AND NOT coalesce((t ->> 'quoted')::boolean, false)) w
-       WHERE length(w.lexemes) = 1 AND length(w.words[1]) >= 4
+       WHERE length(w.lexemes) = 1
+           -- A word that is a spelling for itself: spelled_words leaves out all others.
+           AND cardinality(w.words) = 1
        GROUP BY 1) o
      ORDER BY o.nr LIMIT 8);
   SELECT array_agg(s.site ORDER BY s.ordinality, k.kind), array_agg(k.kind ORDER BY s.ordinality, k.kind) INTO in_sites, in_kinds
@@ -276,7 +289,7 @@ BEGIN
                             WHERE o.tenant = of_tenant AND o.site = k.site AND o.kind = k.kind AND o.key = y.key
                             ORDER BY o.word LIMIT 64) n
        WHERE platform.one_error(asked[i], n.word)
-       GROUP BY n.word ORDER BY left(n.word, 1) <> left(asked[i], 1), min(n.id), n.word LIMIT 3);
+       GROUP BY n.word ORDER BY platform.likely_error(asked[i], n.word), min(n.id), n.word LIMIT 3);
     CONTINUE WHEN near = '{}';
     left_over := left_over - 1;
     result.mask := result.mask | (1 << (i - 1));
