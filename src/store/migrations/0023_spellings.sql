@@ -85,9 +85,11 @@ DECLARE
   looks integer := 100;
 BEGIN
   IF NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = p_tenants[1] AND w.site = p_sites[1]) THEN
-    DELETE FROM platform.spelling s
-     WHERE (s.tenant, s.site) IN (SELECT r.tenant, r.site FROM unnest(p_tenants, p_sites) AS r (tenant, site)
-                                   WHERE NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = r.tenant AND w.site = r.site));
+    -- The website is being removed with its rows.
+    FOR f IN SELECT DISTINCT r.tenant, r.site FROM unnest(p_tenants, p_sites) AS r (tenant, site)
+              WHERE NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = r.tenant AND w.site = r.site) LOOP
+      DELETE FROM platform.spelling s WHERE s.tenant = f.tenant AND s.site = f.site;
+    END LOOP;
     RETURN;
   END IF;
   IF EXISTS (SELECT FROM gateway.missing_index) THEN looks := 0; END IF;
