@@ -1,7 +1,7 @@
 import type { Demand } from './authority.ts';
 import type { SubscriptionReads } from './events.ts';
 import type { WebsiteKey } from './ids.ts';
-import type { Said, Term } from './search.ts';
+import type { Correction, Said, Term } from './search.ts';
 import type { Fragment } from './sql.ts';
 import type { Projection, View } from './view.ts';
 
@@ -114,6 +114,8 @@ export interface SearchHit {
 
 export interface SearchPage {
   readonly hits: readonly SearchHit[];
+  /** Spellings that stand in the hits of this page. */
+  readonly corrected: readonly Correction[];
   readonly next_cursor: string | null;
 }
 

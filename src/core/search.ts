@@ -21,6 +21,14 @@ export const SAID_NEEDS = {
 export interface Term {
   readonly text: string;
   readonly not: boolean;
+  /** True if quotation marks stood around the words. Such words are meant letter by letter. */
+  readonly quoted: boolean;
+}
+
+/** A word of a query that no text holds, and the spellings that were found in its place. */
+export interface Correction {
+  readonly word: string;
+  readonly used: readonly string[];
 }
 
 /** Quotation marks that keyboards and word processors write instead of the straight mark. */
@@ -34,10 +42,10 @@ const TERM = /(-?)"([^"]*)(?:"|$)|(\S+)/g;
 export function readQuery(query: string): readonly (readonly Term[])[] {
   const groups: Term[][] = [[]];
   for (const [, minus, quoted, word = ''] of query.replace(QUOTES, '"').matchAll(TERM)) {
-    if (quoted !== undefined) groups.at(-1)?.push({ text: quoted, not: minus === '-' });
+    if (quoted !== undefined) groups.at(-1)?.push({ text: quoted, not: minus === '-', quoted: true });
     else if (/^or$/i.test(word)) groups.push([]);
-    else if (/^-[^-]/.test(word)) groups.at(-1)?.push({ text: word.slice(1), not: true });
-    else groups.at(-1)?.push({ text: word, not: false });
+    else if (/^-[^-]/.test(word)) groups.at(-1)?.push({ text: word.slice(1), not: true, quoted: false });
+    else groups.at(-1)?.push({ text: word, not: false, quoted: false });
   }
   const filled = groups.filter((group) => group.length > 0).map(onlyOnce);
   return filled.every((group) => group.some(({ not }) => !not)) ? filled : [];
@@ -45,5 +53,5 @@ export function readQuery(query: string): readonly (readonly Term[])[] {
 
 /** A repeated term changes no result. */
 const onlyOnce = (terms: readonly Term[]): readonly Term[] => [
-  ...new Map(terms.map((term) => [`${term.not} ${term.text}`, term])).values(),
+  ...new Map(terms.map((term) => [`${term.not} ${term.quoted} ${term.text}`, term])).values(),
 ];

@@ -6,7 +6,7 @@ import { ConversationView } from '../views/conversation.ts';
 export const SetDisposition = defineWrite<{ conversation: string; disposition: string }>()({
   name: 'conversation_disposition_set',
   about: ['conversation', ConversationView],
-  // Absent if a helpdesk made the write, or a gateway before 0023.
+  // Absent if a helpdesk made the write, or a gateway before 0024.
   result: z.object({ updated_at: z.string().transform(rfc3339).optional() }),
   writer: 'platform.set_dispositions',
 });

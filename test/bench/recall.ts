@@ -9,6 +9,8 @@ import { openCalls, openWorld } from './world.ts';
 
 const QUESTIONS = 200;
 const SHOWN = 10;
+/** Words of letters that a typing error can hit. */
+const LETTERS = /^\D{4,}$/;
 
 /** A question and the conversations that answer it, by the annotations of the data and not by any search. */
 interface Question {
@@ -33,8 +35,12 @@ interface Dialogue {
  * questions:
  *
  * - facts: the values that annotators marked in one turn, such as a city and a time;
- * - facts with a typing error: one word of four letters or more has one wrong, missing, doubled or swapped letter;
+ * - facts with one or two typing errors: a word of four letters or more has one wrong, missing, doubled or swapped
+ *   letter. Two errors are in two words, if the question has two such words;
+ * - the same with one error in a word without digits, where the question has such a word, because no number is corrected;
  * - subjects: the intent that the data names as subject, in words.
+ *
+ * Each kind is asked twice: without the spellings of the store, and with them.
  *
  * The recall of a question is the share of the answers among the first ten conversations. With more than ten answers,
  * ten are enough.
@@ -53,12 +59,22 @@ export async function recall(store: EmbeddedStore, print: (line: string) => void
     const ids = new Map(rows.map(({ id, external }) => [external, id]));
     const facts = factsOf(folder, ids);
     const random = randomFrom(20_261_123);
+    const lettered = facts.filter(({ query }) => query.split(' ').some((word) => LETTERS.test(word)));
     const kinds: [string, Question[]][] = [
       ['facts of one turn', facts],
-      ['facts, one typing error', facts.map((one) => ({ ...one, query: mistyped(one.query, random) }))],
+      ['facts, one typing error', facts.map((one) => ({ ...one, query: mistyped(one.query, random, 1) }))],
+      ['facts, error in a word', lettered.map((one) => ({ ...one, query: mistyped(one.query, random, 1, LETTERS) }))],
+      ['facts, two typing errors', facts.map((one) => ({ ...one, query: mistyped(one.query, random, 2) }))],
       ['subjects', subjectsOf(rows)],
     ];
-    for (const [name, questions] of kinds) {
+    for (const [name, questions, spellings] of kinds.flatMap(([name, questions]) => [
+      [name, questions, false] as const,
+      [name, questions, true] as const,
+    ])) {
+      // While words are not noted, no word of a query is corrected.
+      await (spellings
+        ? sql`DELETE FROM gateway.unspelled`
+        : sql`INSERT INTO gateway.unspelled (kind, relation, said) VALUES ('bench', '', '')`);
       let sum = 0;
       let found = 0;
       for (const { query, answers } of questions) {
@@ -69,7 +85,7 @@ export async function recall(store: EmbeddedStore, print: (line: string) => void
         if (right > 0) found++;
       }
       print(
-        `${name.padEnd(24)} ${questions.length} questions   recall at ${SHOWN}: ${(sum / questions.length).toFixed(3)}   at least one answer: ${(found / questions.length).toFixed(3)}`,
+        `${name.padEnd(24)} ${spellings ? 'corrected' : 'as asked '} ${questions.length} questions   recall at ${SHOWN}: ${(sum / questions.length).toFixed(3)}   at least one answer: ${(found / questions.length).toFixed(3)}`,
       );
     }
   } finally {
@@ -113,11 +129,22 @@ function subjectsOf(rows: readonly { readonly id: string; readonly subject: stri
   }));
 }
 
-function mistyped(query: string, random: () => number): string {
+/** Puts a typing error into a word, and further errors into other words while there are some. */
+function mistyped(
+  query: string,
+  random: () => number,
+  errors: number,
+  where = /^.{4,}$/,
+  done: readonly number[] = [],
+): string {
   const words = query.split(' ');
-  const long = words.flatMap((word, i) => (word.length > 3 ? [i] : []));
-  const at = long[Math.floor(random() * long.length)] ?? 0;
-  const word = words[at] ?? '';
+  const long = words.flatMap((word, i) => (where.test(word) && !done.includes(i) ? [i] : []));
+  const at = long[Math.floor(random() * long.length)] ?? done[0] ?? 0;
+  const wrong = words.with(at, mistypedWord(words[at] ?? '', random)).join(' ');
+  return errors > 1 ? mistyped(wrong, random, errors - 1, where, [...done, at]) : wrong;
+}
+
+function mistypedWord(word: string, random: () => number): string {
   const i = 1 + Math.floor(random() * Math.max(1, word.length - 2));
   const errors = [
     `${word.slice(0, i)}${word.slice(i + 1)}`,
@@ -125,7 +152,7 @@ function mistyped(query: string, random: () => number): string {
     `${word.slice(0, i)}${word.charAt(i + 1)}${word.charAt(i)}${word.slice(i + 2)}`,
     `${word.slice(0, i)}${'etaoin'.charAt(Math.floor(random() * 6))}${word.slice(i + 1)}`,
   ];
-  return words.with(at, errors[Math.floor(random() * errors.length)] ?? word).join(' ');
+  return errors[Math.floor(random() * errors.length)] ?? word;
 }
 
 /** Equal numbers in every run, so that two runs ask the same questions. */

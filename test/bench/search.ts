@@ -13,7 +13,8 @@ type Call = readonly [tool: string, input: Record<string, unknown>, bearer?: str
 
 /**
  * Measures the operations that find things in one website with a million messages, at four clients. The words of the
- * messages follow Zipf's law, so the word w1 is in 60 of 100 messages, and the word w10000 is in one of 8,000.
+ * messages follow Zipf's law, so the word w1 is in 60 of 100 messages, and the word w10000 is in one of 8,000. The texts
+ * have letters in the place of the digits, because a search corrects no numbers.
  */
 export async function search(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const { db, sql, close } = await openWorld(store, 'gateway', 8);
@@ -26,7 +27,8 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
     const nothing = await issue(sql, 1, { teams: ['tem_1_1_11'] });
     const call = await openCalls(db, token, 0);
     const nth = (n: number): number => 1 + ((n * 7_919) % CONVERSATIONS);
-    const find = (query: string, more = {}): Call => ['search', { query, limit: 10, ...more }];
+    const spelled = (query: string): string => query.replace(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
+    const find = (query: string, more = {}): Call => ['search', { query: spelled(query), limit: 10, ...more }];
     const count = (more: Record<string, unknown>): Call => ['conversations_count', { website_id: 'web_1_1', ...more }];
     const rows: [string, (n: number) => Call][] = [
       ...['w1', 'w2', 'w10', 'w100', 'w1000', 'w10000', 'nonesuch'].flatMap((word): [string, (n: number) => Call][] => [
@@ -41,9 +43,15 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
       ['search w1 -w2', () => find('w1 -w2')],
       ['search, many words', (n) => find(`w${1 + (n % 3_000)}`)],
       ...['w1', 'w100', 'w10000', 'nonesuch'].flatMap((word): [string, (n: number) => Call][] => [
-        [`search ${word}, a tenth visible`, () => ['search', { query: word }, tenth.token]],
-        [`search ${word}, nothing visible`, () => ['search', { query: word }, nothing.token]],
+        [`search ${word}, a tenth visible`, () => ['search', { query: spelled(word) }, tenth.token]],
+        [`search ${word}, nothing visible`, () => ['search', { query: spelled(word) }, nothing.token]],
       ]),
+      // A typing error in a word with four digits: a letter too much, and a letter replaced.
+      ['search, misspelt: w10z00', () => find('w10z00')],
+      ['search, misspelt: w1z00', () => find('w1z00')],
+      ['search, three misspelt', () => find('w10z00 or w11z11 or w22z22')],
+      ['search, frequent and misspelt', () => find('w1 w10z00')],
+      ['search, many misspelt', (n) => find(`w${1000 + (n % 3_000)}z`)],
       ['conversations_count', () => count({})],
       ['conversations_count by status', () => count({ group_by: 'status' })],
       ['conversations_count by day', () => count({ group_by: 'day' })],
@@ -56,7 +64,7 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
       ['contact_get', (n) => ['contact_get', { contact_id: `ctc_1_1_${nth(n)}` }]],
       ['customer_find by e-mail', (n) => ['customer_find', { email: `P${nth(n)}@mail.example` }]],
       ['customer_find by phone', (n) => ['customer_find', { phone: `030 ${999_999 + nth(n)}` }]],
-      ['customer_find by name', (n) => ['customer_find', { name: `w${1 + (n % 3_000)}` }]],
+      ['customer_find by name', (n) => ['customer_find', { name: spelled(`w${1 + (n % 3_000)}`) }]],
     ];
     for (const [name, request] of rows) {
       const times: number[] = [];
@@ -81,7 +89,7 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
 }
 
 async function fill(sql: postgres.Sql): Promise<void> {
-  const word = `'w' || floor(exp(random() * ln(${WORDS})))::integer`;
+  const word = `translate('w' || floor(exp(random() * ln(${WORDS})))::integer, '0123456789', 'abcdefghij')`;
   const words = (from: number, spread: number, n: string): string =>
     `(SELECT string_agg(${word}, ' ') FROM generate_series(1, ${from} + (hashint4(${n}) & 1023) % ${spread}))`;
   await sql.unsafe(`

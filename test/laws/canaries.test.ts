@@ -37,7 +37,7 @@ const OTHER_TEXT = [
   ...['channel.platform', 'operator.role', 'conversation.status', 'conversation.platform', 'ai_feature.type'],
   ...['message.author_type', 'message.visibility', 'message.kind', 'message.delivery_status', 'file.sha256'],
   ...['file.disposition', 'saved_response.scope', 'saved_link.kind', 'saved_link.scope', 'offer.type', 'offer.status'],
-  ...['native_id.kind', 'said_block.kind'],
+  ...['native_id.kind', 'said_block.kind', 'spelling.kind', 'spelling.key', 'spelling.word'],
 ];
 
 function expectedCanaries(operation: Operation, grants: Grants): string[] {

@@ -5,6 +5,7 @@ import { example } from '../../src/core/example.ts';
 import { Rfc3339Time } from '../../src/core/rfc3339.ts';
 import { both, INT } from '../../src/core/scopes.ts';
 import { readQuery, SAID, SAID_NEEDS } from '../../src/core/search.ts';
+import { writtenBy } from '../../src/core/texts.ts';
 import { anyWebsite, defineTool, NextCursor } from '../../src/core/tool.ts';
 import { Hit, hitOf } from '../../src/views/hit.ts';
 
@@ -70,6 +71,18 @@ export default defineTool({
       ['notes'],
       z.array(z.enum(SAID)).describe('Kinds that were asked for but are not granted to the credential.'),
     ),
+    corrected: z
+      .array(
+        z.strictObject({
+          word: z.string().max(20).describe('Word of the query.'),
+          used: writtenBy('outsiders', z.array(z.string().max(20)).min(1).max(3)).describe(
+            'Spellings in these results.',
+          ),
+        }),
+      )
+      .max(3)
+      .optional()
+      .describe('Words that no text holds, and spellings found instead. Absent: none.'),
     next_cursor: NextCursor.describe(
       'Cursor of the next page. Null if this page is the last page. Continue after an empty page with a cursor.',
     ),
@@ -80,7 +93,7 @@ export default defineTool({
     const websites = [...authority.websites.values()].filter(
       ({ id: website }) => input.website_id === undefined || website === input.website_id,
     );
-    const { hits, next_cursor } = await read.search({
+    const { hits, corrected, next_cursor } = await read.search({
       groups: readQuery(input.query),
       kinds,
       websites,
@@ -92,6 +105,11 @@ export default defineTool({
       cursor: input.cursor,
     });
     const results = hits.map((hit) => hitOf(hit, gateway.page));
-    return { results, left_out: asked.filter((kind) => !kinds.includes(kind)), next_cursor };
+    return {
+      results,
+      left_out: asked.filter((kind) => !kinds.includes(kind)),
+      ...(corrected.length > 0 && { corrected: corrected.map(({ word, used }) => ({ word, used: [...used] })) }),
+      next_cursor,
+    };
   },
 });

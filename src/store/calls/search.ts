@@ -3,7 +3,7 @@ import { Failure, invalidCursor } from '../../core/failures.ts';
 import { fitsBigint, MAX_BIGINT } from '../../core/ids.ts';
 import type { SearchHit, SearchPage, SearchRequest } from '../../core/reads.ts';
 import { RESTRICTIONS } from '../../core/scopes.ts';
-import { SAID } from '../../core/search.ts';
+import { type Correction, SAID } from '../../core/search.ts';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { sqlState } from '../driver/errors.ts';
 import { guarded, type Proved } from './guard.ts';
@@ -21,6 +21,8 @@ interface ResultsPosition extends HitPosition {
   readonly skip: number;
   /** The time of the newest hit of the first page, in microseconds. */
   readonly top: string;
+  /** The words of the query that the first page has corrected, as bits. All pages of a walk correct the same words. */
+  readonly mask: string;
 }
 
 interface HitPosition {
@@ -48,6 +50,10 @@ interface SearchRow {
   readonly place: string;
   readonly subject: string | null;
   readonly snippet: string | null;
+  readonly corrected: readonly Correction[];
+  readonly mask: number;
+  /** The spellings that stand in the text of this hit. */
+  readonly held: readonly string[];
 }
 
 /**
@@ -66,9 +72,14 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
     access,
     sql`r.*`,
     sql`LEFT JOIN LATERAL (
-      SELECT * FROM platform.search(${KINDS}::text[], ${streams(access, request, start)}, ${JSON.stringify(groups)}::text::jsonb,
-        ${terms}::text[], ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer,
-        ${start ? timeOf(start.top) : raw('NULL')}, ${start?.unread ?? null}::bigint)
+      SELECT f.*, q.corrected, q.mask,
+             CASE WHEN q.mask = 0 OR f.kind IS NULL THEN '{}'
+                  ELSE platform.held_words((${KINDS}::text[])[f.kind + 1], (s.streams[1]).tenant, f.site, f.id, q.words) END AS held
+        FROM (SELECT ${streams(access, request, start)} AS streams OFFSET 0) s
+       CROSS JOIN LATERAL platform.respelled(s.streams, ${JSON.stringify(groups)}::text::jsonb, ${start?.mask ?? null}::integer) AS q
+       CROSS JOIN LATERAL platform.search(${KINDS}::text[], s.streams, q.groups, (q.words || ${terms}::text[])[1:${TERMS}::integer],
+        ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer,
+        ${start ? timeOf(start.top) : raw('NULL')}, ${start?.unread ?? null}::bigint) AS f
        WHERE guard.ok) r ON true`,
   ).catch(untilBuilt);
   const [first] = rows;
@@ -77,18 +88,23 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
   const shown = found.slice(0, limit);
   const newest = positionOf(first.top ?? '');
   const top = start?.top ?? newest?.micros ?? '0';
+  const mask = String(first.mask);
   const next = (): ResultsPosition | undefined => {
     const last = shown.at(-1);
     const ended = found.length <= limit || !last;
     if (ended && first.found !== window) return undefined;
     // The next page has the same window, without the hits that were shown.
-    if (!ended && best) return { ...(start ?? above(top)), skip: (start?.skip ?? 0) + limit, top };
+    if (!ended && best) return { ...(start ?? above(top)), skip: (start?.skip ?? 0) + limit, top, mask };
     const position = positionOf((ended ? first.bottom : last.place) ?? '');
-    return position && { ...position, skip: 0, top };
+    return position && { ...position, skip: 0, top, mask };
   };
   const place = next();
   const hits = shown.map((row) => hitOf(row, request));
-  return { proof, answer: { hits, next_cursor: place ? cursorOf(place, search) : null } };
+  const held = new Set(shown.flatMap((row) => row.held));
+  const corrected = first.corrected
+    .map(({ word, used }) => ({ word, used: used.filter((one) => held.has(one)) }))
+    .filter(({ used }) => used.length > 0);
+  return { proof, answer: { hits, corrected, next_cursor: place ? cursorOf(place, search) : null } };
 }
 
 /** Seconds after which a caller can ask again while an index is being built. */
@@ -141,15 +157,19 @@ export function unsealed(cursor: string, search: string): string {
 }
 
 // The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
-const cursorOf = ({ micros, kind, site, id, unread, skip, top }: ResultsPosition, search: string): string =>
-  sealed(`${micros}.${kind}.${site}.${id}${unread === undefined ? '' : `.${unread}`}:${skip}:${top}`, search);
+const cursorOf = ({ micros, kind, site, id, unread, skip, top, mask }: ResultsPosition, search: string): string =>
+  sealed(
+    `${micros}.${kind}.${site}.${id}${unread === undefined ? '' : `.${unread}`}:${skip}:${top}${mask === '0' ? '' : `:${mask}`}`,
+    search,
+  );
 
 /** Throws `invalid_cursor` for a cursor of another search. */
 function placeOf(cursor: string, search: string): ResultsPosition {
-  const [text = '', skip = '', top = ''] = unsealed(cursor, search).split(':');
-  const position = /^\d{1,3}$/.test(skip) && /^-?\d{1,17}$/.test(top) && positionOf(text);
+  const [text = '', skip = '', top = '', mask = '0'] = unsealed(cursor, search).split(':');
+  const numbers = /^\d{1,3}$/.test(skip) && /^-?\d{1,17}$/.test(top) && /^\d{1,3}$/.test(mask);
+  const position = numbers && positionOf(text);
   if (!position) throw invalidCursor();
-  return { ...position, skip: Number(skip), top };
+  return { ...position, skip: Number(skip), top, mask };
 }
 
 /** What the search reads: each kind of each website, with the restrictions of the caller. */

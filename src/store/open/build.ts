@@ -52,6 +52,15 @@ export async function buildIndexes(options: BuildOptions): Promise<void> {
       else await pause(every, undefined, { signal: stop }).catch(() => undefined);
     }
     if (told && !stop.aborted) log('the indexes of the search are built');
+    // The search answers meanwhile, without corrections.
+    const kinds = await db.query<{ kind: string }>(sql`SELECT kind FROM gateway.unspelled ORDER BY kind`);
+    for (const { kind } of kinds) {
+      for (let more = true; more && !stop.aborted; ) {
+        const [row] = await db.query<{ more: boolean }>(sql`SELECT gateway.spell_rows(${kind}, ${ROWS}) AS more`);
+        more = row?.more === true;
+      }
+    }
+    if (kinds.length > 0 && !stop.aborted) log('the spellings of the search are noted');
   } finally {
     clearInterval(timer);
   }
