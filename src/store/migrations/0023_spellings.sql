@@ -28,7 +28,7 @@ DECLARE
   never constant text := '[' || platform.dense() || ']|^[0-9]+$|[0-9].*[0-9].*[0-9]';
 BEGIN
   RETURN ARRAY(SELECT w FROM unnest(tsvector_to_array(to_tsvector('simple'::regconfig, platform.plain(left(t, 2000))))) AS w
-                WHERE length(w) BETWEEN 3 AND 20 AND w !~ never);
+                WHERE length(w) BETWEEN 3 AND 20 AND (w ~ '^[a-z]+$' OR w !~ never));
 END $$;
 
 CREATE FUNCTION platform.spelling_keys(word text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -37,13 +37,16 @@ $$;
 
 -- True if one typing error leads from one word to the other. Words with a key in common can also differ by two errors. The
 -- digits must be equal.
-CREATE FUNCTION platform.one_error(a text, b text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT a <> b AND regexp_replace(a, '[^0-9]', '', 'g') = regexp_replace(b, '[^0-9]', '', 'g') AND EXISTS (
-    SELECT FROM generate_series(1, greatest(length(a), length(b))) AS i
-     WHERE left(a, i - 1) = left(b, i - 1)
-       AND (substr(a, i + 1) = substr(b, i + 1) OR substr(a, i) = substr(b, i + 1) OR substr(a, i + 1) = substr(b, i)
-         OR (substr(a, i, 1) = substr(b, i + 1, 1) AND substr(a, i + 1, 1) = substr(b, i, 1) AND substr(a, i + 2) = substr(b, i + 2))))
-$$;
+CREATE FUNCTION platform.one_error(a text, b text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+DECLARE
+  i integer := 1; -- the first letter that differs
+BEGIN
+  IF a = b THEN RETURN false; END IF;
+  WHILE substr(a, i, 1) = substr(b, i, 1) LOOP i := i + 1; END LOOP;
+  RETURN (substr(a, i + 1) = substr(b, i + 1) OR substr(a, i) = substr(b, i + 1) OR substr(a, i + 1) = substr(b, i)
+      OR (substr(a, i, 1) = substr(b, i + 1, 1) AND substr(a, i + 1, 1) = substr(b, i, 1) AND substr(a, i + 2) = substr(b, i + 2)))
+     AND regexp_replace(a, '[^0-9]', '', 'g') = regexp_replace(b, '[^0-9]', '', 'g');
+END $$;
 
 -- How likely an error is, 0 first: a letter that is doubled or swapped with the next, a letter that is missing or too much,
 -- a letter that is replaced. The first letter is seldom wrong.
@@ -61,6 +64,12 @@ $$;
 CREATE FUNCTION platform.learn(p_kinds text[], p_tenants bigint[], p_sites bigint[], p_ids bigint[], p_texts text[]) RETURNS void
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
+  -- Nearly always, all words of a message are known. This look-up takes half the time of the statement below.
+  IF cardinality(p_ids) = 1 AND NOT EXISTS (
+    SELECT FROM unnest(platform.spelled_words(p_texts[1])) AS w (word)
+     WHERE (SELECT true FROM platform.spelling o
+             WHERE o.tenant = p_tenants[1] AND o.site = p_sites[1] AND o.kind = p_kinds[1] AND o.key = w.word AND o.word = w.word LIMIT 1) IS NULL
+  ) THEN RETURN; END IF;
   INSERT INTO platform.spelling (tenant, site, kind, key, word, id)
   SELECT n.tenant, n.site, n.kind, k.key, n.word, n.id
     FROM (SELECT w.* FROM (
@@ -172,6 +181,7 @@ BEGIN
 END $$;
 CREATE FUNCTION platform.spellings_truncated() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  -- A TRUNCATE removes the texts of all websites, and can also remove the websites.
   DELETE FROM platform.spelling WHERE kind = ANY (string_to_array(TG_ARGV[0], ' '));
   RETURN NULL;
 END $$;
@@ -285,13 +295,15 @@ BEGIN
     END IF;
     near := ARRAY(
       SELECT n.word
-        FROM unnest(in_sites[1:256], in_kinds[1:256]) AS k (site, kind)
-       CROSS JOIN unnest(platform.spelling_keys(asked[i])) AS y (key)
-       CROSS JOIN LATERAL (SELECT o.word, o.id FROM platform.spelling o
-                            WHERE o.tenant = of_tenant AND o.site = k.site AND o.kind = k.kind AND o.key = y.key
-                            ORDER BY o.word LIMIT 64) n
+        FROM (SELECT f.word, min(f.id) AS id
+                FROM unnest(in_sites[1:256], in_kinds[1:256]) AS k (site, kind)
+               CROSS JOIN unnest(platform.spelling_keys(asked[i])) AS y (key)
+               CROSS JOIN LATERAL (SELECT o.word, o.id FROM platform.spelling o
+                                    WHERE o.tenant = of_tenant AND o.site = k.site AND o.kind = k.kind AND o.key = y.key
+                                    ORDER BY o.word LIMIT 64) f
+               GROUP BY f.word OFFSET 0) n
        WHERE platform.one_error(asked[i], n.word)
-       GROUP BY n.word ORDER BY platform.likely_error(asked[i], n.word), min(n.id), n.word LIMIT 3);
+       ORDER BY platform.likely_error(asked[i], n.word), n.id, n.word LIMIT 3);
     CONTINUE WHEN near = '{}';
     left_over := left_over - 1;
     result.mask := result.mask | (1 << (i - 1));
