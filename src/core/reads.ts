@@ -95,6 +95,8 @@ export interface SearchRequest {
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly order: 'best' | 'newest';
+  /** True if the caller may see the contacts of conversations. */
+  readonly people: boolean;
   readonly limit: number;
   readonly cursor: string | undefined;
 }
@@ -110,6 +112,12 @@ export interface SearchHit {
   /** The conversation's subject. For a note, the visitor's nickname. */
   readonly subject: string | null;
   readonly snippet: string | null;
+  /** The status of the conversation. Null for a note and a contact. */
+  readonly status: string | null;
+  /** Null if the text is not a message. */
+  readonly author_type: string | null;
+  /** The contact of the conversation with the lowest id. Null if there is none or it is not granted. */
+  readonly customer: readonly [id: string, name: string | null] | null;
 }
 
 export interface SearchPage {

@@ -7,7 +7,7 @@ import { ServiceText, writtenBy } from '../core/texts.ts';
 import * as f from '../core/view.ts';
 
 const TEXT = 32_768;
-const AUTHORS = ['visitor', 'operator', 'bot', 'system'] as const;
+export const AUTHORS = ['visitor', 'operator', 'bot', 'system'] as const;
 
 export const IncludeInternal = z
   .boolean()

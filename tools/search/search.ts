@@ -7,6 +7,7 @@ import { both, INT } from '../../src/core/scopes.ts';
 import { readQuery, SAID, SAID_NEEDS } from '../../src/core/search.ts';
 import { writtenBy } from '../../src/core/texts.ts';
 import { anyWebsite, defineTool, NextCursor } from '../../src/core/tool.ts';
+import { PARTS } from '../../src/views/brief.ts';
 import { Hit, hitOf } from '../../src/views/hit.ts';
 
 const Kinds = accepts(
@@ -18,7 +19,7 @@ export default defineTool({
   name: 'search',
   title: 'Search what was said',
   summary:
-    'Find messages, subjects, notes and contact names by words. Send the id of a result to fetch. A page with a next_cursor can be empty.',
+    'Find messages, subjects, notes and contact names by words. Send an id to fetch. A page with a next_cursor can be empty.',
   rest: 'GET /api/v1/search',
   effect: 'read',
   tag: 'Search',
@@ -43,9 +44,7 @@ export default defineTool({
           ),
       ),
       ...anyWebsite,
-      kinds: Kinds.optional().describe(
-        `Texts to search, with commas between: ${SAID.join(', ')}. Absent: all of them.`,
-      ),
+      kinds: Kinds.optional().describe(`Comma-separated: ${SAID.join(', ')}. Absent: all of them.`),
       include_internal: z
         .boolean()
         .default(false)
@@ -101,6 +100,7 @@ export default defineTool({
       from: input.created_from,
       to: input.created_to,
       order: input.order,
+      people: meets(authority, PARTS.contacts),
       limit: input.limit,
       cursor: input.cursor,
     });

@@ -50,6 +50,9 @@ interface SearchRow {
   readonly place: string;
   readonly subject: string | null;
   readonly snippet: string | null;
+  readonly status: string | null;
+  readonly author_type: string | null;
+  readonly customer: readonly [id: string, name: string | null] | null;
   readonly corrected: readonly Correction[];
   readonly mask: number;
   /** The spellings that stand in the text of this hit. */
@@ -72,7 +75,7 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
     access,
     sql`r.*`,
     sql`LEFT JOIN LATERAL (
-      SELECT f.*, q.corrected, q.mask,
+      SELECT f.*, q.corrected, q.mask, ${beside(request.people)},
              CASE WHEN q.mask = 0 OR f.kind IS NULL THEN '{}'
                   ELSE platform.held_words((${KINDS}::text[])[f.kind + 1], (s.streams[1]).tenant, f.site, f.id, q.words) END AS held
         FROM (SELECT ${streams(access, request, start)} AS streams OFFSET 0) s
@@ -106,6 +109,24 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
     .filter(({ used }) => used.length > 0);
   return { proof, answer: { hits, corrected, next_cursor: place ? cursorOf(place, search) : null } };
 }
+
+/** SQL for what a page tells beside each hit: the status, the author of a message, and the first contact. */
+const beside = (people: boolean): Fragment => sql`
+  CASE WHEN f.kind < 2 THEN (
+    SELECT c.status FROM platform.conversation c
+     WHERE c.tenant = (s.streams[1]).tenant AND c.site = f.site AND c.id = f.conversation_id) END AS status,
+  CASE WHEN f.kind = 0 THEN (
+    SELECT m.author_type FROM platform.message m
+     WHERE m.tenant = (s.streams[1]).tenant AND m.site = f.site AND m.id = f.id) END AS author_type,
+  ${
+    people
+      ? sql`CASE WHEN f.kind < 2 THEN (
+    SELECT jsonb_build_array(ct.id::text, ct.name) FROM platform.conversation_contact k
+      JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
+     WHERE k.tenant = (s.streams[1]).tenant AND k.site = f.site AND k.conversation_id = f.conversation_id
+     ORDER BY ct.id LIMIT 1) END`
+      : raw('NULL::jsonb')
+  } AS customer`;
 
 /** Seconds after which a caller can ask again while an index is being built. */
 const BUILT_SOON = 30;
@@ -205,6 +226,19 @@ function hitOf(row: SearchRow, { websites }: SearchRequest): SearchHit {
   const website = websites.find((one) => one.site === row.site);
   const kind = SAID[row.kind ?? -1];
   if (!website || !kind) throw new Error('the search has found a text that nobody asked for');
-  const { id, conversation_id, visitor_id, at, subject, snippet } = row;
-  return { kind, website, id, conversation_id, visitor_id, created_at: at.toISOString(), subject, snippet };
+  const { id, conversation_id, visitor_id, at, subject, snippet, status, author_type, customer } = row;
+  const created_at = at.toISOString();
+  return {
+    kind,
+    website,
+    id,
+    conversation_id,
+    visitor_id,
+    created_at,
+    subject,
+    snippet,
+    status,
+    author_type,
+    customer,
+  };
 }

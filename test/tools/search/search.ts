@@ -6,6 +6,15 @@ const found = (...more: string[]) => ({
   '': plain('results', 'left_out', 'next_cursor'),
   'results.*': plain('id', 'title', 'url', 'kind', 'website_id', 'created_at', ...more),
 });
+/** Hits of conversations also tell the contact, where granted. */
+const foundOf = (...more: string[]) => {
+  const { 'results.*': members, ...rest } = found('conversation_id', 'status', ...more);
+  return {
+    ...rest,
+    'results.*': { ...members, ...columns(['contact_read'], 'customer') },
+    'results.*.customer': columns(['contact_read'], 'contact_id', 'name'),
+  };
+};
 const SPOKEN = {
   scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
   flags: ['message_content', 'pii'],
@@ -20,11 +29,12 @@ const searchedMessages = (more?: string) =>
   ({
     ...searched('messages', more),
     ...SPOKEN,
-    members: found('conversation_id', 'message_id', 'snippet'),
+    members: foundOf('message_id', 'snippet', 'author_type'),
     list: ['results', 'message_id', through([11, 10, 7, 6], [7, 6])],
     shows: [
       ['message', [6, 7, 10, 11], columns([], 'text')],
       ['conversation', [1, 2, 3, 5], columns([], 'subject')],
+      ['contact', [1, 2], columns(['contact_read'], 'name')],
     ],
   }) as const;
 const searchedAside = (more: string) => ({
@@ -34,7 +44,7 @@ const searchedAside = (more: string) => ({
 });
 
 export default reads(
-  { ...searchedMessages(), outsiders: ['/results/*/title', '/results/*/snippet'] },
+  { ...searchedMessages(), outsiders: ['/results/*/title', '/results/*/snippet', '/results/*/customer/name'] },
   searchedMessages('&order=best'),
   // Only internal messages have the word. A caller that does not ask for internal messages finds nothing.
   { ...searchedAside(''), list: ['results', 'message_id', always()], shows: [] },
@@ -45,14 +55,18 @@ export default reads(
     shows: [
       ['message', [4, 9], columns([], 'text')],
       ['conversation', [1, 2], columns([], 'subject')],
+      ['contact', [1, 2], columns(['contact_read'], 'name')],
     ],
   },
   {
     ...searched('subjects'),
     ...SPOKEN,
-    members: found('conversation_id'),
+    members: foundOf(),
     list: ['results', 'id', through([5, 3, 2, 1], [3, 1])],
-    shows: [['conversation', [1, 2, 3, 5], columns([], 'subject')]],
+    shows: [
+      ['conversation', [1, 2, 3, 5], columns([], 'subject')],
+      ['contact', [1, 2], columns(['contact_read'], 'name')],
+    ],
   },
   {
     ...searched('notes'),
