@@ -75,7 +75,7 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
     access,
     sql`r.*`,
     sql`LEFT JOIN LATERAL (
-      SELECT f.*, q.corrected, q.mask, ${beside(request.people)},
+      SELECT f.*, q.corrected, q.mask, ${beside(request)},
              CASE WHEN q.mask = 0 OR f.kind IS NULL THEN '{}'
                   ELSE platform.held_words((${KINDS}::text[])[f.kind + 1], (s.streams[1]).tenant, f.site, f.id, q.words) END AS held
         FROM (SELECT ${streams(access, request, start)} AS streams OFFSET 0) s
@@ -111,22 +111,26 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
 }
 
 /** SQL for what a page tells beside each hit: the status, the author of a message, and the first contact. */
-const beside = (people: boolean): Fragment => sql`
+const beside = ({ people, websites }: SearchRequest): Fragment => {
+  const tenant = websites[0]?.tenant ?? '0';
+  const sites = sql`${websites.map(({ site }) => site)}::bigint[]`;
+  return sql`
   CASE WHEN f.kind < 2 THEN (
     SELECT c.status FROM platform.conversation c
-     WHERE c.tenant = (s.streams[1]).tenant AND c.site = f.site AND c.id = f.conversation_id) END AS status,
+     WHERE c.tenant = ${tenant} AND c.site = f.site AND c.site = ANY(${sites}) AND c.id = f.conversation_id) END AS status,
   CASE WHEN f.kind = 0 THEN (
     SELECT m.author_type FROM platform.message m
-     WHERE m.tenant = (s.streams[1]).tenant AND m.site = f.site AND m.id = f.id) END AS author_type,
+     WHERE m.tenant = ${tenant} AND m.site = f.site AND m.site = ANY(${sites}) AND m.id = f.id) END AS author_type,
   ${
     people
       ? sql`CASE WHEN f.kind < 2 THEN (
     SELECT jsonb_build_array(ct.id::text, ct.name) FROM platform.conversation_contact k
       JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
-     WHERE k.tenant = (s.streams[1]).tenant AND k.site = f.site AND k.conversation_id = f.conversation_id
+     WHERE k.tenant = ${tenant} AND k.site = f.site AND k.site = ANY(${sites}) AND k.conversation_id = f.conversation_id
      ORDER BY ct.id LIMIT 1) END`
       : raw('NULL::jsonb')
   } AS customer`;
+};
 
 /** Seconds after which a caller can ask again while an index is being built. */
 const BUILT_SOON = 30;
