@@ -20,15 +20,19 @@ CREATE TABLE platform.spelling (
   PRIMARY KEY (tenant, site, kind, key, word, id)
 );
 
--- The words of a text that can be spellings: 3 to 20 characters, with a letter and at most two digits. Numbers are none,
--- because they name orders, customers and telephones: another number is not another spelling. Writing without spaces has no
--- words. Only the first 2,000 characters count, so that one long message of an outsider does not fill the table.
+-- True if a word can be a spelling: 3 to 20 characters, with a letter and at most two digits. Numbers are none, because they
+-- name orders, customers and telephones: another number is not another spelling. Writing without spaces has no words.
+CREATE FUNCTION platform.is_spelling(word text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT length(word) BETWEEN 3 AND 20 AND word !~ ('[' || platform.dense() || ']|^[0-9]+$|[0-9].*[0-9].*[0-9]')
+$$;
+
+-- The words of a text. Only the first 2,000 characters count, so that one long message of an outsider does not fill the table.
+CREATE FUNCTION platform.first_words(t text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT tsvector_to_array(to_tsvector('simple'::regconfig, platform.plain(left(t, 2000))))
+$$;
 CREATE FUNCTION platform.spelled_words(t text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
-DECLARE
-  never constant text := '[' || platform.dense() || ']|^[0-9]+$|[0-9].*[0-9].*[0-9]';
 BEGIN
-  RETURN ARRAY(SELECT w FROM unnest(tsvector_to_array(to_tsvector('simple'::regconfig, platform.plain(left(t, 2000))))) AS w
-                WHERE length(w) BETWEEN 3 AND 20 AND (w ~ '^[a-z]+$' OR w !~ never));
+  RETURN ARRAY(SELECT w FROM unnest(platform.first_words(t)) AS w WHERE platform.is_spelling(w));
 END $$;
 
 CREATE FUNCTION platform.spelling_keys(word text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -75,9 +79,10 @@ BEGIN
     FROM (SELECT w.* FROM (
             SELECT r.tenant, r.site, r.kind, w.word, min(r.id) AS id
               FROM unnest(p_kinds, p_tenants, p_sites, p_ids, p_texts) AS r (kind, tenant, site, id, text)
-             CROSS JOIN LATERAL unnest(platform.spelled_words(r.text)) AS w (word)
-             GROUP BY r.tenant, r.site, r.kind, w.word) w
-           WHERE (SELECT true FROM platform.spelling o
+             CROSS JOIN LATERAL unnest(platform.first_words(r.text)) AS w (word)
+             GROUP BY r.tenant, r.site, r.kind, w.word OFFSET 0) w
+           WHERE platform.is_spelling(w.word)
+             AND (SELECT true FROM platform.spelling o
                    WHERE o.tenant = w.tenant AND o.site = w.site AND o.kind = w.kind AND o.key = w.word AND o.word = w.word LIMIT 1) IS NULL
           OFFSET 0) n
    CROSS JOIN LATERAL unnest(platform.spelling_keys(n.word)) AS k (key)

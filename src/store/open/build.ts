@@ -11,6 +11,8 @@ const LOCK = 7_310_483;
 const EVERY = 5_000;
 /** The number of rows in one transaction of gateway.note_blocks (0017_indexes.sql). A transaction takes 50 to 100 ms. */
 const ROWS = 20_000;
+/** The same for gateway.spell_rows (0023_spellings.sql), which reads the words of each text. */
+const SPELLED_ROWS = 5_000;
 
 export interface BuildOptions {
   /** One direct connection to the server, without a time-out. A build can take hours. */
@@ -56,7 +58,9 @@ export async function buildIndexes(options: BuildOptions): Promise<void> {
     const kinds = await db.query<{ kind: string }>(sql`SELECT kind FROM gateway.unspelled ORDER BY kind`);
     for (const { kind } of kinds) {
       for (let more = true; more && !stop.aborted; ) {
-        const [row] = await db.query<{ more: boolean }>(sql`SELECT gateway.spell_rows(${kind}, ${ROWS}) AS more`);
+        const [row] = await db.query<{ more: boolean }>(
+          sql`SELECT gateway.spell_rows(${kind}, ${SPELLED_ROWS}) AS more`,
+        );
         more = row?.more === true;
       }
     }

@@ -89,6 +89,11 @@ describe('the migration of a store that has messages', () => {
     expect(lines).toContainEqual(expect.stringMatching(/^building platform\.message_words: .+ \d+ %$/));
     expect(await found()).toBe(MESSAGES + written);
     expect(written).toBeGreaterThan(20);
+    expect(await sql`SELECT FROM gateway.unspelled`).toEqual([]);
+    const spelled =
+      await sql`SELECT kind FROM platform.spelling WHERE tenant = 1 AND site = 1 AND key = 'zebr' AND word = 'zebra'`;
+    expect(new Set(spelled.map(({ kind }) => kind))).toEqual(new Set(['message', 'subject']));
+    expect(lines).toContain('the spellings of the search are noted');
     console.info(`${written} writes during the migration; the longest took ${Math.round(Math.max(...pauses))} ms`);
     expect(Math.max(...pauses)).toBeLessThan(1_000);
     // Two more messages widen the times of a block that is noted already.
