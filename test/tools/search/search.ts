@@ -15,6 +15,10 @@ const foundOf = (...more: string[]) => {
     'results.*.customer': columns(['contact_read'], 'contact_id', 'name'),
   };
 };
+const misspelt = {
+  '': { ...plain('results', 'left_out', 'next_cursor'), ...columns(['unrestricted'], 'corrected') },
+  'corrected.*': columns(['unrestricted'], 'word', 'used'),
+};
 const SPOKEN = {
   scopes: ['conversation_read', 'message_content_read', 'contact_read_pii'],
   flags: ['message_content', 'pii'],
@@ -57,6 +61,19 @@ export default reads(
       ['conversation', [1, 2], columns([], 'subject')],
       ['contact', [1, 2], columns(['contact_read'], 'name')],
     ],
+  },
+  {
+    ...searchedMessages(),
+    variant: 'misspelt',
+    path: `/search?query=${ECHO}x&kinds=messages&website_id={web}&order=newest`,
+    members: { ...foundOf('message_id', 'snippet', 'author_type'), ...misspelt },
+    list: ['results', 'message_id', through([11, 10, 7, 6], [])],
+    shows: [
+      ['message', [6, 7, 10, 11], columns(['unrestricted'], 'text')],
+      ['conversation', [1, 2, 3, 5], columns(['unrestricted'], 'subject')],
+      ['contact', [1, 2], columns(['contact_read', 'unrestricted'], 'name')],
+    ],
+    outsiders: ['/corrected/*/used/*'],
   },
   {
     ...searched('subjects'),
