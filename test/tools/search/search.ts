@@ -34,7 +34,10 @@ const searchedAside = (more: string) => ({
 });
 
 export default reads(
-  { ...searchedMessages(), outsiders: ['/results/*/title', '/results/*/snippet'] },
+  {
+    ...searchedMessages(),
+    outsiders: ['/results/*/title', '/results/*/snippet', '/corrected/*/word', '/corrected/*/used/*'],
+  },
   searchedMessages('&order=best'),
   // Only internal messages have the word. A caller that does not ask for internal messages finds nothing.
   { ...searchedAside(''), list: ['results', 'message_id', always()], shows: [] },
