@@ -73,10 +73,12 @@ export default defineTool({
     corrected: z
       .array(
         z.strictObject({
-          word: z.string().max(20).describe('Word of the query.'),
-          used: writtenBy('outsiders', z.array(z.string().max(20)).min(1).max(3)).describe(
-            'Spellings in these results.',
-          ),
+          word: writtenBy('outsiders', z.string().max(20)).describe('Word of the query.'),
+          used: z
+            .array(writtenBy('outsiders', z.string().max(20)))
+            .min(1)
+            .max(3)
+            .describe('Spellings in these results.'),
         }),
       )
       .max(3)

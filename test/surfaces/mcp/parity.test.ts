@@ -832,8 +832,10 @@ describe('MC-12 what people wrote is data', () => {
         named.add(`${tool} ${pointer}`);
       }
     }
+    // A planted text has digits, so it is never a spelling.
+    const isSpelling = (pointer: string) => pointer.startsWith('/corrected/');
     const listed = Object.entries(CONTRACT).flatMap(([tool, { outsiders, configured }]) =>
-      [...outsiders, ...configured].map((pointer) => `${tool} ${pointer}`),
+      [...outsiders, ...configured].filter((one) => !isSpelling(one)).map((pointer) => `${tool} ${pointer}`),
     );
     expect([...named].sort()).toEqual(listed.sort());
   });

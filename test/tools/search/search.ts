@@ -48,7 +48,16 @@ const searchedAside = (more: string) => ({
 });
 
 export default reads(
-  { ...searchedMessages(), outsiders: ['/results/*/title', '/results/*/snippet', '/results/*/customer/name'] },
+  {
+    ...searchedMessages(),
+    outsiders: [
+      '/results/*/title',
+      '/results/*/snippet',
+      '/results/*/customer/name',
+      '/corrected/*/word',
+      '/corrected/*/used/*',
+    ],
+  },
   searchedMessages('&order=best'),
   // Only internal messages have the word. A caller that does not ask for internal messages finds nothing.
   { ...searchedAside(''), list: ['results', 'message_id', always()], shows: [] },
@@ -73,7 +82,6 @@ export default reads(
       ['conversation', [1, 2, 3, 5], columns(['unrestricted'], 'subject')],
       ['contact', [1, 2], columns(['contact_read', 'unrestricted'], 'name')],
     ],
-    outsiders: ['/corrected/*/used/*'],
   },
   {
     ...searched('subjects'),
