@@ -311,7 +311,16 @@ describe('the answer', () => {
       });
       expect(Number.isInteger(body.expires_in) && body.expires_in > 890 && body.expires_in <= 900).toBe(true);
     }
-    expect(Object.keys(own.body).sort()).toEqual(['access_token', 'expires_in', 'resource', 'scope', 'token_type']);
+    expect(Object.keys(own.body).sort()).toEqual([
+      ...['access_token', 'expires_in', 'resource', 'scope', 'scope_effective', 'token_type'],
+    ]);
+    for (const { body } of [granted, refreshed, own]) {
+      const { scope_effective, expires_in, access_token } = body;
+      expect(scope_effective.scopes.join(' ')).toBe(body.scope);
+      expect(Math.abs(scope_effective.expires_at - Date.now() / 1_000 - expires_in)).toBeLessThan(5);
+      const context = await gateway.ask('/api/v1/context', { token: access_token });
+      expect(context.body.scope_effective).toEqual(scope_effective);
+    }
     expect(own.body.scope).toBe('website_read contact_read');
     for (const { body } of [granted, refreshed]) {
       expect(body).toMatchObject({
