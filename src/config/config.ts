@@ -82,6 +82,8 @@ const Environment = z
       .string()
       .refine((list) => listOf(list).every(isOrigin))
       .optional(),
+    GATEWAY_MCP_EVENTS: z.enum(['current', 'sketch', 'off']).default('current'),
+    GATEWAY_MCP_WEBHOOK_ID: z.enum(['event', 'message']).default('event'),
     GATEWAY_HOSTED_CONSENT_MAX: z.enum(['8h', '7d', '30d', '90d']).default('30d').transform(secondsOf),
     LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -172,6 +174,11 @@ export interface Config {
     readonly allowed: ReadonlySet<string>;
     readonly longest: number;
   };
+  /**
+   * Events over MCP. `text`: which text of the extension the gateway follows. Undefined: no events. `webhookId`: whether
+   * the header webhook-id has the id of the event or an id for each message.
+   */
+  readonly mcpEvents: { readonly text: 'current' | 'sketch' | undefined; readonly webhookId: 'event' | 'message' };
   /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
@@ -236,6 +243,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       hosts: listOf(data.GATEWAY_CLIENT_HOSTS.toLowerCase()),
       allowed: new Set(listOf(data.GATEWAY_CLIENT_ALLOW ?? '')),
       longest: data.GATEWAY_HOSTED_CONSENT_MAX,
+    },
+    mcpEvents: {
+      text: data.GATEWAY_MCP_EVENTS === 'off' ? undefined : data.GATEWAY_MCP_EVENTS,
+      webhookId: data.GATEWAY_MCP_WEBHOOK_ID,
     },
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,

@@ -2,10 +2,12 @@ import { z } from 'zod';
 import { accepts } from '../../core/accepted-values.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { ResourceDeclaration } from '../../core/resource.ts';
+import type { McpEvents } from '../../events/mcp/mcp-events.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { once } from '../http/document.ts';
 import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
+import { eventsCapability, mcpEvents, PollParams } from './events.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import type { Answer } from './lifecycle.ts';
 import { discover, modernResult } from './modern.ts';
@@ -22,6 +24,8 @@ export interface RpcOptions {
   readonly prompts: readonly Prompt[];
   readonly version: string;
   readonly baseUrl: string;
+  /** Undefined: the gateway serves no events over MCP. */
+  readonly events?: McpEvents | undefined;
 }
 
 /** Answers one request that the gate has read. Throws an RpcError or a Failure to refuse it. */
@@ -94,17 +98,29 @@ export function openRpc(options: RpcOptions): Dispatch {
         prompts.get(mcpRequest, params.name, params.arguments),
       ),
     ],
+    ...(options.events ? eventMethods(mcpEvents(registry, options.events)) : []),
   ]);
 
   const identity = { name: 'installation-gateway', version };
-  const offered = { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS };
+  const offered = (era: 'modern' | 'legacy') => ({
+    capabilities: {
+      tools: {},
+      resources: {},
+      prompts: {},
+      ...(options.events && eventsCapability(options.events.text, era)),
+    },
+    instructions: INSTRUCTIONS,
+  });
   const modern: ReadonlyMap<string, Method> = new Map([
     ...methods,
-    ['server/discover', method(z.object({}), (mcpRequest) => discover(mcpRequest, offered))],
+    ['server/discover', method(z.object({}), (mcpRequest) => discover(mcpRequest, offered('modern')))],
   ]);
   const lifecycle = once(async () => {
     const { openLifecycle } = await import('./lifecycle.ts');
-    return openLifecycle({ ...identity, title: 'Installation Gateway', websiteUrl: `${baseUrl}/docs` }, offered);
+    return openLifecycle(
+      { ...identity, title: 'Installation Gateway', websiteUrl: `${baseUrl}/docs` },
+      offered('legacy'),
+    );
   });
 
   return async (name, params, mcpRequest) => {
@@ -122,3 +138,9 @@ export function openRpc(options: RpcOptions): Dispatch {
     return (await lifecycle())(name, parsed.data);
   };
 }
+
+/** The methods of the extension for events. Every version can call them. */
+const eventMethods = (events: ReturnType<typeof mcpEvents>): [string, Method][] => [
+  ['events/list', method(Page, (mcpRequest) => events.list(mcpRequest))],
+  ['events/poll', method(PollParams, (mcpRequest, params) => events.poll(mcpRequest, params), true)],
+];

@@ -12,13 +12,13 @@ import { MODERN } from './versions.ts';
  * scopes and would lose the others. A client of MCP 2026-07-28 adds the named scopes to its own.
  */
 export function stepUp(
-  { authority, failed, called, corridor, version }: McpRequest,
+  { authority, failed, called, consentable, corridor, version }: McpRequest,
   metadata: string,
 ): OutgoingHttpHeaders | undefined {
   const lacking = failed?.code === 'not_permitted' ? failed.details.required : undefined;
   const tool = called === undefined ? undefined : corridor.registry.get(called);
   if (!authority?.clientByUrl || !lacking || !tool || lacking.scopes.length === 0) return undefined;
-  if (lacking.unrestricted || tool.consent === 'refused') return undefined;
+  if (lacking.unrestricted || (tool.consent === 'refused' && !consentable)) return undefined;
   const kept = version === MODERN ? [] : [...authority.scopes];
   const named = [...kept, ...tool.required.scopes, ...lacking.scopes];
   const scopes = SCOPES.filter((one) => named.includes(one));

@@ -45,7 +45,12 @@ describe('what 2026-07-28 adds', () => {
       result: {
         resultType: 'complete',
         supportedVersions: [MODERN, ...LEGACY],
-        capabilities: { tools: {}, resources: {}, prompts: {} },
+        capabilities: {
+          tools: {},
+          resources: {},
+          prompts: {},
+          extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },
+        },
         instructions: expect.stringContaining('gateway_context'),
         ttlMs: 3_600_000,
         cacheScope: 'private',
