@@ -82,6 +82,7 @@ const Environment = z
       .string()
       .refine((list) => listOf(list).every(isOrigin))
       .optional(),
+    GATEWAY_MCP_EVENTS: z.enum(['current', 'sketch', 'off']).default('current'),
     GATEWAY_HOSTED_CONSENT_MAX: z.enum(['8h', '7d', '30d', '90d']).default('30d').transform(secondsOf),
     LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -172,6 +173,8 @@ export interface Config {
     readonly allowed: ReadonlySet<string>;
     readonly longest: number;
   };
+  /** The text of the extension that events over MCP follow. Undefined: no events over MCP. */
+  readonly mcpEvents: 'current' | 'sketch' | undefined;
   /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
@@ -237,6 +240,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       allowed: new Set(listOf(data.GATEWAY_CLIENT_ALLOW ?? '')),
       longest: data.GATEWAY_HOSTED_CONSENT_MAX,
     },
+    mcpEvents: data.GATEWAY_MCP_EVENTS === 'off' ? undefined : data.GATEWAY_MCP_EVENTS,
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
     logFormat: data.LOG_FORMAT,

@@ -66,9 +66,11 @@ export async function pullPage(
   return { proof, answer };
 }
 
-const positionOf = (state: CursorState, website: string): number => state.positions.get(website) ?? 0;
+const positionOf = (state: Pick<CursorState, 'positions'>, website: string): number =>
+  state.positions.get(website) ?? 0;
 
-function refusalOf(scan: Scan, state: CursorState): Failure | undefined {
+/** Why the receipts after these positions cannot be given. */
+export function refusalOf(scan: Scan, state: Pick<CursorState, 'revision' | 'positions'>): Failure | undefined {
   if (scan.revision !== state.revision) return new Failure('revision_changed');
   if (scan.websites.length !== state.positions.size) return invalid();
   for (const { website, head, trimmed } of scan.websites) {

@@ -1,3 +1,4 @@
+import { type McpEvents, openMcpEvents } from '../events/mcp/mcp-events.ts';
 import { openRealtime, type Realtime } from '../events/realtime/realtime.ts';
 import type { Corridor } from '../gateway/call.ts';
 import { readGuides } from '../gateway/guides.ts';
@@ -18,13 +19,15 @@ export interface ServedGateway extends Omit<Declarations, 'registry'> {
   readonly guides: ReturnType<typeof readGuides>;
   readonly tasks: Tasks;
   readonly realtime: Realtime;
+  /** Undefined: the operator has turned events over MCP off. */
+  readonly events: McpEvents | undefined;
   /** Writes to the helpdesks of sources. It closes last, because calls and upkeep use it. */
   readonly remote: WriteBack;
 }
 
 /** Opens what answers calls: the corridor with its declarations, the tasks, and the realtime streams. */
 export async function openServedGateway(
-  { keys, store, log }: ServeContext,
+  { config, keys, store, log }: ServeContext,
   baseUrl: string,
   declarations: Declarations,
 ): Promise<ServedGateway> {
@@ -58,5 +61,7 @@ export async function openServedGateway(
     ...streaming(corridor),
     onError: (error) => log.warn({ err: error }, 'reading for a realtime stream failed; it is retried'),
   });
-  return { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime, remote };
+  const text = config.mcpEvents;
+  const events = text && openMcpEvents({ text, db: store.db, keys, eventKey: openLedgerKey(store.db) });
+  return { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime, events, remote };
 }

@@ -27,7 +27,7 @@ import { isWorker } from './workers.ts';
 /** Opens the surfaces and the HTTP server. `loop` watches the event loop from then on. */
 export async function openServer(
   { config, store, log, tracing, stop }: ServeContext,
-  { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime }: ServedGateway,
+  { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime, events }: ServedGateway,
   { port, baseUrl }: { readonly port: number; readonly baseUrl: string },
 ): Promise<{ readonly server: RunningServer; readonly loop: LoopWatch }> {
   const { registry } = corridor;
@@ -80,7 +80,7 @@ export async function openServer(
     tls: config.tls,
     log,
     handlers: [
-      mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles }),
+      mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles, events }),
       loadedAt('/a2a', async () =>
         (await import('../surfaces/a2a/a2a.ts')).a2aSurface(corridor, { baseUrl, tasks, skills }),
       ),

@@ -8,7 +8,7 @@ import { EventCursor } from './subscription.ts';
 const ALL_TYPES = EVENT_FAMILIES.flatMap((family) => EVENT_KINDS.map((kind) => `${family}.${kind}`));
 
 /** Says that something on a website changed. It never contains the changed data. */
-const EventReceipt = named(
+export const EventReceipt = named(
   'EventReceipt',
   z.strictObject({
     event_id: z

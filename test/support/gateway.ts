@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import type { ClientsByUrlOptions } from '../../src/auth/oauth/clients/by-url.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
 import type { RemoteWriter } from '../../src/core/writes.ts';
+import { openMcpEvents } from '../../src/events/mcp/mcp-events.ts';
 import { openRealtime, type Realtime } from '../../src/events/realtime/realtime.ts';
 import type { Timings } from '../../src/events/realtime/wire.ts';
 import type { Corridor } from '../../src/gateway/call.ts';
@@ -103,6 +104,7 @@ export async function openTestGateway(
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT realtime ${String(error)}`),
     timings,
   });
+  const events = openMcpEvents({ text: 'current', db: own.db, keys, eventKey: openLedgerKey(own.db) });
   const server = await startServer({
     host: '127.0.0.1',
     baseUrl: BASE_URL,
@@ -110,7 +112,7 @@ export async function openTestGateway(
     tls: undefined,
     log: lines,
     handlers: [
-      mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts, skillFiles }),
+      mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts, skillFiles, events }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
       restSurface(corridor, BASE_URL),
       oauthSurface(

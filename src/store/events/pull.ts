@@ -1,6 +1,6 @@
 import { EVENT_TYPE } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
-import { sql } from '../../core/sql.ts';
+import { type Fragment, sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved } from '../calls/guard.ts';
 import { visible } from './subscriptions.ts';
 
@@ -25,6 +25,8 @@ export interface ScannedWebsite {
 }
 
 export interface Scan {
+  /** PostgreSQL's time in Unix milliseconds. */
+  readonly now: number;
   readonly revision: number;
   readonly eventTypes: readonly string[];
   readonly paused: boolean;
@@ -38,22 +40,37 @@ type Head = [site: string, head: number, trimmed: number, reported: boolean];
 type FoundEvent = [site: string, position: number, eventType: string, occurredAt: number, recordedAt: number];
 
 interface ScanRow {
+  readonly now: number;
   readonly present: boolean | null;
   readonly revision: number;
   readonly event_types: string[];
   readonly paused: boolean;
-  readonly heads: Head[];
+  readonly heads: Head[] | null;
   readonly found: FoundEvent[] | null;
 }
 
+/** What a reader asks for without a stored subscription. The websites are granted, all of one tenant. */
+export interface Filter {
+  readonly tenant: string;
+  readonly sites: readonly string[];
+  readonly eventTypes: readonly string[];
+}
+
+const asked = (authority: Access['authority'], of: string | Filter): Fragment =>
+  typeof of === 'string'
+    ? sql`SELECT s.tenant, s.sites, s.revision, s.event_types FROM gateway.subscription s
+           WHERE s.id = ${of} AND ${visible(authority)}`
+    : sql`SELECT ${of.tenant}::bigint AS tenant, ${[...of.sites]}::bigint[] AS sites, 0 AS revision,
+                 ${[...of.eventTypes]}::text[] AS event_types`;
+
 /**
- * Reads the receipts after `positions` (by website id) and proves the authority. The websites with new receipts share
- * the hundred receipts equally, so a busy website does not take the share of other websites. The page then takes the
+ * Reads the receipts of a subscription's id or a filter after `positions` (by website id), and proves the authority.
+ * The websites with new receipts share the hundred receipts equally, so a busy website does not take the share of other websites. The page then takes the
  * oldest of these receipts. Positions have no gaps, so the share of a website is a range of the primary key.
  */
 export async function scanJournals(
   access: Access,
-  subscription: string,
+  of: string | Filter,
   positions: ReadonlyMap<string, number>,
 ): Promise<Proved<Scan>> {
   const { authority } = access;
@@ -63,7 +80,7 @@ export async function scanJournals(
   });
   const { proof, rows } = await guarded<ScanRow>(
     access,
-    sql`s.present, s.revision, s.event_types, s.paused,
+    sql`floor(extract(epoch FROM now()) * 1000)::double precision AS now, s.present, s.revision, s.event_types, s.paused,
       (SELECT json_agg(json_build_array(w.site::text, coalesce(h.position, 0), coalesce(h.trimmed, 0),
                                         coalesce(h.last_at ?| s.families, false)) ORDER BY w.n)
          FROM unnest(s.sites) WITH ORDINALITY AS w (site, n)
@@ -84,9 +101,9 @@ export async function scanJournals(
         SELECT true AS present, s.tenant, s.sites, s.revision, s.event_types, f.families,
                EXISTS (SELECT FROM gateway.family_hold x
                         WHERE x.tenant = s.tenant AND x.site = ANY (s.sites) AND x.family = ANY (f.families)) AS paused
-          FROM gateway.subscription s
+          FROM (${asked(authority, of)}) s
          CROSS JOIN LATERAL (SELECT ARRAY(SELECT DISTINCT split_part(t, '.', 1) FROM unnest(s.event_types) AS t)) AS f (families)
-         WHERE guard.ok AND s.id = ${subscription} AND ${visible(authority)}
+         WHERE guard.ok
       ) s ON true`,
   );
   const [row] = rows;
@@ -101,10 +118,11 @@ export async function scanJournals(
   }
   const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
   const answer = {
+    now: row.now,
     revision: row.revision,
     eventTypes: row.event_types,
     paused: row.paused,
-    websites: row.heads.map(([site, head, trimmed, reported]) => ({
+    websites: (row.heads ?? []).map(([site, head, trimmed, reported]) => ({
       website: ids.get(site) ?? '',
       head,
       trimmed,

@@ -24,6 +24,7 @@ const FRESH: ReadonlyMap<string, number> = new Map([
   ['prompts/list', 30_000],
   ['resources/list', 30_000],
   ['resources/templates/list', 30_000],
+  ['events/list', 30_000],
   ['resources/read', 0],
   ['skills/list', 30_000],
   ['skills/get', 30_000],

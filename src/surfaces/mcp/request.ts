@@ -1,7 +1,7 @@
 import type { Authority } from '../../core/authority.ts';
-import type { Failure } from '../../core/failures.ts';
+import { Failure } from '../../core/failures.ts';
 import type { Selection } from '../../core/toolsets.ts';
-import type { CallSource, Corridor } from '../../gateway/call.ts';
+import type { Caller, CallSource, Corridor } from '../../gateway/call.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import type { Version } from './versions.ts';
@@ -53,6 +53,27 @@ export class McpRequest {
     if (this.authority) return this.authority;
     this.authority = await this.corridor.admit(this.bearer, 'mcp', this.source);
     return this.authority;
+  }
+
+  /**
+   * Charges one unit and runs `work` under the token's authority, which a statement of `work` proves. For a method that
+   * reads or writes without an operation. A 401 leaves no authority, so that its reply has no quota headers.
+   */
+  async run<T>(work: (caller: Caller) => Promise<T>): Promise<T> {
+    try {
+      return await this.corridor.run(
+        this.bearer,
+        'mcp',
+        (caller) => {
+          this.authority = caller.authority;
+          return work(caller);
+        },
+        this.source,
+      );
+    } catch (error) {
+      if (error instanceof Failure && error.status === 401) this.authority = undefined;
+      throw error;
+    }
   }
 
   text(body: unknown): string {

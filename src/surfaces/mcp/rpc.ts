@@ -3,10 +3,12 @@ import { accepts } from '../../core/accepted-values.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { ResourceDeclaration } from '../../core/resource.ts';
 import type { SkillFile } from '../../core/skill-file.ts';
+import type { McpEvents } from '../../events/mcp/mcp-events.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { once } from '../http/document.ts';
 import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
+import { eventsCapability, mcpEvents, PollParams } from './events.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import type { Answer } from './lifecycle.ts';
 import { discover, modernResult } from './modern.ts';
@@ -25,6 +27,8 @@ export interface RpcOptions {
   readonly skillFiles: readonly SkillFile[];
   readonly version: string;
   readonly baseUrl: string;
+  /** Undefined: the gateway serves no events over MCP. */
+  readonly events?: McpEvents | undefined;
 }
 
 /** Answers one request that the gate has read. Throws an RpcError or a Failure to refuse it. */
@@ -45,6 +49,8 @@ function method<S extends z.ZodObject>(
   // The cast is correct: `answer` gets only input that the schema `params` has accepted.
   return { params, answer: answer as Method['answer'], proves };
 }
+
+const NO_EVENTS: ReturnType<typeof eventsCapability> = {};
 
 /** Params of a method that lists something. Every list fits on one page, so no cursor is valid. */
 const Page = z.object({ cursor: accepts(z.undefined(), 'no cursor, because the list has one page').optional() });
@@ -110,20 +116,27 @@ export function openRpc(options: RpcOptions): Dispatch {
         prompts.get(mcpRequest, params.name, params.arguments),
       ),
     ],
+    ...(options.events ? eventMethods(mcpEvents(registry, options.events)) : []),
   ]);
 
   const identity = { name: 'installation-gateway', version };
-  const offered = {
-    capabilities: { tools: {}, resources: {}, prompts: {}, extensions: { [SKILLS]: {} } },
-    instructions: INSTRUCTIONS,
+  const offered = (era: 'modern' | 'legacy') => {
+    const { extensions, ...events } = options.events ? eventsCapability(options.events.text, era) : NO_EVENTS;
+    return {
+      capabilities: { tools: {}, resources: {}, prompts: {}, ...events, extensions: { [SKILLS]: {}, ...extensions } },
+      instructions: INSTRUCTIONS,
+    };
   };
   const modern: ReadonlyMap<string, Method> = new Map([
     ...methods,
-    ['server/discover', method(z.object({}), (mcpRequest) => discover(mcpRequest, offered))],
+    ['server/discover', method(z.object({}), (mcpRequest) => discover(mcpRequest, offered('modern')))],
   ]);
   const lifecycle = once(async () => {
     const { openLifecycle } = await import('./lifecycle.ts');
-    return openLifecycle({ ...identity, title: 'Installation Gateway', websiteUrl: `${baseUrl}/docs` }, offered);
+    return openLifecycle(
+      { ...identity, title: 'Installation Gateway', websiteUrl: `${baseUrl}/docs` },
+      offered('legacy'),
+    );
   });
 
   return async (name, params, mcpRequest) => {
@@ -141,3 +154,9 @@ export function openRpc(options: RpcOptions): Dispatch {
     return (await lifecycle())(name, parsed.data);
   };
 }
+
+/** The methods of the extension for events. Every version can call them. */
+const eventMethods = (events: ReturnType<typeof mcpEvents>): [string, Method][] => [
+  ['events/list', method(Page, (mcpRequest) => events.list(mcpRequest))],
+  ['events/poll', method(PollParams, (mcpRequest, params) => events.poll(mcpRequest, params), true)],
+];

@@ -15,6 +15,11 @@ export const OFFERED = {
   prompts: {},
   extensions: { 'io.modelcontextprotocol/skills': {} },
 };
+/** What `server/discover` offers too. */
+export const OFFERED_NOW = {
+  ...OFFERED,
+  extensions: { ...OFFERED.extensions, 'io.modelcontextprotocol/events': { listChanged: false } },
+};
 
 /** The `_meta` that every request of MCP 2026-07-28 must have. */
 export const ENVELOPE: Readonly<Record<string, unknown>> = {

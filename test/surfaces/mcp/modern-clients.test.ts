@@ -119,7 +119,7 @@ describe('the client of both eras', () => {
 
   it.each(MODES)('%s: a host lists, gets, reads and verifies each skill', async (_name, mode) => {
     const { client } = await connect(mode);
-    expect(client.getServerCapabilities()?.extensions).toEqual({ 'io.modelcontextprotocol/skills': {} });
+    expect(client.getServerCapabilities()?.extensions).toMatchObject({ 'io.modelcontextprotocol/skills': {} });
     const { skills } = await client.request(
       { method: 'skills/list', params: {} },
       z.object({ skills: z.array(Skill) }),

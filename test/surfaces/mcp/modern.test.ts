@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { argumentsOf, ENVELOPE, MODERN, modern, OFFERED, post, rpc } from '../../support/surfaces/mcp.ts';
+import { argumentsOf, ENVELOPE, MODERN, modern, OFFERED_NOW, post, rpc } from '../../support/surfaces/mcp.ts';
 import { examples, freshKey, WEB, writer } from '../../support/surfaces/wire.ts';
 
 /** MCP 2026-07-28: what differs from the three older versions. Everything else must be the same. */
@@ -45,7 +45,7 @@ describe('what 2026-07-28 adds', () => {
       result: {
         resultType: 'complete',
         supportedVersions: [MODERN, ...LEGACY],
-        capabilities: OFFERED,
+        capabilities: OFFERED_NOW,
         instructions: expect.stringContaining('gateway_context'),
         ttlMs: 3_600_000,
         cacheScope: 'private',

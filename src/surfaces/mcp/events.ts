@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { type Authority, isRestricted, meets } from '../../core/authority.ts';
+import { EventArguments, type EventFamily, familyNamed } from '../../core/event-arguments.ts';
+import { EVENT_FAMILIES } from '../../core/events.ts';
+import { Failure } from '../../core/failures.ts';
+import { jsonSchema } from '../../core/json-schema.ts';
+import { selects } from '../../core/toolsets.ts';
+import type { EventsText, McpEvents } from '../../events/mcp/mcp-events.ts';
+import { type RefusalName, type Refused, refused } from '../../events/mcp/refusals.ts';
+import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
+import { lacking, type Registry } from '../../gateway/registry.ts';
+import { EventReceipt } from '../../views/event.ts';
+import { once } from '../http/document.ts';
+import { INVALID_PARAMS, RpcError } from '../jsonrpc/envelope.ts';
+import { invalidParams } from './refusals.ts';
+import type { McpRequest } from './request.ts';
+
+const EXTENSION = 'io.modelcontextprotocol/events';
+
+/** The codes of errors in each text of the extension (docs/decisions/events.md names the commits). */
+const CODES: Readonly<Record<EventsText, Readonly<Record<RefusalName, number>>>> = {
+  current: {
+    InvalidParams: INVALID_PARAMS,
+    NotFound: -32023,
+    Forbidden: -32024,
+    ResourceExhausted: -32025,
+    Unsupported: -32026,
+  },
+  sketch: {
+    InvalidParams: INVALID_PARAMS,
+    NotFound: -32011,
+    Forbidden: -32012,
+    ResourceExhausted: -32013,
+    Unsupported: -32014,
+  },
+};
+
+/** How receipts reach a client, with the operation whose rights it needs. */
+const MODES = { poll: 'events_pull' } as const;
+type Mode = keyof typeof MODES;
+
+interface EventsCapability {
+  readonly events?: object;
+  readonly extensions?: Readonly<Record<string, object>>;
+}
+
+/** Where the capability stands in `server/discover`. The sketch has it beside `tools`, and in `initialize` too. */
+export function eventsCapability(text: EventsText, era: 'modern' | 'legacy'): EventsCapability {
+  const settings = { listChanged: false };
+  if (text === 'sketch')
+    return { events: settings, ...(era === 'modern' && { extensions: { [EXTENSION]: settings } }) };
+  return era === 'modern' ? { extensions: { [EXTENSION]: settings } } : {};
+}
+
+const Cursor = z.string().max(12_000).nullish();
+const Milliseconds = z.int().min(0);
+
+export const PollParams = z.object({
+  name: z.string(),
+  arguments: z.unknown().optional(),
+  cursor: Cursor,
+  maxAgeMs: Milliseconds.nullish(),
+  maxEvents: z.int().min(1).nullish(),
+});
+
+/** The methods `events/…`. Throws an RpcError to refuse a request. */
+export function mcpEvents(registry: Registry, events: McpEvents) {
+  const schemas = once(() => ({
+    inputSchema: jsonSchema(EventArguments, 'input'),
+    payloadSchema: jsonSchema(EventReceipt, 'output'),
+  }));
+  const error = ({ refused: name, message, data }: Refused): RpcError =>
+    new RpcError(CODES[events.text][name], message, data);
+  const answered = <T extends object>(answer: T | Refused): T => {
+    if ('refused' in answer) throw error(answer);
+    return answer;
+  };
+
+  /** A mode that the address does not list, or whose operation the token may not call. */
+  function refusal(mode: Mode, { selection }: McpRequest, authority: Authority): Refused | Failure | undefined {
+    const tool = registry.get(MODES[mode]);
+    if (!tool || !selects(selection, tool)) return refused('Unsupported', { feature: 'deliveryMode', value: mode });
+    if (!meets(authority, { ...tool.required, unrestricted: true })) {
+      const required = { ...lacking(authority, tool.required), unrestricted: isRestricted(authority) };
+      return new Failure('not_permitted', { required });
+    }
+    return authority.consentId !== null ? refused('Forbidden', { reason: 'consent' }) : undefined;
+  }
+
+  function permit(mode: Mode, mcpRequest: McpRequest, authority: Authority): void {
+    mcpRequest.called = MODES[mode];
+    const problem = refusal(mode, mcpRequest, authority);
+    if (!(problem instanceof Failure)) {
+      if (!problem) return;
+      mcpRequest.failed = new Failure('not_permitted');
+      throw error(problem);
+    }
+    mcpRequest.failed = problem;
+    throw error(refused('Forbidden', { reason: 'grants' }));
+  }
+
+  const familyOf = (name: string): EventFamily => {
+    const family = familyNamed(name);
+    if (!family) throw error(refused('NotFound', { kind: 'event' }));
+    return family;
+  };
+
+  function argumentsOf(given: unknown): EventArguments {
+    const parsed = EventArguments.safeParse(given ?? {});
+    if (parsed.success) return parsed.data;
+    const input = z.object({ arguments: EventArguments });
+    const { error: problem = parsed.error } = input.safeParse({ arguments: given });
+    throw invalidParams(refusalOf(inputErrors({ input }, problem, { arguments: given })));
+  }
+
+  return {
+    /** The events that the token can subscribe to now, with its modes. */
+    async list(mcpRequest: McpRequest): Promise<object> {
+      const authority = await mcpRequest.admit();
+      const modes: readonly Mode[] = ['poll'];
+      const delivery = modes.filter((mode) => refusal(mode, mcpRequest, authority) === undefined);
+      if (delivery.length === 0) return { events: [] };
+      return { events: EVENT_FAMILIES.map((name) => ({ name, description: DESCRIBED[name], delivery, ...schemas() })) };
+    },
+
+    poll: (mcpRequest: McpRequest, given: z.output<typeof PollParams>): Promise<object> =>
+      mcpRequest.run(async (caller) => {
+        permit('poll', mcpRequest, caller.authority);
+        return answered(
+          await events.poll(caller, {
+            name: familyOf(given.name),
+            arguments: argumentsOf(given.arguments),
+            cursor: given.cursor ?? null,
+            maxAgeMs: given.maxAgeMs ?? undefined,
+            maxEvents: given.maxEvents ?? undefined,
+          }),
+        );
+      }),
+  };
+}
+
+const DESCRIBED: Readonly<Record<EventFamily, string>> = {
+  conversation: 'Conversations, messages or files changed.',
+  visitor: 'Visitors, contacts or notes changed.',
+  operator: 'Operators, teams or author mappings changed.',
+  queue: 'The assignment of conversations changed.',
+  website: 'Settings, channels, AI features or catalogues changed.',
+  privacy: 'Personal data was erased, or a consent changed.',
+  capture: 'The capture of changes itself changed.',
+};
