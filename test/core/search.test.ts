@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readQuery } from '../../src/core/search.ts';
 
-const found = (text: string) => ({ text, not: false });
-const without = (text: string) => ({ text, not: true });
+// All quoted terms of these queries have two words.
+const found = (text: string) => ({ text, not: false, quoted: text.includes(' ') });
+const without = (text: string) => ({ ...found(text), not: true });
 
 describe('a query', () => {
   it.each([

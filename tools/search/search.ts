@@ -15,6 +15,8 @@ const Kinds = accepts(
   `one or more of ${SAID.join(', ')}, with a comma between two`,
 );
 
+const Spelling = example('delivery', writtenBy('outsiders', z.string().max(20)));
+
 export default defineTool({
   name: 'search',
   title: 'Search what was said',
@@ -73,12 +75,8 @@ export default defineTool({
     corrected: z
       .array(
         z.strictObject({
-          word: writtenBy('outsiders', z.string().max(20)).describe('Word of the query.'),
-          used: z
-            .array(writtenBy('outsiders', z.string().max(20)))
-            .min(1)
-            .max(3)
-            .describe('Spellings in these results.'),
+          word: example('delivry', Spelling.describe('Word of the query.')),
+          used: z.array(Spelling).min(1).max(3).describe('Spellings in these results.'),
         }),
       )
       .max(3)
