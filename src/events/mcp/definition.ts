@@ -4,10 +4,10 @@ import { type EventArguments, type EventFamily, eventTypesOf } from '../../core/
 import type { WebsiteKey } from '../../core/ids.ts';
 import type { Filter } from '../../store/events/pull.ts';
 import { type CursorKeys, readCursor, writeCursor } from '../cursors.ts';
-import { type Refused, refused } from './refusals.ts';
+import { type EventsRefusal, refused } from './refusals.ts';
 
 /** What a client of MCP events asks for: an event name and its arguments. */
-export interface Wanted {
+export interface EventsWanted {
   readonly name: EventFamily;
   readonly arguments: EventArguments;
 }
@@ -18,29 +18,33 @@ const WEBSITES = 50;
 /** The websites of a subscription. A website that is not granted is refused like one that does not exist. */
 export function websitesOf(
   authority: Authority,
-  { arguments: { website_id } }: Wanted,
-): readonly WebsiteKey[] | Refused {
+  { arguments: { website_id } }: EventsWanted,
+): readonly WebsiteKey[] | EventsRefusal {
   const named = website_id === undefined ? [...authority.websites.values()] : [authority.websites.get(website_id)];
   const websites = named.filter((one) => one !== undefined);
   if (websites.length === 0) return refused('Forbidden');
   return websites.length > WEBSITES ? refused('ResourceExhausted', { limit: 'websites', max: WEBSITES }) : websites;
 }
 
-export const filterOf = (websites: readonly WebsiteKey[], { name, arguments: given }: Wanted): Filter => ({
+export const filterOf = (websites: readonly WebsiteKey[], { name, arguments: given }: EventsWanted): Filter => ({
   tenant: websites[0]?.tenant ?? '0',
   sites: websites.map(({ site }) => site),
   eventTypes: eventTypesOf(name, given),
 });
 
 /** One text for equal arguments: members and types in a fixed order, absent members left out. */
-export const canonical = ({ name, arguments: { website_id, types } }: Wanted): string =>
+export const canonical = ({ name, arguments: { website_id, types } }: EventsWanted): string =>
   JSON.stringify([name, website_id ?? null, types === undefined ? null : [...types].sort()]);
 
 /**
  * The cursors of one subscription. A cursor names credential, event name and arguments, so a cursor of another
  * subscription is refused. Poll and webhook share it: a client can change the mode and keep its place.
  */
-export function cursorsOf(keys: CursorKeys, { credentialId: credential, environment }: CursorOwner, wanted: Wanted) {
+export function cursorsOf(
+  keys: CursorKeys,
+  { credentialId: credential, environment }: CursorOwner,
+  wanted: EventsWanted,
+) {
   const subscription = `mcp_${createHash('sha256').update(canonical(wanted)).digest('hex').slice(0, 32)}`;
   return {
     write: (positions: ReadonlyMap<string, number>): string =>

@@ -1,6 +1,6 @@
 import type { Caller } from '../../store/calls/caller.ts';
-import { type PollContext, type Polled, type PollRequest, poll } from './poll.ts';
-import type { Refused } from './refusals.ts';
+import { type EventsPage, type PollContext, type PollRequest, poll } from './poll.ts';
+import type { EventsRefusal } from './refusals.ts';
 
 /**
  * `current`: the text of SEP-3415. `sketch`: the design sketch before it, which the AI SDK and ChatGPT still follow. They
@@ -15,7 +15,7 @@ export interface McpEventsOptions extends PollContext {
 /** Events over MCP: what the methods `events/…` do. The caller has checked that the token may subscribe. */
 export interface McpEvents {
   readonly text: EventsText;
-  poll(caller: Caller, request: PollRequest): Promise<Polled | Refused>;
+  poll(caller: Caller, request: PollRequest): Promise<EventsPage | EventsRefusal>;
 }
 
 export const openMcpEvents = (options: McpEventsOptions): McpEvents => ({

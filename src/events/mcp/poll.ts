@@ -7,18 +7,18 @@ import type { CursorKeys } from '../cursors.ts';
 import { merge } from '../merge.ts';
 import { refusalOf } from '../pull.ts';
 import { receiptOf } from '../receipts.ts';
-import { cursorsOf, filterOf, type Wanted, websitesOf } from './definition.ts';
+import { cursorsOf, type EventsWanted, filterOf, websitesOf } from './definition.ts';
 import { type Occurrence, occurrenceOf } from './occurrences.ts';
-import { type Refused, refused } from './refusals.ts';
+import { type EventsRefusal, refused } from './refusals.ts';
 
-export interface PollRequest extends Wanted {
+export interface PollRequest extends EventsWanted {
   /** Null: from now on. */
   readonly cursor: string | null;
   readonly maxAgeMs: number | undefined;
   readonly maxEvents: number | undefined;
 }
 
-export interface Polled {
+export interface EventsPage {
   readonly events: readonly Occurrence[];
   readonly cursor: string;
   readonly truncated: boolean;
@@ -44,7 +44,7 @@ export async function poll(
   { db, keys, eventKey }: PollContext,
   caller: Caller,
   request: PollRequest,
-): Promise<Polled | Refused> {
+): Promise<EventsPage | EventsRefusal> {
   const { authority } = caller;
   const cursors = cursorsOf(keys, authority, request);
   const known = request.cursor === null ? new Map<string, number>() : cursors.read(request.cursor);
@@ -54,7 +54,7 @@ export async function poll(
   const filter = filterOf(websites, request);
   const [scan, key] = await Promise.all([caller.take(scanJournals({ authority, db }, filter, known)), eventKey()]);
   const after = positionsIn(scan, known);
-  const answer = (positions: ReadonlyMap<string, number>, more: Partial<Polled> = {}): Polled => ({
+  const answer = (positions: ReadonlyMap<string, number>, more: Partial<EventsPage> = {}): EventsPage => ({
     events: [],
     cursor: cursors.write(positions),
     truncated: false,

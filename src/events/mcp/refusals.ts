@@ -12,13 +12,13 @@ const REFUSALS = {
 
 export type RefusalName = keyof typeof REFUSALS;
 
-export interface Refused {
+export interface EventsRefusal {
   readonly refused: RefusalName;
   readonly message: string;
   readonly data?: Readonly<Record<string, string | number>>;
 }
 
-export const refused = (name: RefusalName, data?: Refused['data']): Refused => ({
+export const refused = (name: RefusalName, data?: EventsRefusal['data']): EventsRefusal => ({
   refused: name,
   message: REFUSALS[name],
   ...(data && { data }),

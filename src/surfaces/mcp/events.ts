@@ -6,7 +6,7 @@ import { Failure } from '../../core/failures.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
 import { selects } from '../../core/toolsets.ts';
 import type { EventsText, McpEvents } from '../../events/mcp/mcp-events.ts';
-import { type RefusalName, type Refused, refused } from '../../events/mcp/refusals.ts';
+import { type EventsRefusal, type RefusalName, refused } from '../../events/mcp/refusals.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { lacking, type Registry } from '../../gateway/registry.ts';
 import { EventReceipt } from '../../views/event.ts';
@@ -37,7 +37,7 @@ const CODES: Readonly<Record<EventsText, Readonly<Record<RefusalName, number>>>>
 
 /** How receipts reach a client, with the operation whose rights it needs. */
 const MODES = { poll: 'events_pull' } as const;
-type Mode = keyof typeof MODES;
+type DeliveryMode = keyof typeof MODES;
 
 interface EventsCapability {
   readonly events?: object;
@@ -69,15 +69,19 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     inputSchema: jsonSchema(EventArguments, 'input'),
     payloadSchema: jsonSchema(EventReceipt, 'output'),
   }));
-  const error = ({ refused: name, message, data }: Refused): RpcError =>
+  const error = ({ refused: name, message, data }: EventsRefusal): RpcError =>
     new RpcError(CODES[events.text][name], message, data);
-  const answered = <T extends object>(answer: T | Refused): T => {
+  const answered = <T extends object>(answer: T | EventsRefusal): T => {
     if ('refused' in answer) throw error(answer);
     return answer;
   };
 
   /** A mode that the address does not list, or whose operation the token may not call. */
-  function refusal(mode: Mode, { selection }: McpRequest, authority: Authority): Refused | Failure | undefined {
+  function refusal(
+    mode: DeliveryMode,
+    { selection }: McpRequest,
+    authority: Authority,
+  ): EventsRefusal | Failure | undefined {
     const tool = registry.get(MODES[mode]);
     if (!tool || !selects(selection, tool)) return refused('Unsupported', { feature: 'deliveryMode', value: mode });
     if (!meets(authority, { ...tool.required, unrestricted: true })) {
@@ -87,7 +91,7 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     return authority.consentId !== null ? refused('Forbidden', { reason: 'consent' }) : undefined;
   }
 
-  function permit(mode: Mode, mcpRequest: McpRequest, authority: Authority): void {
+  function permit(mode: DeliveryMode, mcpRequest: McpRequest, authority: Authority): void {
     mcpRequest.called = MODES[mode];
     const problem = refusal(mode, mcpRequest, authority);
     if (!(problem instanceof Failure)) {
@@ -117,7 +121,7 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     /** The events that the token can subscribe to now, with its modes. */
     async list(mcpRequest: McpRequest): Promise<object> {
       const authority = await mcpRequest.admit();
-      const modes: readonly Mode[] = ['poll'];
+      const modes: readonly DeliveryMode[] = ['poll'];
       const delivery = modes.filter((mode) => refusal(mode, mcpRequest, authority) === undefined);
       if (delivery.length === 0) return { events: [] };
       return { events: EVENT_FAMILIES.map((name) => ({ name, description: DESCRIBED[name], delivery, ...schemas() })) };

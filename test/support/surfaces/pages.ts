@@ -54,7 +54,7 @@ export async function servePages(): Promise<Pages> {
     port: server.port,
     origin,
     paths: [
-      ...['/docs', '/docs/clients', '/docs/errors', '/docs/scopes', '/docs/reference'],
+      ...['/docs', '/docs/clients', '/docs/errors', '/docs/scopes', '/docs/limits', '/docs/reference'],
       ...GUIDE_NAMES.map((name) => `/docs/guides/${name}`),
       ...registry.operations.map(addressOf),
     ],
