@@ -14,7 +14,7 @@ import { ServiceText, textsOf } from './texts.ts';
 import type { Toolset } from './toolsets.ts';
 import type { Perform, Write, Writes } from './writes.ts';
 
-export type { Discovery, OperationAccess, OperationSummary } from './discovery.ts';
+export type { Discovery, OperationSummary } from './discovery.ts';
 export { TAGS, type Tag } from './operation-tags.ts';
 export type { Parameter } from './parameters.ts';
 
