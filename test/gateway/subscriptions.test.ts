@@ -190,7 +190,7 @@ describe('subscriptions', () => {
       [{ ...good, payload_mode: 'full' }, '/payload_mode'],
       [{ ...good, delivery: { mode: 'webhook' } }, '/delivery/mode'],
       [{ ...good, delivery: { mode: 'pull', url: 'https://example.test' } }, '/delivery/url'],
-      [{ ...good, start: 'now' }, '/start'],
+      [{ ...good, start: 'later' }, '/start'],
       [startless, '/start'],
       [{ ...good, name: 'x' }, '/name'],
     ];
@@ -400,7 +400,7 @@ describe('keys', () => {
 
   it('ID-06 a refusal leaves the key free', async () => {
     const { token } = await gateway.issue();
-    expect(said(await keyed(token, 'k', { ...definition([WEB]), start: 'now' }))[0]).toBe(400);
+    expect(said(await keyed(token, 'k', { ...definition([WEB]), start: 'later' }))[0]).toBe(400);
     expect(said(await keyed(token, 'k', definition(['web_1_99'])))).toEqual([404, 'not_found']);
     const { id } = await create(gateway, token, definition([WEB]));
     expect(said(await put(id, token, '5', {}, 'k'))).toEqual([409, 'revision_changed']);

@@ -56,23 +56,24 @@ function argumentsOf(
   tool: Tool,
   values: Readonly<Record<string, unknown>>,
 ): [Readonly<Record<string, unknown>>, Headers] {
-  const { idempotency_key: key, if_match: revision, ...rest } = values;
+  const { idempotency_key: sent, if_match: revision, ...rest } = values;
+  // Null for an optional argument means that it is not given.
+  const key = sent === null && tool.idempotency === 'optional' ? undefined : sent;
   return [
     {
       ...rest,
-      ...(tool.idempotency === 'none' && isGiven(key) && { idempotency_key: key }),
-      ...(!tool.ifMatch && isGiven(revision) && { if_match: revision }),
+      ...(tool.idempotency === 'none' && key !== undefined && { idempotency_key: key }),
+      ...(!tool.ifMatch && revision !== undefined && { if_match: revision }),
     },
     {
-      ...(tool.idempotency !== 'none' && isGiven(key) && { idempotencyKey: textOf(key) }),
+      ...(tool.idempotency !== 'none' && key !== undefined && { idempotencyKey: textOf(key) }),
       ...(tool.ifMatch &&
-        isGiven(revision) && { ifMatch: typeof revision === 'number' ? String(revision) : textOf(revision) }),
+        revision !== undefined && { ifMatch: typeof revision === 'number' ? String(revision) : textOf(revision) }),
     },
   ];
 }
 
 const IN_STRUCTURED = 'The answer is in structuredContent.';
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function success(tool: Tool, mcpRequest: McpRequest, body: unknown, operation: OperationState | undefined): ToolResult {

@@ -719,7 +719,14 @@ describe('MC-12 one write on both surfaces', () => {
         refused++;
       }
       // Over MCP, an idempotency key is an argument and can have values that no header can have.
-      for (const idempotency_key of [7, true, {}, [freshKey()], 'ключ']) {
+      for (const idempotency_key of [
+        ...(tool.idempotency === 'required' ? [null] : []),
+        7,
+        true,
+        {},
+        [freshKey()],
+        'ключ',
+      ]) {
         const { error } = (await call(demo, token, tool, { ...argumentsOf(tool, url), ...body, idempotency_key })).body;
         expect([error.code, error.data], `${tool.name} ${JSON.stringify(idempotency_key)}`).toEqual([
           -32602,
