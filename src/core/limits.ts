@@ -14,7 +14,7 @@ export const PUBLIC_LIMITS: readonly (readonly [group: string, rows: readonly (r
     [
       [
         'Units of an app, for REST, MCP and A2A together',
-        '600 a minute, at most 120 at once. The owner can change both',
+        '600 a minute, at most 120 at once. The operator of the gateway can set others',
       ],
       ['Cost of a request', '1 unit, or what the operation says in the reference'],
       ['Cost of a long answer', `1 unit more for each started ${PLAIN_BYTES / 1_024} KiB after the first`],
@@ -26,7 +26,7 @@ export const PUBLIC_LIMITS: readonly (readonly [group: string, rows: readonly (r
     'Requests and answers',
     [
       ['Body of a request', `${BODY_BYTES / 1_024} KiB, over REST, MCP and A2A`],
-      ['JSON', '32 levels, and 1,000 members in an object'],
+      ['JSON', '32 levels, and 1,000 members in all'],
       ['Records on a page', `1 to ${PAGE_RECORDS}`],
       ['Text of a message or a note', '32,768 characters. A longer text is cut, and the answer says so'],
       ['Text of fetch', '64 KiB. The newest messages are kept'],

@@ -9,7 +9,8 @@ const row = ([what, limit]: readonly [string, string]): Html => html`
 
 export const limitsBody = (): Html => html`
 <h1>Limits</h1>
-<p class="lead">Every limit of the gateway. <code>gateway_context</code> (GET /api/v1/context) tells an app its own quota in
+<p class="lead">The limits of the gateway.
+<a href="/docs/reference/gateway_context"><code>gateway_context</code></a> (GET /api/v1/context) tells an app its own quota in
 <code>limits</code>, and the header <code>RateLimit</code> of each answer tells how many units are left.</p>
 ${PUBLIC_LIMITS.map(
   ([title, rows]) => html`
