@@ -222,7 +222,11 @@ export function mutatedBody(schema: Schema, body: Body): fc.Arbitrary<{ body: un
     .map((name) => ({ body: { ...body, [name]: 1 }, names: `/${name}` }));
   const members = Object.entries(properties).flatMap(([name, one]) => {
     const here: (() => fc.Arbitrary<{ body: unknown; names: string }>)[] = [
-      () => wrongFor(one).map((bad) => ({ body: { ...body, [name]: bad }, names: `/${name}` })),
+      () =>
+        wrongFor(one)
+          // For an optional member, these say that it is not given.
+          .filter((bad) => required.includes(name) || (bad !== null && bad !== ''))
+          .map((bad) => ({ body: { ...body, [name]: bad }, names: `/${name}` })),
     ];
     if (required.includes(name)) {
       const { [name]: _, ...without } = body;
