@@ -16,13 +16,16 @@ const Statuses = accepts(
   `one or more of ${STATUSES.join(', ')}, with a comma between two`,
 );
 
+const DATE = z.core.regexes.date.source.slice(1, -1);
+const TIME = z.core.regexes.datetime({}).source.slice(1 + DATE.length, -1);
 const DayOrTime = example(
   '2026-11-30T09:00:00Z',
   accepts(
     z
       .string()
       .max(40)
-      .refine((text) => isDay(text) || Rfc3339Time.safeParse(text).success),
+      .regex(new RegExp(`^${DATE}(?:${TIME})?$`))
+      .refine((text) => !text.startsWith('0000')), // PostgreSQL has no year 0
     `${RFC3339_EXPECTED}, or with timezone a local day such as 2026-11-30`,
   ),
 );
