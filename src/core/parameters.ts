@@ -86,7 +86,10 @@ export function parameter(name: string, place: Parameter['in'], schema: z.ZodTyp
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** The values without those that mean that a parameter is not given. `empty`: of a filter, an empty text means this too. */
+/**
+ * The values without those that mean that a parameter is not given: null for an optional parameter, and with `empty` an
+ * empty text for a filter.
+ */
 export function givenOf(parameters: readonly Parameter[], values: Values, empty: boolean): Values {
   const absent = parameters.filter(
     ({ name, nullIsAbsent, emptyIsAbsent }) =>

@@ -130,8 +130,8 @@ export class Corridor {
 
   async call(received: Call): Promise<Outcome> {
     const { tool } = received;
-    const isFilter = received.resource !== 'rest' && tool.effect === 'read';
-    const call = { ...received, input: givenOf(tool.parameters, received.input, isFilter) };
+    const fromAgent = received.resource !== 'rest' && tool.effect === 'read';
+    const call = { ...received, input: givenOf(tool.parameters, received.input, fromAgent) };
     let authority: Authority | undefined;
     try {
       const { bearer, resource, cost = costOf(call.tool, call.input), source } = call;
