@@ -14,6 +14,8 @@ const SUBJECT = 500;
 /** The newest conversations in an answer. */
 const LAST = 5;
 const MOST_SAME = raw('100');
+/** Contacts of a website that are compared by name: they share the longest word, which a visitor can choose. */
+const MOST_ALIKE = raw('2000');
 
 /** A position in the list: newest contact first, then in the order of website and id. */
 interface CustomerPosition {
@@ -109,10 +111,13 @@ const sameOnes = (tenant: string, sites: readonly string[]): Fragment => sql`
     SELECT count(*) FROM (
       SELECT FROM unnest(${sites}::bigint[]) AS w (site)
        CROSS JOIN LATERAL (
-          SELECT FROM platform.contact s
-           WHERE s.tenant = ${tenant} AND s.site = w.site AND NOT s.deleted AND (s.site, s.id) <> (ct.site, ct.id)
-             AND platform.name_words(s.tenant, s.site, s.id, s.name) @@ platform.name_query(${tenant}, w.site, ct.name)
-             AND lower(s.name) = lower(ct.name) LIMIT ${MOST_SAME}) s
+          SELECT quote_literal(a.word)::tsquery AS query FROM unnest(platform.starts(${tenant}, w.site, ct.name)) AS a (word)
+           ORDER BY length(a.word) DESC, a.word LIMIT 1) q
+       CROSS JOIN LATERAL (
+          SELECT s.site, s.id, s.name FROM platform.contact s
+           WHERE s.tenant = ${tenant} AND s.site = w.site AND NOT s.deleted
+             AND platform.name_words(s.tenant, s.site, s.id, s.name) @@ q.query LIMIT ${MOST_ALIKE}) s
+       WHERE (s.site, s.id) <> (ct.site, ct.id) AND lower(s.name) = lower(ct.name)
        LIMIT ${MOST_SAME}) o)::integer END AS same_name`;
 
 const sameNumber = (column: string): Fragment =>
