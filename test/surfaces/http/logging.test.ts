@@ -172,7 +172,10 @@ describe('LG-01 what the log holds', () => {
     // in an answer and in the log.
     const stored = [...new Set(texts)].filter((text) => !/^([a-z_]+|[0-9-]{10}|req_[a-f0-9]+)$/.test(text));
     expect(stored.length).toBeGreaterThan(300);
-    expect(stored.filter((text) => all.includes(text))).toEqual([]);
+    // A line can be logged in the millisecond in which a write was made.
+    const untimed = all.replace(/"time":"[^"]*"/g, '');
+    expect(untimed.length).toBeLessThan(all.length);
+    expect(stored.filter((text) => untimed.includes(text))).toEqual([]);
   });
 
   it('LG-01 no note, disposition, text for an AI feature, plan or key of a write, whatever becomes of it', async () => {
