@@ -27,7 +27,7 @@ export const PUBLIC_LIMITS: readonly (readonly [group: string, rows: readonly (r
     [
       ['Body of a request', `${BODY_BYTES / 1_024} KiB, over REST, MCP and A2A`],
       ['JSON', '32 levels, and 1,000 members in all'],
-      ['Records on a page', `1 to ${PAGE_RECORDS}`],
+      ['Records on a page', `1 to ${PAGE_RECORDS}. Of search and customer_find, 1 to 50`],
       ['Text of a message or a note', '32,768 characters. A longer text is cut, and the answer says so'],
       ['Text of fetch', '64 KiB. The newest messages are kept'],
       ['Chunk of a file', '64 KiB'],

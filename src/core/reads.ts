@@ -35,6 +35,8 @@ export interface PageRequest<Parent extends string = string, Grand extends strin
    * connections for slow reads. So a page can be short or empty although the list has more pages.
    */
   readonly search?: Fragment | undefined;
+  /** True if a condition names the time zone of the caller. */
+  readonly zoned?: boolean;
 }
 
 export interface Page<Name extends string> {

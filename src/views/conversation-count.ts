@@ -147,7 +147,7 @@ export const CountedGroups = example(
           .nullable()
           .optional()
           .describe(
-            'Name of the operator, team, channel, contact or website. Of two, both names with " / " between. Null if none has a name. Absent if not granted or not grouped.',
+            'Name of the operator, team, channel, contact or website. Of two, those that exist, with " / " between, in the order of key. Null if none has a name. Absent if not granted or not grouped.',
           ),
         count: z.int().min(1).describe('Number of conversations in the group.'),
       }),

@@ -22,7 +22,7 @@ const Limits = z.strictObject({
   burst: z.int().min(1).nullable().describe('Quota units that the app can spend at once. Null if not known now.'),
   answer_bytes_per_unit: z.int().describe('A longer answer costs one unit more for each started part of this size.'),
   body_bytes: z.int().describe('Largest body of a request.'),
-  page_records: z.int().describe('Largest limit of a page.'),
+  page_records: z.int().describe('Largest limit of most pages.'),
   tokens_per_minute: z.int().describe('Access tokens that a client gets in a minute without a consent.'),
 });
 
@@ -97,7 +97,7 @@ export const GatewayContext = z.strictObject({
       data_access: DataAccessFlags.describe('Data-access flags of the token.'),
       expires_at: example(1_798_675_200, z.int().min(1).describe('Time at which the token ends, in Unix seconds.')),
     })
-    .describe('What the token can do now. Compare it with what you were granted.'),
+    .describe('What the token can do now. Less than scope of the token answer: rights were taken away.'),
   limits: example(
     {
       ...{ units_per_minute: 600, burst: 120, answer_bytes_per_unit: 131_072, body_bytes: 65_536 },

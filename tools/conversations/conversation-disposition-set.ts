@@ -42,7 +42,7 @@ export default defineTool({
       ),
     disposition: example('resolved', ServiceText.describe('The disposition that the write has set.')),
     updated_at: Time.nullable().describe(
-      'Time of the last change of the conversation after the write. Null if a helpdesk made the write.',
+      'Time of the change. A repeated call tells the first. Null if a helpdesk made the write, or an older gateway.',
     ),
   }),
   async handle({ input: { conversation_id, disposition }, perform }) {

@@ -63,6 +63,7 @@ export default defineTool({
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(ConversationView, {
       where: byConversation(input, zoneOfDays(input)),
+      zoned: input.timezone !== undefined,
       cursor: input.cursor,
       limit: input.limit,
       by: input.order === 'updated_asc' ? 'updated_at' : 'id',

@@ -81,7 +81,7 @@ export default defineTool({
       )
       .max(3)
       .optional()
-      .describe('Words that no text holds, and spellings found instead. Absent: none.'),
+      .describe('Words that were searched with other spellings too. Absent: none.'),
     next_cursor: NextCursor.describe(
       'Cursor of the next page. Null if this page is the last page. Continue after an empty page with a cursor.',
     ),

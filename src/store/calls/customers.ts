@@ -42,7 +42,7 @@ type LastConversation = readonly [
 ];
 
 /** True if a contact's name is the only key. Then the index of words finds the contacts. */
-export const onlyByName = ({ name, email, phone, external_id }: CustomerRequest['by']): boolean =>
+const onlyByName = ({ name, email, phone, external_id }: CustomerRequest['by']): boolean =>
   name !== undefined && email === undefined && phone === undefined && external_id === undefined;
 
 /** Finds contacts of several websites in one guarded statement. */

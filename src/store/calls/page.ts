@@ -80,7 +80,7 @@ async function readRows<Name extends string>(
       SELECT ${raw(alias)}.id AS native, ${order.key}${beside}, ${select} ${from(source)}) d ON true`,
   ).catch((error: unknown) => {
     // PostgreSQL decides which time zones of local days are valid.
-    throw sqlState(error) === '22023' ? wrongZone() : error;
+    throw request.zoned && sqlState(error) === '22023' ? wrongZone() : error;
   });
   const present = rows[0]?.['found'] === true;
   return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };

@@ -5,7 +5,7 @@ import type { Replica } from '../driver/lineage.ts';
 import type { Database } from '../driver/postgres.ts';
 import type { Caller } from './caller.ts';
 import { readCounts } from './counts.ts';
-import { onlyByName, readCustomers } from './customers.ts';
+import { readCustomers } from './customers.ts';
 import { readFileBytes } from './files.ts';
 import { readHealth } from './health.ts';
 import { readPage } from './page.ts';
@@ -37,8 +37,7 @@ export function openReads(
     health: () => caller.take(readHealth(access)),
     search: (request) => caller.take(readSearch({ authority, website, db: slow }, request)),
     counts: (request) => caller.take(readCounts(access, slow, request)),
-    customers: (request) =>
-      caller.take(readCustomers(onlyByName(request.by) ? { authority, website, db: slow } : access, request)),
+    customers: (request) => caller.take(readCustomers({ authority, website, db: slow }, request)),
     report: (range) => caller.take(readReport(access, slow, range, replica)),
   };
 }

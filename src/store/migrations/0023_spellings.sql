@@ -96,6 +96,7 @@ LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   f record;
   h record;
+  locked boolean;
   looks integer := 100;
 BEGIN
   IF NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = p_tenants[1] AND w.site = p_sites[1]) THEN
@@ -117,14 +118,19 @@ BEGIN
        AND s.word = f.word AND s.id = f.id;
     looks := looks - 1;
     CONTINUE WHEN looks < 0;
-    FOR h IN SELECT s.id, s.text
+    FOR h IN SELECT n.id
                FROM platform.newest_hits((f.tenant, f.site, CASE f.kind WHEN 'internal' THEN 'message' ELSE f.kind END, f.kind = 'internal',
-                      NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched, quote_literal(f.word)::tsquery, 4) AS n
-              CROSS JOIN LATERAL (
-                SELECT s.id, s.text FROM platform.said s
-                 WHERE s.kind = CASE f.kind WHEN 'internal' THEN 'message' ELSE f.kind END AND s.tenant = f.tenant AND s.site = f.site
-                   AND s.id = n.id AND s.internal = (f.kind = 'internal')) s LOOP
-      PERFORM platform.learn(ARRAY[f.kind], ARRAY[f.tenant], ARRAY[f.site], ARRAY[h.id], ARRAY[h.text]);
+                      NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched, quote_literal(f.word)::tsquery, 4) AS n LOOP
+      -- A row that another transaction changes now is no witness, and a witness keeps its text until this transaction ends.
+      -- Otherwise a word that two transactions remove at once could stay. The text is read after the lock.
+      EXECUTE format('SELECT true FROM platform.%I WHERE tenant = $1 AND site = $2 AND id = $3 FOR SHARE SKIP LOCKED',
+        CASE f.kind WHEN 'internal' THEN 'message' WHEN 'subject' THEN 'conversation' ELSE f.kind END)
+        INTO locked USING f.tenant, f.site, h.id;
+      CONTINUE WHEN locked IS NULL;
+      PERFORM platform.learn(ARRAY[f.kind], ARRAY[f.tenant], ARRAY[f.site], ARRAY[s.id], ARRAY[s.text])
+         FROM platform.said s
+        WHERE s.kind = CASE f.kind WHEN 'internal' THEN 'message' ELSE f.kind END AND s.tenant = f.tenant AND s.site = f.site
+          AND s.id = h.id AND s.internal = (f.kind = 'internal');
     END LOOP;
   END LOOP;
 END $$;
