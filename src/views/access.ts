@@ -14,7 +14,7 @@ export const Explained = example(
   },
   z.strictObject({
     operation: ServiceText.describe('Name of the operation. The MCP tool has the same name.'),
-    allowed: z.boolean().describe('True if the credential can call the operation now, on its granted websites.'),
+    allowed: z.boolean().describe('True if the credential can call it now, on granted websites.'),
     lacks: z
       .strictObject({
         scopes: z.array(ScopeName).describe('Scopes that the credential lacks.'),
