@@ -117,6 +117,28 @@ describe('the spellings of the store', () => {
     expect(await sql`SELECT FROM platform.spelling WHERE word = 'zqbassoon'`).toEqual([]);
   });
 
+  it('leaves also when two transactions remove the last two texts at once', async () => {
+    const { sql } = gateway.database;
+    const [first, second] = [await say('zqoboes are loud'), await say('zqoboes are soft')];
+    const redact = (by: typeof sql, id: number) =>
+      by`UPDATE platform.message SET redacted = true WHERE tenant = 1 AND site = 1 AND id = ${id}`;
+    const [one, two] = [await sql.reserve(), await sql.reserve()];
+    try {
+      await one`BEGIN`;
+      await two`BEGIN`;
+      await redact(one, first);
+      const waiting = redact(two, second);
+      await Promise.race([waiting, new Promise((resolve) => setTimeout(resolve, 300))]);
+      await one`COMMIT`;
+      await waiting;
+      await two`COMMIT`;
+    } finally {
+      one.release();
+      two.release();
+    }
+    expect(await sql`SELECT FROM platform.spelling WHERE word = 'zqoboes'`).toEqual([]);
+  });
+
   it('are the words of all texts, whether triggers or the upgrade noted them', async () => {
     const { sql } = gateway.database;
     const noted = async (): Promise<string[]> => {
