@@ -3,7 +3,7 @@ import { type EventsPage, type PollContext, type PollRequest, poll } from './pol
 import type { EventsRefusal } from './refusals.ts';
 
 /**
- * `current`: the text of SEP-3415. `sketch`: the design sketch before it, which the AI SDK and ChatGPT still follow. They
+ * `current`: the text of SEP-3415. `sketch`: the design sketch before it, which some clients still follow. They
  * differ in the codes of errors and in the place of the capability.
  */
 export type EventsText = 'current' | 'sketch';
