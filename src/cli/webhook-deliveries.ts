@@ -11,7 +11,7 @@ import type { RunAction } from './context.ts';
 import { moment } from './options.ts';
 import { plain, Refused } from './output.ts';
 import { testEndpoint } from './webhook-test.ts';
-import { deliveryDocument, deliveryTable, endpoint, unknown } from './webhook-view.ts';
+import { deliveryDocument, deliveryTable, endpoint, ownEndpoint, unknown } from './webhook-view.ts';
 
 /** The commands about the deliveries of one webhook. */
 export function deliveryCommands(group: Command, register: RunAction): void {
@@ -26,7 +26,7 @@ function testCommand(group: Command, register: RunAction): void {
     .description('send one heartbeat, marked as a test, now; exit code 1 if the receiver does not accept it');
   register(command, async ({ out, store, config }) => {
     const { db } = await store();
-    const record = await endpoint(db, command.args[0] ?? '');
+    const record = await ownEndpoint(db, command.args[0] ?? '');
     const { document, accepted } = await testEndpoint(db, config, record);
     out.result(document, accepted ? 'The receiver accepted the test.' : 'The receiver did not accept the test.');
     if (!accepted) process.exitCode = 1;
@@ -46,7 +46,7 @@ function replayCommand(group: Command, register: RunAction): void {
       command.error("error: one of '--event <EVT>' and '--since <TIME>' is required");
     }
     const { db } = await store();
-    const id = command.args[0] ?? '';
+    const { id } = await ownEndpoint(db, command.args[0] ?? '');
     const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };
     const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which);
     if (refused === 'unknown') throw unknown(id);

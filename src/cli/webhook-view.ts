@@ -15,6 +15,7 @@ export const endpointDocument = (record: EndpointRecord): object => ({
   url: shown(record.url),
   event_types: record.event_types,
   description: record.description,
+  subscription_id: record.subscription_id,
   enabled: record.enabled,
   disabled_because: record.disabled_because,
   permitted: record.permitted,
@@ -92,6 +93,15 @@ export async function endpoint(db: Database, id: string): Promise<EndpointRecord
   const [record] = await readEndpoints(db, { id });
   if (!record) throw unknown(id);
   return record;
+}
+
+/** An endpoint that the command line has made. The client of an MCP subscription changes its endpoints itself. */
+export async function ownEndpoint(db: Database, id: string): Promise<EndpointRecord> {
+  const record = await endpoint(db, id);
+  if (record.subscription_id === null) return record;
+  throw new Refused(
+    `Webhook ${id} belongs to subscription ${record.subscription_id} of an MCP client, which alone can change it. webhook delete ends the subscription.`,
+  );
 }
 
 export const unknown = (id: string): Refused => new Refused(`There is no webhook ${JSON.stringify(plain(id))}.`);

@@ -22,7 +22,7 @@ import { DAY, duration } from './options.ts';
 import { plain, Refused } from './output.ts';
 import { website } from './references.ts';
 import { deliveryCommands } from './webhook-deliveries.ts';
-import { endpoint, endpointDocument, endpointTable, endpointText, shown, unknown } from './webhook-view.ts';
+import { endpoint, endpointDocument, endpointTable, endpointText, ownEndpoint, shown, unknown } from './webhook-view.ts';
 
 export function webhookCommands(program: Command, register: RunAction): void {
   const group = program
@@ -170,7 +170,7 @@ function updateCommand(group: Command, register: RunAction): void {
     if (Object.keys(given).every((name) => name === 'json'))
       command.error('error: nothing to change: give at least one option');
     const { db } = await context.store();
-    const record = await endpoint(db, command.args[0] ?? '');
+    const record = await ownEndpoint(db, command.args[0] ?? '');
     const owner = given.credential === undefined ? undefined : await usable(db, given.credential);
     const site =
       given.website === undefined ? undefined : await website(db, given.website, owner?.tenant ?? record.tenant);
@@ -203,7 +203,7 @@ function rotateCommand(group: Command, register: RunAction): void {
   register(command, async ({ out, store, config }) => {
     const { overlap } = command.opts<{ overlap: number }>();
     const { db } = await store();
-    const record = await endpoint(db, command.args[0] ?? '');
+    const record = await ownEndpoint(db, command.args[0] ?? '');
     const secret = newWebhookSecret();
     const keys = await openGivenKeys(config);
     const rotated = await rotateEndpoint(db, record.id, keys.seal('webhook secret', secret), overlap);
@@ -223,8 +223,9 @@ function deleteCommand(group: Command, register: RunAction): void {
   );
   register(command, async ({ out, store }) => {
     const { db } = await store();
-    const { id, url } = await endpoint(db, command.args[0] ?? '');
-    await confirm(command, `Delete ${id} for ${plain(shown(url))}? Its queue and its log are lost.`);
+    const { id, url, subscription_id: subscription } = await endpoint(db, command.args[0] ?? '');
+    const whole = subscription === null ? '' : ` Subscription ${subscription} of an MCP client ends.`;
+    await confirm(command, `Delete ${id} for ${plain(shown(url))}? Its queue and its log are lost.${whole}`);
     if (!(await deleteEndpoint(db, id))) throw unknown(id);
     out.result({ endpoint_id: id, deleted: true }, `Webhook ${id} is deleted.`);
   });

@@ -83,6 +83,7 @@ const Environment = z
       .refine((list) => listOf(list).every(isOrigin))
       .optional(),
     GATEWAY_MCP_EVENTS: z.enum(['current', 'sketch', 'off']).default('current'),
+    GATEWAY_MCP_WEBHOOK_ID: z.enum(['event', 'message']).default('event'),
     GATEWAY_HOSTED_CONSENT_MAX: z.enum(['8h', '7d', '30d', '90d']).default('30d').transform(secondsOf),
     LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -174,7 +175,7 @@ export interface Config {
     readonly longest: number;
   };
   /** The text of the extension that events over MCP follow. Undefined: no events over MCP. */
-  readonly mcpEvents: 'current' | 'sketch' | undefined;
+  readonly mcpEvents: { readonly text: 'current' | 'sketch'; readonly webhookId: 'event' | 'message' } | undefined;
   /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
@@ -240,7 +241,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       allowed: new Set(listOf(data.GATEWAY_CLIENT_ALLOW ?? '')),
       longest: data.GATEWAY_HOSTED_CONSENT_MAX,
     },
-    mcpEvents: data.GATEWAY_MCP_EVENTS === 'off' ? undefined : data.GATEWAY_MCP_EVENTS,
+    mcpEvents:
+      data.GATEWAY_MCP_EVENTS === 'off'
+        ? undefined
+        : { text: data.GATEWAY_MCP_EVENTS, webhookId: data.GATEWAY_MCP_WEBHOOK_ID },
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
     logFormat: data.LOG_FORMAT,

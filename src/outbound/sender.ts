@@ -1,10 +1,19 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
-import type { EventReceipt } from '../core/events.ts';
 import { before } from './before.ts';
 import { type Receiver, receiverOf } from './receivers.ts';
 import { partWeight, requestTo } from './request.ts';
 import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
 import { signatures } from './signature.ts';
+
+/** What a request tells a receiver. */
+export interface Message {
+  /** The header `webhook-id`. */
+  readonly id: string;
+  /** JSON text. */
+  readonly body: string;
+  /** Headers beside those of Standard Webhooks. */
+  readonly headers: Readonly<Record<string, string | number>>;
+}
 
 export interface DeliveryAttempt {
   /** The start of the attempt, in Unix milliseconds. */
@@ -12,12 +21,9 @@ export interface DeliveryAttempt {
   readonly url: string;
   /** In clear text. During a rotation, the old and the new secret. */
   readonly secrets: readonly string[];
-  readonly receipt: EventReceipt;
-  /** The number of the attempt, from 1. */
-  readonly number: number;
-  readonly test: boolean;
-  /** Since when receipts for this receiver have been lost, in Unix milliseconds. Null: none was lost. */
-  readonly gapSince: number | null;
+  readonly message: Message;
+  /** True: the outcome has the body of the response. */
+  readonly reads?: boolean;
 }
 
 export type SendError =
@@ -31,7 +37,7 @@ export type SendError =
   | 'interrupted';
 
 export type DeliveryOutcome =
-  | { readonly status: number; readonly retryAfter: number | undefined }
+  | { readonly status: number; readonly retryAfter: number | undefined; readonly body?: Buffer }
   | { readonly error: SendError; readonly status?: number };
 
 export interface SenderOptions {
@@ -51,16 +57,8 @@ export const senderOptions = (allowed: ReadonlySet<string>, baseUrl: string): Se
 });
 
 const DEADLINE = 10_000;
-/** The gateway reads a response up to this weight and discards it. */
+/** The gateway reads a response up to this weight. */
 const RESPONSE_MAX = 65_536;
-
-/** The receipt as compact JSON, less than 1 KB. */
-export const bodyOf = (receipt: EventReceipt): string =>
-  JSON.stringify({
-    type: receipt.event_type,
-    timestamp: new Date(receipt.occurred_at).toISOString(),
-    data: receipt,
-  });
 
 /**
  * Makes one attempt: a POST over a new connection to a checked address, without redirects. The status counts when the
@@ -101,9 +99,8 @@ async function post(
   } catch (error) {
     return { error: error instanceof AddressRefused ? 'address_refused' : ended('name_not_resolved') };
   }
-  const body = bodyOf(attempt.receipt);
+  const { id, body, headers } = attempt.message;
   const timestamp = Math.floor(attempt.at / 1000);
-  const { event_id: id } = attempt.receipt;
   const request = requestTo(url, {
     method: 'POST',
     headers: {
@@ -113,22 +110,19 @@ async function post(
       'webhook-id': id,
       'webhook-timestamp': timestamp,
       'webhook-signature': signatures(attempt.secrets, id, timestamp, body),
-      'x-gateway-attempt': attempt.number,
-      ...(attempt.test && { 'x-gateway-test': '1' }),
-      ...(attempt.gapSince !== null && { 'x-gateway-gap-since': new Date(attempt.gapSince).toISOString() }),
+      ...headers,
     },
     addresses,
     signal,
   });
-  return exchange(request, body, attempt.at, ended);
+  return exchange(request, attempt, ended);
 }
 
 const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_|ERR_OSSL|EPROTO)/;
 
 function exchange(
   request: ClientRequest,
-  body: string,
-  at: number,
+  { at, message, reads = false }: DeliveryAttempt,
   ended: (error: SendError) => SendError,
 ): Promise<DeliveryOutcome> {
   return new Promise((resolve) => {
@@ -145,11 +139,17 @@ function exchange(
     request.on('response', (given) => {
       response = given;
       const { headers } = given;
+      const parts: Buffer[] = [];
       const whole = (): void =>
-        finish({ status: statusOf(given), retryAfter: retryAfterOf(headers['retry-after'], at) });
+        finish({
+          status: statusOf(given),
+          retryAfter: retryAfterOf(headers['retry-after'], at),
+          ...(reads && { body: Buffer.concat(parts) }),
+        });
       let read = 0;
       given.on('data', (part: Buffer) => {
         read += partWeight(part);
+        if (reads) parts.push(part);
         if (read > RESPONSE_MAX) whole();
       });
       given.on('end', whole);
@@ -160,7 +160,7 @@ function exchange(
       socket.destroy();
       finish({ status: statusOf(given), retryAfter: undefined });
     });
-    request.end(body);
+    request.end(message.body);
   });
 }
 

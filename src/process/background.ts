@@ -46,6 +46,7 @@ export function startBackground(options: BackgroundOptions): {
     keys,
     sender: senderOptions(config.webhooks.allowed, baseUrl),
     schedule: config.webhooks.schedule,
+    mcp: config.mcpEvents && { ...config.mcpEvents, keys },
     onError: (error) => log.warn({ err: error }, 'delivery of webhooks failed; it is retried'),
   });
   const sources = startSources({

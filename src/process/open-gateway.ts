@@ -6,6 +6,7 @@ import type { Declarations } from '../gateway/load.ts';
 import { openGateway } from '../gateway/open.ts';
 import { streaming } from '../gateway/streaming.ts';
 import { tellRunCall } from '../observe/run-calls.ts';
+import { senderOptions } from '../outbound/sender.ts';
 import { openWriteBack, type WriteBack } from '../sources/write-back.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
 import { openTasks, type Tasks } from '../tasks/tasks.ts';
@@ -61,7 +62,14 @@ export async function openServedGateway(
     ...streaming(corridor),
     onError: (error) => log.warn({ err: error }, 'reading for a realtime stream failed; it is retried'),
   });
-  const text = config.mcpEvents;
-  const events = text && openMcpEvents({ text, db: store.db, keys, eventKey: openLedgerKey(store.db) });
+  const events =
+    config.mcpEvents &&
+    openMcpEvents({
+      text: config.mcpEvents.text,
+      db: store.db,
+      keys,
+      eventKey: openLedgerKey(store.db),
+      sender: senderOptions(config.webhooks.allowed, baseUrl),
+    });
   return { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime, events, remote };
 }

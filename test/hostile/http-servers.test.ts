@@ -5,6 +5,7 @@ import { openIdentityProvider } from '../../src/auth/identity-provider.ts';
 import { NotVouchedFor } from '../../src/auth/not-vouched-for.ts';
 import { clientOf } from '../../src/auth/oauth/clients/document.ts';
 import { Failure } from '../../src/core/failures.ts';
+import { webhookMessage } from '../../src/events/webhooks/message.ts';
 import { startTracing } from '../../src/observe/tracing.ts';
 import { documentFetcher } from '../../src/outbound/documents.ts';
 import { send, senderOptions } from '../../src/outbound/sender.ts';
@@ -154,10 +155,7 @@ const webhook: Client = {
         at: Date.now(),
         url: `${origin}${path}`,
         secrets: [newWebhookSecret()],
-        number: 1,
-        test: false,
-        gapSince: null,
-        receipt,
+        message: webhookMessage({ number: 1, test: false, gapSince: null, receipt }),
       },
       { ...senderOptions(new Set([origin]), 'http://127.0.0.1:8420'), deadline: 1_500 },
     );

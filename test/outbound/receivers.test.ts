@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { webhookMessage } from '../../src/events/webhooks/message.ts';
 import { isPublic } from '../../src/outbound/addresses.ts';
 import { receiverOf } from '../../src/outbound/receivers.ts';
 import { AddressRefused, checkedAddresses, type Resolve } from '../../src/outbound/resolve.ts';
@@ -34,17 +35,19 @@ const attempt = (url: string): DeliveryAttempt => ({
   at: Date.now(),
   url,
   secrets: [newWebhookSecret()],
-  number: 1,
-  test: false,
-  gapSince: null,
-  receipt: {
-    event_id: `evt_${'0'.repeat(64)}`,
-    event_type: 'visitor.changed',
-    website_id: 'web_1_1',
-    cursor: 1,
-    occurred_at: 1,
-    recorded_at: 1,
-  },
+  message: webhookMessage({
+    number: 1,
+    test: false,
+    gapSince: null,
+    receipt: {
+      event_id: `evt_${'0'.repeat(64)}`,
+      event_type: 'visitor.changed',
+      website_id: 'web_1_1',
+      cursor: 1,
+      occurred_at: 1,
+      recorded_at: 1,
+    },
+  }),
 });
 
 const sendTo = (url: string, resolve: Resolve, allowed = NONE): Promise<DeliveryOutcome> =>

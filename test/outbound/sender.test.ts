@@ -1,6 +1,7 @@
 import { createServer as createSecure } from 'node:https';
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
+import { webhookMessage } from '../../src/events/webhooks/message.ts';
 import { waitAfter } from '../../src/events/webhooks/schedule.ts';
 import { type DeliveryOutcome, retryAfterOf, send, senderOptions } from '../../src/outbound/sender.ts';
 import { newWebhookSecret } from '../../src/outbound/signature.ts';
@@ -39,17 +40,19 @@ async function attempt(
       at: Date.now(),
       url: `${origin}/hook`,
       secrets: [newWebhookSecret()],
-      number: 1,
-      test: false,
-      gapSince: null,
-      receipt: {
-        event_id: `evt_${'0'.repeat(64)}`,
-        event_type: 'visitor.changed',
-        website_id: 'web_1_1',
-        cursor: 1,
-        occurred_at: 1,
-        recorded_at: 1,
-      },
+      message: webhookMessage({
+        number: 1,
+        test: false,
+        gapSince: null,
+        receipt: {
+          event_id: `evt_${'0'.repeat(64)}`,
+          event_type: 'visitor.changed',
+          website_id: 'web_1_1',
+          cursor: 1,
+          occurred_at: 1,
+          recorded_at: 1,
+        },
+      }),
     },
     {
       ...senderOptions(new Set([origin]), 'http://127.0.0.1:8420'),

@@ -13,6 +13,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import type { Registry } from '../../src/gateway/registry.ts';
 import { streaming } from '../../src/gateway/streaming.ts';
 import { tellRunCall } from '../../src/observe/run-calls.ts';
+import { senderOptions } from '../../src/outbound/sender.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
@@ -56,6 +57,8 @@ export interface TestGateway {
   readonly realtime: Realtime;
   readonly port: number;
   readonly log: string[];
+  /** Origins of receivers on loopback to which MCP clients may subscribe. A test adds its own. */
+  readonly receivers: Set<string>;
   ask(path: string, options?: AskOptions): Promise<Answer>;
   /** Checks an answer that does not come from `ask` against the served OpenAPI document. */
   readonly check: (method: string, path: string, answer: Answer) => void;
@@ -104,7 +107,14 @@ export async function openTestGateway(
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT realtime ${String(error)}`),
     timings,
   });
-  const events = openMcpEvents({ text: 'current', db: own.db, keys, eventKey: openLedgerKey(own.db) });
+  const receivers = new Set<string>();
+  const events = openMcpEvents({
+    text: 'current',
+    db: own.db,
+    keys,
+    eventKey: openLedgerKey(own.db),
+    sender: senderOptions(receivers, BASE_URL),
+  });
   const server = await startServer({
     host: '127.0.0.1',
     baseUrl: BASE_URL,
@@ -144,6 +154,7 @@ export async function openTestGateway(
     realtime,
     port: server.port,
     log,
+    receivers,
     ask,
     check,
     issue: (grant, tenant = 1) => issue(own.sql, tenant, grant),

@@ -1,13 +1,21 @@
 /**
- * The refusals of MCP events, a closed table: the name of each error and its sentence for the client. The surface knows
- * the codes, which differ between the texts of the extension.
+ * `current`: the text of SEP-3415. `sketch`: the design sketch before it, which some clients still follow. They
+ * differ in the codes of errors and in the place of the capability.
  */
+export type EventsText = 'current' | 'sketch';
+
+/** The refusals of MCP events, a closed table: name, sentence for the client, and code in each text (docs/decisions/events.md). */
 const REFUSALS = {
-  InvalidParams: 'A parameter has a wrong value.',
-  NotFound: 'There is no such event or subscription.',
-  Forbidden: 'The token may not subscribe to these events.',
-  ResourceExhausted: 'A limit is reached. data.limit names it.',
-  Unsupported: 'The gateway does not offer this. data.feature names it.',
+  InvalidParams: { message: 'A parameter has a wrong value.', current: -32602, sketch: -32602 },
+  NotFound: { message: 'There is no such event or subscription.', current: -32023, sketch: -32011 },
+  Forbidden: { message: 'The token may not subscribe to these events.', current: -32024, sketch: -32012 },
+  ResourceExhausted: { message: 'A limit is reached. data.limit names it.', current: -32025, sketch: -32013 },
+  Unsupported: { message: 'The gateway does not offer this. data.feature names it.', current: -32026, sketch: -32014 },
+  CallbackEndpointError: {
+    message: 'The receiver did not confirm that it wants deliveries. data.reason says why.',
+    current: -32027,
+    sketch: -32015,
+  },
 } as const;
 
 export type RefusalName = keyof typeof REFUSALS;
@@ -20,6 +28,13 @@ export interface EventsRefusal {
 
 export const refused = (name: RefusalName, data?: EventsRefusal['data']): EventsRefusal => ({
   refused: name,
-  message: REFUSALS[name],
+  message: REFUSALS[name].message,
+  ...(data && { data }),
+});
+
+/** The refusal as JSON-RPC tells it. */
+export const wireError = (text: EventsText, { refused: name, message, data }: EventsRefusal) => ({
+  code: REFUSALS[name][text],
+  message,
   ...(data && { data }),
 });

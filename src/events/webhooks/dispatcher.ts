@@ -12,6 +12,8 @@ import {
   type Settlement,
   settleDeliveries,
 } from '../../store/events/deliveries.ts';
+import { type McpSending, mcpMessage } from '../mcp/messages.ts';
+import { webhookMessage } from './message.ts';
 import { waitAfter } from './schedule.ts';
 
 export interface WebhooksOptions {
@@ -21,6 +23,8 @@ export interface WebhooksOptions {
   readonly sender: SenderOptions;
   /** Seconds before each attempt at a delivery: one to five values. */
   readonly schedule: readonly number[];
+  /** Undefined: this process delivers nothing to subscriptions of MCP clients. */
+  readonly mcp?: McpSending | undefined;
   readonly onError: (error: unknown) => void;
 }
 
@@ -89,7 +93,7 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     if (stopped || seats <= 0) return;
     const asked = performance.now();
     const eventKey = await options.eventKey();
-    const { claims, more } = await claimDeliveries(db, { eventKey, seats, schedule });
+    const { claims, more } = await claimDeliveries(db, { eventKey, seats, schedule, mcp: options.mcp !== undefined });
     const late = stopped || performance.now() - asked > FRESH;
     if (late && claims.length > 0) {
       ended.push(...claims.map(givenBack));
@@ -128,19 +132,23 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
 
 /** Sends a leased attempt. Undefined if none of the operator's keys decrypts the signing secret. */
 export async function sendClaim(
-  { keys, sender }: Pick<WebhooksOptions, 'keys' | 'sender'>,
+  { keys, sender, mcp }: Pick<WebhooksOptions, 'keys' | 'sender' | 'mcp'>,
   claim: Claim,
   stop?: AbortSignal,
 ): Promise<DeliveryOutcome | undefined> {
   const sealed = [claim.secret, ...(claim.oldSecret === null ? [] : [claim.oldSecret])];
   const secrets = sealed.flatMap((one) => keys.open('webhook secret', one) ?? []);
   if (secrets.length === 0) return undefined;
-  return send({ ...claim, secrets }, sender, stop);
+  const message = claim.mcp && mcp ? mcpMessage(mcp, claim, claim.mcp) : webhookMessage(claim);
+  return send({ at: claim.at, url: claim.url, secrets, message }, sender, stop);
 }
 
 /** Seconds until another lease, if the signing secret could not be decrypted. Another process can have the key. */
 const UNREADABLE = 30;
 const GONE = 410;
+const TOO_LARGE = 413;
+/** Seconds between two attempts for an MCP subscription, at most. Its client gives up after some 15 minutes. */
+const MCP_WAIT_MAX = 180;
 /** Statuses for which the gateway reads Retry-After. */
 const BUSY: readonly number[] = [429, 503];
 
@@ -151,12 +159,17 @@ export function settlementOf(
 ): Settlement {
   const status = outcome?.status ?? null;
   const error = outcome === undefined ? 'secret_sealed_by_unknown_key' : 'error' in outcome ? outcome.error : null;
-  const delivered = error === null && status !== null && status >= 200 && status <= 299;
-  const gone = error === null && status === GONE;
+  const answered = error === null ? status : null;
+  // The receiver of an MCP subscription answers 410 to a delivery that it does not want, and wants the next one.
+  const unwanted = answered === GONE && claim.mcp !== undefined;
+  const delivered = unwanted || (answered !== null && answered >= 200 && answered <= 299);
+  const gone = answered === GONE && !unwanted;
+  const last = gone || (answered === TOO_LARGE && claim.mcp !== undefined);
   const retryAfter =
     outcome && 'retryAfter' in outcome && BUSY.includes(outcome.status) ? outcome.retryAfter : undefined;
   if (outcome === undefined && !claim.test) return { ...givenBack(claim), wait: UNREADABLE, error };
-  const next = delivered || gone ? null : waitAfter(schedule, claim.number, retryAfter);
+  const waits = claim.mcp ? schedule.map((wait) => Math.min(wait, MCP_WAIT_MAX)) : schedule;
+  const next = delivered || last ? null : waitAfter(waits, claim.number, retryAfter);
   // This process stopped the attempt itself. Another process repeats it at once.
   const wait = error === 'interrupted' && next !== null ? 0 : next;
   return { ...givenBack(claim), unused: false, delivered, wait, gone, status, error };

@@ -11,12 +11,14 @@ export interface EndpointRecord {
   readonly url: string;
   readonly event_types: string[];
   readonly description: string;
+  /** The subscription of an MCP client that the endpoint belongs to. Null for a webhook of the command line. */
+  readonly subscription_id: string | null;
   readonly enabled: boolean;
   /**
    * Why the endpoint is disabled. `owner`: the command line disabled it. `gone`: the receiver answered 410. `failing`:
-   * every attempt failed for three days. Null for an enabled endpoint.
+   * every attempt failed for three days. `ended`: the rights of its MCP client ended. Null for an enabled endpoint.
    */
-  readonly disabled_because: 'owner' | 'gone' | 'failing' | null;
+  readonly disabled_because: 'owner' | 'gone' | 'failing' | 'ended' | null;
   /** True when the endpoint's credential may currently get the events of the website. */
   readonly permitted: boolean;
   readonly failing_since: Date | null;
@@ -30,7 +32,7 @@ export interface EndpointRecord {
 
 const view = (rows: Fragment): Fragment => sql`
   SELECT e.id, e.credential_id, e.tenant, 'web_' || e.tenant || '_' || e.site AS website_id, e.url, e.event_types, e.description,
-         e.enabled, e.disabled_because, gateway.may_be_told(e.credential_id, e.tenant, e.site) AS permitted,
+         e.subscription_id, e.enabled, e.disabled_because, gateway.may_deliver(e::gateway.webhook_endpoint) AS permitted,
          e.failing_since, e.gap_since, CASE WHEN e.old_secret_until > now() THEN e.old_secret_until END AS old_secret_until,
          (SELECT count(*)::integer FROM gateway.webhook_delivery d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS pending,
          e.created_at, e.updated_at
@@ -124,8 +126,12 @@ export async function rotateEndpoint(
   return row;
 }
 
+/** Deletes an endpoint, and the subscription of an MCP client that it belongs to. False if there is none. */
 export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
-  const rows = await db.query(sql`DELETE FROM gateway.webhook_endpoint WHERE id = ${id} RETURNING id`);
+  const rows = await db.query(sql`
+    WITH e AS (SELECT x.id, x.subscription_id FROM gateway.webhook_endpoint x WHERE x.id = ${id}), s AS (
+      DELETE FROM gateway.subscription x USING e WHERE x.id = e.subscription_id
+    ) DELETE FROM gateway.webhook_endpoint x USING e WHERE x.id = e.id RETURNING x.id`);
   return rows.length > 0;
 }
 

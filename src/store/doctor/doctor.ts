@@ -262,7 +262,7 @@ export const lapsedDeliveries = countOf(sql`
 /** Counts enabled endpoints without events, because their credential has ended or may not get the website's events. */
 export const unpermittedEndpoints = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.webhook_endpoint e
-   WHERE e.enabled AND NOT gateway.may_be_told(e.credential_id, e.tenant, e.site)`);
+   WHERE e.enabled AND e.subscription_id IS NULL AND NOT gateway.may_be_told(e.credential_id, e.tenant, e.site)`);
 
 /** How far a source may be behind, in seconds. */
 const BEHIND = 60;

@@ -1,3 +1,4 @@
+import type { EventArguments, EventFamily } from '../../core/event-arguments.ts';
 import type { EventReceipt } from '../../core/events.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -24,6 +25,19 @@ export interface Claim {
   readonly losses: number;
   readonly test: boolean;
   readonly receipt: EventReceipt;
+  /** Present for a subscription of an MCP client. */
+  readonly mcp?: McpTarget;
+}
+
+/** The subscription of an MCP client that a delivery belongs to (0025_mcp_subscriptions.sql). */
+export interface McpTarget {
+  readonly subscription: string;
+  readonly name: EventFamily;
+  readonly arguments: EventArguments;
+  readonly credential: string;
+  readonly environment: 'live' | 'test';
+  /** By website id: the position up to which every receipt was accepted or given up, with this delivery. */
+  readonly positions: Readonly<Record<string, number>>;
 }
 
 export interface Settlement {
@@ -71,6 +85,8 @@ export interface Claiming {
   readonly eventKey: Uint8Array;
   readonly seats: number;
   readonly schedule: readonly number[];
+  /** False: this process does not serve events over MCP, so it leaves the deliveries of such subscriptions alone. */
+  readonly mcp: boolean;
 }
 
 /**
@@ -79,12 +95,12 @@ export interface Claiming {
  */
 export async function claimDeliveries(
   db: Database,
-  { eventKey, seats, schedule }: Claiming,
+  { eventKey, seats, schedule, mcp }: Claiming,
 ): Promise<{ claims: readonly Claim[]; more: boolean }> {
   const [row] = await db.query<{ claims: Claim[]; more: boolean }>(sql`
-    SELECT c.claims, c.more FROM gateway.claim_webhooks(
+    SELECT c.claims, c.more FROM gateway.claim_deliveries(
       ${padded(eventKey)}, ${seats}::integer, ${RESERVED}::integer, ${AT_ONE_ENDPOINT}::integer, ${schedule.length}::integer,
-      make_interval(secs => ${schedule[0] ?? 0}::double precision), ${LEASE}::integer * interval '1 millisecond') c`);
+      make_interval(secs => ${schedule[0] ?? 0}::double precision), ${LEASE}::integer * interval '1 millisecond', ${mcp}::boolean) c`);
   return row ?? { claims: [], more: false };
 }
 

@@ -5,38 +5,20 @@ import { EVENT_FAMILIES } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
 import { selects } from '../../core/toolsets.ts';
-import type { EventsText, McpEvents } from '../../events/mcp/mcp-events.ts';
-import { type EventsRefusal, type RefusalName, refused } from '../../events/mcp/refusals.ts';
+import type { McpEvents } from '../../events/mcp/mcp-events.ts';
+import { type EventsRefusal, type EventsText, refused, wireError } from '../../events/mcp/refusals.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { lacking, type Registry } from '../../gateway/registry.ts';
 import { EventReceipt } from '../../views/event.ts';
 import { once } from '../http/document.ts';
-import { INVALID_PARAMS, RpcError } from '../jsonrpc/envelope.ts';
+import { RpcError } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 
 const EXTENSION = 'io.modelcontextprotocol/events';
 
-/** The codes of errors in each text of the extension (docs/decisions/events.md names the commits). */
-const CODES: Readonly<Record<EventsText, Readonly<Record<RefusalName, number>>>> = {
-  current: {
-    InvalidParams: INVALID_PARAMS,
-    NotFound: -32023,
-    Forbidden: -32024,
-    ResourceExhausted: -32025,
-    Unsupported: -32026,
-  },
-  sketch: {
-    InvalidParams: INVALID_PARAMS,
-    NotFound: -32011,
-    Forbidden: -32012,
-    ResourceExhausted: -32013,
-    Unsupported: -32014,
-  },
-};
-
 /** How receipts reach a client, with the operation whose rights it needs. */
-const MODES = { poll: 'events_pull' } as const;
+const MODES = { poll: 'events_pull', webhook: 'subscription_create' } as const;
 type DeliveryMode = keyof typeof MODES;
 
 interface EventsCapability {
@@ -63,14 +45,33 @@ export const PollParams = z.object({
   maxEvents: z.int().min(1).nullish(),
 });
 
+const Url = z.string().max(8_192);
+
+export const SubscribeParams = z.object({
+  name: z.string(),
+  arguments: z.unknown().optional(),
+  delivery: z.object({ mode: z.string().optional(), url: Url, secret: z.string().max(128) }),
+  cursor: Cursor,
+  maxAgeMs: Milliseconds.nullish(),
+  ttlMs: z.int().min(1).nullish(),
+});
+
+export const UnsubscribeParams = z.object({
+  name: z.string(),
+  arguments: z.unknown().optional(),
+  delivery: z.object({ url: Url }),
+});
+
 /** The methods `events/…`. Throws an RpcError to refuse a request. */
 export function mcpEvents(registry: Registry, events: McpEvents) {
   const schemas = once(() => ({
     inputSchema: jsonSchema(EventArguments, 'input'),
     payloadSchema: jsonSchema(EventReceipt, 'output'),
   }));
-  const error = ({ refused: name, message, data }: EventsRefusal): RpcError =>
-    new RpcError(CODES[events.text][name], message, data);
+  const error = (refusal: EventsRefusal): RpcError => {
+    const { code, message, data } = wireError(events.text, refusal);
+    return new RpcError(code, message, data);
+  };
   const answered = <T extends object>(answer: T | EventsRefusal): T => {
     if ('refused' in answer) throw error(answer);
     return answer;
@@ -88,7 +89,9 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
       const required = { ...lacking(authority, tool.required), unrestricted: isRestricted(authority) };
       return new Failure('not_permitted', { required });
     }
-    return authority.consentId !== null ? refused('Forbidden', { reason: 'consent' }) : undefined;
+    // The contract refuses tokens of a consent. A client by URL may get deliveries within its consent.
+    const byConsent = authority.consentId !== null && !(mode === 'webhook' && authority.clientByUrl);
+    return byConsent ? refused('Forbidden', { reason: 'consent' }) : undefined;
   }
 
   function permit(mode: DeliveryMode, mcpRequest: McpRequest, authority: Authority): void {
@@ -121,7 +124,7 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     /** The events that the token can subscribe to now, with its modes. */
     async list(mcpRequest: McpRequest): Promise<object> {
       const authority = await mcpRequest.admit();
-      const modes: readonly DeliveryMode[] = ['poll'];
+      const modes: readonly DeliveryMode[] = ['webhook', 'poll'];
       const delivery = modes.filter((mode) => refusal(mode, mcpRequest, authority) === undefined);
       if (delivery.length === 0) return { events: [] };
       return { events: EVENT_FAMILIES.map((name) => ({ name, description: DESCRIBED[name], delivery, ...schemas() })) };
@@ -139,6 +142,33 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
             maxEvents: given.maxEvents ?? undefined,
           }),
         );
+      }),
+
+    subscribe: (mcpRequest: McpRequest, given: z.output<typeof SubscribeParams>): Promise<object> =>
+      mcpRequest.run(async (caller) => {
+        const { mode = 'webhook', url, secret } = given.delivery;
+        permit('webhook', mcpRequest, caller.authority);
+        mcpRequest.writes = true;
+        if (mode !== 'webhook') throw error(refused('Unsupported', { feature: 'deliveryMode', value: mode }));
+        return answered(
+          await events.subscribe(caller, {
+            name: familyOf(given.name),
+            arguments: argumentsOf(given.arguments),
+            url,
+            secret,
+            cursor: given.cursor ?? null,
+            maxAgeMs: given.maxAgeMs ?? undefined,
+            ttlMs: given.ttlMs,
+          }),
+        );
+      }),
+
+    unsubscribe: (mcpRequest: McpRequest, given: z.output<typeof UnsubscribeParams>): Promise<object> =>
+      mcpRequest.run(async (caller) => {
+        permit('webhook', mcpRequest, caller.authority);
+        mcpRequest.writes = true;
+        const wanted = { name: familyOf(given.name), arguments: argumentsOf(given.arguments), url: given.delivery.url };
+        return answered((await events.unsubscribe(caller, wanted)) ?? {});
       }),
   };
 }

@@ -8,7 +8,7 @@ import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { once } from '../http/document.ts';
 import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
-import { eventsCapability, mcpEvents, PollParams } from './events.ts';
+import { eventsCapability, mcpEvents, PollParams, SubscribeParams, UnsubscribeParams } from './events.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import type { Answer } from './lifecycle.ts';
 import { discover, modernResult } from './modern.ts';
@@ -159,4 +159,9 @@ export function openRpc(options: RpcOptions): Dispatch {
 const eventMethods = (events: ReturnType<typeof mcpEvents>): [string, Method][] => [
   ['events/list', method(Page, (mcpRequest) => events.list(mcpRequest))],
   ['events/poll', method(PollParams, (mcpRequest, params) => events.poll(mcpRequest, params), true)],
+  ['events/subscribe', method(SubscribeParams, (mcpRequest, params) => events.subscribe(mcpRequest, params), true)],
+  [
+    'events/unsubscribe',
+    method(UnsubscribeParams, (mcpRequest, params) => events.unsubscribe(mcpRequest, params), true),
+  ],
 ];

@@ -65,7 +65,8 @@ const start = (more: Parameters<typeof run>[2] = {}): void => {
   running = run(database, [receiver], more);
 };
 const claim = async (seats = 512, schedule: readonly number[] = SCHEDULE): Promise<readonly Claim[]> =>
-  (await claimDeliveries(database.db, { eventKey: await openLedgerKey(database.db)(), seats, schedule })).claims;
+  (await claimDeliveries(database.db, { eventKey: await openLedgerKey(database.db)(), seats, schedule, mcp: true }))
+    .claims;
 async function claimOne(): Promise<Claim> {
   const [one, ...others] = await claim();
   if (!one || others.length > 0) throw new Error(`${others.length} other claims`);
@@ -167,7 +168,7 @@ describe('bounds', () => {
         FROM gateway.webhook_endpoint e CROSS JOIN generate_series(1, 200) AS i`;
     await database.sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${credential}`;
     const eventKey = await openLedgerKey(database.db)();
-    const first = await claimDeliveries(database.db, { eventKey, seats: 512, schedule: SCHEDULE });
+    const first = await claimDeliveries(database.db, { eventKey, seats: 512, schedule: SCHEDULE, mcp: true });
     let left = await queued(database);
     expect(left).toBeLessThan(20_000);
     expect(left).toBeGreaterThan(0);
@@ -246,7 +247,7 @@ describe('bounds', () => {
       ...database.db,
       query: (statement) => {
         const { text } = compile(statement);
-        said.push(text.includes('claim_webhooks') ? 'claim' : text.includes('purged') ? 'purge' : 'other');
+        said.push(text.includes('claim_deliveries') ? 'claim' : text.includes('purged') ? 'purge' : 'other');
         return database.db.query(statement);
       },
     };
@@ -501,7 +502,7 @@ describe('attempts', () => {
       ...database.db,
       query: async (statement) => {
         const rows = await database.db.query<never>(statement);
-        if (compile(statement).text.includes('claim_webhooks') && JSON.stringify(rows).includes('evt_') && slow-- > 0)
+        if (compile(statement).text.includes('claim_deliveries') && JSON.stringify(rows).includes('evt_') && slow-- > 0)
           await pause(1_200);
         return rows;
       },

@@ -89,9 +89,9 @@ export async function addEndpoint(
   { db }: TestDatabase,
   credential: string,
   url: string,
-  more: { readonly site?: string; readonly eventTypes?: readonly string[] } = {},
+  more: { readonly site?: string; readonly eventTypes?: readonly string[]; readonly secret?: string } = {},
 ): Promise<Endpoint> {
-  const secret = newWebhookSecret();
+  const { secret = newWebhookSecret() } = more;
   const made = await insertEndpoint(db, {
     id: `whk_${randomBytes(16).toString('hex')}`,
     credential,

@@ -1,0 +1,24 @@
+import type { EventReceipt } from '../../core/events.ts';
+import type { Message } from '../../outbound/sender.ts';
+import type { Claim } from '../../store/events/deliveries.ts';
+
+/** The receipt as compact JSON, less than 1 KB. */
+export const bodyOf = (receipt: EventReceipt): string =>
+  JSON.stringify({
+    type: receipt.event_type,
+    timestamp: new Date(receipt.occurred_at).toISOString(),
+    data: receipt,
+  });
+
+type Told = Pick<Claim, 'receipt' | 'number' | 'test' | 'gapSince'>;
+
+/** A delivery to a webhook that was made on the command line. */
+export const webhookMessage = ({ receipt, number, test, gapSince }: Told): Message => ({
+  id: receipt.event_id,
+  body: bodyOf(receipt),
+  headers: {
+    'x-gateway-attempt': number,
+    ...(test && { 'x-gateway-test': '1' }),
+    ...(gapSince !== null && { 'x-gateway-gap-since': new Date(gapSince).toISOString() }),
+  },
+});

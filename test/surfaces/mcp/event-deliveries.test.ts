@@ -1,0 +1,405 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newWebhookSecret } from '../../../src/outbound/signature.ts';
+import { append, create, definition } from '../../support/events/subscriptions.ts';
+import {
+  answer,
+  type Got,
+  openReceiver,
+  type Receiver,
+  type Reply,
+  type Running,
+  run,
+  until,
+  verified,
+} from '../../support/events/webhooks.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { KEYS } from '../../support/keys.ts';
+import { modern } from '../../support/surfaces/mcp.ts';
+
+/** Events over MCP, delivered by webhook: `events/subscribe`, the deliveries, `events/unsubscribe`. */
+let gateway: TestGateway;
+let token: string;
+let credential: string;
+let receiver: Receiver;
+let running: Running | undefined;
+
+beforeAll(async () => {
+  gateway = await openTestGateway();
+});
+afterAll(() => gateway.close());
+beforeEach(async () => {
+  ({ token, credential } = await gateway.issue());
+  receiver = await openReceiver(confirming());
+  gateway.receivers.add(receiver.origin);
+});
+afterEach(async () => {
+  await running?.stop();
+  expect(running?.errors ?? []).toEqual([]);
+  running = undefined;
+  await receiver.close();
+  await gateway.database.sql`DELETE FROM gateway.subscription`;
+});
+
+/** Confirms challenges as a receiver must, and answers deliveries with `then`. */
+const confirming =
+  (then: Reply = answer(200)): Reply =>
+  (request, response, got) => {
+    const body = bodyOf(got);
+    if (body.type !== 'verification') return then(request, response, got);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ challenge: body.challenge }));
+  };
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads members of a body whose form it asserts
+const bodyOf = ({ bytes }: Got): any => JSON.parse(bytes.toString());
+const bodies = () => receiver.got.map(bodyOf).filter(({ type }) => type !== 'verification');
+const start = (schedule: readonly number[] = [0, 0.1, 0.1, 0.1, 0.1]): void => {
+  running = run(gateway.database, [receiver], {
+    schedule,
+    mcp: { text: 'current', webhookId: 'event', keys: KEYS },
+  });
+};
+
+type Params = Readonly<Record<string, unknown>>;
+const secret = newWebhookSecret();
+const wanted = (more: Params = {}) => {
+  const { delivery, ...others } = more;
+  return {
+    name: 'visitor',
+    arguments: { website_id: 'web_1_1' },
+    delivery: { mode: 'webhook', url: receiver.url, secret, ...(delivery as object | undefined) }, // tests give an object
+    ...others,
+  };
+};
+const ask = (method: string, params: Params, bearer = token) => modern(gateway.port, bearer, method, params);
+async function subscribe(more: Params = {}, bearer = token) {
+  const { body, text } = await ask('events/subscribe', wanted(more), bearer);
+  expect(body.error, text).toBeUndefined();
+  return body.result;
+}
+async function errorOf(method: string, params: Params, bearer = token) {
+  const { body, text } = await ask(method, params, bearer);
+  expect(body.error, text).toBeDefined();
+  return body.error;
+}
+const unsubscribe = ({ name, arguments: given, delivery: { url } } = wanted()) =>
+  ask('events/unsubscribe', { name, arguments: given, delivery: { url } });
+const tell = (...types: string[]) => append(gateway.database.sql, 'web_1_1', types);
+const listed = async (bearer = token): Promise<string[]> => {
+  const { body } = await gateway.ask('/api/v1/subscriptions', { token: bearer });
+  return body.subscriptions.map(({ subscription_id }: { subscription_id: string }) => subscription_id);
+};
+const rows = async (): Promise<number> => (await gateway.database.sql`SELECT FROM gateway.webhook_endpoint`).length;
+
+describe('events/subscribe', () => {
+  it('asks the receiver once, signed, and delivers each receipt under its own id', async () => {
+    const made = await subscribe({ ttlMs: 600_000 });
+    expect(made).toMatchObject({ id: expect.stringMatching(/^sub_[a-f0-9]{32}$/), truncated: false });
+    expect(made.deliveryStatus).toBeUndefined();
+    const lasts = Date.parse(made.refreshBefore) - Date.now();
+    expect(lasts > 590_000 && lasts <= 601_000, String(lasts)).toBe(true);
+    const [asked] = receiver.got;
+    expect(asked && verified(secret, asked)).toBe(true);
+    expect(asked?.headers).toMatchObject({ 'x-mcp-subscription-id': made.id, 'content-type': 'application/json' });
+    expect(asked?.id).toMatch(/^msg_verification_/);
+
+    start();
+    await tell('visitor.changed', 'conversation.changed', 'visitor.removed');
+    await append(gateway.database.sql, 'web_1_2', ['visitor.changed']);
+    await until(() => bodies().length === 2);
+    const pulled = await ask('events/poll', { name: 'visitor', arguments: wanted().arguments, cursor: made.cursor });
+    const told = bodies().map(({ cursor, ...event }) => event);
+    expect(told.sort((a, b) => a.data.cursor - b.data.cursor)).toEqual(pulled.body.result.events);
+    for (const got of receiver.got.slice(1)) {
+      expect([verified(secret, got), got.id]).toEqual([true, bodyOf(got).eventId]);
+      expect(got.headers['x-mcp-subscription-id']).toBe(made.id);
+      expect(got.headers).not.toHaveProperty('x-gateway-attempt');
+    }
+    // The same subscription again is a refresh: same id, no second challenge, and everything is told.
+    await until(async () => (await subscribe()).cursor !== made.cursor);
+    const again = await subscribe();
+    expect(again).toMatchObject({ id: made.id, truncated: false, deliveryStatus: { active: true, lastError: null } });
+    expect(Date.parse(again.deliveryStatus.lastDeliveryAt)).toBeGreaterThan(Date.now() - 60_000);
+    const rest = await ask('events/poll', { name: 'visitor', arguments: wanted().arguments, cursor: again.cursor });
+    expect(rest.body.result.events).toEqual([]);
+    await subscribe({ arguments: { website_id: 'web_1_1', types: ['removed'] } });
+    expect(receiver.got.map(bodyOf).filter(({ type }) => type === 'verification')).toHaveLength(1);
+    expect(await listed()).toContain(made.id);
+  });
+
+  it('keeps to the limits of a lifetime', async () => {
+    const lasts = async (ttlMs: number | null | undefined) => {
+      const { refreshBefore } = await subscribe(ttlMs === undefined ? {} : { ttlMs });
+      return Math.round((Date.parse(refreshBefore) - Date.now()) / 60_000);
+    };
+    expect([await lasts(undefined), await lasts(null), await lasts(1), await lasts(9_000_000_000)]).toEqual([
+      60, 1440, 1, 1440,
+    ]);
+    await gateway.database
+      .sql`UPDATE gateway.credential SET expires_at = now() + interval '5 minutes' WHERE id = ${credential}`;
+    expect(await lasts(null)).toBe(5);
+  });
+
+  it('refuses what is wrong, before a request to anybody', async () => {
+    const none = { name: 'visitor', arguments: {}, delivery: { url: receiver.url, secret } };
+    const cases: [object, number, object?][] = [
+      [{ name: 'nothing' }, -32023, { kind: 'event' }],
+      [{ arguments: { website_id: 'web_9_9' } }, -32024],
+      [{ arguments: { website: 'web_1_1' } }, -32602],
+      [{ delivery: { mode: 'push' } }, -32026, { feature: 'deliveryMode', value: 'push' }],
+      ...['http://93.184.216.34/x', 'https://127.0.0.1/x', 'https://10.0.0.1/', 'https://localhost/', 'x', ''].map(
+        (url): [object, number] => [{ delivery: { url } }, -32602],
+      ),
+      [{ delivery: { url: 'https://user:word@example.com/' } }, -32602],
+      ...[
+        '',
+        'whsec_',
+        `whsec_${randomBytes(23).toString('base64')}`,
+        `whsec_${randomBytes(65).toString('base64')}`,
+      ].map((one): [object, number] => [{ delivery: { secret: one } }, -32602]),
+      [{ delivery: { secret: randomBytes(32).toString('base64') } }, -32602],
+      [{ delivery: { secret: `whsec_${'é'.repeat(40)}` } }, -32602],
+      [{ cursor: 'abc' }, -32602],
+      [{ ttlMs: 0 }, -32602],
+      [{ maxAgeMs: -1 }, -32602],
+    ];
+    for (const [more, code, data] of cases) {
+      const error = await errorOf('events/subscribe', wanted({ ...more }));
+      expect([error.code, ...(data ? [error.data] : [])], JSON.stringify(more)).toEqual([
+        code,
+        ...(data ? [data] : []),
+      ]);
+    }
+    const { delivery: _, ...without } = none;
+    expect((await errorOf('events/subscribe', without)).code).toBe(-32602);
+    expect(receiver.got).toEqual([]);
+    expect(await rows()).toBe(0);
+  });
+
+  it.each<[string, Reply, string]>([
+    ['another nonce', (_, response) => void response.end('{"challenge":"no"}'), 'challenge_failed'],
+    ['no JSON', answer(200), 'challenge_failed'],
+    ['a list', (_, response) => void response.end('[]'), 'challenge_failed'],
+    ['a redirect', answer(302, { location: 'http://127.0.0.1:1/' }), 'challenge_failed'],
+    ['401', answer(401), 'http_4xx'],
+    ['500', answer(500), 'http_5xx'],
+    ['a cut connection', (request) => void request.socket.destroy(), 'connection_refused'],
+  ])('makes nothing when the receiver answers with %s', async (_name, reply, reason) => {
+    receiver.reply(reply);
+    const error = await errorOf('events/subscribe', wanted());
+    expect([error.code, error.data]).toEqual([-32027, { reason }]);
+    expect([await rows(), await listed()]).toEqual([0, []]);
+  });
+
+  it('asks one host at most six times a minute for one app', async () => {
+    receiver.reply(answer(500));
+    for (let n = 0; n < 6; n++) expect((await errorOf('events/subscribe', wanted())).code).toBe(-32027);
+    const error = await errorOf('events/subscribe', wanted());
+    expect([error.code, error.data]).toEqual([-32025, { limit: 'challenges', retryAfterMs: expect.any(Number) }]);
+    expect(receiver.got).toHaveLength(6);
+    const other = await gateway.issue();
+    expect((await errorOf('events/subscribe', wanted(), other.token)).code).toBe(-32027);
+  });
+
+  it('counts with the subscriptions of every door, twenty in all', async () => {
+    for (let n = 0; n < 19; n++) await create(gateway, token, definition(['web_1_1']));
+    const { id } = await subscribe();
+    expect((await errorOf('events/subscribe', wanted({ name: 'queue' }))).data).toEqual({
+      limit: 'subscriptions',
+      max: 20,
+    });
+    expect((await listed()).length).toBe(20);
+    // A refresh is no new subscription.
+    expect((await subscribe()).id).toBe(id);
+    const both = await Promise.all([unsubscribe(), unsubscribe()]);
+    expect(both.map(({ body }) => body.error?.code ?? 0).sort()).toEqual([-32023, 0]);
+    await Promise.all([
+      ask('events/subscribe', wanted({ name: 'queue' })),
+      ask('events/subscribe', wanted({ name: 'privacy' })),
+    ]);
+    expect((await listed()).length).toBe(20);
+  });
+
+  it('belongs to one client: another has its own, and cannot end this one', async () => {
+    const { id } = await subscribe();
+    const other = await gateway.issue();
+    const { delivery, ...rest } = wanted();
+    const error = await errorOf('events/unsubscribe', { ...rest, delivery: { url: delivery.url } }, other.token);
+    expect([error.code, error.data]).toEqual([-32023, { kind: 'subscription' }]);
+    expect((await subscribe({}, other.token)).id).not.toBe(id);
+    expect(receiver.got).toHaveLength(2); // each client is confirmed by itself
+  });
+});
+
+describe('deliveries', () => {
+  it('start at the cursor, and say what retention has deleted', async () => {
+    const { body } = await ask('events/poll', { name: 'visitor', arguments: wanted().arguments });
+    const { cursor } = body.result;
+    await tell('visitor.changed', 'visitor.removed');
+    start();
+    expect((await subscribe({ cursor })).truncated).toBe(false);
+    await until(() => bodies().length === 2);
+    await unsubscribe();
+    await gateway.database.sql`UPDATE gateway.journal_head SET trimmed = position WHERE tenant = 1 AND site = 1`;
+    expect((await subscribe({ cursor })).truncated).toBe(true);
+    await unsubscribe();
+    await gateway.database.sql`UPDATE gateway.journal_head SET trimmed = 0 WHERE tenant = 1 AND site = 1`;
+    expect((await subscribe({ cursor, maxAgeMs: 0 })).truncated).toBe(true);
+    expect((await subscribe({ cursor })).truncated).toBe(false); // it lives: its own position counts
+  });
+
+  it('repeat what was refused, but neither 410 nor 413, and never end the subscription for it', async () => {
+    const answers = [503, 410, 413];
+    receiver.reply(confirming((request, response, got) => answer(answers.shift() ?? 200)(request, response, got)));
+    await subscribe();
+    start();
+    await tell('visitor.changed');
+    await until(() => bodies().length === 2); // 503, then 410
+    await tell('visitor.changed');
+    await until(() => bodies().length === 4); // 413, and then the message that something was lost
+    await tell('visitor.changed');
+    await until(() => bodies().length === 5);
+    const [one, same, two, gap, three] = bodies();
+    expect(one.eventId).toBe(same.eventId);
+    expect(new Set([one.eventId, two.eventId, three.eventId]).size).toBe(3);
+    expect(gap).toEqual({ type: 'gap', cursor: expect.any(String) });
+    expect((await subscribe()).deliveryStatus).toMatchObject({ active: true });
+  });
+
+  it('tell a gap as an envelope: a gap receipt', async () => {
+    await subscribe();
+    start();
+    await tell('visitor.gap');
+    await until(() => bodies().length === 1);
+    const [envelope] = bodies();
+    expect(envelope).toEqual({ type: 'gap', cursor: expect.any(String) });
+    expect(receiver.got.at(-1)?.id).toMatch(/^msg_gap_/);
+    const { body } = await ask('events/poll', {
+      name: 'visitor',
+      arguments: wanted().arguments,
+      cursor: envelope.cursor,
+    });
+    expect(body.result).toMatchObject({ events: [], truncated: false });
+  });
+
+  it('never give a cursor past a receipt that is not accepted yet', async () => {
+    receiver.reply(
+      confirming((request, response, got) => answer(held.has(got.id) ? 500 : 200)(request, response, got)),
+    );
+    const held = new Set<string>();
+    await subscribe();
+    start([0, 2, 2, 2, 2]);
+    receiver.reply(
+      confirming((request, response, got) => {
+        if (held.size === 0) held.add(got.id);
+        answer(held.has(got.id) ? 500 : 200)(request, response, got);
+      }),
+    );
+    await tell('visitor.changed');
+    await until(() => held.size === 1);
+    await tell('visitor.changed', 'visitor.changed');
+    await until(() => new Set(receiver.got.slice(1).map(({ id }) => id)).size === 3);
+    const { cursor } = await subscribe();
+    for (const at of [cursor, bodies().at(-1).cursor]) {
+      const { body } = await ask('events/poll', { name: 'visitor', arguments: wanted().arguments, cursor: at });
+      expect(body.result.events.map(({ eventId }: { eventId: string }) => eventId)).toContain([...held][0]);
+    }
+    held.add('nobody');
+    held.delete([...held][0] ?? '');
+    await until(async () => {
+      const at = (await subscribe()).cursor;
+      const { body } = await ask('events/poll', { name: 'visitor', arguments: wanted().arguments, cursor: at });
+      return body.result.events.length === 0;
+    });
+  });
+
+  it('are signed with both secrets for a while after a new one', async () => {
+    await subscribe();
+    const next = newWebhookSecret();
+    await subscribe({ delivery: { secret: next } });
+    await subscribe({ delivery: { secret: next } });
+    start();
+    await tell('visitor.changed');
+    await until(() => bodies().length === 1);
+    const got = receiver.got.at(-1);
+    expect(got && [verified(secret, got), verified(next, got)]).toEqual([true, true]);
+  });
+
+  it('end with events/unsubscribe, with the lifetime, and when another door deletes or replaces it', async () => {
+    start();
+    const ways: (() => Promise<unknown>)[] = [
+      () => unsubscribe(),
+      () => gateway.database.sql`UPDATE gateway.mcp_subscription SET expires_at = now()`,
+      async () => {
+        const [id = ''] = await listed();
+        return gateway.ask(`/api/v1/subscriptions/${id}`, { token, method: 'DELETE', headers: { 'if-match': '"1"' } });
+      },
+      async () => {
+        const [id = ''] = await listed();
+        const body = definition(['web_1_1'], { event_types: ['visitor.*'] });
+        return gateway.ask(`/api/v1/subscriptions/${id}`, {
+          token,
+          method: 'PATCH',
+          body,
+          headers: { 'if-match': '"1"' },
+        });
+      },
+    ];
+    for (const [n, end] of ways.entries()) {
+      await subscribe();
+      await end();
+      const before = receiver.got.length;
+      await tell('visitor.changed');
+      await until(async () => (await rows()) === 0);
+      expect(receiver.got.length, String(n)).toBe(before);
+      expect((await unsubscribe()).body.error.code).toBe(-32023);
+    }
+    expect(await listed()).toHaveLength(1); // the replaced one is a subscription that is pulled
+    await subscribe(); // and a client may take it back
+    expect(await listed()).toHaveLength(1);
+  });
+});
+
+describe('the end of the rights', () => {
+  const ends: [string, (sql: TestGateway['database']['sql']) => Promise<unknown>][] = [
+    ['a revoked credential', (sql) => sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${credential}`],
+    ['a lost scope', (sql) => sql`UPDATE gateway.credential SET scopes = '{website_read}' WHERE id = ${credential}`],
+    ['a lost website', (sql) => sql`UPDATE gateway.credential SET sites = '{2}' WHERE id = ${credential}`],
+    ['a restriction', (sql) => sql`UPDATE gateway.credential SET channel_ids = '{chn_1_1_1}' WHERE id = ${credential}`],
+    [
+      'an expiry',
+      (sql) => sql`UPDATE gateway.credential SET expires_at = now() - interval '1 second' WHERE id = ${credential}`,
+    ],
+  ];
+  it.each(ends)('is told once, as terminated, and nothing more: %s', async (_name, end) => {
+    const { id } = await subscribe();
+    await end(gateway.database.sql);
+    await tell('visitor.changed', 'visitor.removed');
+    receiver.reply(answer(500));
+    start();
+    await until(() => bodies().length === 1);
+    receiver.reply(answer(200));
+    await until(() => bodies().length === 2);
+    await until(async () => (await rows()) === 0);
+    await tell('visitor.changed');
+    for (const body of bodies()) {
+      expect(body).toEqual({
+        type: 'terminated',
+        error: { code: -32024, message: expect.any(String), data: { reason: 'Access revoked' } },
+      });
+    }
+    const [, one, two] = receiver.got;
+    expect([one?.id === two?.id, one?.headers['x-mcp-subscription-id']]).toEqual([true, id]);
+    expect(one?.id).toMatch(/^msg_terminated_[a-f0-9]{32}$/);
+  });
+
+  it('narrows a subscription of all websites while one is left', async () => {
+    await subscribe({ arguments: {} });
+    await gateway.database.sql`UPDATE gateway.credential SET sites = '{1}' WHERE id = ${credential}`;
+    start();
+    await append(gateway.database.sql, 'web_1_2', ['visitor.changed']);
+    await tell('visitor.removed');
+    await until(() => bodies().length === 1);
+    expect(bodies()[0].data).toMatchObject({ event_type: 'visitor.removed', website_id: 'web_1_1' });
+  });
+});
