@@ -22,7 +22,15 @@ import { DAY, duration } from './options.ts';
 import { plain, Refused } from './output.ts';
 import { website } from './references.ts';
 import { deliveryCommands } from './webhook-deliveries.ts';
-import { endpoint, endpointDocument, endpointTable, endpointText, ownEndpoint, shown, unknown } from './webhook-view.ts';
+import {
+  endpoint,
+  endpointDocument,
+  endpointTable,
+  endpointText,
+  ownEndpoint,
+  shown,
+  unknown,
+} from './webhook-view.ts';
 
 export function webhookCommands(program: Command, register: RunAction): void {
   const group = program

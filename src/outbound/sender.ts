@@ -6,7 +6,7 @@ import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './r
 import { signatures } from './signature.ts';
 
 /** What a request tells a receiver. */
-export interface Message {
+export interface OutboundMessage {
   /** The header `webhook-id`. */
   readonly id: string;
   /** JSON text. */
@@ -21,7 +21,7 @@ export interface DeliveryAttempt {
   readonly url: string;
   /** In clear text. During a rotation, the old and the new secret. */
   readonly secrets: readonly string[];
-  readonly message: Message;
+  readonly message: OutboundMessage;
   /** True: the outcome has the body of the response. */
   readonly reads?: boolean;
 }

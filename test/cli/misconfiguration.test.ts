@@ -185,6 +185,7 @@ const CASES = (): Record<string, Case[]> => ({
   ]),
   GATEWAY_CLIENT_ALLOW: each('GATEWAY_CLIENT_ALLOW', ['*', '127.0.0.1:9000', 'http://127.0.0.1:9000/client.json']),
   GATEWAY_HOSTED_CONSENT_MAX: each('GATEWAY_HOSTED_CONSENT_MAX', ['1h', '31d', '30', 'never']),
+  GATEWAY_MCP_WEBHOOK_ID: each('GATEWAY_MCP_WEBHOOK_ID', ['both', 'events', 'MESSAGE']),
   GATEWAY_MCP_EVENTS: each('GATEWAY_MCP_EVENTS', ['on', 'true', 'CURRENT', 'sketch,current']),
   GATEWAY_METRICS_ALLOW: each('GATEWAY_METRICS_ALLOW', ['monitoring.example', '10.0.0.0/33', '300.1.1.1', '*']),
   OTEL_EXPORTER_OTLP_ENDPOINT: each('OTEL_EXPORTER_OTLP_ENDPOINT', ['collector:4318', 'grpc://collector:4317', ' ']),

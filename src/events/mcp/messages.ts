@@ -1,4 +1,4 @@
-import type { Message } from '../../outbound/sender.ts';
+import type { OutboundMessage } from '../../outbound/sender.ts';
 import type { Claim, McpTarget } from '../../store/events/deliveries.ts';
 import type { CursorKeys } from '../cursors.ts';
 import { cursorsOf } from './definition.ts';
@@ -16,7 +16,7 @@ export interface McpSending {
 const SUBSCRIPTION_HEADER = 'x-mcp-subscription-id';
 
 /** The message to a receiver that says: the gateway asks whether you want deliveries. */
-export const verification = (subscription: string, challenge: string): Message => ({
+export const verification = (subscription: string, challenge: string): OutboundMessage => ({
   id: `msg_verification_${challenge}`,
   body: JSON.stringify({ type: 'verification', challenge }),
   headers: { [SUBSCRIPTION_HEADER]: subscription },
@@ -26,13 +26,17 @@ export const verification = (subscription: string, challenge: string): Message =
  * A delivery to a subscription of an MCP client: an event, or an envelope. A receipt of the type `gap` is the envelope
  * `gap`, as is the message that receipts were lost.
  */
-export function mcpMessage({ text, webhookId, keys }: McpSending, { receipt, id }: Claim, target: McpTarget): Message {
+export function mcpMessage(
+  { text, webhookId, keys }: McpSending,
+  { receipt, id }: Claim,
+  target: McpTarget,
+): OutboundMessage {
   const headers = { [SUBSCRIPTION_HEADER]: target.subscription };
   const { credential: credentialId, environment } = target;
   const cursor = cursorsOf(keys, { credentialId, environment }, target).write(
     new Map(Object.entries(target.positions)),
   );
-  const envelope = (type: string, body: object): Message => ({
+  const envelope = (type: string, body: object): OutboundMessage => ({
     id: `msg_${type}_${id.replace('whd_', '')}`,
     body: JSON.stringify({ type, ...body }),
     headers,

@@ -41,10 +41,10 @@ export interface McpSubscription {
   readonly refreshBefore: string;
   readonly cursor: string;
   readonly truncated: boolean;
-  readonly deliveryStatus?: DeliveryStatus;
+  readonly deliveryStatus?: McpDelivery;
 }
 
-interface DeliveryStatus {
+interface McpDelivery {
   readonly active: boolean;
   readonly lastDeliveryAt: string | null;
   readonly lastError: DeliveryProblem | null;
@@ -148,7 +148,7 @@ const ttlOf = (ttlMs: number | null | undefined): number =>
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-const statusOf = (stored: McpDeliveryStatus): DeliveryStatus => ({
+const statusOf = (stored: McpDeliveryStatus): McpDelivery => ({
   active: stored.active,
   lastDeliveryAt: stored.last_delivery_at === null ? null : iso(stored.last_delivery_at),
   lastError: stored.failing_since === null ? null : (problemOf(stored) ?? null),

@@ -1,5 +1,5 @@
 import type { EventReceipt } from '../../core/events.ts';
-import type { Message } from '../../outbound/sender.ts';
+import type { OutboundMessage } from '../../outbound/sender.ts';
 import type { Claim } from '../../store/events/deliveries.ts';
 
 /** The receipt as compact JSON, less than 1 KB. */
@@ -10,10 +10,13 @@ export const bodyOf = (receipt: EventReceipt): string =>
     data: receipt,
   });
 
-type Told = Pick<Claim, 'receipt' | 'number' | 'test' | 'gapSince'>;
-
 /** A delivery to a webhook that was made on the command line. */
-export const webhookMessage = ({ receipt, number, test, gapSince }: Told): Message => ({
+export const webhookMessage = ({
+  receipt,
+  number,
+  test,
+  gapSince,
+}: Pick<Claim, 'receipt' | 'number' | 'test' | 'gapSince'>): OutboundMessage => ({
   id: receipt.event_id,
   body: bodyOf(receipt),
   headers: {

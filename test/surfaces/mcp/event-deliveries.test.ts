@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { digestOf } from '../../../src/auth/tokens.ts';
 import { newWebhookSecret } from '../../../src/outbound/signature.ts';
 import { append, create, definition } from '../../support/events/subscriptions.ts';
 import {
@@ -15,6 +16,9 @@ import {
 } from '../../support/events/webhooks.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
+import { family } from '../../support/oauth/ends.ts';
+import { connect, type DocumentServer, hostedOptions, openDocuments } from '../../support/oauth/hosted.ts';
+import { newClient, newPerson } from '../../support/oauth/oauth.ts';
 import { modern } from '../../support/surfaces/mcp.ts';
 
 /** Events over MCP, delivered by webhook: `events/subscribe`, the deliveries, `events/unsubscribe`. */
@@ -24,10 +28,16 @@ let credential: string;
 let receiver: Receiver;
 let running: Running | undefined;
 
+let documents: DocumentServer;
+
 beforeAll(async () => {
-  gateway = await openTestGateway();
+  documents = await openDocuments();
+  gateway = await openTestGateway('demo', undefined, KEYS, {}, hostedOptions(documents));
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await gateway.close();
+  await documents.close();
+});
 beforeEach(async () => {
   ({ token, credential } = await gateway.issue());
   receiver = await openReceiver(confirming());
@@ -401,5 +411,63 @@ describe('the end of the rights', () => {
     await tell('visitor.removed');
     await until(() => bodies().length === 1);
     expect(bodies()[0].data).toMatchObject({ event_type: 'visitor.removed', website_id: 'web_1_1' });
+  });
+});
+
+describe('a token of a consent', () => {
+  const scope = ['website_read', 'event_read'];
+
+  it('may get deliveries within the consent of a client by URL, and the end of the consent ends them', async () => {
+    const person = await newPerson(gateway);
+    const { access } = await connect(
+      gateway,
+      documents.serve(`/${randomBytes(8).toString('hex')}.json`),
+      person.email,
+      { wishes: { scope } },
+    );
+    const { body } = await ask('events/list', {}, access);
+    expect(body.result.events.map(({ delivery }: { delivery: string[] }) => delivery)).toEqual(
+      Array.from({ length: 7 }, () => ['webhook']),
+    );
+    expect((await errorOf('events/poll', { name: 'visitor' }, access)).data).toEqual({ reason: 'consent' });
+    const outside = { arguments: { website_id: 'web_1_2' } };
+    expect((await errorOf('events/subscribe', wanted(outside), access)).code).toBe(-32024);
+    await subscribe({ arguments: {} }, access);
+    start();
+    await append(gateway.database.sql, 'web_1_2', ['visitor.changed']);
+    await tell('visitor.changed');
+    await until(() => bodies().length === 1);
+    expect(bodies()[0].data.website_id).toBe('web_1_1');
+    await gateway.database.sql`UPDATE gateway.person SET disabled_at = now() WHERE email = ${person.email}`;
+    await tell('visitor.changed');
+    await until(() => bodies().length === 2);
+    expect(bodies()[1]).toMatchObject({ type: 'terminated', error: { data: { reason: 'Access revoked' } } });
+  });
+
+  it('ends with a deleted consent, and lasts no longer than the consent', async () => {
+    const person = await newPerson(gateway);
+    const { access } = await connect(
+      gateway,
+      documents.serve(`/${randomBytes(8).toString('hex')}.json`),
+      person.email,
+      { wishes: { scope, duration: '8h' } },
+    );
+    const { refreshBefore } = await subscribe({ ttlMs: null }, access);
+    expect(Date.parse(refreshBefore) - Date.now()).toBeLessThan(8 * 3_600_000);
+    await gateway.database
+      .sql`DELETE FROM gateway.consent WHERE person_id = (SELECT id FROM gateway.person WHERE email = ${person.email})`;
+    start();
+    await until(() => bodies().length === 1);
+    expect(bodies()[0].type).toBe('terminated');
+  });
+
+  it('of an installed client is refused, as for every subscription', async () => {
+    const client = await newClient(gateway);
+    const { access } = await family(gateway, client, { resource: 'mcp' });
+    await gateway.database.sql`UPDATE gateway.token SET scopes = ${scope} WHERE digest = ${digestOf(access)}`;
+    expect((await ask('events/list', {}, access)).body.result.events).toEqual([]);
+    const error = await errorOf('events/subscribe', wanted(), access);
+    expect([error.code, error.data]).toEqual([-32024, { reason: 'consent' }]);
+    expect(receiver.got).toEqual([]);
   });
 });

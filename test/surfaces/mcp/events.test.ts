@@ -32,7 +32,7 @@ describe('events/list', () => {
     expect([ttlMs, cacheScope]).toEqual([30_000, 'private']);
     expect(events.map(({ name }: { name: string }) => name)).toEqual(ALL_FAMILIES);
     for (const { delivery, inputSchema, payloadSchema, description } of events) {
-      expect(delivery).toEqual(['poll']);
+      expect(delivery).toEqual(['webhook', 'poll']);
       expect(description).toMatch(/\.$/);
       expect(Object.keys(inputSchema.properties)).toEqual(['website_id', 'types']);
       expect(inputSchema.properties.types.items.enum).toEqual(KINDS);
