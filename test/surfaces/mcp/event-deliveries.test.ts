@@ -212,7 +212,12 @@ describe('events/subscribe', () => {
   });
 
   it('counts with the subscriptions of every door, twenty in all', async () => {
-    for (let n = 0; n < 19; n++) await create(gateway, token, definition(['web_1_1']));
+    const others: string[] = [];
+    for (let n = 0; n < 20; n++) others.push((await create(gateway, token, definition(['web_1_1']))).id);
+    expect((await errorOf('events/subscribe', wanted())).code).toBe(-32025);
+    expect(receiver.got).toEqual([]); // nobody is asked for what cannot be made
+    const path = `/api/v1/subscriptions/${others[0]}`;
+    await gateway.ask(path, { token, method: 'DELETE', headers: { 'if-match': '"1"' } });
     const { id } = await subscribe();
     expect((await errorOf('events/subscribe', wanted({ name: 'queue' }))).data).toEqual({
       limit: 'subscriptions',
