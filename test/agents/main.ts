@@ -10,7 +10,7 @@ import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { start } from '../bench/processes.ts';
 import { freePort } from '../support/port.ts';
 import { type Attempt, attempt, type Desk, plant, type ServerKind, tauOf } from './desk.ts';
-import { asking, modelOf } from './driver.ts';
+import { asking, type ModelSettings, modelOf } from './driver.ts';
 import { markdownOf, summaryOf } from './report.ts';
 import { following, SOLUTIONS } from './solver.ts';
 import { TASKS } from './tasks.ts';
@@ -29,34 +29,63 @@ const { values: options } = parseArgs({
     out: { type: 'string', default: fileURLToPath(new URL('dist/agents', packageRoot)) },
   },
 });
-const model = modelOf(process.env);
+const model = settingsOrEnd();
 const runs = Number(options.runs ?? (model ? 4 : 1));
 const servers = (['mcp', 'plain'] as const).filter((one) => options.server.split(',').includes(one));
 const tasks = TASKS.filter(
   ({ id, kind }) => !options.only || options.only.split(',').some((one) => one === id || one === kind),
 );
 if (!Number.isInteger(runs) || runs < 1 || servers.length === 0 || tasks.length === 0) {
-  throw new Error('--runs takes a whole number, --server mcp or plain or both, --only ids or kinds of tasks');
+  end('--runs takes a whole number, --server takes mcp or plain or both, --only takes ids or kinds of tasks.');
 }
 
-async function run(desk: Desk): Promise<Attempt[]> {
+function end(why: string): never {
+  process.stderr.write(`${why}\n`);
+  process.exit(2);
+}
+
+function settingsOrEnd(): ModelSettings | undefined {
+  try {
+    return modelOf(process.env);
+  } catch (error) {
+    return end(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const agentOf = (server: ServerKind, task: string) => (model ? asking(model) : following(SOLUTIONS[server][task]));
+
+async function run(desk: Desk): Promise<string> {
   const all: Attempt[] = [];
-  const agentOf = (server: ServerKind, task: string) => (model ? asking(model) : following(SOLUTIONS[server][task]));
+  let markdown = '';
   // A run of all tasks comes before the next, and the servers take turns, so that a slow hour hits both.
   for (let one = 1; one <= runs; one++) {
     for (const task of tasks) {
       for (const server of servers) {
-        const trial = { server, path: options.path, run: one };
-        const made = await attempt(desk, task, trial, agentOf(server, task.id));
+        const made = await attempt(desk, task, { server, path: options.path, run: one }, agentOf(server, task.id));
         all.push(made);
         const { passed, calls, received, end } = made;
-        process.stderr.write(
-          `${one} ${task.id} ${server}: ${passed ? 'passed' : end}, ${calls} calls, ${received} bytes\n`,
-        );
+        const told = `${passed ? 'passed' : end}, ${calls} calls, ${received} bytes`;
+        process.stderr.write(`${one} ${task.id} ${server}: ${told}\n`);
       }
     }
+    // After each run, so that an interrupted benchmark keeps the runs that it has finished.
+    markdown = save(all, one);
   }
-  return all;
+  return markdown;
+}
+
+function save(attempts: readonly Attempt[], finished: number): string {
+  const by = model ? `${model.model}, ${finished} runs` : 'the scripted solver';
+  const markdown = markdownOf(`Agents benchmark: ${by}, MCP at ${options.path}`, attempts);
+  const settings = { ...model, key: undefined, ...options, runs: finished };
+  write('report.json', JSON.stringify({ at: new Date(), settings, summary: summaryOf(attempts), attempts }, null, 2));
+  write('report.md', markdown);
+  return markdown;
+}
+
+function write(name: string, text: string): void {
+  mkdirSync(options.out, { recursive: true });
+  writeFileSync(join(options.out, name), text);
 }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gateway-agents-'));
@@ -71,24 +100,8 @@ const sql = postgres({ ...target, max: 2, onnotice: () => undefined });
 const desk: Desk = { url: `http://127.0.0.1:${port}`, sql, db };
 try {
   await plant(desk, new Date());
-  mkdirSync(options.out, { recursive: true });
-  writeFileSync(
-    join(options.out, 'tasks.json'),
-    JSON.stringify(await Promise.all(tasks.map((one) => tauOf(desk, one))), null, 2),
-  );
-  const attempts = await run(desk);
-  const by = model ? `${model.model}, ${runs} runs` : 'the scripted solver';
-  const markdown = markdownOf(`Agents benchmark: ${by}, MCP at ${options.path}`, attempts);
-  const { key: _, ...settings } = model ?? { key: '' };
-  const report = {
-    at: new Date(),
-    settings: { ...settings, ...options, runs },
-    summary: summaryOf(attempts),
-    attempts,
-  };
-  writeFileSync(join(options.out, 'report.json'), JSON.stringify(report, null, 2));
-  writeFileSync(join(options.out, 'report.md'), markdown);
-  process.stdout.write(markdown);
+  write('tasks.json', JSON.stringify(await Promise.all(tasks.map((one) => tauOf(desk, one))), null, 2));
+  process.stdout.write(await run(desk));
 } finally {
   await Promise.all([db.close(), sql.end()]);
   await gateway.stop();

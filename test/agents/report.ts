@@ -25,11 +25,12 @@ interface Summary {
   readonly calls: Estimate;
   readonly received: Estimate;
   readonly read: Estimate;
-  readonly tokensIn: Estimate;
-  readonly tokensOut: Estimate;
+  /** Absent if no attempt told its tokens. */
+  readonly tokensIn: Estimate | undefined;
+  readonly tokensOut: Estimate | undefined;
   readonly faults: Readonly<Record<string, number>>;
   readonly malformed: number;
-  readonly thirty: Sums;
+  readonly all: Sums;
   readonly twenty: Sums;
 }
 
@@ -62,6 +63,7 @@ export function summaryOf(all: readonly Attempt[]): Summary[] {
       attempts.filter(({ end }) => end !== 'answered'),
       ({ end }) => end,
     );
+    const hasTokens = attempts.some(({ tokens }) => tokens !== undefined);
     const [{ server } = { server: 'mcp' as const }] = attempts;
     return {
       server,
@@ -72,11 +74,11 @@ export function summaryOf(all: readonly Attempt[]): Summary[] {
       calls: figure(({ calls }) => calls),
       received: figure(({ received }) => received),
       read: figure(({ read }) => read),
-      tokensIn: figure(({ tokens }) => tokens?.input ?? 0),
-      tokensOut: figure(({ tokens }) => tokens?.output ?? 0),
+      tokensIn: hasTokens ? figure(({ tokens }) => tokens?.input ?? 0) : undefined,
+      tokensOut: hasTokens ? figure(({ tokens }) => tokens?.output ?? 0) : undefined,
       faults: Object.fromEntries(ended.map((of) => [of[0]?.end ?? '', of.length])),
       malformed: total(attempts.map(({ malformed = 0 }) => malformed)),
-      thirty: sumsOf(attempts),
+      all: sumsOf(attempts),
       twenty: sumsOf(attempts.filter(({ task }) => TWENTY.some(({ id }) => id === task))),
     };
   });
@@ -84,7 +86,7 @@ export function summaryOf(all: readonly Attempt[]): Summary[] {
 
 const number = (n: number): string => n.toLocaleString('en-US', { maximumFractionDigits: n < 100 ? 2 : 0 });
 const estimate = (one: Estimate | undefined): string =>
-  one ? `${number(one.value)} [${number(one.from)}, ${number(one.to)}]` : 'too few runs';
+  one ? `${number(one.value)} [${number(one.from)}, ${number(one.to)}]` : 'none';
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map((_, column) => (column === 0 ? '---' : '--:')), ...rows]
     .map((row) => `| ${row.join(' | ')} |`)
@@ -108,11 +110,11 @@ export function markdownOf(title: string, all: readonly Attempt[]): string {
   return [
     `# ${title}`,
     table(
-      ['all tasks, with 95 % intervals', ...summaries.map(({ server }) => server)],
+      ['figure, with 95 % interval', ...summaries.map(({ server }) => server)],
       [
         row('attempts', ({ attempts }) => number(attempts)),
         row('pass^1', ({ passed1 }) => estimate(passed1)),
-        row('pass^4', ({ passed4 }) => estimate(passed4)),
+        row('pass^4', ({ passed4 }) => (passed4 ? estimate(passed4) : 'needs four runs')),
         row('passed within the budget', ({ inBudget }) => number(inBudget)),
         row('calls a task', ({ calls }) => estimate(calls)),
         row('bytes of answers a task', ({ received }) => estimate(received)),
@@ -125,7 +127,7 @@ export function markdownOf(title: string, all: readonly Attempt[]): string {
     ),
     table(
       ['sums', ...summaries.map(({ server }) => server)],
-      [...sums('thirty', ({ thirty }) => thirty), ...sums('twenty reads', ({ twenty }) => twenty)],
+      [...sums('all tasks', (one) => one.all), ...sums('twenty reads', ({ twenty }) => twenty)],
     ),
     table(
       ['task', ...summaries.flatMap(({ server }) => [`${server} passed`, 'calls', 'bytes', 'read'])],

@@ -21,18 +21,18 @@ const plain = (text: string): string =>
   text
     .normalize('NFC')
     .toLowerCase()
-    .replaceAll(/[*`"“”„«»]/g, '')
+    .replaceAll(/[*`"“”„«»]|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu, '')
     .replaceAll(/[’‘]/g, "'")
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** The words stand alone: 23 is neither in 123 nor in 23.5 or 1,23. */
+/** The words stand alone: 23 is not in 123, 23.5 or 1,23, and contact_read is not in contact_read_pii. */
 function holds(answer: string, claim: string): boolean {
   const begins = claim.startsWith('^');
   return (begins ? claim.slice(1) : claim).split('|').some((words) => {
     const literal = plain(words).replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
-    const edge = begins ? '^' : '(?<![\\p{L}\\p{N}]|\\p{N}[.,])';
-    return new RegExp(`${edge}${literal}(?![\\p{L}\\p{N}]|[.,]\\p{N})`, 'u').test(answer);
+    const edge = begins ? '^' : '(?<![\\p{L}\\p{N}_]|\\p{N}[.,])';
+    return new RegExp(`${edge}${literal}(?![\\p{L}\\p{N}_]|[.,]\\p{N})`, 'u').test(answer);
   });
 }
 

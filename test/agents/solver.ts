@@ -89,22 +89,22 @@ const COMMON: Readonly<Record<string, Solution>> = {
   },
   'local-day': async (use, ask) => {
     const day = named(/\d{4}-\d\d-\d\d/, ask);
-    return `${(await use('conversations_count', { from: day, to: day })).data.total}`;
+    return `${(await use('conversations_count', { from: day, to: day })).data.total} conversations`;
   },
   'charged-twice': async (use, ask) => {
     const { data } = await use('conversations_count', { subject_contains: named(QUOTED, ask), group_by: 'status' });
     const closed = data.groups.find(({ key }: Row) => key.status === 'closed');
-    return `${data.total}, of these ${closed?.count ?? 0} closed`;
+    return `all: ${data.total}, closed: ${closed?.count ?? 0}`;
   },
   'whatsapp-by-shop': async (use) => {
     const { data } = await use('conversations_count', { platform: 'whatsapp', group_by: 'website' });
-    return data.groups.map((one: Row) => `${one.name}: ${one.count}`).join('; ');
+    return data.groups.map((one: Row) => `${one.name.split(' ').at(-1)}: ${one.count}`).join(', ');
   },
   'refunds-and-replacements': async (use) => {
     const website_id = await website(use, ' Europe');
     const { data } = await use('conversations_count', { website_id, group_by: 'disposition' });
     const count = (value: string): number => data.groups.find(({ key }: Row) => key.disposition === value)?.count ?? 0;
-    return `refund-issued ${count('refund-issued')}, replacement-sent ${count('replacement-sent')}`;
+    return `refund-issued: ${count('refund-issued')}, replacement-sent: ${count('replacement-sent')}`;
   },
   'second-language': async (use) => {
     const website_id = await website(use, ' Europe');

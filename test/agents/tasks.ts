@@ -140,9 +140,10 @@ const COUNT: readonly AgentTask[] = [
     id: 'open-with-nobody',
     kind: 'count',
     grant: 'us',
-    instructions: 'How many open conversations have no operator? Open means not closed, missed or spam.',
+    instructions:
+      'How many open conversations have no operator? Open means not closed, missed or spam. Answer with the number first.',
     facts: `SELECT count(*) AS n FROM platform.conversation WHERE ${US} AND ${OPEN} AND operator_id IS NULL`,
-    evaluation_criteria: { communicate_info: ['{n}'], db: [] },
+    evaluation_criteria: { communicate_info: ['^{n}'], db: [] },
     budget: { calls: 2, bytes: 5_000 },
   },
   {
@@ -160,32 +161,35 @@ const COUNT: readonly AgentTask[] = [
     id: 'local-day',
     kind: 'count',
     grant: 'us',
-    instructions: 'How many conversations began on {day}? Count the day as the shop does, in its own time zone.',
+    instructions:
+      'How many conversations began on {day}? Count the day as the shop does, in its own time zone. Answer with the number first.',
     facts: `WITH local AS (SELECT (c.created_at AT TIME ZONE w.time_zone)::date AS day FROM platform.conversation c
         JOIN platform.website w USING (tenant, site) WHERE c.tenant = 1 AND c.site = 1)
       SELECT day::text, count(*) AS n FROM local WHERE day <= (SELECT max(day) - 3 FROM local)
       GROUP BY day ORDER BY local.day DESC LIMIT 1`,
-    evaluation_criteria: { communicate_info: ['{n}'], db: [] },
+    evaluation_criteria: { communicate_info: ['^{n}'], db: [] },
     budget: { calls: 2, bytes: 5_000 },
   },
   {
     id: 'charged-twice',
     kind: 'count',
     grant: 'us',
-    instructions: 'How many conversations have "charged twice" in the subject, and how many of those are closed?',
+    instructions:
+      'How many conversations have "charged twice" in the subject, and how many of those are closed? Answer as "all: number, closed: number".',
     facts: `SELECT count(*) AS n, count(*) FILTER (WHERE status = 'closed') AS closed FROM platform.conversation
       WHERE ${US} AND subject ILIKE '%charged twice%'`,
-    evaluation_criteria: { communicate_info: ['{n}', '{closed}'], db: [] },
+    evaluation_criteria: { communicate_info: ['all: {n}', 'closed: {closed}'], db: [] },
     budget: { calls: 2, bytes: 5_000 },
   },
   {
     id: 'whatsapp-by-shop',
     kind: 'count',
     grant: 'both',
-    instructions: 'How many WhatsApp conversations does each of our two shops have?',
+    instructions:
+      'How many WhatsApp conversations does each of our two shops have? Answer as "US: number, Europe: number".',
     facts: `SELECT count(*) FILTER (WHERE site = 1) AS us, count(*) FILTER (WHERE site = 2) AS eu
       FROM platform.conversation WHERE tenant = 1 AND platform = 'whatsapp'`,
-    evaluation_criteria: { communicate_info: ['{us}', '{eu}'], db: [] },
+    evaluation_criteria: { communicate_info: ['US: {us}', 'Europe: {eu}'], db: [] },
     budget: { calls: 3, bytes: 6_000 },
   },
   {
@@ -193,10 +197,10 @@ const COUNT: readonly AgentTask[] = [
     kind: 'count',
     grant: 'both',
     instructions:
-      'In the European shop, how many conversations have the disposition refund-issued, and how many replacement-sent?',
+      'In the European shop, how many conversations have the disposition refund-issued, and how many replacement-sent? Answer as "refund-issued: number, replacement-sent: number".',
     facts: `SELECT count(*) FILTER (WHERE disposition = 'refund-issued') AS refunds,
         count(*) FILTER (WHERE disposition = 'replacement-sent') AS replacements FROM platform.conversation WHERE ${EU}`,
-    evaluation_criteria: { communicate_info: ['{refunds}', '{replacements}'], db: [] },
+    evaluation_criteria: { communicate_info: ['refund-issued: {refunds}', 'replacement-sent: {replacements}'], db: [] },
     budget: { calls: 3, bytes: 8_000 },
   },
   {
