@@ -112,6 +112,9 @@ export interface Trial {
   readonly run: number;
 }
 
+const askOf = (task: AgentTask, facts: Facts): string =>
+  filled(task.instructions.replaceAll(/\s+/g, ' '), facts).join(' ');
+
 let keys = 0;
 
 /** One attempt with a credential of its own, so that keys, quota and ledger of two attempts never meet. */
@@ -140,7 +143,7 @@ export async function attempt(
     const before = await stateOf(desk);
     const host = await (server === 'mcp' ? openMcp(`${desk.url}${path}`, token) : openPlain(desk.url, token));
     const began = performance.now();
-    const [ask = ''] = filled(task.instructions, facts);
+    const ask = askOf(task, facts);
     const said = await agent({ host, ask });
     const seconds = (performance.now() - began) / 1_000;
     await host.close();
@@ -159,12 +162,12 @@ export async function attempt(
 /** The task with its facts filled in, in the form of a task file of tau-bench. */
 export async function tauOf(desk: Desk, task: AgentTask): Promise<object> {
   const facts = { ...(await factsOf(desk, task)), key: 'KEY' };
-  const { communicate_info, never_communicate = [], db } = task.evaluation_criteria;
+  const { communicate_info, never_communicate = [], db = [] } = task;
   const texts = (all: readonly string[]): string[] => all.flatMap((one) => filled(one, facts));
   return {
     id: task.id,
     description: { purpose: task.kind },
-    user_scenario: { persona: null, instructions: filled(task.instructions, facts)[0] },
+    user_scenario: { persona: null, instructions: askOf(task, facts) },
     initial_state: null,
     evaluation_criteria: {
       ...{ actions: [], communicate_info: texts(communicate_info), never_communicate: texts(never_communicate) },

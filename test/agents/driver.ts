@@ -177,7 +177,8 @@ const DIALECTS: Readonly<Record<ModelSettings['api'], Dialect>> = {
 };
 
 const RULES = `You answer questions of a shop's support team with the tools. Do what the user asks, and nothing else.
-End your last message with one line that begins with "Answer:" and holds all that the user asked for, in at most 1,000 characters.`;
+End your last message with one line that begins with "Answer:" and holds all that the user asked for,
+in at most 1,000 characters.`;
 
 const TRIES = 3;
 const LONGEST_WAIT = 20_000;

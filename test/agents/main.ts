@@ -12,7 +12,7 @@ import { freePort } from '../support/port.ts';
 import { type Attempt, attempt, type Desk, plant, type ServerKind, tauOf } from './desk.ts';
 import { asking, type ModelSettings, modelOf } from './driver.ts';
 import { markdownOf, summaryOf } from './report.ts';
-import { following, SOLUTIONS } from './solver.ts';
+import { solving } from './solver.ts';
 import { TASKS } from './tasks.ts';
 
 /**
@@ -52,7 +52,7 @@ function settingsOrEnd(): ModelSettings | undefined {
   }
 }
 
-const agentOf = (server: ServerKind, task: string) => (model ? asking(model) : following(SOLUTIONS[server][task]));
+const agentOf = (server: ServerKind, task: string) => (model ? asking(model) : solving(server, task));
 
 async function run(desk: Desk): Promise<string> {
   const all: Attempt[] = [];

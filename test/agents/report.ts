@@ -150,7 +150,8 @@ export function markdownOf(title: string, all: readonly Attempt[]): string {
                 ...missing.map((one) => `missing: ${one}`),
                 ...forbidden.map((one) => `forbidden: ${one}`),
               ];
-              return `- ${task}, ${server}, run ${run}, ${end}: ${[fault, ...reasons, ...db].filter(Boolean).join('; ')}`;
+              const told = [fault, ...reasons, ...db].filter(Boolean).join('; ');
+              return `- ${task}, ${server}, run ${run}, ${end}: ${told}`;
             })
             .join('\n'),
         ]

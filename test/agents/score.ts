@@ -45,7 +45,7 @@ export interface Judgement {
 }
 
 export function judge(task: AgentTask, facts: Facts, message: string, changed: readonly string[]): Judgement {
-  const { communicate_info, never_communicate = [], db } = task.evaluation_criteria;
+  const { communicate_info, never_communicate = [], db = [] } = task;
   const texts = (all: readonly string[]): string[] => all.flatMap((one) => filled(one, facts));
   const last = [...message.matchAll(ANSWER)].at(-1);
   const part = plain(last ? message.slice(last.index + last[0].length) : message);
@@ -80,9 +80,9 @@ const mean = (all: readonly number[]): number => all.reduce((sum, n) => sum + n,
 const choose = (n: number, k: number): number => (k === 0 ? 1 : n < k ? 0 : (choose(n - 1, k - 1) * n) / k);
 
 /**
- * pass^k of tau-bench: the chance that k independent attempts at a task all pass, without bias C(c, k) / C(n, k), as the
- * mean over the tasks. The interval is Wilson's with one observation a task, because attempts at one task resemble each
- * other. It is never too narrow, and it does not shrink to a point if all attempts pass.
+ * pass^k of tau-bench: the chance that k independent attempts at a task all pass. It is the mean over the tasks of the
+ * unbiased estimate C(c, k) / C(n, k). The interval is Wilson's with one observation a task, because attempts at one
+ * task resemble each other. It is never too narrow, and does not shrink to a point if all attempts pass.
  */
 export function passTogether(passed: readonly (readonly boolean[])[], k: number): Estimate | undefined {
   if (passed.length === 0 || passed.some(({ length }) => length < k)) return undefined;
@@ -95,7 +95,7 @@ export function passTogether(passed: readonly (readonly boolean[])[], k: number)
 
 const RESAMPLES = 2_000;
 
-/** The mean over tasks of the means over runs. The interval is the percentile bootstrap over tasks, with a fixed seed. */
+/** The mean over tasks of the means over runs, with the percentile bootstrap over tasks. The seed is fixed. */
 export function meanOf(figures: readonly (readonly number[])[]): Estimate {
   const each = figures.map(mean);
   let state = 20_261_127;

@@ -13,8 +13,8 @@ export interface TaskGrant {
 export type Facts = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * A task in the form of tau-bench: what the user says, and how an attempt is judged. In every text, `{column}` stands for a
- * fact of the data at the start of the attempt. No answer is written here.
+ * A task in the form of tau-bench: what the user says, and how an attempt is judged. In every text, `{column}` stands
+ * for a fact of the data at the start of the attempt. No answer is written here.
  */
 export interface AgentTask {
   readonly id: string;
@@ -25,14 +25,12 @@ export interface AgentTask {
   readonly facts: string;
   /** A write that the credential makes before the attempt. */
   readonly initial_write?: { readonly path: string; readonly body: Readonly<Record<string, string>> };
-  readonly evaluation_criteria: {
-    /** Each claim must stand in the answer, or begin it after `^`. `|` separates words that say the same. */
-    readonly communicate_info: readonly string[];
-    /** Nowhere in the last message. */
-    readonly never_communicate?: readonly string[];
-    /** The exact difference between the records before and after the attempt. */
-    readonly db: readonly string[];
-  };
+  /** Each claim must stand in the answer, or begin it after `^`. `|` separates words that say the same. */
+  readonly communicate_info: readonly string[];
+  /** Nowhere in the last message. */
+  readonly never_communicate?: readonly string[];
+  /** The exact difference between the records before and after the attempt. The default is none. */
+  readonly db?: readonly string[];
   /** Calls, and bytes of their answers, over MCP. */
   readonly budget: { readonly calls: number; readonly bytes: number };
 }

@@ -6,7 +6,7 @@ import { type Attempt, attempt, type Desk, factsOf, type Meeting, plant, type Se
 import type { ToolHost } from './hosts.ts';
 import { PLAIN_ROUTES } from './hosts.ts';
 import { filled, hasPassed, judge } from './score.ts';
-import { following, SOLUTIONS } from './solver.ts';
+import { solving as scripted } from './solver.ts';
 import type { AgentTask } from './task.ts';
 import { TASKS, TWENTY } from './tasks.ts';
 
@@ -25,7 +25,7 @@ const WRITES = ['visitor_note_add', 'conversation_disposition_set'];
 const byId = (id: string): AgentTask => TASKS.find((task) => task.id === id) ?? expect.fail(id);
 const tries = (task: AgentTask, agent: Agent, server: ServerKind = 'mcp'): Promise<Attempt> =>
   attempt(desk, task, { server, path: '/mcp', run: 1 }, agent);
-const solving = (task: AgentTask, server: ServerKind = 'mcp'): Agent => following(SOLUTIONS[server][task.id]);
+const solving = (task: AgentTask, server: ServerKind = 'mcp'): Agent => scripted(server, task.id);
 
 /** The solver of a task with other hands: `change` may alter, repeat or swallow its calls. */
 const meddling =
@@ -73,7 +73,7 @@ describe('every check can fail', () => {
     for (const task of TASKS) {
       const facts = { ...(await factsOf(desk, task)), key: 'k' };
       const texts = (all: readonly string[] = []): string[] => all.flatMap((one) => filled(one, facts));
-      const { communicate_info, never_communicate, db } = task.evaluation_criteria;
+      const { communicate_info, never_communicate, db } = task;
       const claims = texts(communicate_info).map((claim) => claim.replace('^', '').split('|')[0] ?? '');
       const answer = (all: readonly string[]): string => `Some words.\n\nAnswer: ${all.join('; ')}.`;
       const passes = (message: string, changed: readonly string[]): boolean =>
