@@ -43,38 +43,52 @@ export async function factsOf({ sql }: Desk, task: AgentTask): Promise<Facts> {
   );
 }
 
-/** Everything that a tool of these credentials can change, a line a record. */
-async function stateOf({ sql }: Desk): Promise<string[]> {
-  const rows = await sql<{ line: string }[]>`
-    SELECT 'note vis_' || tenant || '_' || site || '_' || visitor_id || ' ' || text AS line FROM platform.note
-    UNION ALL SELECT 'disposition cnv_' || tenant || '_' || site || '_' || id || ' ' || disposition
-      FROM platform.conversation WHERE disposition IS NOT NULL
-    UNION ALL SELECT 'subscription ' || id FROM gateway.subscription`;
-  return rows.map(({ line }) => line);
+/** A record that a tool of these credentials can change. `line` is what a task says about it. */
+interface Changeable {
+  readonly what: 'note' | 'disposition' | 'subscription';
+  readonly site: string | null;
+  readonly id: string;
+  readonly line: string | null;
+  readonly updated_at: Date | null;
 }
 
-function difference(before: readonly string[], after: readonly string[]): string[] {
-  const left = [...before];
-  const added = after.filter((line) => {
-    const at = left.indexOf(line);
-    if (at >= 0) left.splice(at, 1);
-    return at < 0;
-  });
-  return [...added, ...left.map((line) => `no more ${line}`)];
+async function recordsOf({ sql }: Desk): Promise<readonly Changeable[]> {
+  return sql<Changeable[]>`
+    SELECT 'note' AS what, site, id::text, NULL::timestamptz AS updated_at,
+      'note vis_' || tenant || '_' || site || '_' || visitor_id || ' ' || text AS line FROM platform.note
+    UNION ALL SELECT 'disposition', site, id::text, updated_at,
+      'disposition cnv_' || tenant || '_' || site || '_' || id || ' ' || disposition FROM platform.conversation
+    UNION ALL SELECT 'subscription', NULL, id, NULL, 'subscription ' || id FROM gateway.subscription`;
 }
+
+const keyOf = ({ what, site, id }: Changeable): string => `${what} ${site} ${id}`;
+
+/** The records of `some` that `others` do not have, or have with another line. */
+function onlyIn(some: readonly Changeable[], others: readonly Changeable[]): Changeable[] {
+  const lines = new Map(others.map((one) => [keyOf(one), one.line]));
+  return some.filter((one) => one.line !== (lines.get(keyOf(one)) ?? null));
+}
+
+const linesOf = (records: readonly Changeable[]): string[] => records.flatMap(({ line }) => line ?? []);
+
+const difference = (before: readonly Changeable[], after: readonly Changeable[]): string[] => [
+  ...linesOf(onlyIn(after, before)),
+  ...linesOf(onlyIn(before, after)).map((line) => `no more ${line}`),
+];
 
 /** Makes the records as they were, so that the next attempt finds the same data. */
-async function keeping({ sql }: Desk): Promise<() => Promise<void>> {
-  const notes = await sql<{ key: string }[]>`SELECT site || '-' || id AS key FROM platform.note WHERE tenant = 1`;
-  const all = await sql<{ site: string; id: string; disposition: string | null; updated_at: Date | null }[]>`
-    SELECT site, id, disposition, updated_at FROM platform.conversation WHERE tenant = 1`;
-  return async () => {
-    await sql`DELETE FROM platform.note WHERE tenant = 1 AND site || '-' || id <> ALL (${notes.map(({ key }) => key)})`;
-    await sql`UPDATE platform.conversation c SET disposition = b.disposition, updated_at = b.updated_at
-      FROM jsonb_to_recordset(${sql.json(all.map((one) => ({ ...one, updated_at: one.updated_at?.toJSON() ?? null })))})
-        AS b (site bigint, id bigint, disposition text, updated_at timestamptz)
-      WHERE c.tenant = 1 AND c.site = b.site AND c.id = b.id AND c.disposition IS DISTINCT FROM b.disposition`;
-  };
+async function restore(desk: Desk, before: readonly Changeable[]): Promise<void> {
+  const { sql } = desk;
+  const after = await recordsOf(desk);
+  for (const { what, site, id } of onlyIn(after, before)) {
+    if (what === 'note') await sql`DELETE FROM platform.note WHERE tenant = 1 AND site = ${site} AND id = ${id}`;
+    if (what === 'subscription') await sql`DELETE FROM gateway.subscription WHERE id = ${id}`;
+    const was = before.find((one) => what === 'disposition' && one.id === id && one.site === site);
+    if (!was) continue;
+    const value = was.line?.split(' ').slice(2).join(' ') ?? null;
+    await sql`UPDATE platform.conversation SET disposition = ${value}, updated_at = ${was.updated_at}
+      WHERE tenant = 1 AND site = ${site} AND id = ${id}`;
+  }
 }
 
 /** What the agent of an attempt gets: tools and the words of the user. */
@@ -124,7 +138,7 @@ export async function attempt(
   { server, path, run }: Trial,
   agent: (meeting: Meeting) => Promise<Said>,
 ): Promise<Attempt> {
-  const restore = await keeping(desk);
+  const start = await recordsOf(desk);
   const grant: TaskGrant = GRANTS[task.grant];
   const { token } = await issue(desk.sql, 1, grant);
   const key = `${task.id}-${process.pid}-${++keys}`;
@@ -140,14 +154,14 @@ export async function attempt(
       if (status !== 200) throw new Error(`${task.id}: the initial write was answered with ${status}`);
       facts = { ...(await factsOf(desk, task)), key };
     }
-    const before = await stateOf(desk);
+    const before = await recordsOf(desk);
     const host = await (server === 'mcp' ? openMcp(`${desk.url}${path}`, token) : openPlain(desk.url, token));
     const began = performance.now();
     const ask = askOf(task, facts);
     const said = await agent({ host, ask });
     const seconds = (performance.now() - began) / 1_000;
     await host.close();
-    const judgement = judge(task, facts, said.message, difference(before, await stateOf(desk)));
+    const judgement = judge(task, facts, said.message, difference(before, await recordsOf(desk)));
     const { calls, received } = host.meter;
     return {
       ...{ task: task.id, kind: task.kind, server, run, ...said, ...judgement, ...host.meter, seconds },
@@ -155,7 +169,7 @@ export async function attempt(
       inBudget: calls <= task.budget.calls && received <= task.budget.bytes,
     };
   } finally {
-    await restore();
+    await restore(desk, start);
   }
 }
 

@@ -153,8 +153,8 @@ describe.each(['openai', 'anthropic'] as const)('a model behind the %s interface
   });
 
   it('a model that never answers is left after the time of an attempt', async () => {
-    const told = await ask(api, () => ({ hang: true }), 'mcp', { AGENT_SECONDS: '1' });
-    expect(told).toMatchObject({ passed: false, end: 'timeout', fault: 'no answer after 1 s' });
+    const told = await ask(api, () => ({ hang: true }), 'mcp', { AGENT_SECONDS: '0.3' });
+    expect(told).toMatchObject({ passed: false, end: 'timeout', fault: 'no answer after 0.3 s' });
     expect(told.seconds).toBeLessThan(10);
   });
 });

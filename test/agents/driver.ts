@@ -21,7 +21,7 @@ const Settings = z.object({
   AGENT_API_KEY: z.string().default(''),
   AGENT_MODEL: z.string().min(1),
   AGENT_TURNS: z.coerce.number().int().min(1).max(100).default(20),
-  AGENT_SECONDS: z.coerce.number().min(1).max(3_600).default(180),
+  AGENT_SECONDS: z.coerce.number().min(0.1).max(3_600).default(180),
 });
 
 /** Undefined if the environment names no model. */
