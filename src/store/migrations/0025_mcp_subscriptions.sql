@@ -21,13 +21,23 @@ CREATE TABLE gateway.mcp_subscription (
 );
 CREATE INDEX mcp_subscription_credential ON gateway.mcp_subscription (credential_id);
 
+-- subscription_id is no foreign key. PostgreSQL checks a foreign key again when a transaction changes a row twice, and so
+-- a round of the dispatcher would wait for a subscription while its deletion waits for the endpoint.
 ALTER TABLE gateway.webhook_endpoint
-  ADD COLUMN subscription_id text REFERENCES gateway.mcp_subscription ON DELETE CASCADE,
+  ADD COLUMN subscription_id text,
   DROP CONSTRAINT webhook_endpoint_disabled_because_check,
   ADD CONSTRAINT webhook_endpoint_disabled_because_check CHECK (disabled_because IN ('owner', 'gone', 'failing', 'ended'));
 CREATE UNIQUE INDEX webhook_endpoint_subscription ON gateway.webhook_endpoint (subscription_id, site) WHERE subscription_id IS NOT NULL;
 -- For gateway.told_positions. Without it, the oldest waiting delivery is found by reading all waiting deliveries.
 CREATE INDEX webhook_delivery_waiting ON gateway.webhook_delivery (endpoint_id, position) WHERE status = 'pending';
+
+CREATE FUNCTION gateway.mcp_subscription_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM gateway.webhook_endpoint WHERE subscription_id = OLD.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER mcp_subscription_deleted AFTER DELETE ON gateway.mcp_subscription FOR EACH ROW
+  EXECUTE FUNCTION gateway.mcp_subscription_deleted();
 
 -- A replaced subscription is one that is only pulled. gateway.subscribe_mcp never updates event_types.
 CREATE FUNCTION gateway.subscription_replaced() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -416,6 +416,19 @@ describe('deliveries', () => {
     expect([await rows(), await listed()]).toEqual([0, []]);
   });
 
+  it('never make a round of the dispatcher wait for a subscription that is being deleted', async () => {
+    await subscribe();
+    const { sql } = gateway.database;
+    await sql.begin(async (deletion) => {
+      await deletion`SELECT FROM gateway.mcp_subscription FOR UPDATE`;
+      await sql.begin(async (round) => {
+        await round`SET LOCAL lock_timeout = '1s'`;
+        for (const since of [new Date(0), new Date(1)])
+          await round`SELECT gateway.lose_webhooks(id, ${since}) FROM gateway.webhook_endpoint`;
+      });
+    });
+  });
+
   it('end in time, also when no process sends them or can read the secret', async () => {
     const { sql } = gateway.database;
     await subscribe();
