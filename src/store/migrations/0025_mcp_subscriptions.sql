@@ -136,8 +136,8 @@ $$;
 -- Performs one round of the webhook dispatcher. Drops deliveries that the credential may no longer get. Queues new
 -- receipts. Leases due deliveries to the caller, and counts each attempt before the attempt starts.
 --
--- A round leases at most p_seats deliveries (seats). An endpoint has at most p_cap running attempts. A failing endpoint
--- has at most 2 running attempts. The last p_reserved seats of a round are only for healthy endpoints without a running
+-- A round leases at most p_seats deliveries (seats). An endpoint has at most p_cap running attempts, and so has an MCP
+-- subscription over all its websites. A failing endpoint has at most 2 running attempts. The last p_reserved seats of a round are only for healthy endpoints without a running
 -- attempt. Each of these endpoints gets at most two of the reserved seats. So slow endpoints cannot take all seats.
 --
 -- Endpoints that another replica has locked are skipped. Each part of a round has a time limit. If work is left at the
@@ -210,8 +210,14 @@ BEGIN
          AND (d.test OR d.attempts - d.attempts_before >= p_attempts) RETURNING d.recorded_at, d.test
     ) SELECT min(recorded_at) INTO since FROM lost WHERE NOT test;
     PERFORM gateway.lose_webhooks(e.id, since);
-    SELECT count(*) INTO under_way FROM gateway.webhook_delivery d
-     WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
+    IF e.subscription_id IS NULL THEN
+      SELECT count(*) INTO under_way FROM gateway.webhook_delivery d
+       WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
+    ELSE
+      -- The endpoints of an MCP subscription share a receiver, and a client makes up to fifty of them by itself.
+      SELECT count(*) INTO under_way FROM gateway.webhook_endpoint y JOIN gateway.webhook_delivery d ON d.endpoint_id = y.id
+       WHERE y.subscription_id = e.subscription_id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
+    END IF;
     seats := p_seats - cardinality(found_here);
     free := least(CASE WHEN e.failing_since IS NULL THEN p_cap ELSE 2 END - under_way,
                   greatest(seats - p_reserved, CASE WHEN under_way = 0 AND e.failing_since IS NULL THEN least(seats, 2) END));

@@ -332,6 +332,25 @@ describe('deliveries', () => {
     expect((await subscribe()).deliveryStatus).toMatchObject({ active: true, lastError: null });
   });
 
+  it('of one subscription are at most sixteen at a time, over all its websites', async () => {
+    const waiting: (() => void)[] = [];
+    receiver.reply(confirming((...given) => void waiting.push(() => answer(200)(...given))));
+    await subscribe({ arguments: {} });
+    start();
+    for (const website of ['web_1_1', 'web_1_2'])
+      await append(
+        gateway.database.sql,
+        website,
+        Array.from({ length: 30 }, () => 'visitor.changed'),
+      );
+    await until(() => waiting.length >= 16);
+    await pause(1_200);
+    expect(waiting).toHaveLength(16);
+    receiver.reply(answer(200));
+    for (const reply of waiting) reply();
+    await until(() => bodies().length === 60);
+  });
+
   it('tell a gap as an envelope: a gap receipt', async () => {
     await subscribe();
     start();
