@@ -33,7 +33,7 @@ const searchedMessages = (more?: string) =>
   ({
     ...searched('messages', more),
     ...SPOKEN,
-    members: foundOf('message_id', 'snippet', 'author_type'),
+    members: foundOf('message_id', 'snippet', 'author_type', 'matches'),
     list: ['results', 'message_id', through([11, 10, 7, 6], [7, 6])],
     shows: [
       ['message', [6, 7, 10, 11], columns([], 'text')],
@@ -75,7 +75,7 @@ export default reads(
     ...searchedMessages(),
     variant: 'misspelt',
     path: `/search?query=${ECHO}x&kinds=messages&website_id={web}&order=newest`,
-    members: { ...foundOf('message_id', 'snippet', 'author_type'), ...misspelt },
+    members: { ...foundOf('message_id', 'snippet', 'author_type', 'matches'), ...misspelt },
     list: ['results', 'message_id', through([11, 10, 7, 6], [])],
     shows: [
       ['message', [6, 7, 10, 11], columns(['unrestricted'], 'text')],
