@@ -194,6 +194,7 @@ DECLARE
   ids bigint[];
   beyond bigint;
   message bigint;
+  complete boolean;
 BEGIN
   PERFORM gateway.built(NULL);
   known := looked.query IS NOT NULL;
@@ -302,6 +303,8 @@ BEGIN
   ELSIF cardinality(matching) = p_window THEN oldest := positions[matching[p_window]];
   ELSIF done = candidates OR done < cardinality(hits) THEN oldest := positions[done];
   END IF;
+  -- The window of a first page can hold all hits of the search. Then nothing else is counted.
+  complete := p_top IS NULL AND oldest IS NULL;
   RETURN QUERY
   WITH hit AS MATERIALIZED (
     SELECT c.*, t.text, t.visitor_id,
@@ -331,8 +334,11 @@ BEGIN
              WHERE f.turn = 1 ORDER BY f.rank DESC, f.at DESC, f.kind, f.site, f.id DESC OFFSET 0) h
     OFFSET p_skip LIMIT p_limit) d
   ), counted AS MATERIALIZED (
+    SELECT h.stream, h.conversation_id, least(100, count(*))::integer AS matches FROM hit h WHERE complete AND h.kind = 0 GROUP BY 1, 2
+    UNION ALL
     SELECT m.* FROM (SELECT array_agg(c.stream ORDER BY c.nr) AS of, array_agg(c.conversation_id ORDER BY c.nr) AS conversations
-                       FROM (SELECT s.stream, s.conversation_id, min(s.nr) AS nr FROM shown s WHERE s.kind = 0 GROUP BY 1, 2) c) c
+                       FROM (SELECT s.stream, s.conversation_id, min(s.nr) AS nr FROM shown s WHERE s.kind = 0 AND NOT complete GROUP BY 1, 2) c
+                     HAVING count(*) > 0) c
      CROSS JOIN LATERAL platform.search_matches(p_streams, c.of, c.conversations, sought, CASE WHEN NOT looked.whole THEN exact END) AS m
   )
   SELECT true, CASE WHEN oldest IS NULL THEN 0 ELSE p_window END, newest, oldest, d.kind, d.site, d.id, d.conversation_id, d.visitor_id, d.at, d.place,
