@@ -1,4 +1,6 @@
+import { z } from 'zod';
 import type { Demand } from './authority.ts';
+import { example } from './example.ts';
 import { both, MSG, needs, PII } from './scopes.ts';
 
 /** The kinds of text that a search covers. Hits of the same time have this order. */
@@ -16,6 +18,18 @@ export const SAID_NEEDS = {
   },
   contacts: { ...both(needs('contact_read'), PII), unrestricted: true },
 } as const satisfies Record<Said, Demand>;
+
+/** A query as people type it. */
+export const SearchQuery = example(
+  'translat',
+  z
+    .string()
+    .min(1)
+    .max(400)
+    .describe(
+      'Whole words that all stand in one text, "a phrase", -excluded, or. All words must stand in one message, subject, note or name, with their endings: if nothing is found, try fewer words or other forms. Write "two words" for words side by side, -word for a word that must not stand there, and the English or between alternatives. Letter case and accents make no difference.',
+    ),
+);
 
 /** Words that a text must contain side by side, or with `not` must not contain. */
 export interface Term {

@@ -4,7 +4,7 @@ import { meets } from '../../src/core/authority.ts';
 import { example } from '../../src/core/example.ts';
 import { Rfc3339Time } from '../../src/core/rfc3339.ts';
 import { both, INT } from '../../src/core/scopes.ts';
-import { readQuery, SAID, SAID_NEEDS } from '../../src/core/search.ts';
+import { readQuery, SAID, SAID_NEEDS, SearchQuery } from '../../src/core/search.ts';
 import { writtenBy } from '../../src/core/texts.ts';
 import { anyWebsite, defineTool, NextCursor } from '../../src/core/tool.ts';
 import { PARTS } from '../../src/views/brief.ts';
@@ -35,16 +35,7 @@ export default defineTool({
   page: { cursor: z.string().min(1).max(200), limit: 10, max: 50 },
   input: {
     query: {
-      query: example(
-        'translat',
-        z
-          .string()
-          .min(1)
-          .max(400)
-          .describe(
-            'Whole words that all stand in one text, "a phrase", -excluded, or. All words must stand in one message, subject, note or name, with their endings: if nothing is found, try fewer words or other forms. Write "two words" for words side by side, -word for a word that must not stand there, and the English or between alternatives. Letter case and accents make no difference.',
-          ),
-      ),
+      query: SearchQuery,
       ...anyWebsite,
       kinds: Kinds.optional().describe(`Comma-separated: ${SAID.join(', ')}. Absent: all of them.`),
       include_internal: z
