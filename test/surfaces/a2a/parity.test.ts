@@ -257,6 +257,30 @@ describe('artifacts', () => {
     }
   });
 
+  it('conversation_handover has fewer messages if they do not fit into an artifact', async () => {
+    const demo = await openTestGateway('demo');
+    const { token } = await demo.issue();
+    const { sql } = demo.database;
+    const [longest] = await sql<{ id: string }[]>`
+      SELECT 'cnv_1_1_' || conversation_id AS id FROM platform.message
+       WHERE tenant = 1 AND site = 1 GROUP BY conversation_id ORDER BY count(*) DESC LIMIT 1`;
+    const id = longest?.id ?? expect.fail('no message');
+    const number = id.split('_').at(-1) ?? '';
+    await sql`
+      UPDATE platform.message SET text = repeat('x', 20000)
+       WHERE tenant = 1 AND site = 1 AND conversation_id = ${number}::bigint`;
+    const rest = await demo.ask(`/api/v1/conversations/${id}/brief`, { token });
+    expect(rest.bytes.length).toBeGreaterThan(131_072);
+    const { task } = (
+      await rpc(demo.port, token, 'SendMessage', work('conversation_handover', { conversation_id: id }))
+    ).body.result;
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+    const { messages } = task.artifacts[0].parts[0].data.data;
+    expect(messages).toEqual(rest.body.data.messages.slice(-messages.length));
+    expect([3, 10]).toContain(messages.length);
+    await demo.close();
+  });
+
   it('offline_language_detection runs once for a message, also after its task is gone, and twice for two messages', async () => {
     const issued = await gateway.issue();
     const { sql } = gateway.database;
