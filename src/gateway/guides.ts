@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { packageRoot } from '../config/package.ts';
 import type { Authority } from '../core/authority.ts';
 import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
-import type { Scope } from '../core/scopes.ts';
+import type { Grants, Scope } from '../core/scopes.ts';
 
 /** One of these scopes gives access to the guide. An empty list: every credential has access. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
@@ -30,10 +30,10 @@ export interface Guides {
 export const readGuides = (): ReadonlyMap<GuideName, string> =>
   new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
 
-/** True if the authority may use at least one A2A skill. */
-type HasSkill = (authority: Authority) => boolean;
+/** True if the grants are enough for at least one A2A skill. */
+type HasSkill = (grants: Grants) => boolean;
 
-/** One permitted skill gives access to the guide `agent_tasks`. */
+/** One granted skill gives access to the guide `agent_tasks`. */
 export function openGuides(hasSkill: HasSkill): Guides {
   const all = readGuides();
   return {

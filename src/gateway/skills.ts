@@ -3,7 +3,7 @@ import { type Authority, isRestricted, meets } from '../core/authority.ts';
 import { type Condition, isAlternative } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
 import { givenOf, type Parameter, parameter } from '../core/parameters.ts';
-import { both, holds, type Requirement, SCOPES, type Scope } from '../core/scopes.ts';
+import { both, type Grants, holds, type Requirement, SCOPES, type Scope } from '../core/scopes.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
@@ -67,12 +67,13 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
   };
 }
 
-export const mayUse = ({ tools }: OfferedSkill, authority: Authority): boolean =>
-  tools.every((tool) => mayCall(tool, authority));
+/** True if the grants are enough for the skill. Restrictions can still refuse it. */
+export const isGranted = ({ required, alternatives }: OfferedSkill, grants: Grants): boolean =>
+  holds(grants, required) && (alternatives.length === 0 || alternatives.some((one) => holds(grants, one)));
 
 /** Throws `not_permitted`, with the missing requirements, unless the caller may call every tool of the skill. */
 export function permit(offered: OfferedSkill, authority: Authority): void {
-  if (mayUse(offered, authority)) return;
+  if (offered.tools.every((tool) => mayCall(tool, authority))) return;
   const { required, unrestricted, alternatives } = offered;
   // The corridor names the first alternative too, if only an alternative is missing.
   const [first] = holds(authority, required) ? alternatives.filter((one) => !meets(authority, one)) : [];
