@@ -180,6 +180,7 @@ const OWN_PROCESS = [
     'store/embedded/embedded',
     'store/embedded/platform',
     'store/open/pooler',
+    'surfaces/a2a/signature',
     'surfaces/fuzz',
     'surfaces/mcp/flood',
     'surfaces/mcp/load',

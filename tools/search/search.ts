@@ -4,7 +4,7 @@ import { meets } from '../../src/core/authority.ts';
 import { example } from '../../src/core/example.ts';
 import { Rfc3339Time } from '../../src/core/rfc3339.ts';
 import { both, INT } from '../../src/core/scopes.ts';
-import { askedKinds, readQuery, SAID, SAID_NEEDS } from '../../src/core/search.ts';
+import { askedKinds, readQuery, SAID, SAID_NEEDS, SearchQuery } from '../../src/core/search.ts';
 import { anyWebsite, defineTool, NextCursor } from '../../src/core/tool.ts';
 import { PARTS } from '../../src/views/brief.ts';
 import { Corrected, Hit, hitOf } from '../../src/views/hit.ts';
@@ -28,16 +28,7 @@ export default defineTool({
   page: { cursor: z.string().min(1).max(200), limit: 10, max: 50 },
   input: {
     query: {
-      query: example(
-        'translat',
-        z
-          .string()
-          .min(1)
-          .max(400)
-          .describe(
-            'Whole words that all stand in one text, "a phrase", -excluded, or. A text is one message, subject, note or name. Endings count: if nothing is found, try fewer words or other forms. Between alternatives stands the English or. Letter case and accents make no difference.',
-          ),
-      ),
+      query: SearchQuery,
       ...anyWebsite,
       kinds: commaList(SAID)
         .optional()
