@@ -13,7 +13,8 @@ beforeAll(async () => {
   ({ installation } = await issue(database.sql, 1, { websites: [1, 2, 3, 77].map((site) => `web_1_${site}`) }));
 });
 beforeEach(async () => {
-  await database.sql`TRUNCATE gateway.journal, gateway.journal_head, gateway.subscription`;
+  await database.sql`TRUNCATE gateway.journal, gateway.journal_head`;
+  await database.sql`DELETE FROM gateway.subscription`;
 });
 afterAll(() => database.close());
 
