@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readSuite } from '../support/acts/format.ts';
@@ -7,6 +6,7 @@ import { runSuites, tableOf } from '../support/acts/report.ts';
 import type { Agent } from '../support/acts/run.ts';
 import { issue } from '../support/credentials.ts';
 import { type Served, serve } from '../support/hostile/served.ts';
+import { holdContacts } from '../support/surfaces/slow-work.ts';
 
 /**
  * The A2A conformance tests (ACTS) against a gateway process with the demo. ACTS_DIR names a folder with the suites, such
@@ -23,14 +23,7 @@ beforeAll(async () => {
   agent = {
     origin: served.url,
     issue: async (allowed) => (await issue(sql, 1, allowed ? {} : { scopes: [], dataAccess: [] })).token,
-    async hold(milliseconds) {
-      const lock = await sql.reserve();
-      await lock`BEGIN`;
-      await lock`LOCK TABLE platform.contact IN ACCESS EXCLUSIVE MODE`;
-      void pause(milliseconds)
-        .then(() => lock`ROLLBACK`)
-        .then(() => lock.release());
-    },
+    hold: (milliseconds) => holdContacts(sql, milliseconds),
   };
 });
 afterAll(() => served?.close());

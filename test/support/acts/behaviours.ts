@@ -38,6 +38,8 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   'tck-cancel': { work: WORK, takes: 1_500 },
   'tck-task-failure': { work: FAILS },
   'tck-multi-turn': { asks: true },
+  // A token without scopes may ask what the agent can do. It may not use a skill.
+  'authorization should fail': { work: WORK },
   'tck-message-response': {
     skipped: 'The agent answers every message with a task. A2A leaves the choice to the agent (section 3.1.1).',
   },

@@ -39,6 +39,14 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     wrong: '"data":{"type":"object"}',
     right: '"data":{"type":"array"}',
   },
+  'SEC-AUTH-002': {
+    section: '3.3.2',
+    sentence:
+      'Servers SHOULD NOT distinguish between "does not exist" and "not authorized" to prevent information leakage.',
+    // The section names HTTP 403 and HTTP 404 as examples. The gateway answers 404 in both cases.
+    wrong: '"one_of":[200,403]',
+    right: '"one_of":[200,404]',
+  },
   'VER-NEG-002': {
     section: '3.6.2',
     sentence: 'Agents MUST interpret empty value as 0.3 version.',
