@@ -63,16 +63,19 @@ const CATEGORIES: readonly Category[] = TCK_DIR === undefined ? [] : ['mandatory
 it.each(CATEGORIES)(
   'the tests of the category %s: no test fails, but those that contradict A2A',
   async (category) => {
-    const { token } = await issue(served.database.sql, 1);
-    const url = `${adapter.origin}/a2a`;
-    const { results, printed } = await runTck({ folder: TCK_DIR ?? '', url, token, category });
+    const results = await runTck({
+      folder: TCK_DIR ?? '',
+      url: `${adapter.origin}/a2a`,
+      issue: async () => (await issue(served.database.sql, 1)).token,
+      category,
+    });
     const count = (outcome: string): number => results.filter((one) => one.outcome === outcome).length;
     const others = results.filter(({ outcome }) => outcome !== 'passed');
     console.info(
       `TCK ${category}: ${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped\n`,
       others.map(({ outcome, test, reason }) => `${outcome.padEnd(8)} ${test}: ${reason}`).join('\n'),
     );
-    expect(results.length, printed).toBeGreaterThan(50);
+    expect(results.length).toBeGreaterThan(50);
     const failed = results.filter(({ outcome }) => outcome === 'failed');
     expect(
       failed.filter(({ test }) => !(test in FAULTS[category])).map(({ test, reason }) => `${test}: ${reason}`),
