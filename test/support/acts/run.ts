@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { prepared } from './behaviours.ts';
 import type { ActsStep, ActsTest } from './format.ts';
 import { holds, isMembers, mismatch, valuesAt } from './matching.ts';
+import { MORE } from './more.ts';
 import { CODES, eventView, openWire, type Reply, type Sent, type Wire } from './wire.ts';
 
 /** The agent under test, and what only its operator can do. */
@@ -29,7 +30,7 @@ export async function runTest(agent: Agent, test: ActsTest): Promise<string | un
     const found = await runStep(run, step);
     if (found !== undefined) return `step ${step.id}: ${found}`;
   }
-  return undefined;
+  return MORE[test.id]?.(run);
 }
 
 async function openRun(agent: Agent, variables: Captured): Promise<Run> {
@@ -64,7 +65,7 @@ async function lookUp({ agent, values }: Run, name: string): Promise<unknown> {
 }
 
 /** A task of another app. */
-async function foreignTask(agent: Agent): Promise<unknown> {
+export async function foreignTask(agent: Agent): Promise<unknown> {
   const other = openWire(agent.origin, await agent.issue(true));
   const message = { role: 'ROLE_USER', parts: [{ text: 'tck-complete-task for another user' }] };
   const { result } = await other.call('send_message', prepared({ message }).params);
