@@ -1,7 +1,7 @@
 import { prepared } from './behaviours.ts';
 import { isMembers, mismatch, valuesAt } from './matching.ts';
-import { foreignTask, type Run } from './run.ts';
-import { eventView, type Reply } from './wire.ts';
+import type { Agent, Run } from './run.ts';
+import { eventView, openWire, type Reply } from './wire.ts';
 
 /**
  * Some tests ask the runner for more than their steps say, such as two streams at once. Each check returns what is wrong.
@@ -51,4 +51,12 @@ async function hidesForeignTasks({ wire, agent }: Run): Promise<string | undefin
   const foreign = await wire.call('get_task', { id: await foreignTask(agent) });
   const missing = await wire.call('get_task', { id: 'task_00000000000000000000000000000000' });
   return mismatch(missing.error, foreign.error, 'the error for the task of another user');
+}
+
+/** A task of another app. */
+export async function foreignTask(agent: Agent): Promise<unknown> {
+  const other = openWire(agent.origin, await agent.issue(true));
+  const message = { role: 'ROLE_USER', parts: [{ text: 'tck-complete-task for another user' }] };
+  const { result } = await other.call('send_message', prepared({ message }).params);
+  return valuesAt('task.id', result)[0];
 }

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { prepared } from './behaviours.ts';
 import type { ActsStep, ActsTest } from './format.ts';
 import { holds, isMembers, mismatch, valuesAt } from './matching.ts';
-import { MORE } from './more.ts';
+import { foreignTask, MORE } from './more.ts';
 import { CODES, eventView, openWire, type Reply, type Sent, type Wire } from './wire.ts';
 
 /** The agent under test, and what only its operator can do. */
@@ -62,14 +62,6 @@ async function lookUp({ agent, values }: Run, name: string): Promise<unknown> {
   const [value] = valuesAt(name, values);
   if (value === undefined) throw new Error(`no value for ${name}`);
   return value;
-}
-
-/** A task of another app. */
-export async function foreignTask(agent: Agent): Promise<unknown> {
-  const other = openWire(agent.origin, await agent.issue(true));
-  const message = { role: 'ROLE_USER', parts: [{ text: 'tck-complete-task for another user' }] };
-  const { result } = await other.call('send_message', prepared({ message }).params);
-  return valuesAt('task.id', result)[0];
 }
 
 async function runStep(run: Run, step: ActsStep): Promise<string | undefined> {
