@@ -47,6 +47,8 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm run (check|generate)\b/, 'is the CI itself: .ci/run'],
   [/^npm run new\b/, 'writes into the checkout: test/laws/new.test.ts'],
   [/^npx (tsc --noEmit|biome)\b/, 'is the CI itself: .ci/run'],
+  [/^npm run bench:agents$/, 'takes ten seconds of both cores: test/agents runs the same tasks'],
+  [/^AGENT_API=/, 'asks a model: test/agents/driver.test.ts has a scripted one'],
   [/^npm run bench\b/, 'takes minutes of both cores'],
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
   [/^docker (compose|buildx) /, 'needs a Docker engine: test/deploy holds what the compose files name'],

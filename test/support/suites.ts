@@ -106,6 +106,8 @@ export const WHOLE = names(
 );
 
 export const SHORTER = names(
+  'agents/driver',
+  'agents/tasks',
   'auth/oauth/races',
   'cli/demo',
   'cli/doctor',
