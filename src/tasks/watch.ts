@@ -1,6 +1,6 @@
 import { PeriodicJob } from '../flow/periodic-job.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { endedTasks } from '../store/tasks/tasks.ts';
+import { endedTasks } from '../store/tasks/upkeep.ts';
 
 /** Milliseconds between two queries, so the longest delay in noticing a task that ended in another process. */
 const EVERY = 250;
