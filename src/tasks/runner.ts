@@ -50,6 +50,8 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
+  /** Called when a task of this process has ended or is dropped. */
+  readonly onEnd?: (id: string) => void;
   /** The most tasks in memory, with up to 64 KiB of arguments each. Default: 1,000. One app can have half of them. */
   readonly held?: number;
 }
@@ -157,7 +159,7 @@ export class Runner {
 
   #forget(id: string, ended: EndedTask): void {
     this.#jobs.get(id)?.finish(ended);
-    this.#jobs.delete(id);
+    if (this.#jobs.delete(id)) this.#options.onEnd?.(id);
   }
 
   async #startWaiting(): Promise<void> {

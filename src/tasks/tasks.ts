@@ -19,6 +19,7 @@ import {
   type Unable,
 } from '../store/tasks/tasks.ts';
 import { Batches, type BatchesOptions } from './batches.ts';
+import { Follow, type Following } from './follow.ts';
 import { pageStartOf, pageTokenOf } from './page-token.ts';
 import { type EndedTask, type RunCall, Runner } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
@@ -86,6 +87,10 @@ export interface Tasks {
   get(caller: Caller, id: string): Promise<Task | undefined>;
   /** Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for another list's token. */
   list(caller: Caller, query: TaskQuery): Promise<TaskPage>;
+  /** Gives the task at each change of its state, until it has ended, waits for input or expires. Throws a 401. */
+  follow(following: Following, first: Task): AsyncGenerator<Task, void, undefined>;
+  /** The number of tasks that are followed now. */
+  readonly followed: number;
   /** Cancels a task. `canceled` is false when the task had already ended. */
   cancel(caller: Caller, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
   /** Accepts no more tasks and ends all waits. Running tasks have three seconds to end. All other tasks end as lost. */
@@ -113,8 +118,9 @@ export function openTasks(options: TasksOptions): Tasks {
   const { db, corridor, onError, patience = PATIENCE } = options;
   const owner = randomBytes(16).toString('hex');
   const batches = new Batches({ db, batches: options.batches ?? { begins: db, ends: db }, onError });
-  const runner = new Runner({ ...options, owner, batches });
   const watch = new Watch(db);
+  const runner = new Runner({ ...options, owner, batches, onEnd: (id) => watch.ended(id) });
+  const follow = new Follow({ db, corridor, watch });
   const sweeper = startSweeper(db, onError);
   let stopping = false;
   const secret = openLedgerKey(db);
@@ -193,8 +199,8 @@ export function openTasks(options: TasksOptions): Tasks {
     const here = runner.ended(first.id)?.then((value) => {
       end = value;
     });
-    const elsewhere = watch.watch(first.id);
-    const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
+    const elsewhere = watch.watch(first.id, 'open');
+    const told = here ? [here, elsewhere.changed] : [elsewhere.changed];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
     // Storing the result has proved the token of the task. So a caller with this token needs no new proof.
@@ -250,6 +256,10 @@ export function openTasks(options: TasksOptions): Tasks {
         return row && viewOf(row, authority);
       }),
     list: (caller, query) => failing(() => list(caller, query)),
+    follow: (following, first) => follow.follow(following, first),
+    get followed() {
+      return follow.size;
+    },
     cancel: (caller, id) =>
       failing(async () => {
         const { authority } = caller;

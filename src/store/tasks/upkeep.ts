@@ -19,11 +19,19 @@ export async function renewTasks(db: Database, ids: readonly string[]): Promise<
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
-export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
-  const rows = await db.read<{ id: string }>(sql`
-    SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
-      SELECT FROM gateway.task t WHERE t.id = i.id AND t.state IN ('submitted', 'working') AND t.expires_at > now())`);
-  return rows.map(({ id }) => id);
+/** Of tasks and their last known states, returns the indexes of those whose state is another one now. */
+export async function changedTasks(
+  db: Database,
+  known: readonly { readonly id: string; readonly seen: TaskState | 'open' }[],
+): Promise<number[]> {
+  const open = sql`i.seen = 'open' AND t.state IN ('submitted', 'working')`;
+  const rows = await db.read<{ n: number }>(sql`
+    SELECT i.n::integer - 1 AS n
+      FROM unnest(${known.map(({ id }) => id)}::text[], ${known.map(({ seen }) => seen)}::text[])
+           WITH ORDINALITY AS i (id, seen, n)
+     WHERE NOT EXISTS (SELECT FROM gateway.task t
+                        WHERE t.id = i.id AND t.expires_at > now() AND (t.state = i.seen OR ${open}))`);
+  return rows.map(({ n }) => n);
 }
 
 /** Deletes unfinished tasks of a process. Only for tasks that no caller knows about yet. */

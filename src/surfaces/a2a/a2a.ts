@@ -25,17 +25,19 @@ import {
 } from '../jsonrpc/envelope.ts';
 import { type A2aRequest, type A2aServices, requestHandler } from './handler.ts';
 import { checkedParams } from './params.ts';
-import { complete, faultOf, type RpcFault } from './refusals.ts';
+import { complete, faultOf, LAPSED, type RpcFault } from './refusals.ts';
+import { STREAM_TYPE, type Stream, Streams, type StreamTimings } from './streams.ts';
 
 const JSON_TYPE = 'application/json';
-const STREAM_TYPE = 'text/event-stream';
-/** Methods that clients call with the Accept header of an event stream. The gateway refuses them with an A2A error. */
+/** Methods that answer with an event stream. Clients call them with the Accept header of one. */
 const STREAMING: readonly string[] = ['SendStreamingMessage', 'SubscribeToTask'];
+const CHANGING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'CancelTask'];
 /** Milliseconds that a socket may be idle while a call waits for its task. The longest such wait is 30 seconds. */
 const IDLE_TIMEOUT = 45_000;
 
 export interface A2aOptions extends A2aServices {
   readonly baseUrl: string;
+  readonly streamTimings?: Partial<StreamTimings>;
 }
 
 type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFault };
@@ -45,8 +47,9 @@ type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFault };
  * SDK decodes the message and runs the method. The order of the checks: repeated headers, method, URL, bearer, other
  * headers, body, version, params.
  */
-export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RequestHandler {
+export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
+  const streams = new Streams(corridor, streamTimings);
 
   return (request, response, { requestId, record }) => {
     const at = atEndpoint(request, '/a2a');
@@ -68,6 +71,24 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       send(request, response, status, JSON_TYPE, JSON.stringify({ jsonrpc: '2.0', id, ...answer }), headers);
     };
 
+    const pump = async (stream: Stream, { first, events }: RpcStream, id: RequestId | null): Promise<void> => {
+      stream.begin(request, response, rateLimit(quota));
+      try {
+        await stream.write(first);
+        for await (const event of events) await stream.write(event);
+      } catch (error) {
+        const failure = asFailure(error);
+        if (failure.status === 401) stream.end(failure);
+        else {
+          noteRefusal(record, failure);
+          response.destroy();
+        }
+      }
+      if (!stream.lapsed) return;
+      noteRefusal(record, stream.lapsed);
+      await stream.write({ jsonrpc: '2.0', id, error: LAPSED });
+    };
+
     const answer = async (): Promise<void> => {
       refuseAmbiguous(request);
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
@@ -86,6 +107,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
       let authority: Authority | undefined;
+      let stream: Stream | undefined;
       const paid = (): void => {
         quota = authority && corridor.quotaOf(authority);
         if (authority) noteActor(record, authority);
@@ -100,7 +122,9 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
             const { id, method, params } = read.message;
             if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
             const given = checkedParams(method, params);
-            if (method === 'SendMessage' || method === 'CancelTask') record.effect = true;
+            if (method === 'SubscribeToTask') record.operation = 'task_subscribe';
+            if (CHANGING.includes(method)) record.effect = true;
+            if (STREAMING.includes(method)) stream ??= streams.enter(authority.credentialId, bearer, gone);
             // A task's calls write audit entries. A cancellation makes no call, so the request itself is audited.
             if (method === 'CancelTask') {
               record.operation = 'task_cancel';
@@ -110,20 +134,25 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
             const a2aRequest: A2aRequest = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
             const rpc = new JsonRpcTransportHandler(requestHandler(services, a2aRequest));
             const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
+            const first = 'jsonrpc' in outcome ? undefined : await outcome.next();
             if (a2aRequest.skill !== undefined) record.operation = a2aRequest.skill;
             if (a2aRequest.canceled !== undefined) record.audit = { task: a2aRequest.canceled };
             if (a2aRequest.failed !== undefined) throw a2aRequest.failed;
-            return answerOf(outcome);
+            if ('jsonrpc' in outcome) return answerOf(outcome);
+            return { first: first?.value, events: outcome };
           },
           exchangeOf(request),
         );
         paid();
-        reply(result, idOf(read));
+        if (stream && 'events' in result) await pump(stream, result, idOf(read));
+        else if (!('events' in result)) reply(result, idOf(read));
       } catch (error) {
         // A 401 has no quota headers: without a valid token, no app pays for the request.
         if (!(error instanceof Failure && error.status === 401)) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
         reply({ error: faultOf(error) }, idOf(read));
+      } finally {
+        stream?.close();
       }
     };
     return answer().catch((error: unknown) => {
@@ -178,8 +207,15 @@ const idOf = (
 ): RequestId | null =>
   'message' in read ? read.message.id : read.problem instanceof RpcError ? (read.problem.id ?? null) : null;
 
-function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): RpcAnswer {
-  if (!('jsonrpc' in outcome)) throw new Error('the SDK returned a stream, but no streaming method is served');
+/** An event stream whose first event is known, so that the authority of the request is proved. */
+interface RpcStream {
+  readonly first: unknown;
+  readonly events: AsyncGenerator<unknown>;
+}
+
+type SdkAnswer = Exclude<Awaited<ReturnType<JsonRpcTransportHandler['handle']>>, AsyncGenerator>;
+
+function answerOf(outcome: SdkAnswer): RpcAnswer {
   // The cast is correct: the SDK gives every error a code, a message and details.
   return outcome.error === undefined ? { result: outcome.result } : { error: complete(outcome.error as RpcFault) };
 }

@@ -30,7 +30,7 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
     provider: { organization: 'Installation Gateway', url: baseUrl },
     documentationUrl: `${baseUrl}/docs/guides/agent_tasks`,
     capabilities: {
-      streaming: false,
+      streaming: true,
       pushNotifications: false,
       extendedAgentCard: false,
       extensions: [

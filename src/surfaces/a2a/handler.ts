@@ -1,3 +1,4 @@
+import type { SendMessageRequest, StreamResponse } from '@a2a-js/sdk';
 import {
   A2AError,
   PushNotificationNotSupportedError,
@@ -9,7 +10,7 @@ import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { Failure, invalidCursor } from '../../core/failures.ts';
 import type { Caller } from '../../gateway/call.ts';
 import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
-import { MessageIdConflict, type Tasks, TaskUnable } from '../../tasks/tasks.ts';
+import { MessageIdConflict, type Task, type Tasks, TaskUnable } from '../../tasks/tasks.ts';
 import { type Content, contentOf, formOf, invalidField } from './content.ts';
 import { invalidParams, messageIdConflict } from './refusals.ts';
 import { type Showing, statesOf, wireTask } from './wire-task.ts';
@@ -74,32 +75,65 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
     permit(offered, caller.authority);
     return { skill: offered.skill, input: given(() => argumentsOf(offered, work.arguments), `${work.at}.arguments.`) };
   };
+  const send = async ({ message, configuration }: SendMessageRequest, wait: boolean): Promise<Sent> => {
+    if (!message) throw new Error('unchecked params');
+    const form = formOf(configuration);
+    const { work, text } = contentOf(message);
+    const asked = work && askedOf(work);
+    const task = await tasks
+      .send({
+        id: taskId,
+        requestId,
+        bearer,
+        caller,
+        messageId: message.messageId,
+        contextId: message.contextId === '' ? undefined : message.contextId,
+        taskId: message.taskId === '' ? undefined : message.taskId,
+        skill: asked?.skill,
+        input: asked?.input ?? {},
+        text,
+        wait,
+        signal,
+      })
+      .catch((error: unknown) => {
+        throw sendingError(error, request);
+      });
+    return { task, showing: { ...shown, form, historyLength: configuration?.historyLength } };
+  };
+  /** A stream: the task as it is now, and then each change of its state, with the artifact before the last one. */
+  async function* streaming(begin: () => Promise<Sent>): AsyncGenerator<StreamResponse, void, undefined> {
+    try {
+      const { task, showing } = await begin();
+      yield { payload: { $case: 'task', value: wireTask(task, showing) } };
+      for await (const next of tasks.follow({ bearer, signal }, task)) {
+        const { id, contextId, status, artifacts, metadata } = wireTask(next, showing);
+        const of = { taskId: id, contextId, metadata: undefined };
+        for (const artifact of artifacts)
+          yield {
+            payload: { $case: 'artifactUpdate', value: { ...of, artifact, append: false, lastChunk: true } },
+          };
+        yield { payload: { $case: 'statusUpdate', value: { ...of, status, metadata } } };
+      }
+    } catch (error) {
+      if (!(error instanceof A2AError)) request.failed = error;
+      throw error;
+    }
+  }
   return {
-    sendMessage: answering(async ({ message, configuration }) => {
-      if (!message) throw new Error('unchecked params');
-      const form = formOf(configuration);
-      const { work, text } = contentOf(message);
-      const asked = work && askedOf(work);
-      const task = await tasks
-        .send({
-          id: taskId,
-          requestId,
-          bearer,
-          caller,
-          messageId: message.messageId,
-          contextId: message.contextId === '' ? undefined : message.contextId,
-          taskId: message.taskId === '' ? undefined : message.taskId,
-          skill: asked?.skill,
-          input: asked?.input ?? {},
-          text,
-          wait: configuration?.returnImmediately !== true,
-          signal,
-        })
-        .catch((error: unknown) => {
-          throw sendingError(error, request);
-        });
-      return wireTask(task, { ...shown, form, historyLength: configuration?.historyLength });
+    sendMessage: answering(async (params) => {
+      const { task, showing } = await send(params, params.configuration?.returnImmediately !== true);
+      return wireTask(task, showing);
     }),
+
+    sendMessageStream: (params) => streaming(() => send(params, false)),
+
+    resubscribe: ({ id }) =>
+      streaming(async () => {
+        const task = await tasks.get(caller, id);
+        if (!task) throw new TaskNotFoundError();
+        if (isEnded(task)) throw new UnsupportedOperationError('The task has ended. Read it with GetTask.');
+        return { task, showing: shown };
+      }),
 
     getTask: answering(async ({ id, historyLength }) => {
       const task = await tasks.get(caller, id);
@@ -134,14 +168,19 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
 
     getAgentCard: unsupported,
     getAuthenticatedExtendedAgentCard: async () => unsupported(),
-    sendMessageStream: unsupported,
-    resubscribe: unsupported,
     createTaskPushNotificationConfig: pushUnsupported,
     getTaskPushNotificationConfig: pushUnsupported,
     listTaskPushNotificationConfigs: pushUnsupported,
     deleteTaskPushNotificationConfig: pushUnsupported,
   };
 }
+
+interface Sent {
+  readonly task: Task;
+  readonly showing: Showing;
+}
+
+const isEnded = ({ state }: Task): boolean => state === 'completed' || state === 'failed' || state === 'canceled';
 
 /** The error for a message that became no task. */
 function sendingError(error: unknown, request: A2aRequest): unknown {

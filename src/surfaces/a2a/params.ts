@@ -68,6 +68,8 @@ const Send = z.object({
 
 const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
   ['SendMessage', checking(Send, checkContent)],
+  ['SendStreamingMessage', checking(Send, checkContent)],
+  ['SubscribeToTask', checking(z.object(TaskId))],
   ['GetTask', checking(z.object({ ...TaskId, historyLength: Length }))],
   ['CancelTask', checking(z.object({ ...TaskId, metadata: Struct }))],
   [

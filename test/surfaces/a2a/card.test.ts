@@ -72,7 +72,7 @@ describe('A2-01 the agent card', () => {
       supportedInterfaces: [{ url: `${BASE_URL}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
       provider: { organization: expect.any(String), url: expect.any(String) },
       documentationUrl: `${BASE_URL}/docs/guides/agent_tasks`,
-      capabilities: { streaming: false, pushNotifications: false, extendedAgentCard: false },
+      capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
       defaultInputModes: ['application/json'],
       defaultOutputModes: ['application/json'],
     });
