@@ -1,6 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { A2AError, VersionNotSupportedError } from '@a2a-js/sdk/errors';
-import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import { A2AError } from '@a2a-js/sdk/errors';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
@@ -23,14 +22,18 @@ import {
   RpcError,
   readMessage,
 } from '../jsonrpc/envelope.ts';
+import { type Era, eraOf } from './eras.ts';
 import { type A2aRequest, type A2aServices, requestHandler } from './handler.ts';
-import { checkedParams } from './params.ts';
 import { complete, faultOf, LAPSED, type RpcFault } from './refusals.ts';
-import { STREAM_TYPE, type Stream, Streams, type StreamTimings } from './streams.ts';
+import { STREAM_TYPE, Stream, Streams, type StreamTimings } from './streams.ts';
 
 const JSON_TYPE = 'application/json';
 /** Methods that answer with an event stream. Clients call them with the Accept header of one. */
-const STREAMING: readonly string[] = ['SendStreamingMessage', 'SubscribeToTask'];
+const STREAMING: readonly string[] = [
+  ...['SendStreamingMessage', 'SubscribeToTask'],
+  // Of version 0.3.
+  ...['message/stream', 'tasks/resubscribe'],
+];
 const CHANGING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'CancelTask'];
 /** Milliseconds that a socket may be idle while a call waits for its task. The longest such wait is 30 seconds. */
 const IDLE_TIMEOUT = 45_000;
@@ -43,7 +46,7 @@ export interface A2aOptions extends A2aServices {
 type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFault };
 
 /**
- * The A2A endpoint: version 1.0, JSON-RPC over POST. The handler checks the request and its bearer token. Then the A2A
+ * The A2A endpoint: versions 1.0 and 0.3, JSON-RPC over POST. The handler checks the request and its bearer token. Then the A2A
  * SDK decodes the message and runs the method. The order of the checks: repeated headers, method, URL, bearer, other
  * headers, body, version, params.
  */
@@ -108,6 +111,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
       const taskId = newTaskId();
       let authority: Authority | undefined;
       let stream: Stream | undefined;
+      let era: Era | undefined;
       const paid = (): void => {
         quota = authority && corridor.quotaOf(authority);
         if (authority) noteActor(record, authority);
@@ -119,9 +123,10 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
           async (caller) => {
             authority = caller.authority;
             if ('problem' in read) throw read.problem;
-            const { id, method, params } = read.message;
-            if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
-            const given = checkedParams(method, params);
+            const { id, params } = read.message;
+            era = eraOf(version);
+            const method = era.nameOf(read.message.method);
+            const given = era.checkedParams(read.message.method, params);
             if (method === 'SubscribeToTask') record.operation = 'task_subscribe';
             if (CHANGING.includes(method)) record.effect = true;
             if (STREAMING.includes(method)) stream ??= streams.enter(authority.credentialId, bearer, gone);
@@ -132,8 +137,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
             }
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
             const a2aRequest: A2aRequest = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
-            const rpc = new JsonRpcTransportHandler(requestHandler(services, a2aRequest));
-            const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
+            const rpc = { jsonrpc: '2.0' as const, id, method: read.message.method, params: given }; // a literal type
+            const outcome = await era.handle(rpc, requestHandler(services, a2aRequest));
             const first = 'jsonrpc' in outcome ? undefined : await outcome.next();
             if (a2aRequest.skill !== undefined) record.operation = a2aRequest.skill;
             if (a2aRequest.canceled !== undefined) record.audit = { task: a2aRequest.canceled };
@@ -150,7 +155,13 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
         // A 401 has no quota headers: without a valid token, no app pays for the request.
         if (!(error instanceof Failure && error.status === 401)) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
-        reply({ error: faultOf(error) }, idOf(read));
+        const fault = faultOf(error);
+        if ('message' in read && era?.errorsInStream(read.message.method)) {
+          record.code = String(fault.code);
+          stream ??= new Stream(bearer, gone, () => undefined);
+          stream.begin(request, response, rateLimit(quota));
+          await stream.write({ jsonrpc: '2.0', id: idOf(read), error: fault });
+        } else reply({ error: fault }, idOf(read));
       } finally {
         stream?.close();
       }
@@ -178,9 +189,6 @@ function versionOf(request: IncomingMessage, query: string): string | undefined 
   }
   return sent ?? parameters[0]?.[1];
 }
-
-/** A patch number is ignored (A2A, section 3.6). A client of version 0.3 sends no version (section 3.6.2). */
-const speaks = (asked: string | undefined): boolean => /^1\.0(\.[0-9]{1,9})?$/.test(asked ?? '');
 
 async function readRequest(
   request: IncomingMessage,
@@ -213,9 +221,7 @@ interface RpcStream {
   readonly events: AsyncGenerator<unknown>;
 }
 
-type SdkAnswer = Exclude<Awaited<ReturnType<JsonRpcTransportHandler['handle']>>, AsyncGenerator>;
-
-function answerOf(outcome: SdkAnswer): RpcAnswer {
+function answerOf(outcome: { readonly result?: unknown; readonly error?: unknown }): RpcAnswer {
   // The cast is correct: the SDK gives every error a code, a message and details.
   return outcome.error === undefined ? { result: outcome.result } : { error: complete(outcome.error as RpcFault) };
 }

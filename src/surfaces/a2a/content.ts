@@ -12,7 +12,8 @@ import { invalidParams } from './refusals.ts';
 const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 const JSON_MODE = /^(application|\*)\/\*$/;
 const TEXT_TYPE = /^text\/[\w.+*-]+[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
-const TEXT_MODE = /^text\/(plain|\*)[ \t]*(?:;.*)?$/i;
+/** Older clients write `text` for text/plain. */
+const TEXT_MODE = /^text(\/(plain|\*))?[ \t]*(?:;.*)?$/i;
 
 /** What to do: the content of the data part. The gateway defines it, not A2A, so unknown members are refused. */
 const Work = z.strictObject({
