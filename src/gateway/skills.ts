@@ -35,6 +35,11 @@ export class Skills {
     return this.all.map(({ skill }) => skill.name);
   }
 
+  /** The skills that an authority may use. */
+  usableBy(authority: Authority): OfferedSkill[] {
+    return this.all.filter((one) => mayUse(one, authority));
+  }
+
   get(name: string): OfferedSkill | undefined {
     return this.#byName.get(name);
   }
@@ -56,9 +61,13 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
   };
 }
 
+const mayUse = ({ tools }: OfferedSkill, authority: Authority): boolean =>
+  tools.every((tool) => mayCall(tool, authority));
+
 /** Throws `not_permitted`, with the missing requirements, unless the caller may call every tool of the skill. */
-export function permit({ tools, required, unrestricted }: OfferedSkill, authority: Authority): void {
-  if (tools.every((tool) => mayCall(tool, authority))) return;
+export function permit(offered: OfferedSkill, authority: Authority): void {
+  if (mayUse(offered, authority)) return;
+  const { required, unrestricted } = offered;
   throw new Failure('not_permitted', {
     required: { ...lacking(authority, required), unrestricted: unrestricted && isRestricted(authority) },
   });

@@ -10,7 +10,7 @@ export interface CardOptions {
 }
 
 const JSON_TYPE = 'application/json';
-const VERSION = '1.0';
+const VERSIONS = ['1.0', '0.3'];
 /** URI of the agent card extension with the argument schemas of skills. It changes no message. */
 const SCHEMAS = 'urn:installation-gateway:a2a:skill-input-schemas:v1';
 
@@ -26,11 +26,16 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
       'members skill and arguments, and starts one task. SendMessage waits at most 30 seconds for the end of the task. ' +
       'With configuration.returnImmediately, SendMessage answers at once. A task and its artifact are kept for 15 minutes.',
     version: '1.0.0', // the version of the A2A interface, equal to that of the OpenAPI document
-    supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],
+    supportedInterfaces: VERSIONS.map((protocolVersion) => ({
+      url: `${baseUrl}/a2a`,
+      protocolBinding: 'JSONRPC',
+      tenant: '',
+      protocolVersion,
+    })),
     provider: { organization: 'Installation Gateway', url: baseUrl },
     documentationUrl: `${baseUrl}/docs/guides/agent_tasks`,
     capabilities: {
-      streaming: false,
+      streaming: true,
       pushNotifications: false,
       extendedAgentCard: false,
       extensions: [
@@ -102,8 +107,15 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
     signatures: [],
   });
   // The SDK types its result as `unknown`, but the result is a plain object.
-  return card as object;
+  return { ...(card as object), ...forReadersOf03(baseUrl) };
 }
+
+/** What a reader of version 0.3 looks for in place of `supportedInterfaces`. */
+const forReadersOf03 = (baseUrl: string): object => ({
+  url: `${baseUrl}/a2a`,
+  preferredTransport: 'JSONRPC',
+  protocolVersion: '0.3.0',
+});
 
 /** The ways to authenticate. A client needs only one. Only the two OAuth ways have scopes. */
 const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
