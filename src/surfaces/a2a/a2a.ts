@@ -69,9 +69,9 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
     const reply = (answer: RpcAnswer, id: RequestId | null): void => {
       const code = 'error' in answer ? answer.error.code : undefined;
       if (code !== undefined) record.code = String(code);
-      const status = code === PARSE_ERROR || code === INVALID_REQUEST ? 400 : 200;
       const headers: OutgoingHttpHeaders = rateLimit(quota);
-      send(request, response, status, JSON_TYPE, JSON.stringify({ jsonrpc: '2.0', id, ...answer }), headers);
+      // Clients in Python read the code of an error only at status 200, and both public suites expect it.
+      send(request, response, 200, JSON_TYPE, JSON.stringify({ jsonrpc: '2.0', id, ...answer }), headers);
     };
 
     const pump = async (stream: Stream, { first, events }: RpcStream, id: RequestId | null): Promise<void> => {
