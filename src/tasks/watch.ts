@@ -8,7 +8,7 @@ const EVERY = 250;
 
 const FOLLOWED = ['submitted', 'working'] as const satisfies readonly TaskState[];
 
-interface Watched {
+interface WatchedTask {
   readonly id: string;
   readonly seen: TaskState | 'open';
   readonly wakes: Set<() => void>;
@@ -18,7 +18,7 @@ interface Watched {
 export class Watch {
   readonly #db: Database;
   readonly #job: PeriodicJob;
-  readonly #waiting = new Map<string, Watched>();
+  readonly #waiting = new Map<string, WatchedTask>();
   #stopped = false;
 
   constructor(db: Database) {

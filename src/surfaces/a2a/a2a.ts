@@ -22,7 +22,7 @@ import {
   RpcError,
   readMessage,
 } from '../jsonrpc/envelope.ts';
-import { type Era, eraOf } from './eras.ts';
+import { type A2aEra, eraOf } from './eras.ts';
 import { type A2aRequest, type A2aServices, requestHandler } from './handler.ts';
 import { complete, faultOf, LAPSED, type RpcFault } from './refusals.ts';
 import { STREAM_TYPE, Stream, Streams, type StreamTimings } from './streams.ts';
@@ -111,7 +111,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
       const taskId = newTaskId();
       let authority: Authority | undefined;
       let stream: Stream | undefined;
-      let era: Era | undefined;
+      let era: A2aEra | undefined;
       const paid = (): void => {
         quota = authority && corridor.quotaOf(authority);
         if (authority) noteActor(record, authority);

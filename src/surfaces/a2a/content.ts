@@ -25,7 +25,7 @@ const Work = z.strictObject({
 });
 
 /** What a message asks for. `at`: where the client wrote it, for the names of fields in errors. */
-export interface Content {
+export interface MessageContent {
   readonly work: (z.output<typeof Work> & { readonly at: string }) | undefined;
   /** The text beside the work, or the whole text if the message names no skill. */
   readonly text: string | undefined;
@@ -35,7 +35,7 @@ export interface Content {
  * Reads a message: a data part, or else a text that is JSON with `skill` and `arguments`, or else these two members in
  * the metadata of the message. Several texts are one text, joined by line feeds. Guesses nothing from words.
  */
-export function contentOf({ parts, metadata }: Message): Content {
+export function contentOf({ parts, metadata }: Message): MessageContent {
   const data: (readonly [value: unknown, at: string])[] = [];
   const texts: (readonly [value: string, at: string])[] = [];
   for (const [i, part] of parts.entries()) {
@@ -73,7 +73,7 @@ function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
   return isObject(value) && isWork(value) ? value : undefined;
 }
 
-function workOf(value: unknown, at: string): NonNullable<Content['work']> {
+function workOf(value: unknown, at: string): NonNullable<MessageContent['work']> {
   if (!isObject(value)) throw invalidField(at, EXPECTED);
   const work = Work.safeParse(value);
   if (!work.success) throw invalidParams(refusalOf(inputErrors(placesOf(Work), work.error, value)), `${at}.`);

@@ -15,7 +15,7 @@ export interface RpcRequest extends Record<string, unknown> {
 type RpcOutcome = { readonly jsonrpc: string; readonly result?: unknown; readonly error?: unknown };
 
 /** A version of the protocol. All versions run the same handler, so they share the logic and the tasks. */
-export interface Era {
+export interface A2aEra {
   /** The name that the method has in 1.0. Throws for a name of another version. */
   nameOf(method: string): string;
   checkedParams(method: string, params: Params): Params;
@@ -24,7 +24,7 @@ export interface Era {
   errorsInStream(method: string): boolean;
 }
 
-const V10: Era = {
+const V10: A2aEra = {
   // The SDK refuses a name that it does not know.
   nameOf: (method) => method,
   checkedParams,
@@ -36,7 +36,7 @@ const V10: Era = {
  * The era of a version. A patch number is ignored (A2A, section 3.6). A client of version 0.3 sends no version
  * (section 3.6.2). Throws for any other version.
  */
-export function eraOf(version: string | undefined): Era {
+export function eraOf(version: string | undefined): A2aEra {
   if (version !== undefined && /^1\.0(\.[0-9]{1,9})?$/.test(version)) return V10;
   if (version === undefined || version === '' || /^0\.3(\.[0-9]{1,9})?$/.test(version)) return V03;
   throw new VersionNotSupportedError('The versions 1.0 and 0.3 are served here.');

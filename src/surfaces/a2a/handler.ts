@@ -11,7 +11,7 @@ import { Failure, invalidCursor } from '../../core/failures.ts';
 import type { Caller } from '../../gateway/call.ts';
 import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
 import { MessageIdConflict, type Task, type Tasks, TaskUnable } from '../../tasks/tasks.ts';
-import { type Content, contentOf, formOf, invalidField } from './content.ts';
+import { contentOf, formOf, invalidField, type MessageContent } from './content.ts';
 import { invalidParams, messageIdConflict } from './refusals.ts';
 import { type Showing, statesOf, wireTask } from './wire-task.ts';
 
@@ -68,14 +68,14 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
     };
   const shown: Showing = { skills: () => skills.usableBy(caller.authority) };
   /** The skill and its checked input. Throws if the caller may not use the skill, or if the input is wrong. */
-  const askedOf = (work: NonNullable<Content['work']>) => {
+  const askedOf = (work: NonNullable<MessageContent['work']>) => {
     const offered = skills.get(work.skill);
     if (!offered) throw invalidField(`${work.at}.skill`, `one of ${skills.names.join(', ')}`);
     request.skill = work.skill;
     permit(offered, caller.authority);
     return { skill: offered.skill, input: given(() => argumentsOf(offered, work.arguments), `${work.at}.arguments.`) };
   };
-  const send = async ({ message, configuration }: SendMessageRequest, wait: boolean): Promise<Sent> => {
+  const send = async ({ message, configuration }: SendMessageRequest, wait: boolean): Promise<SentTask> => {
     if (!message) throw new Error('unchecked params');
     const form = formOf(configuration);
     const { work, text } = contentOf(message);
@@ -101,7 +101,7 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
     return { task, showing: { ...shown, form, historyLength: configuration?.historyLength } };
   };
   /** A stream: the task as it is now, and then each change of its state, with the artifact before the last one. */
-  async function* streaming(begin: () => Promise<Sent>): AsyncGenerator<StreamResponse, void, undefined> {
+  async function* streaming(begin: () => Promise<SentTask>): AsyncGenerator<StreamResponse, void, undefined> {
     try {
       const { task, showing } = await begin();
       yield { payload: { $case: 'task', value: wireTask(task, showing) } };
@@ -175,7 +175,7 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
   };
 }
 
-interface Sent {
+interface SentTask {
   readonly task: Task;
   readonly showing: Showing;
 }

@@ -3,7 +3,7 @@ import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server';
 import { PushNotificationNotSupportedError, VersionNotSupportedError } from '@a2a-js/sdk/errors';
 import { ServerCallContext } from '@a2a-js/sdk/server';
 import { METHOD_NOT_FOUND, RpcError } from '../../jsonrpc/envelope.ts';
-import type { Era } from '../eras.ts';
+import type { A2aEra } from '../eras.ts';
 import { checkedParams } from './params.ts';
 
 /** Each method of 0.3 with its name in 1.0. The SDK's own maps also know the names of Object's members. */
@@ -28,7 +28,7 @@ const STREAMS = AgentCard.fromJSON({ capabilities: { streaming: true } });
  * Version 0.3: the SDK's frozen translation from and to the messages of 1.0, around the same handler. So a task has one
  * logic, and both versions see the same tasks.
  */
-export const V03: Era = {
+export const V03: A2aEra = {
   nameOf(method) {
     if (ONLY_V10.has(method))
       throw new VersionNotSupportedError('This method belongs to version 1.0. Send the header A2A-Version: 1.0.');
