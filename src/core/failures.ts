@@ -16,7 +16,7 @@ const TABLE = {
   duplicate_parameter: [400, 'A parameter, header or JSON member appears more than once. Send each name only once.'],
   unsupported_parameter: [
     400,
-    'The operation does not know one of the parameters. Remove each parameter that is listed in errors[].',
+    'The operation does not know a parameter. Remove each parameter that is listed in errors[].',
   ],
   invalid_cursor: [
     400,
@@ -45,7 +45,7 @@ const TABLE = {
     401,
     'The token or its credential has been revoked. Ask the operator of the gateway for a new credential.',
   ],
-  authority_changed: [401, 'The authority of the credential has changed since the token was issued. Get a new token.'],
+  authority_changed: [401, 'The credential has changed since the token was issued. Get a new token.'],
   wrong_resource: [401, 'The token was issued for another resource. Request a token for the resource that you call.'],
   origin_not_allowed: [
     403,
@@ -62,7 +62,7 @@ const TABLE = {
   method_not_allowed: [405, 'This path does not support the HTTP method. Use a method listed in the Allow header.'],
   not_acceptable: [
     406,
-    'The Accept header lists no media type that this operation returns. Add a media type of the operation.',
+    'The Accept header lists no type that this operation returns. Add a media type of the operation.',
   ],
   idempotency_conflict: [
     409,
@@ -100,7 +100,7 @@ const TABLE = {
   ],
   unsupported_media_type: [
     415,
-    'The operation does not accept the media type or encoding of the body. Send an accepted type and encoding.',
+    'The media type or encoding of the body is not accepted. Send an accepted type and encoding.',
   ],
   range_not_satisfiable: [
     416,
@@ -117,11 +117,9 @@ const TABLE = {
   ],
   upgrade_required: [426, 'This address accepts WebSocket connections only. Connect with version 13 of the protocol.'],
   quota_exceeded: [429, 'The quota of the app is used up. Retry after the number of seconds in Retry-After.'],
-  answers_unread: [
-    429,
-    'The client has too many unread bytes of earlier answers. Read those answers, then call again.',
-  ],
+  answers_unread: [429, 'Too many bytes of earlier answers are unread. Read those answers, then call again.'],
   task_limit: [429, 'The installation has reached its limit of unexpired tasks. Wait until a task expires.'],
+  stream_limit: [429, 'Too many streams are open. Close one, or retry after the number of seconds in Retry-After.'],
   internal: [
     500,
     'The gateway failed to answer, and logged the failure. If the failure repeats, report the request id.',

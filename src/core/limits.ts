@@ -18,7 +18,7 @@ export const PUBLIC_LIMITS: readonly (readonly [group: string, rows: readonly (r
       ],
       ['Cost of a request', '1 unit, or what the operation says in the reference'],
       ['Cost of a long answer', `1 unit more for each started ${PLAIN_BYTES / 1_024} KiB after the first`],
-      ['Cost of an A2A request', '1 unit, and 1 more for a new task'],
+      ['Cost of an A2A request', '1 unit, and 1 more if it sets a task to work'],
       ['Access tokens by client credentials', `${TOKENS_PER_MINUTE} a minute for each client`],
     ],
   ],
@@ -64,6 +64,8 @@ export const PUBLIC_LIMITS: readonly (readonly [group: string, rows: readonly (r
       ['Life of a task', '15 minutes, or until the credential expires'],
       ['Tasks that have not expired', '100 for each installation, of which 5 run'],
       ['Artifact', '128 KiB'],
+      ['Texts of a task', 'the newest 20, at most 64 KiB'],
+      ['Streams', '20 for each credential, and 1,000 for each process of the gateway'],
     ],
   ],
   [

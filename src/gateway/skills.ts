@@ -40,6 +40,11 @@ export class Skills {
     return this.all.map(({ skill }) => skill.name);
   }
 
+  /** The skills that an authority may use. */
+  usableBy(authority: Authority): OfferedSkill[] {
+    return this.all.filter((one) => mayUse(one, authority));
+  }
+
   get(name: string): OfferedSkill | undefined {
     return this.#byName.get(name);
   }
@@ -71,9 +76,12 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
 export const isGranted = ({ required, alternatives }: OfferedSkill, grants: Grants): boolean =>
   holds(grants, required) && (alternatives.length === 0 || alternatives.some((one) => holds(grants, one)));
 
+const mayUse = ({ tools }: OfferedSkill, authority: Authority): boolean =>
+  tools.every((tool) => mayCall(tool, authority));
+
 /** Throws `not_permitted`, with the missing requirements, unless the caller may call every tool of the skill. */
 export function permit(offered: OfferedSkill, authority: Authority): void {
-  if (offered.tools.every((tool) => mayCall(tool, authority))) return;
+  if (mayUse(offered, authority)) return;
   const { required, unrestricted, alternatives } = offered;
   // The corridor names the first alternative too, if only an alternative is missing.
   const [first] = holds(authority, required) ? alternatives.filter((one) => !meets(authority, one)) : [];

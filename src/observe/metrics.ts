@@ -6,6 +6,8 @@ export interface Sources {
   readonly version: string;
   readonly pools: readonly Pool[];
   readonly sockets: () => number;
+  /** Event streams of A2A. */
+  readonly streams: () => number;
   readonly held: () => HeldResources;
   /** Returns true while reports are read from the replica. Absent when there is no replica. */
   readonly replica?: (() => boolean) | undefined;
@@ -28,7 +30,16 @@ export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 /** Upper bounds of the buckets in seconds. A read takes about 1 ms. A call that waits for a task takes up to 30 s. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export function openMetrics({ version, pools, sockets, held, replica, quotaRefusals, loopHeld }: Sources): Metrics {
+export function openMetrics({
+  version,
+  pools,
+  sockets,
+  streams,
+  held,
+  replica,
+  quotaRefusals,
+  loopHeld,
+}: Sources): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -79,6 +90,7 @@ export function openMetrics({ version, pools, sockets, held, replica, quotaRefus
     loopHeld,
   );
   gauge('gateway_realtime_sockets', 'Open realtime sockets.', sockets);
+  gauge('gateway_a2a_streams', 'Open event streams of A2A.', streams);
   gauge('gateway_http_connections', 'Open client connections, including realtime sockets.', () => held().connections);
   gauge('gateway_http_requests', 'Requests in progress.', () => held().requests);
   gauge(

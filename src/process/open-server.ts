@@ -37,6 +37,7 @@ export async function openServer(
     version: packageVersion,
     pools: store.pools,
     sockets: () => realtime.size,
+    streams: () => tasks.followed,
     held: () => running?.held() ?? { connections: 0, requests: 0, waiting: 0, unread: 0 },
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,

@@ -65,6 +65,8 @@ export class Batches {
   }
 
   async accept(authority: Authority, task: Accepting): Promise<Proved<Accepted>> {
+    // A batch stores no text, because few messages have one beside their skill.
+    if (task.text) return acceptTask({ db: this.#db, authority }, task);
     const accepted = await this.#acceptances.add({ ...QUEUE, app: authority.appId }, { authority, task });
     return accepted === 'alone' ? acceptTask({ db: this.#db, authority }, task) : accepted;
   }

@@ -7,16 +7,8 @@ import { PeriodicJob } from '../flow/periodic-job.ts';
 import { asFailure, type Corridor, type Outcome } from '../gateway/call.ts';
 import { isUnavailable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import {
-  type Accepted,
-  type RunEnd,
-  releaseTasks,
-  renewTasks,
-  startTasks,
-  TASK_LEASE,
-  type TaskRow,
-  withdrawTasks,
-} from '../store/tasks/tasks.ts';
+import { type Accepted, type RunEnd, startTasks, TASK_LEASE, type TaskRow } from '../store/tasks/tasks.ts';
+import { releaseTasks, renewTasks, withdrawTasks } from '../store/tasks/upkeep.ts';
 import type { Batches } from './batches.ts';
 import { type HeldTask, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './capacity.ts';
 
@@ -30,6 +22,8 @@ export interface Work {
   /** The idempotency key for the writes of the skill. If the message is sent again, the key is the same. */
   readonly idempotencyKey: string;
   readonly starts: boolean;
+  /** True if the client knows the task already, because this message continues it. */
+  readonly known: boolean;
 }
 
 export interface RunCall extends Pick<Work, 'id' | 'requestId' | 'authority'> {
@@ -56,6 +50,8 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
+  /** Called when a task of this process has ended or is dropped. */
+  readonly onEnd?: (id: string) => void;
   /** The most tasks in memory, with up to 64 KiB of arguments each. Default: 1,000. One app can have half of them. */
   readonly held?: number;
 }
@@ -120,8 +116,8 @@ export class Runner {
       return accepted;
     } catch (error) {
       // The store may have a task that no caller knows. Remember it, so that the runner deletes it and the client can
-      // send again.
-      if (isUnavailable(error)) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
+      // send again. A task that the client knows ends with its lease.
+      if (isUnavailable(error) && !work.known) this.#unanswered.set(job.id, performance.now() + TASK_LEASE);
       throw error;
     } finally {
       this.#acceptances.delete(accepting);
@@ -163,7 +159,7 @@ export class Runner {
 
   #forget(id: string, ended: EndedTask): void {
     this.#jobs.get(id)?.finish(ended);
-    this.#jobs.delete(id);
+    if (this.#jobs.delete(id)) this.#options.onEnd?.(id);
   }
 
   async #startWaiting(): Promise<void> {

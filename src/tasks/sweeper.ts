@@ -1,6 +1,6 @@
 import { PeriodicJob } from '../flow/periodic-job.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { sweepTasks } from '../store/tasks/tasks.ts';
+import { sweepTasks } from '../store/tasks/upkeep.ts';
 
 /** The most rows of one statement. Few, to release its locks soon. Other replicas skip locked rows. */
 const BATCH = 500;

@@ -1,8 +1,6 @@
-import { createHash, createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
-import type { Authority } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
-import { idKind, parseId } from '../core/ids.ts';
 import type { Skill } from '../core/skill.ts';
 import { pauseUpTo } from '../flow/pause.ts';
 import { asFailure, Caller, type Corridor } from '../gateway/call.ts';
@@ -12,40 +10,25 @@ import type { Database } from '../store/driver/postgres.ts';
 import {
   type Accepted,
   cancelTask,
+  continueTask,
   findTask,
   listTasks,
   readTask,
   type TaskQuery,
   type TaskRow,
-  type TaskState,
+  type Unable,
 } from '../store/tasks/tasks.ts';
 import { Batches, type BatchesOptions } from './batches.ts';
+import { Follow, type Following } from './follow.ts';
 import { pageStartOf, pageTokenOf } from './page-token.ts';
 import { type EndedTask, type RunCall, Runner } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
+import { grantsOf, isOpen, type Task, viewOf, websiteOf } from './view.ts';
 import { Watch } from './watch.ts';
 
 export type { TaskQuery, TaskState } from '../store/tasks/tasks.ts';
 export type { RunCall } from './runner.ts';
-
-export interface Task {
-  /** The id of the task: `task_` and 32 hexadecimal digits. */
-  readonly id: string;
-  /** The context id, from the client or made by the gateway. */
-  readonly contextId: string;
-  readonly skill: string;
-  /** The website of the task. `null` when the task has none, or when the reader has no access to the website. */
-  readonly websiteId: string | null;
-  readonly state: TaskState;
-  /** The time of the last change of state, in whole milliseconds of PostgreSQL's clock. */
-  readonly stateAt: Date;
-  /** The task expires 15 minutes after acceptance, or earlier if the sender's token or credential ends earlier. */
-  readonly expiresAt: Date;
-  /** Why the task has failed: a failure code, `artifact_too_large` or `interrupted`. `null` if it has not failed. */
-  readonly failure: string | null;
-  /** The result of a completed task, if the reader asked for the result and has the same rights as the sender. */
-  readonly artifact: unknown;
-}
+export type { Task } from './view.ts';
 
 export interface NewTask {
   /** The id of the task, made by `newTaskId`. A request that is repeated under another authority keeps the id. */
@@ -56,8 +39,13 @@ export interface NewTask {
   readonly caller: Caller;
   readonly messageId: string;
   readonly contextId: string | undefined;
-  readonly skill: Skill;
+  /** The task that the message continues. Absent: the message starts a task. */
+  readonly taskId?: string | undefined;
+  /** Absent: the message names no skill. Then the task waits for one in the state `input_required`. */
+  readonly skill: Skill | undefined;
   readonly input: Readonly<Record<string, unknown>>;
+  /** The text of the message, for the history of the task. */
+  readonly text?: string | undefined;
   /** True when the caller waits until the task ends, for at most `patience`. */
   readonly wait: boolean;
   /** Ends the wait. The task itself continues. */
@@ -76,20 +64,33 @@ export class MessageIdConflict extends Error {
   override readonly name = 'MessageIdConflict';
 }
 
+/** The task that the message names cannot take the message. */
+export class TaskUnable extends Error {
+  override readonly name = 'TaskUnable';
+
+  constructor(readonly why: Unable) {
+    super(`the task is ${why}`);
+  }
+}
+
 /**
- * The operations on A2A tasks. The caller keeps every proof. Methods throw only a Failure, a MessageIdConflict, or a
- * StaleAuthority for an outdated authority.
+ * The operations on A2A tasks. The caller keeps every proof. Methods throw only a Failure, a MessageIdConflict, a
+ * TaskUnable, or a StaleAuthority for an outdated authority.
  */
 export interface Tasks {
   /**
-   * Returns the message's task, or accepts a new one for one more unit. Throws MessageIdConflict, `task_limit` or
-   * `quota_exceeded`. The last two leave the messageId unused.
+   * Returns the message's task, or accepts it. A message with a skill costs one more unit. Throws MessageIdConflict,
+   * TaskUnable, `task_limit` or `quota_exceeded`. The last two leave the messageId unused.
    */
   send(request: NewTask): Promise<Task>;
   /** Returns a task, or `undefined` if the credential has no such task or it has expired. */
   get(caller: Caller, id: string): Promise<Task | undefined>;
   /** Lists the credential's unexpired tasks, latest change first. Throws `invalid_cursor` for another list's token. */
   list(caller: Caller, query: TaskQuery): Promise<TaskPage>;
+  /** Gives the task at each change of its state, until it has ended, waits for input or expires. Throws a 401. */
+  follow(following: Following, first: Task): AsyncGenerator<Task, void, undefined>;
+  /** The number of tasks that are followed now. */
+  readonly followed: number;
   /** Cancels a task. `canceled` is false when the task had already ended. */
   cancel(caller: Caller, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
   /** Accepts no more tasks and ends all waits. Running tasks have three seconds to end. All other tasks end as lost. */
@@ -117,19 +118,42 @@ export function openTasks(options: TasksOptions): Tasks {
   const { db, corridor, onError, patience = PATIENCE } = options;
   const owner = randomBytes(16).toString('hex');
   const batches = new Batches({ db, batches: options.batches ?? { begins: db, ends: db }, onError });
-  const runner = new Runner({ ...options, owner, batches });
   const watch = new Watch(db);
+  const runner = new Runner({ ...options, owner, batches, onEnd: (id) => watch.ended(id) });
+  const follow = new Follow({ db, corridor, watch });
   const sweeper = startSweeper(db, onError);
   let stopping = false;
   const secret = openLedgerKey(db);
 
-  /** Accepts a task. `paid`: the units that were charged in addition to the admission of the request. */
+  const turns = new Turns();
+
+  /** Accepts a task or takes its further message. `paid`: the units that the request has paid beside its admission. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
-    const { id, requestId, caller, skill, input, bearer, wait } = request;
+    const { id: fresh, requestId, caller, taskId, skill, input, bearer, wait } = request;
     const { authority } = caller;
+    const id = taskId === undefined ? fresh : askable(taskId);
     const key = await secret();
     const message = hmac(key, `message ${authority.credentialId} ${request.messageId}`);
-    const fingerprint = hmac(key, stringify({ skill: skill.name, input }) ?? '');
+    const text = request.text === undefined ? undefined : { id: request.messageId, text: request.text };
+    const fingerprint = hmac(key, stringify(skill ? { skill: skill.name, input } : { text: request.text }) ?? '');
+    const store = (start: boolean): Promise<Accepted> => {
+      const task = {
+        id,
+        message,
+        fingerprint,
+        grants: grantsOf(authority),
+        skill: skill?.name ?? null,
+        text,
+        websiteId: skill ? websiteOf(skill, input) : null,
+        owner,
+        lostAs: skill && writes(skill) ? ('outcome_unknown' as const) : ('interrupted' as const), // narrow literal types
+        start,
+      };
+      if (taskId !== undefined)
+        return caller.take(continueTask({ db, authority }, { ...task, contextId: request.contextId }));
+      return caller.take(batches.accept(authority, { ...task, contextId: request.contextId ?? `ctx_${randomHex()}` }));
+    };
+    if (!skill) return { accepted: await store(false), paid: 0 };
     let paid: number;
     try {
       if (!runner.room(authority.appId)) throw new Failure('service_unavailable', { retryAfter: 1 });
@@ -141,29 +165,26 @@ export function openTasks(options: TasksOptions): Tasks {
       return { accepted: found, paid: 0 };
     }
     let accepted: Accepted | undefined;
+    const held = runner.ended(id) !== undefined;
     try {
       // A caller that does not wait gets `submitted`. So its task must not start with its acceptance.
       const starts = wait && runner.slots(authority.appId) > 0;
       const idempotencyKey = `a2a-${message.toString('hex')}`;
-      const work = { id, requestId, bearer, authority, skill, input, idempotencyKey, starts };
-      accepted = await runner.accept(work, () =>
-        caller.take(
-          batches.accept(authority, {
-            id,
-            message,
-            fingerprint,
-            grants: grantsOf(authority),
-            contextId: request.contextId ?? `ctx_${randomHex()}`,
-            skill: skill.name,
-            websiteId: websiteOf(skill, input),
-            owner,
-            lostAs: writes(skill) ? 'outcome_unknown' : 'interrupted',
-            start: starts,
-          }),
-        ),
-      );
+      const work = {
+        id,
+        requestId,
+        bearer,
+        authority,
+        skill,
+        input,
+        idempotencyKey,
+        starts,
+        known: taskId !== undefined,
+      };
+      const begin = (): Promise<Accepted> => runner.accept(work, () => store(starts));
+      accepted = await (taskId === undefined ? begin() : turns.take(id, begin));
     } finally {
-      if (accepted?.verdict !== 'new') corridor.refund(authority, paid);
+      if (accepted?.verdict !== 'new' || held) corridor.refund(authority, paid);
     }
     return { accepted, paid };
   };
@@ -178,19 +199,19 @@ export function openTasks(options: TasksOptions): Tasks {
     const here = runner.ended(first.id)?.then((value) => {
       end = value;
     });
-    const elsewhere = watch.watch(first.id);
-    const told = here ? [here, elsewhere.ended] : [elsewhere.ended];
+    const elsewhere = watch.watch(first.id, 'open');
+    const told = here ? [here, elsewhere.changed] : [elsewhere.changed];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
     // Storing the result has proved the token of the task. So a caller with this token needs no new proof.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
-      return viewOf(end.row, end.authority, end.body);
+      return viewOf({ ...end.row, history: first.history }, end.authority, end.body);
     }
     const authority = await corridor.prove(bearer, 'a2a');
     const row = end ? undefined : await new Caller(authority).take(readTask({ db, authority }, first.id));
     // An expired task has no row, but its own run may still be about to end in this process.
     if (!end && !row && here) await pauseUpTo(patience, [here], signal);
-    if (end) return viewOf(end.row, authority, end.body);
+    if (end) return viewOf({ ...end.row, history: first.history }, authority, end.body);
     if (!row) throw new Failure('service_unavailable', { retryAfter: 1 });
     return viewOf(row, authority);
   };
@@ -217,6 +238,7 @@ export function openTasks(options: TasksOptions): Tasks {
         const { accepted, paid } = await accept(request);
         if (accepted.verdict === 'conflict') throw new MessageIdConflict('the messageId was used for another task');
         if (accepted.verdict === 'full') throw new Failure('task_limit', { retryAfter: accepted.retryAfter });
+        if (!('task' in accepted)) throw new TaskUnable(accepted.verdict);
         if (request.contextId !== undefined && request.contextId !== accepted.task.contextId)
           throw new MessageIdConflict('the messageId was used in another context');
         const { authority } = request.caller;
@@ -234,6 +256,10 @@ export function openTasks(options: TasksOptions): Tasks {
         return row && viewOf(row, authority);
       }),
     list: (caller, query) => failing(() => list(caller, query)),
+    follow: (following, first) => follow.follow(following, first),
+    get followed() {
+      return follow.size;
+    },
     cancel: (caller, id) =>
       failing(async () => {
         const { authority } = caller;
@@ -256,55 +282,30 @@ export const newTaskId = (): string => `task_${randomHex()}`;
 
 const hmac = (key: Uint8Array, text: string): Buffer => createHmac('sha256', key).update(text).digest();
 
-const isOpen = (state: TaskState): boolean => state === 'submitted' || state === 'working';
-
 async function failing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof MessageIdConflict || error instanceof StaleAuthority ? error : asFailure(error);
+    const own = [MessageIdConflict, TaskUnable, StaleAuthority].some((kind) => error instanceof kind);
+    throw own ? error : asFailure(error);
   }
 }
 
 /** Replaces a malformed id by an id that does not exist. Both look-ups then take the same time. */
 const askable = (id: string): string => (/^task_[a-f0-9]{32}$/.test(id) ? id : '');
 
-const grantsKnown = new WeakMap<Authority, Buffer>();
+/** Messages that continue the same task take turns, because the runner knows a task only by its id. */
+class Turns {
+  readonly #last = new Map<string, Promise<unknown>>();
 
-/** SHA-256 of everything that an authority may see. The digest does not depend on the token or the revision. */
-function grantsOf(authority: Authority): Buffer {
-  const known = grantsKnown.get(authority);
-  if (known) return known;
-  const { scopes, dataAccess, websites, restrictions } = authority;
-  const grants = {
-    scopes: [...scopes].sort(),
-    dataAccess: [...dataAccess].sort(),
-    websites: [...websites.keys()].sort(),
-  };
-  const limits = Object.entries(restrictions).map(([dimension, ids]) => [dimension, [...ids].sort()]);
-  const text = stringify({ ...grants, restrictions: Object.fromEntries(limits) }) ?? '';
-  const digest = createHash('sha256').update(text).digest();
-  grantsKnown.set(authority, digest);
-  return digest;
-}
-
-/** The task as an authority may see it. If `row` has no artifact, the artifact is `body`, the result of the run. */
-function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
-  const { id, contextId, skill, state, stateAt, expiresAt, failure, grants } = row;
-  // Another token of the same credential may have no access to the website of the task.
-  const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
-  const readable = state === 'completed' && body !== null && grantsOf(authority).equals(grants);
-  return { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact: readable ? body : undefined };
-}
-
-/** The website of a task: the input's `website_id`, or else the website of another id in the input. */
-function websiteOf(skill: Skill, input: Readonly<Record<string, unknown>>): string | null {
-  for (const [name, schema] of Object.entries(skill.input.shape)) {
-    const value = input[name];
-    if (typeof value !== 'string') continue;
-    if (name === 'website_id') return value;
-    // The cast is needed, because zod types the members of an object only with its core interface.
-    if (idKind(schema as Parameters<typeof idKind>[0])) return parseId(value)?.website ?? null;
+  async take<T>(id: string, work: () => Promise<T>): Promise<T> {
+    for (let last = this.#last.get(id); last; last = this.#last.get(id)) await last;
+    const running = work();
+    const settled = running.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#last.set(id, settled);
+    return running.finally(() => this.#last.delete(id));
   }
-  return null;
 }

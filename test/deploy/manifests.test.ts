@@ -43,6 +43,7 @@ beforeAll(async () => {
       version: '1',
       pools: [],
       sockets: () => 0,
+      streams: () => 0,
       held: () => held,
       quotaRefusals: () => 0,
       loopHeld: () => 0,

@@ -139,6 +139,7 @@ describe('/metrics', () => {
     expect(sumOf(series, 'gateway_request_duration_seconds_sum', labels)).toBeLessThan(3);
     for (const [name, value] of [
       ['gateway_realtime_sockets', 0],
+      ['gateway_a2a_streams', 0],
       ['gateway_http_requests_waiting', 0],
       ['gateway_http_unread_bytes', 0],
       ['gateway_store_up', 1],
@@ -269,6 +270,7 @@ it('tells whether reports are read from the replica, where there is one', async 
     version: '1',
     pools: [],
     sockets: () => 0,
+    streams: () => 0,
     held: () => held,
     quotaRefusals: () => 0,
     loopHeld: () => 0,

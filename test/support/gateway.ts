@@ -61,6 +61,8 @@ export interface TestGateway {
   /** Origins of receivers on loopback to which MCP clients may subscribe. A test adds its own. */
   readonly receivers: Set<string>;
   ask(path: string, options?: AskOptions): Promise<Answer>;
+  /** The number of open A2A streams. */
+  readonly streams: () => number;
   /** Checks an answer that does not come from `ask` against the served OpenAPI document. */
   readonly check: (method: string, path: string, answer: Answer) => void;
   issue(grant?: Grant, tenant?: number): Promise<Issued>;
@@ -151,6 +153,7 @@ export async function openTestGateway(
     return answer;
   };
   return {
+    streams: () => tasks.followed,
     database: own,
     corridor,
     realtime,

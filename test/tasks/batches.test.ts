@@ -5,7 +5,7 @@ import { Failure } from '../../src/core/failures.ts';
 import { compile } from '../../src/core/sql.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import type { Database } from '../../src/store/driver/postgres.ts';
-import { renewTasks } from '../../src/store/tasks/tasks.ts';
+import { renewTasks } from '../../src/store/tasks/upkeep.ts';
 import type { Task } from '../../src/tasks/tasks.ts';
 import type { Issued } from '../support/credentials.ts';
 import { newMessage, openWorld, probe, type Replica, type Sending, until, type World } from '../support/tasks.ts';

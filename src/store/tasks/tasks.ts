@@ -5,13 +5,20 @@ import { changesOf } from '../driver/connections.ts';
 import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
 
-export type TaskState = 'submitted' | 'working' | 'completed' | 'failed' | 'canceled';
+export type TaskState = 'submitted' | 'working' | 'input_required' | 'completed' | 'failed' | 'canceled';
+
+/** A text that a message of a task had. `id` is the id of the message. */
+export interface TaskText {
+  readonly id: string;
+  readonly text: string;
+}
 
 /** A stored A2A task. `grants` identifies the permissions that a reader must have to get the artifact. */
 export interface TaskRow {
   readonly id: string;
   readonly contextId: string;
-  readonly skill: string;
+  /** `null` while the task waits for a message that names a skill. */
+  readonly skill: string | null;
   readonly websiteId: string | null;
   readonly state: TaskState;
   readonly stateAt: Date;
@@ -20,6 +27,8 @@ export interface TaskRow {
   readonly grants: Uint8Array;
   /** The artifact of the task. `null` when the task has no artifact, or when the read did not ask for artifacts. */
   readonly artifact: unknown;
+  /** The texts of the task's messages. `null` when there are none, or when the statement does not read them. */
+  readonly history: readonly TaskText[] | null;
 }
 
 /** A new task. `owner` is the process that has the arguments of the task. */
@@ -27,11 +36,13 @@ export interface Accepting {
   readonly id: string;
   /** HMAC of the credential and of the message's id. */
   readonly message: Uint8Array;
-  /** HMAC of the skill and its arguments. */
+  /** HMAC of the skill and its arguments. Without a skill, of the text. */
   readonly fingerprint: Uint8Array;
   readonly grants: Uint8Array;
   readonly contextId: string;
-  readonly skill: string;
+  /** `null`: the message names no skill, so the task waits for one. Such a message has a text. */
+  readonly skill: string | null;
+  readonly text: TaskText | undefined;
   readonly websiteId: string | null;
   readonly owner: string;
   /** The failure code of the task if its process is lost. `outcome_unknown`: the task may have written. */
@@ -41,7 +52,14 @@ export interface Accepting {
 
 export type Accepted =
   | { readonly verdict: 'new' | 'known' | 'conflict'; readonly task: TaskRow }
-  | { readonly verdict: 'full'; readonly retryAfter: number };
+  | { readonly verdict: 'full'; readonly retryAfter: number }
+  | { readonly verdict: Unable };
+
+/**
+ * Why a task takes no message: the credential has no such task, the task has another context, or the task works or has
+ * ended.
+ */
+export type Unable = 'absent' | 'elsewhere' | 'closed';
 
 /** The length (ms) of a task's lease. A process renews the leases of its tasks long before they end. */
 export const TASK_LEASE = 10_000;
@@ -55,32 +73,64 @@ const PAGE_BYTES = 1_048_576;
 export const lease = sql`${TASK_LEASE}::integer * interval '1 millisecond'`;
 export const lifetime = sql`${LIFETIME_MINUTES}::integer * interval '1 minute'`;
 
-export const columns = (row: string, artifact: Fragment = raw('NULL::json')): Fragment => {
+export const columns = (
+  row: string,
+  artifact: Fragment = raw('NULL::json'),
+  history: Fragment = raw('NULL::json'),
+): Fragment => {
   const of = (column: string): Fragment => raw(`${row}.${column}`);
   return sql`${of('id')}, ${of('context_id')} AS "contextId", ${of('skill')}, ${of('website_id')} AS "websiteId",
     ${of('state')}, ${of('state_at')} AS "stateAt", ${of('expires_at')} AS "expiresAt", ${of('failure')}, ${of('grants')},
-    ${artifact} AS artifact`;
+    ${artifact} AS artifact, ${history} AS history`;
 };
 
 /**
  * Accepts one task for each message. Every verdict has a proof of the authority. After a lost reply, the statement is
  * repeated, and its own task still gets the verdict `new`.
  */
-export async function acceptTask(access: Access, task: Accepting): Promise<Proved<Accepted>> {
+export function acceptTask(access: Access, task: Accepting): Promise<Proved<Accepted>> {
   const { authority } = access;
-  const answered = sql`a.verdict, a.retry_after AS "retryAfter", ${columns('(a.task)', raw('(a.task).artifact'))}`;
-  const joins = sql`CROSS JOIN LATERAL gateway.accept_task(
-        ${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId}, ${authority.credentialId},
-        ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId}, ${task.skill}, ${task.websiteId},
-        ${task.owner}, ${task.lostAs}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING},
-        ${task.start}) a`;
+  const rest = sql`${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId},
+    ${authority.credentialId}, ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId}, ${task.skill},
+    ${task.websiteId}, ${task.owner}, ${task.lostAs}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING}, ${task.start}`;
+  return accepted(
+    access,
+    task.text
+      ? sql`gateway.accept_text(${JSON.stringify(task.text)}::text::json, ${rest})`
+      : sql`gateway.accept_task(${rest})`,
+  );
+}
+
+/** Takes a further message of a task. With a skill, the message sets the task to work. `contextId` can be absent. */
+export function continueTask(
+  access: Access,
+  task: Omit<Accepting, 'contextId'> & { readonly contextId: string | undefined },
+): Promise<Proved<Accepted>> {
+  const { authority } = access;
+  return accepted(
+    access,
+    sql`gateway.continue_task(${task.text ? JSON.stringify(task.text) : null}::text::json,
+      ${authority.digest}, ${authority.revision}, ${task.id}, ${authority.installationId}, ${authority.credentialId},
+      ${task.message}, ${task.fingerprint}, ${task.grants}, ${task.contextId ?? null}, ${task.skill}, ${task.websiteId},
+      ${task.owner}, ${task.lostAs}, ${lease}, ${RUNNING}, ${task.start})`,
+  );
+}
+
+async function accepted(access: Access, call: Fragment): Promise<Proved<Accepted>> {
+  const task = columns('(a.task)', raw('(a.task).artifact'), raw('(a.task).history'));
+  const answered = sql`a.verdict, a.retry_after AS "retryAfter", ${task}`;
   type Row = TaskRow & { verdict: Accepted['verdict'] | 'stale'; retryAfter: number | null };
-  const { proof, rows } = await repeated(() => guarded<Row>(access, answered, joins, 'query'));
+  const { proof, rows } = await repeated(() =>
+    guarded<Row>(access, answered, sql`CROSS JOIN LATERAL ${call} a`, 'query'),
+  );
   const [row] = rows;
-  if (!row) throw new Error('accept_task gave no verdict');
-  if (row.verdict === 'stale') throw new StaleAuthority();
-  if (row.verdict === 'full') return { proof, answer: { verdict: 'full', retryAfter: row.retryAfter ?? 1 } };
-  return { proof, answer: { verdict: row.verdict, task: row } };
+  if (!row) throw new Error('the statement gave no verdict');
+  const { verdict } = row;
+  if (verdict === 'stale') throw new StaleAuthority();
+  if (verdict === 'full') return { proof, answer: { verdict, retryAfter: row.retryAfter ?? 1 } };
+  if (verdict === 'new' || verdict === 'known' || verdict === 'conflict')
+    return { proof, answer: { verdict, task: row } };
+  return { proof, answer: { verdict } };
 }
 
 /** Starts at most `seats` waiting tasks of the process `owner`, within the installation's limit of running tasks. */
@@ -117,7 +167,7 @@ export async function cancelTask(
   id: string,
 ): Promise<Proved<{ canceled: boolean; task: TaskRow } | undefined>> {
   const { digest, revision, credentialId } = access.authority;
-  const answered = sql`c.proved, c.canceled, ${columns('(c.task)', raw('(c.task).artifact'))}`;
+  const answered = sql`c.proved, c.canceled, ${columns('(c.task)', raw('(c.task).artifact'), raw('(c.task).history'))}`;
   const joins = sql`CROSS JOIN LATERAL gateway.cancel_task(${id}, ${credentialId}, ${digest}, ${revision}) c`;
   let attempts = 0;
   const { proof, rows } = await repeated((attempt) => {
@@ -143,7 +193,7 @@ const selected = <R extends object>(access: Access, select: Fragment): Promise<G
 export async function readTask(access: Access, id: string): Promise<Proved<TaskRow | undefined>> {
   const { proof, rows } = await selected<TaskRow>(
     access,
-    sql`SELECT ${columns('t', raw('t.artifact'))} FROM gateway.task t
+    sql`SELECT ${columns('t', raw('t.artifact'), raw('t.history'))} FROM gateway.task t
          WHERE guard.ok AND t.id = ${id} AND ${own(access.authority)}`,
   );
   const [row] = rows;
@@ -210,56 +260,10 @@ export async function findTask(
 ): Promise<Proved<Extract<Accepted, { task: TaskRow }> | undefined>> {
   const { proof, rows } = await selected<TaskRow & { same: boolean }>(
     access,
-    sql`SELECT t.fingerprint = ${fingerprint} AS same, ${columns('t', raw('t.artifact'))} FROM gateway.task t
+    sql`SELECT t.fingerprint = ${fingerprint} AS same, ${columns('t', raw('t.artifact'), raw('t.history'))} FROM gateway.task t
          WHERE guard.ok AND t.message = ${message} AND t.expires_at > now()`,
   );
   const [row] = rows;
   if (row === undefined || row.id === null) return { proof, answer: undefined };
   return { proof, answer: { verdict: row.same ? 'known' : 'conflict', task: row } };
-}
-
-/**
- * Renews leases, and returns the states of tasks that have not ended. Skips locked rows. If the statement waited for
- * one, it would keep its locks on the others, and no lease would be renewed meanwhile.
- */
-export async function renewTasks(db: Database, ids: readonly string[]): Promise<Map<string, TaskState>> {
-  const open = sql`k.id = ANY(${ids}::text[]) AND k.state IN ('submitted', 'working') AND k.expires_at > now()`;
-  const rows = await db.query<{ id: string; state: TaskState }>(sql`
-    WITH renewed AS (
-      UPDATE gateway.task t SET lease_until = now() + ${lease}
-       WHERE t.id IN (SELECT k.id FROM gateway.task k WHERE ${open} FOR UPDATE SKIP LOCKED)
-      RETURNING t.id, t.state)
-    SELECT r.id, r.state FROM renewed r
-    UNION ALL
-    SELECT k.id, k.state FROM gateway.task k WHERE ${open} AND NOT EXISTS (SELECT FROM renewed r WHERE r.id = k.id)`);
-  return new Map(rows.map(({ id, state }) => [id, state]));
-}
-
-export async function endedTasks(db: Database, ids: readonly string[]): Promise<string[]> {
-  const rows = await db.read<{ id: string }>(sql`
-    SELECT i.id FROM unnest(${ids}::text[]) AS i (id) WHERE NOT EXISTS (
-      SELECT FROM gateway.task t WHERE t.id = i.id AND t.state IN ('submitted', 'working') AND t.expires_at > now())`);
-  return rows.map(({ id }) => id);
-}
-
-/** Deletes unfinished tasks of a process. Only for tasks that no caller knows about yet. */
-export async function withdrawTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
-  await db.query(sql`
-    DELETE FROM gateway.task k
-     WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working')`);
-}
-
-/** Ends the unfinished tasks of a process that stops, as if the process were lost. */
-export async function releaseTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
-  await db.query(sql`
-    UPDATE gateway.task t SET state = 'failed', failure = t.lost_as,
-           state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
-     WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working')`);
-}
-
-/** Ends tasks of lost processes and deletes expired tasks, at most `n` of each kind. Returns both numbers. */
-export async function sweepTasks(db: Database, n: number): Promise<{ interrupted: number; deleted: number }> {
-  const [row] = await db.query<{ interrupted: number; deleted: number }>(sql`
-    SELECT gateway.interrupt_tasks(${n}) AS interrupted, gateway.delete_tasks(${n}) AS deleted`);
-  return row ?? { interrupted: 0, deleted: 0 };
 }

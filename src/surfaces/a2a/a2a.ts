@@ -1,6 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import { A2AError, VersionNotSupportedError } from '@a2a-js/sdk/errors';
-import { JsonRpcTransportHandler, ServerCallContext } from '@a2a-js/sdk/server';
+import { A2AError } from '@a2a-js/sdk/errors';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
@@ -23,30 +22,37 @@ import {
   RpcError,
   readMessage,
 } from '../jsonrpc/envelope.ts';
+import { type A2aEra, eraOf } from './eras.ts';
 import { type A2aRequest, type A2aServices, requestHandler } from './handler.ts';
-import { checkedParams } from './params.ts';
-import { complete, faultOf, type RpcFault } from './refusals.ts';
+import { complete, faultOf, LAPSED, type RpcFault } from './refusals.ts';
+import { STREAM_TYPE, Stream, Streams, type StreamTimings } from './streams.ts';
 
 const JSON_TYPE = 'application/json';
-const STREAM_TYPE = 'text/event-stream';
-/** Methods that clients call with the Accept header of an event stream. The gateway refuses them with an A2A error. */
-const STREAMING: readonly string[] = ['SendStreamingMessage', 'SubscribeToTask'];
+/** Methods that answer with an event stream. Clients call them with the Accept header of one. */
+const STREAMING: readonly string[] = [
+  ...['SendStreamingMessage', 'SubscribeToTask'],
+  // Of version 0.3.
+  ...['message/stream', 'tasks/resubscribe'],
+];
+const CHANGING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'CancelTask'];
 /** Milliseconds that a socket may be idle while a call waits for its task. The longest such wait is 30 seconds. */
 const IDLE_TIMEOUT = 45_000;
 
 export interface A2aOptions extends A2aServices {
   readonly baseUrl: string;
+  readonly streamTimings?: Partial<StreamTimings>;
 }
 
 type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFault };
 
 /**
- * The A2A endpoint: version 1.0, JSON-RPC over POST. The handler checks the request and its bearer token. Then the A2A
+ * The A2A endpoint: versions 1.0 and 0.3, JSON-RPC over POST. The handler checks the request and its bearer token. Then the A2A
  * SDK decodes the message and runs the method. The order of the checks: repeated headers, method, URL, bearer, other
  * headers, body, version, params.
  */
-export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOptions): RequestHandler {
+export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
+  const streams = new Streams(corridor, streamTimings);
 
   return (request, response, { requestId, record }) => {
     const at = atEndpoint(request, '/a2a');
@@ -63,9 +69,27 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
     const reply = (answer: RpcAnswer, id: RequestId | null): void => {
       const code = 'error' in answer ? answer.error.code : undefined;
       if (code !== undefined) record.code = String(code);
-      const status = code === PARSE_ERROR || code === INVALID_REQUEST ? 400 : 200;
       const headers: OutgoingHttpHeaders = rateLimit(quota);
-      send(request, response, status, JSON_TYPE, JSON.stringify({ jsonrpc: '2.0', id, ...answer }), headers);
+      // Clients in Python read the code of an error only at status 200, and both public suites expect it.
+      send(request, response, 200, JSON_TYPE, JSON.stringify({ jsonrpc: '2.0', id, ...answer }), headers);
+    };
+
+    const pump = async (stream: Stream, { first, events }: RpcStream, id: RequestId | null): Promise<void> => {
+      stream.begin(request, response, rateLimit(quota));
+      try {
+        await stream.write(first);
+        for await (const event of events) await stream.write(event);
+      } catch (error) {
+        const failure = asFailure(error);
+        if (failure.status === 401) stream.end(failure);
+        else {
+          noteRefusal(record, failure);
+          response.destroy();
+        }
+      }
+      if (!stream.lapsed) return;
+      noteRefusal(record, stream.lapsed);
+      await stream.write({ jsonrpc: '2.0', id, error: LAPSED });
     };
 
     const answer = async (): Promise<void> => {
@@ -86,6 +110,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
       response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
       let authority: Authority | undefined;
+      let stream: Stream | undefined;
+      let era: A2aEra | undefined;
       const paid = (): void => {
         quota = authority && corridor.quotaOf(authority);
         if (authority) noteActor(record, authority);
@@ -97,10 +123,13 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
           async (caller) => {
             authority = caller.authority;
             if ('problem' in read) throw read.problem;
-            const { id, method, params } = read.message;
-            if (!speaks(version)) throw new VersionNotSupportedError('Only A2A version 1.0 is served here.');
-            const given = checkedParams(method, params);
-            if (method === 'SendMessage' || method === 'CancelTask') record.effect = true;
+            const { id, params } = read.message;
+            era = eraOf(version);
+            const method = era.nameOf(read.message.method);
+            const given = era.checkedParams(read.message.method, params);
+            if (method === 'SubscribeToTask') record.operation = 'task_subscribe';
+            if (CHANGING.includes(method)) record.effect = true;
+            if (STREAMING.includes(method)) stream ??= streams.enter(authority.credentialId, bearer, gone);
             // A task's calls write audit entries. A cancellation makes no call, so the request itself is audited.
             if (method === 'CancelTask') {
               record.operation = 'task_cancel';
@@ -108,22 +137,33 @@ export function a2aSurface(corridor: Corridor, { baseUrl, ...services }: A2aOpti
             }
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
             const a2aRequest: A2aRequest = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
-            const rpc = new JsonRpcTransportHandler(requestHandler(services, a2aRequest));
-            const outcome = await rpc.handle({ jsonrpc: '2.0', id, method, params: given }, new ServerCallContext());
+            const rpc = { jsonrpc: '2.0' as const, id, method: read.message.method, params: given }; // a literal type
+            const outcome = await era.handle(rpc, requestHandler(services, a2aRequest));
+            const first = 'jsonrpc' in outcome ? undefined : await outcome.next();
             if (a2aRequest.skill !== undefined) record.operation = a2aRequest.skill;
             if (a2aRequest.canceled !== undefined) record.audit = { task: a2aRequest.canceled };
             if (a2aRequest.failed !== undefined) throw a2aRequest.failed;
-            return answerOf(outcome);
+            if ('jsonrpc' in outcome) return answerOf(outcome);
+            return { first: first?.value, events: outcome };
           },
           exchangeOf(request),
         );
         paid();
-        reply(result, idOf(read));
+        if (stream && 'events' in result) await pump(stream, result, idOf(read));
+        else if (!('events' in result)) reply(result, idOf(read));
       } catch (error) {
         // A 401 has no quota headers: without a valid token, no app pays for the request.
         if (!(error instanceof Failure && error.status === 401)) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
-        reply({ error: faultOf(error) }, idOf(read));
+        const fault = faultOf(error);
+        if ('message' in read && era?.errorsInStream(read.message.method)) {
+          record.code = String(fault.code);
+          stream ??= new Stream(bearer, gone, () => undefined);
+          stream.begin(request, response, rateLimit(quota));
+          await stream.write({ jsonrpc: '2.0', id: idOf(read), error: fault });
+        } else reply({ error: fault }, idOf(read));
+      } finally {
+        stream?.close();
       }
     };
     return answer().catch((error: unknown) => {
@@ -150,9 +190,6 @@ function versionOf(request: IncomingMessage, query: string): string | undefined 
   return sent ?? parameters[0]?.[1];
 }
 
-/** A patch number is ignored (A2A, section 3.6). A client of version 0.3 sends no version (section 3.6.2). */
-const speaks = (asked: string | undefined): boolean => /^1\.0(\.[0-9]{1,9})?$/.test(asked ?? '');
-
 async function readRequest(
   request: IncomingMessage,
   response: ServerResponse,
@@ -178,8 +215,13 @@ const idOf = (
 ): RequestId | null =>
   'message' in read ? read.message.id : read.problem instanceof RpcError ? (read.problem.id ?? null) : null;
 
-function answerOf(outcome: Awaited<ReturnType<JsonRpcTransportHandler['handle']>>): RpcAnswer {
-  if (!('jsonrpc' in outcome)) throw new Error('the SDK returned a stream, but no streaming method is served');
+/** An event stream whose first event is known, so that the authority of the request is proved. */
+interface RpcStream {
+  readonly first: unknown;
+  readonly events: AsyncGenerator<unknown>;
+}
+
+function answerOf(outcome: { readonly result?: unknown; readonly error?: unknown }): RpcAnswer {
   // The cast is correct: the SDK gives every error a code, a message and details.
   return outcome.error === undefined ? { result: outcome.result } : { error: complete(outcome.error as RpcFault) };
 }

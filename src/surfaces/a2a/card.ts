@@ -11,7 +11,7 @@ export interface CardOptions {
 }
 
 const MODES = ['application/json', 'text/plain'];
-const VERSION = '1.0';
+const VERSIONS = ['1.0', '0.3'];
 /** URI of the agent card extension with the argument schemas of skills. It changes no message. */
 const SCHEMAS = 'urn:installation-gateway:a2a:skill-input-schemas:v1';
 
@@ -24,15 +24,21 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
     description:
       'Reads stored customer-support data for an installed application: reports, conversations, configuration and ' +
       'contacts. The agent also detects the language of a text. A message has one data part (application/json) with the ' +
-      'members skill and arguments, and starts one task. The examples of the skills run as they stand on the demo data, ' +
-      'and elsewhere with ids from your own answers. SendMessage waits at most 30 seconds for the end of the task. ' +
+      'members skill and arguments, or the same as a text, and starts one task. Any other text makes a task that asks for ' +
+      'a skill. The examples of the skills run as they stand on the demo data, and elsewhere with ids from your own answers. ' +
+      'SendMessage waits at most 30 seconds for the end of the task. ' +
       'With configuration.returnImmediately, SendMessage answers at once. A task and its artifact are kept for 15 minutes.',
     version: '1.0.0', // the version of the A2A interface, equal to that of the OpenAPI document
-    supportedInterfaces: [{ url: `${baseUrl}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: VERSION }],
+    supportedInterfaces: VERSIONS.map((protocolVersion) => ({
+      url: `${baseUrl}/a2a`,
+      protocolBinding: 'JSONRPC',
+      tenant: '',
+      protocolVersion,
+    })),
     provider: { organization: 'Installation Gateway', url: baseUrl },
     documentationUrl: `${baseUrl}/docs/guides/agent_tasks`,
     capabilities: {
-      streaming: false,
+      streaming: true,
       pushNotifications: false,
       extendedAgentCard: false,
       extensions: [
@@ -110,6 +116,13 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
 /** The sets of scopes of which a token needs one to use the skill. */
 const waysOf = ({ required, alternatives }: OfferedSkill): (readonly Scope[])[] =>
   alternatives.length === 0 ? [required.scopes] : alternatives.map((one) => both(required, one).scopes);
+
+/** What a reader of version 0.3 looks for in place of `supportedInterfaces`. */
+export const forReadersOf03 = (baseUrl: string): object => ({
+  url: `${baseUrl}/a2a`,
+  preferredTransport: 'JSONRPC',
+  protocolVersion: '0.3.0',
+});
 
 /** Leaves out each set that repeats or contains another one. */
 const least = (ways: readonly (readonly Scope[])[]): (readonly Scope[])[] =>

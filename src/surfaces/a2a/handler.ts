@@ -1,3 +1,4 @@
+import type { SendMessageRequest, StreamResponse } from '@a2a-js/sdk';
 import {
   A2AError,
   PushNotificationNotSupportedError,
@@ -9,10 +10,10 @@ import type { A2ARequestHandler } from '@a2a-js/sdk/server';
 import { Failure, invalidCursor } from '../../core/failures.ts';
 import type { Caller } from '../../gateway/call.ts';
 import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
-import { MessageIdConflict, type Tasks } from '../../tasks/tasks.ts';
-import { invalidArguments, invalidSkill, workOf } from './params.ts';
+import { MessageIdConflict, type Task, type Tasks, TaskUnable } from '../../tasks/tasks.ts';
+import { contentOf, formOf, invalidField, type MessageContent } from './content.ts';
 import { invalidParams, messageIdConflict } from './refusals.ts';
-import { statesOf, wireTask } from './wire-task.ts';
+import { type Showing, statesOf, wireTask } from './wire-task.ts';
 
 /** Tasks on a page of `ListTasks` by default (A2A, section 3.1.4). */
 const PAGE = 50;
@@ -65,45 +66,79 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
         throw error;
       }
     };
-  return {
-    sendMessage: answering(async ({ message, configuration }) => {
-      const content = message?.parts[0]?.content;
-      if (!message || content?.$case !== 'data') throw new Error('unchecked params');
-      const work = workOf(content.value);
-      const offered = skills.get(work.skill);
-      if (!offered) throw invalidSkill(skills.names);
-      request.skill = work.skill;
-      permit(offered, caller.authority);
-      const input = given(() => argumentsOf(offered, work.arguments));
-      // A task accepts no second message. Only its owner learns that it exists.
-      if (message.taskId !== '') {
-        throw (await tasks.get(caller, message.taskId))
-          ? new UnsupportedOperationError('A task takes no further messages.')
-          : new TaskNotFoundError();
+  const shown: Showing = { skills: () => skills.usableBy(caller.authority) };
+  /** The skill and its checked input. Throws if the caller may not use the skill, or if the input is wrong. */
+  const askedOf = (work: NonNullable<MessageContent['work']>) => {
+    const offered = skills.get(work.skill);
+    if (!offered) throw invalidField(`${work.at}.skill`, `one of ${skills.names.join(', ')}`);
+    request.skill = work.skill;
+    permit(offered, caller.authority);
+    return { skill: offered.skill, input: given(() => argumentsOf(offered, work.arguments), `${work.at}.arguments.`) };
+  };
+  const send = async ({ message, configuration }: SendMessageRequest, wait: boolean): Promise<SentTask> => {
+    if (!message) throw new Error('unchecked params');
+    const form = formOf(configuration);
+    const { work, text } = contentOf(message);
+    const asked = work && askedOf(work);
+    const task = await tasks
+      .send({
+        id: taskId,
+        requestId,
+        bearer,
+        caller,
+        messageId: message.messageId,
+        contextId: message.contextId === '' ? undefined : message.contextId,
+        taskId: message.taskId === '' ? undefined : message.taskId,
+        skill: asked?.skill,
+        input: asked?.input ?? {},
+        text,
+        wait,
+        signal,
+      })
+      .catch((error: unknown) => {
+        throw sendingError(error, request);
+      });
+    return { task, showing: { ...shown, form, historyLength: configuration?.historyLength } };
+  };
+  /** A stream: the task as it is now, and then each change of its state, with the artifact before the last one. */
+  async function* streaming(begin: () => Promise<SentTask>): AsyncGenerator<StreamResponse, void, undefined> {
+    try {
+      const { task, showing } = await begin();
+      yield { payload: { $case: 'task', value: wireTask(task, showing) } };
+      for await (const next of tasks.follow({ bearer, signal }, task)) {
+        const { id, contextId, status, artifacts, metadata } = wireTask(next, showing);
+        const of = { taskId: id, contextId, metadata: undefined };
+        for (const artifact of artifacts)
+          yield {
+            payload: { $case: 'artifactUpdate', value: { ...of, artifact, append: false, lastChunk: true } },
+          };
+        yield { payload: { $case: 'statusUpdate', value: { ...of, status, metadata } } };
       }
-      const task = await tasks
-        .send({
-          id: taskId,
-          requestId,
-          bearer,
-          caller,
-          messageId: message.messageId,
-          contextId: message.contextId === '' ? undefined : message.contextId,
-          skill: offered.skill,
-          input,
-          wait: configuration?.returnImmediately !== true,
-          signal,
-        })
-        .catch((error: unknown) => {
-          throw error instanceof MessageIdConflict ? messageIdConflict() : withAdmission(error, request);
-        });
-      return wireTask(task);
+    } catch (error) {
+      if (!(error instanceof A2AError)) request.failed = error;
+      throw error;
+    }
+  }
+  return {
+    sendMessage: answering(async (params) => {
+      const { task, showing } = await send(params, params.configuration?.returnImmediately !== true);
+      return wireTask(task, showing);
     }),
 
-    getTask: answering(async ({ id }) => {
+    sendMessageStream: (params) => streaming(() => send(params, false)),
+
+    resubscribe: ({ id }) =>
+      streaming(async () => {
+        const task = await tasks.get(caller, id);
+        if (!task) throw new TaskNotFoundError();
+        if (isEnded(task)) throw new UnsupportedOperationError('The task has ended. Read it with GetTask.');
+        return { task, showing: shown };
+      }),
+
+    getTask: answering(async ({ id, historyLength }) => {
       const task = await tasks.get(caller, id);
       if (!task) throw new TaskNotFoundError();
-      return wireTask(task);
+      return wireTask(task, { ...shown, historyLength });
     }),
 
     cancelTask: answering(async ({ id }) => {
@@ -111,7 +146,7 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
       const found = await tasks.cancel(caller, id);
       if (!found) throw new TaskNotFoundError();
       if (!found.canceled) throw new TaskNotCancelableError();
-      return wireTask(found.task);
+      return wireTask(found.task, shown);
     }),
 
     listTasks: answering(async ({ contextId, status, pageSize = PAGE, pageToken, statusTimestampAfter, ...wanted }) => {
@@ -128,18 +163,32 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
           if (!(error instanceof Failure) || error.code !== 'invalid_cursor') throw error;
           throw invalidParams(invalidCursor('pageToken', 'the nextPageToken of the previous page, unchanged'));
         });
-      return { ...page, tasks: page.tasks.map(wireTask), pageSize };
+      return { ...page, tasks: page.tasks.map((task) => wireTask(task, shown)), pageSize };
     }),
 
     getAgentCard: unsupported,
     getAuthenticatedExtendedAgentCard: async () => unsupported(),
-    sendMessageStream: unsupported,
-    resubscribe: unsupported,
     createTaskPushNotificationConfig: pushUnsupported,
     getTaskPushNotificationConfig: pushUnsupported,
     listTaskPushNotificationConfigs: pushUnsupported,
     deleteTaskPushNotificationConfig: pushUnsupported,
   };
+}
+
+interface SentTask {
+  readonly task: Task;
+  readonly showing: Showing;
+}
+
+const isEnded = ({ state }: Task): boolean => state === 'completed' || state === 'failed' || state === 'canceled';
+
+/** The error for a message that became no task. */
+function sendingError(error: unknown, request: A2aRequest): unknown {
+  if (error instanceof MessageIdConflict) return messageIdConflict();
+  if (!(error instanceof TaskUnable)) return withAdmission(error, request);
+  if (error.why === 'absent') return new TaskNotFoundError();
+  if (error.why === 'elsewhere') return invalidField('message.contextId', 'the contextId of the task, or none');
+  return new UnsupportedOperationError('The task works or has ended, so it takes no further messages.');
 }
 
 /** A retry costs two quota units, one for admission and one for the task. The client waits until both are available. */
@@ -154,10 +203,10 @@ const LATEST = 253_402_300_799_999;
 /** Limits a time to the years 1970 to 9999. PostgreSQL has no year 0, and no task is older than 1970. */
 const moment = (text: string): Date => new Date(Math.min(LATEST, Math.max(0, Date.parse(text))));
 
-function given<T>(work: () => T): T {
+function given<T>(work: () => T, at: string): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof Failure && error.status === 400 ? invalidArguments(error) : error;
+    throw error instanceof Failure && error.status === 400 ? invalidParams(error, at) : error;
   }
 }

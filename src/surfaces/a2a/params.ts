@@ -1,14 +1,12 @@
-import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors';
+import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
 import { z } from 'zod';
 import { accepts, RFC3339_EXPECTED } from '../../core/accepted-values.ts';
-import { Failure } from '../../core/failures.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { isObject, type Params } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
 
 /** Message ids and context ids, which clients choose: 1 to 128 printable ASCII characters. */
 const NAME = /^[ -~]{1,128}$/;
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
 
 const STATES = [
@@ -24,17 +22,17 @@ const STATES = [
 ] as const;
 
 // In the JSON form of Protocol Buffers, a member with null or the zero value of its type counts as absent.
-const Name = accepts(z.string().regex(NAME), '1 to 128 printable ASCII characters');
-const Struct = accepts(z.custom<Readonly<Record<string, unknown>>>(isObject), 'an object').nullish();
-const MaybeName = accepts(Name.or(z.literal('')), '1 to 128 printable ASCII characters').nullish();
-const Strings = z.array(z.string()).nullish();
-const Length = z.int().min(0).max(2_147_483_647).nullish();
+export const Name = accepts(z.string().regex(NAME), '1 to 128 printable ASCII characters');
+export const Struct = accepts(z.custom<Readonly<Record<string, unknown>>>(isObject), 'an object').nullish();
+export const MaybeName = accepts(Name.or(z.literal('')), '1 to 128 printable ASCII characters').nullish();
+export const Strings = z.array(z.string()).nullish();
+export const Length = z.int().min(0).max(2_147_483_647).nullish();
 /** The agent card names no tenant, so only an empty one is accepted. */
 const Tenant = accepts(z.literal(''), 'no tenant').nullish();
 
-/** Also allows parts without data, because a later check refuses them with a more exact error. */
+/** Also allows parts without content, because a later check refuses them with a more exact error. */
 const Part = z.object({
-  text: z.unknown().optional(),
+  text: z.string().nullish(),
   raw: z.unknown().optional(),
   url: z.unknown().optional(),
   data: z.unknown().optional(),
@@ -70,6 +68,8 @@ const Send = z.object({
 
 const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
   ['SendMessage', checking(Send, checkContent)],
+  ['SendStreamingMessage', checking(Send, checkContent)],
+  ['SubscribeToTask', checking(z.object(TaskId))],
   ['GetTask', checking(z.object({ ...TaskId, historyLength: Length }))],
   ['CancelTask', checking(z.object({ ...TaskId, metadata: Struct }))],
   [
@@ -95,7 +95,7 @@ const METHODS: ReadonlyMap<string, (params: Params) => Params> = new Map([
  */
 export const checkedParams = (method: string, params: Params): Params => METHODS.get(method)?.(params) ?? {};
 
-function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) => void = () => undefined) {
+export function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) => void = () => undefined) {
   const places = placesOf(schema);
   return (params: Params): Params => {
     const parsed = schema.safeParse(params);
@@ -106,53 +106,15 @@ function checking<S extends z.ZodObject>(schema: S, check: (given: z.output<S>) 
 }
 
 /** Describes the schema's members as a JSON body, so that errors can name a path. */
-function placesOf(schema: z.ZodObject) {
+export function placesOf(schema: z.ZodObject) {
   return { input: schema, parameters: Object.keys(schema.shape).map((name) => ({ name, in: 'body' as const })) };
 }
 
-/**
- * Throws unless the message has exactly one part, with data of type application/json. Also throws if the message asks
- * for push notifications, or for an output other than application/json.
- */
-function checkContent({ message: { parts }, configuration }: z.output<typeof Send>): void {
+/** Refuses files before the codec decodes their bytes, and a part with two contents, of which the codec would drop one. */
+function checkContent({ message: { parts } }: z.output<typeof Send>): void {
   for (const part of parts) {
-    const { mediaType } = part;
-    if (CONTENT.some((kind) => kind !== 'data' && part[kind] !== undefined && part[kind] !== null))
-      throw new ContentTypeNotSupportedError('Only data parts are accepted.');
-    if (mediaType && !JSON_TYPE.test(mediaType))
-      throw new ContentTypeNotSupportedError('Only parts of application/json are accepted.');
+    const given = CONTENT.filter((kind) => part[kind] !== undefined && part[kind] !== null);
+    if (given.length > 1 || given.includes('raw') || given.includes('url'))
+      throw new ContentTypeNotSupportedError('A part is either a text or data. Files are not accepted.');
   }
-  if (parts.length !== 1) throw invalidField('message.parts', 'exactly one part');
-  const [{ data } = {}] = parts;
-  if (!isObject(data)) throw invalidField('message.parts.0.data', 'an object with the members skill and arguments');
-  const work = Work.safeParse(data);
-  if (!work.success) throw invalidParams(refusalOf(inputErrors(placesOf(Work), work.error, data)), DATA);
-  const push = configuration?.taskPushNotificationConfig;
-  if (push !== undefined && push !== null) throw new PushNotificationNotSupportedError();
-  const modes = configuration?.acceptedOutputModes ?? [];
-  if (modes.length > 0 && !modes.some((mode) => JSON_TYPE.test(mode) || /^(application|\*)\/\*$/.test(mode)))
-    throw new ContentTypeNotSupportedError('Artifacts are of application/json.');
 }
-
-/** The content of the data part. The gateway defines it, not A2A, so unknown members are refused. */
-const Work = z.strictObject({
-  skill: z.string(),
-  arguments: accepts(
-    z.custom<Readonly<Record<string, unknown>>>(isObject),
-    'an object with the arguments of the skill',
-  ),
-});
-/** The path of the data part in errors. */
-const DATA = 'message.parts.0.data.';
-
-export const workOf = (data: unknown): z.output<typeof Work> => Work.parse(data);
-
-export const invalidArguments = (failure: Failure): Error => invalidParams(failure, `${DATA}arguments.`);
-
-export const invalidSkill = (skills: readonly string[]): Error =>
-  invalidField(`${DATA}skill`, `one of ${skills.join(', ')}`);
-
-const invalidField = (field: string, expected: string): Error =>
-  invalidParams(
-    new Failure('invalid_parameter', { errors: [{ parameter: field, code: 'invalid_parameter', expected }] }),
-  );

@@ -45,6 +45,13 @@ export const messageIdConflict = (): RpcError =>
     [info('message_id_conflict')],
   );
 
+/** The last event of a stream whose authority has lapsed. JSON-RPC leaves this code to servers. */
+export const LAPSED: RpcFault = {
+  code: -32_000,
+  message: 'The authority of the stream has lapsed. Get a new token, then subscribe to the task again.',
+  data: [info('AUTHORITY_LAPSED')],
+};
+
 export function faultOf(error: RpcError | A2AError): RpcFault {
   if (error instanceof RpcError) {
     const { code, message, data } = error;

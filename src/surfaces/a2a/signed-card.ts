@@ -1,6 +1,6 @@
 import { type AgentCard, canonicalizeAgentCard } from '@a2a-js/sdk';
 import type { CardKey } from '../../auth/card-keys.ts';
-import { agentCard, type CardOptions } from './card.ts';
+import { agentCard, type CardOptions, forReadersOf03 } from './card.ts';
 
 /** Path of the public keys (RFC 7517). */
 export const JWKS = '/.well-known/jwks.json';
@@ -18,7 +18,11 @@ export function signedCard(options: CardOptions, [key]: readonly CardKey[]): obj
   // Of a parsed card, the SDK forgets the security schemes (a2aproject/a2a-js issue 663).
   const text = canonicalizeAgentCard(card as AgentCard); // the function takes the JSON form too
   const [head, payload] = [JSON.stringify(header), text].map((part) => Buffer.from(part).toString('base64url'));
-  return { ...card, signatures: [{ protected: head, signature: key.sign(`${head}.${payload}`) }] };
+  return {
+    ...card,
+    ...forReadersOf03(options.baseUrl),
+    signatures: [{ protected: head, signature: key.sign(`${head}.${payload}`) }],
+  };
 }
 
 /** The public keys: of the first key, which signs, and of the others, whose cards may still be cached. */

@@ -1,12 +1,15 @@
-import { Role, TaskState as WireState, type Task as WireTask } from '@a2a-js/sdk';
+import { type Message, type Part, Role, TaskState as WireState, type Task as WireTask } from '@a2a-js/sdk';
 import { FAILURE_CODES, type FailureCode, titleOf } from '../../core/failures.ts';
+import type { OfferedSkill } from '../../gateway/skills.ts';
 import type { Task, TaskState } from '../../tasks/tasks.ts';
+import { question } from './question.ts';
 
 const JSON_TYPE = 'application/json';
 
 const STATES: Readonly<Record<TaskState, WireState>> = {
   submitted: WireState.TASK_STATE_SUBMITTED,
   working: WireState.TASK_STATE_WORKING,
+  input_required: WireState.TASK_STATE_INPUT_REQUIRED,
   completed: WireState.TASK_STATE_COMPLETED,
   failed: WireState.TASK_STATE_FAILED,
   canceled: WireState.TASK_STATE_CANCELED,
@@ -18,16 +21,28 @@ export function statesOf(asked: WireState): TaskState[] | undefined {
   return Object.entries(STATES).flatMap(([state, wire]) => (wire === asked ? [state as TaskState] : [])); // every key of STATES is a TaskState
 }
 
-/** A task in the form of the SDK's codec, without the message history, because messages can contain customers' text. */
-export function wireTask(task: Task): WireTask {
-  const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact } = task;
+export interface Showing {
+  /** The skills that the reader may use. A task that waits for a skill names them. */
+  readonly skills: () => readonly OfferedSkill[];
+  /** The form of the artifact. Default: data. */
+  readonly form?: 'data' | 'text';
+  /** The most messages of the history. Absent: all that are kept. */
+  readonly historyLength?: number | undefined;
+}
+
+/** A task in the form of the SDK's codec. Its history has only texts, because data can hold customers' text. */
+export function wireTask(task: Task, { skills, form = 'data', historyLength }: Showing): WireTask {
+  const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact, history } = task;
+  const kept =
+    historyLength === undefined ? history : history.slice(history.length - Math.min(historyLength, history.length));
+  const told = failure !== null ? explanation(failure) : state === 'input_required' ? question(skills()) : undefined;
   return {
     id,
     contextId,
     status: {
       state: STATES[state],
       timestamp: stateAt.toISOString(),
-      message: failure === null ? undefined : explanation(task, failure),
+      message: told && message(task, `${id}-${failure === null ? 'question' : 'failure'}`, Role.ROLE_AGENT, told),
     },
     artifacts:
       artifact === undefined
@@ -35,23 +50,45 @@ export function wireTask(task: Task): WireTask {
         : [
             {
               artifactId: 'result',
-              name: skill,
+              name: skill ?? '',
               description: '',
-              parts: [part(artifact)],
+              parts: [form === 'data' ? part(artifact) : textPart(JSON.stringify(artifact))],
               metadata: undefined,
               extensions: [],
             },
           ],
-    history: [],
-    metadata: { skill, ...(websiteId !== null && { website_id: websiteId }), expires_at: expiresAt.toISOString() },
+    history: kept.map((one) => message(task, one.id, Role.ROLE_USER, [textPart(one.text)])),
+    metadata: {
+      ...(skill !== null && { skill }),
+      ...(websiteId !== null && { website_id: websiteId }),
+      expires_at: expiresAt.toISOString(),
+    },
   };
 }
 
-const part = (value: unknown): WireTask['artifacts'][number]['parts'][number] => ({
+const message = ({ id, contextId }: Task, messageId: string, role: Role, parts: Part[]): Message => ({
+  messageId,
+  contextId,
+  taskId: id,
+  role,
+  parts,
+  metadata: undefined,
+  extensions: [],
+  referenceTaskIds: [],
+});
+
+const part = (value: unknown): Part => ({
   content: { $case: 'data', value },
   metadata: undefined,
   filename: '',
   mediaType: JSON_TYPE,
+});
+
+const textPart = (value: string): Part => ({
+  content: { $case: 'text', value },
+  metadata: undefined,
+  filename: '',
+  mediaType: 'text/plain',
 });
 
 /** Titles for failure codes that only tasks have. They are not in core/failures.ts. */
@@ -67,16 +104,7 @@ const TITLES: Readonly<Record<string, string>> = {
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
 
 /** Why a task failed, as a code and a fixed title. The text never comes from a caller or the store. */
-function explanation({ id, contextId }: Task, code: string): NonNullable<WireTask['status']>['message'] {
+function explanation(code: string): Part[] {
   const title = TITLES[code] ?? titleOf(isFailureCode(code) ? code : 'internal');
-  return {
-    messageId: `${id}-failure`,
-    contextId,
-    taskId: id,
-    role: Role.ROLE_AGENT,
-    parts: [part({ code, title })],
-    metadata: undefined,
-    extensions: [],
-    referenceTaskIds: [],
-  };
+  return [part({ code, title })];
 }

@@ -45,6 +45,8 @@ const ADVICE: Readonly<Record<FailureCode, string>> = {
   upgrade_required: 'The guide event_recovery names the subprotocols to send.',
   answers_unread: 'Read the answers that were sent, or close their connections. Then send the request again.',
   quota_exceeded: 'The header RateLimit gives the number of units that are left.',
+  stream_limit:
+    'A credential can have 20 streams open, and a process of the gateway 1,000. Close a stream that you no longer read.',
   task_limit: 'Tasks expire automatically. Retry-After gives the number of seconds to wait.',
   internal: 'Try once more. Then give the request_id to the operator of the gateway.',
   service_unavailable: 'Wait longer before each further retry.',

@@ -82,10 +82,14 @@ describe('A2-01 the agent card', () => {
     expect(body).toMatchObject({
       name: 'Installation Gateway',
       version: '1.0.0',
-      supportedInterfaces: [{ url: `${BASE_URL}/a2a`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      supportedInterfaces: ['1.0', '0.3'].map((protocolVersion) => ({
+        url: `${BASE_URL}/a2a`,
+        protocolBinding: 'JSONRPC',
+        protocolVersion,
+      })),
       provider: { organization: expect.any(String), url: expect.any(String) },
       documentationUrl: `${BASE_URL}/docs/guides/agent_tasks`,
-      capabilities: { streaming: false, pushNotifications: false, extendedAgentCard: false },
+      capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
       defaultInputModes: ['application/json', 'text/plain'],
       defaultOutputModes: ['application/json', 'text/plain'],
     });

@@ -23,8 +23,8 @@ afterAll(() => gateway.close());
 
 const LIST = message('ListTasks');
 const UNSERVED = [
-  ...['SendStreamingMessage', 'SubscribeToTask', 'CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig'],
-  ...['ListTaskPushNotificationConfigs', 'DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard'],
+  ...['CreateTaskPushNotificationConfig', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs'],
+  ...['DeleteTaskPushNotificationConfig', 'GetExtendedAgentCard'],
 ];
 
 const BODIES: readonly (readonly [what: string, body: string])[] = [
@@ -35,6 +35,8 @@ const BODIES: readonly (readonly [what: string, body: string])[] = [
   ['GetTask', message('GetTask', { id: 'x' })],
   ['CancelTask', message('CancelTask', { id: 'x' })],
   ['ListTasks', LIST],
+  ['SendStreamingMessage', message('SendStreamingMessage')],
+  ['SubscribeToTask', message('SubscribeToTask', { id: 'x' })],
   ...UNSERVED.map((method) => [method, message(method)] as const),
   ['an unknown method', message('message/send')],
   ['no id', '{"jsonrpc":"2.0","method":"ListTasks"}'],
@@ -49,7 +51,7 @@ const METADATA = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-res
 const expectUnauthorized = unauthorized(METADATA);
 
 function expectRpcError(answer: Answer, code: number, where: string, id: unknown = 1): void {
-  expect(answer.status, where).toBe(code === -32_700 || code === -32_600 ? 400 : 200);
+  expect(answer.status, where).toBe(200);
   expect(answer.headers['content-type'], where).toBe('application/json');
   expect(answer.body, where).toMatchObject({ jsonrpc: '2.0', id, error: { code } });
 }
@@ -191,16 +193,19 @@ describe('the HTTP gate', () => {
       const answer = await post(gateway.port, token, LIST, { headers: { accept } });
       expect([answer.status, answer.body.code], accept).toEqual([406, 'not_acceptable']);
     }
-    // A client asks for a stream and cannot know that the method is unsupported. The A2A error tells the client.
-    for (const method of ['SendStreamingMessage', 'SubscribeToTask']) {
+    // A client of a stream asks for one. An error before the first event is JSON.
+    for (const [method, code] of [
+      ['SendStreamingMessage', -32_602],
+      ['SubscribeToTask', -32_001],
+    ] as const) {
       const answer = await rpc(gateway.port, token, method, { id: 'x' }, { headers: { accept: 'text/event-stream' } });
-      expectRpcError(answer, -32_004, method);
+      expectRpcError(answer, code, method);
       const refused = await rpc(gateway.port, token, method, {}, { headers: { accept: 'text/html' } });
       expect([refused.status, refused.body.code], method).toEqual([406, 'not_acceptable']);
     }
   });
 
-  it('what is no message: -32700 and -32600 with HTTP 400, never a page of HTML', async () => {
+  it('what is no message: -32700 and -32600 with HTTP 200, never a page of HTML', async () => {
     // test/surfaces/mcp/envelope.test.ts has all forms: both endpoints read a message with one function.
     const NOT_JSON = [
       '',
@@ -280,8 +285,8 @@ describe('the HTTP gate', () => {
         expectRpcError(await rpc(gateway.port, token, method, params), -32_601, method);
   });
 
-  it('A2-04 streams, push notifications and the extended card are refused by their own codes, whatever their params', async () => {
-    const CODES = [-32_004, -32_004, -32_003, -32_003, -32_003, -32_003, -32_004];
+  it('A2-04 push notifications and the extended card are refused by their own codes, whatever their params', async () => {
+    const CODES = [-32_003, -32_003, -32_003, -32_003, -32_004];
     for (const [i, method] of UNSERVED.entries()) {
       for (const params of [undefined, {}, { id: 5 }, work('contact_inspection', { contact_id: contact })]) {
         const answer = await rpc(gateway.port, token, method, params);

@@ -244,6 +244,7 @@ describe('bad input: its own code, never -32603', () => {
       ['zero parts', 'message.parts', () => message({ parts: [] })],
       ['two parts', 'message.parts', () => message({ parts: [{ data: data() }, { data: data() }] })],
       ['parts that are none', 'message.parts', () => message({ parts: { data: data() } })],
+      ['a text of a number', 'message.parts.0.text', () => part({ text: 5 })],
       ['a part that is none', 'message.parts.0', () => message({ parts: ['x'] })],
       ['a part with nothing', 'message.parts.0.data', () => part({})],
       ['a part of data null', 'message.parts.0.data', () => part({ data: null })],
@@ -389,19 +390,18 @@ describe('bad input: its own code, never -32603', () => {
     expectInvalid(await send(part({ data: JSON.parse(outer) })), 'message.parts.0.data.__proto__', 'data');
   });
 
-  it('A2-04 other content than JSON is -32005', async () => {
+  it('A2-04 other content than JSON and text is -32005', async () => {
     const cases: readonly (readonly [what: string, params: unknown])[] = [
-      ['a text part', part({ text: 'hello' })],
-      ['an empty text part', part({ text: '' })],
       ['a raw part', part({ raw: 'AAAA' })],
       ['a part by address', part({ url: 'https://example.com/x' })],
       ['text beside data in a part', part({ text: 'x', data: data() })],
-      ['a text part beside a data part', message({ parts: [{ text: 'x' }, { data: data() }] })],
-      ['a data part beside a text part', message({ parts: [{ data: data() }, { text: 'x' }] })],
+      ['a file beside a data part', message({ parts: [{ raw: 'AAAA' }, { data: data() }] })],
+      ['a file beside a text part', message({ parts: [{ text: 'x' }, { url: 'https://example.com/x' }] })],
+      ['a text that is an image', part({ text: 'x', mediaType: 'image/svg+xml' })],
       ['data of another media type', part({ data: data(), mediaType: 'text/plain' })],
       ['data of a suffix', part({ data: data(), mediaType: 'application/ld+json' })],
       ['data of two types', part({ data: data(), mediaType: 'application/json, text/plain' })],
-      ['nothing that we can answer', { ...inspect(), configuration: { acceptedOutputModes: ['text/plain'] } }],
+      ['nothing that we can answer', { ...inspect(), configuration: { acceptedOutputModes: ['image/png'] } }],
     ];
     for (const [what, params] of cases) expectRpcError(await send(params), -32_005, what);
   });
@@ -441,7 +441,7 @@ describe('bad input: its own code, never -32603', () => {
     }
   });
 
-  it('tasks have one turn: an unknown taskId is -32001, a known one -32004, another’s -32001', async () => {
+  it('a task that has ended takes no message: an unknown taskId is -32001, a known one -32004, another’s -32001', async () => {
     const { task } = (await send(inspect())).body.result;
     expectRpcError(await send(inspect({ taskId: UNKNOWN })), -32_001, 'unknown');
     expectRpcError(await send(inspect({ taskId: 'x' })), -32_001, 'malformed');

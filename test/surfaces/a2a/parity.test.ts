@@ -353,11 +353,15 @@ describe('the SDK’s own client', () => {
     expect(card.skills.map(({ id }) => id)).toEqual(Object.keys(CONTRACT_SKILLS).sort());
     expect(card.supportedInterfaces).toEqual([
       { url: `${origin}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '1.0' },
+      { url: `${origin}/a2a`, protocolBinding: 'JSONRPC', tenant: '', protocolVersion: '0.3' },
     ]);
     const kinds = Object.values(card.securitySchemes).map(({ scheme }) => scheme?.$case);
     expect(kinds).toEqual(['httpAuthSecurityScheme', 'oauth2SecurityScheme', 'oauth2SecurityScheme']);
     const text = await (await fetch(`${origin}/.well-known/agent-card.json`)).text();
-    expect(AgentCard.toJSON(AgentCard.fromJSON(JSON.parse(text)))).toEqual(JSON.parse(text));
+    // Members that only readers of version 0.3 know.
+    const { url, preferredTransport, protocolVersion, ...ofV10 } = JSON.parse(text);
+    expect([url, preferredTransport, protocolVersion]).toEqual([`${origin}/a2a`, 'JSONRPC', '0.3.0']);
+    expect(AgentCard.toJSON(AgentCard.fromJSON(JSON.parse(text)))).toEqual(ofV10);
   });
 
   it('runs all skills from the card’s address, with the examples’ own names', async () => {

@@ -1,0 +1,174 @@
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Failure } from '../../core/failures.ts';
+import { PeriodicJob } from '../../flow/periodic-job.ts';
+import { asFailure, type Corridor } from '../../gateway/call.ts';
+import { exchangeOf } from '../http/exchange.ts';
+
+export const STREAM_TYPE = 'text/event-stream';
+
+export interface StreamTimings {
+  /** Milliseconds between two checks of each authority. */
+  readonly check: number;
+  /** Milliseconds without an event, after which a comment keeps proxies awake. */
+  readonly comment: number;
+  /** Milliseconds after which a reader that takes nothing is cut. */
+  readonly unread: number;
+  /** Milliseconds without an answer of the store about the authority, after which a stream ends. */
+  readonly unproved: number;
+}
+
+const TIMINGS: StreamTimings = { check: 1_000, comment: 15_000, unread: 30_000, unproved: 30_000 };
+/** Open streams of one credential, and of a process. */
+const PER_CREDENTIAL = 20;
+const IN_ALL = 1_000;
+/** Authorities that are checked at the same time. */
+const TOGETHER = 8;
+
+/**
+ * The event streams of one process. One timer looks after all of them, and one job checks their authorities again.
+ */
+export class Streams {
+  readonly #corridor: Corridor;
+  readonly #timings: StreamTimings;
+  readonly #open = new Set<Stream>();
+  readonly #perCredential = new Map<string, number>();
+  readonly #checks: PeriodicJob;
+  readonly #ticks: PeriodicJob;
+
+  constructor(corridor: Corridor, timings: Partial<StreamTimings> = {}) {
+    this.#corridor = corridor;
+    this.#timings = { ...TIMINGS, ...timings };
+    const every = this.#timings.check;
+    // A check can fail or hang while the store is away. Then the next round tries again, and `unproved` ends the stream.
+    this.#checks = new PeriodicJob({ every, run: () => this.#check(), onError: () => undefined });
+    this.#ticks = new PeriodicJob({ every, run: async () => this.#tick(), onError: () => undefined });
+    this.#checks.pause();
+    this.#ticks.pause();
+  }
+
+  /** Counts a stream. Throws `stream_limit` if the credential or the process has too many. */
+  enter(credential: string, bearer: string, gone: AbortController): Stream {
+    const own = this.#perCredential.get(credential) ?? 0;
+    if (own >= PER_CREDENTIAL || this.#open.size >= IN_ALL) throw new Failure('stream_limit', { retryAfter: 1 });
+    const stream = new Stream(bearer, gone, () => {
+      this.#open.delete(stream);
+      const left = (this.#perCredential.get(credential) ?? 1) - 1;
+      if (left > 0) this.#perCredential.set(credential, left);
+      else this.#perCredential.delete(credential);
+      if (this.#open.size > 0) return;
+      this.#checks.pause();
+      this.#ticks.pause();
+    });
+    this.#perCredential.set(credential, own + 1);
+    this.#open.add(stream);
+    this.#checks.resume();
+    this.#ticks.resume();
+    return stream;
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const stream of this.#open) {
+      if (now - stream.provedAt > this.#timings.unproved) stream.end();
+      else stream.tick(now, this.#timings);
+    }
+  }
+
+  async #check(): Promise<void> {
+    // Streams with the same token share one check.
+    const byBearer = new Map<string, Stream[]>();
+    for (const stream of this.#open) byBearer.set(stream.bearer, [...(byBearer.get(stream.bearer) ?? []), stream]);
+    const waiting = [...byBearer];
+    const work = async (): Promise<void> => {
+      for (let next = waiting.pop(); next; next = waiting.pop()) {
+        const [bearer, streams] = next;
+        try {
+          await this.#corridor.prove(bearer, 'a2a');
+          for (const stream of streams) stream.provedAt = performance.now();
+        } catch (error) {
+          const failure = asFailure(error);
+          if (failure.status === 401) for (const stream of streams) stream.end(failure);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: TOGETHER }, work));
+  }
+}
+
+/** One open stream. It counts from the request on, before its first event. */
+export class Stream {
+  readonly bearer: string;
+  provedAt = performance.now();
+  /** Why the stream ended early: its authority has lapsed. */
+  lapsed: Failure | undefined;
+  readonly #gone: AbortController;
+  readonly #leave: () => void;
+  #request: IncomingMessage | undefined;
+  #response: ServerResponse | undefined;
+  #wroteAt = performance.now();
+  #stuckSince: number | undefined;
+  #closed = false;
+
+  constructor(bearer: string, gone: AbortController, leave: () => void) {
+    this.bearer = bearer;
+    this.#gone = gone;
+    this.#leave = leave;
+  }
+
+  /** Sends the head of the stream. `no-transform` and `X-Accel-Buffering` keep proxies from holding events back. */
+  begin(request: IncomingMessage, response: ServerResponse, headers: OutgoingHttpHeaders): void {
+    if (response.destroyed || response.headersSent) return;
+    this.#request = request;
+    this.#response = response;
+    response.writeHead(200, {
+      ...headers,
+      'Content-Type': STREAM_TYPE,
+      'Cache-Control': 'no-store, no-transform',
+      'X-Accel-Buffering': 'no',
+      // A stream can end because the process stops. Then its connection must not stay open.
+      Connection: 'close',
+    });
+  }
+
+  /** Writes an event. Resolves when the reader can take the next one, or is gone. */
+  async write(event: unknown): Promise<void> {
+    const response = this.#response;
+    if (!response || response.destroyed) return;
+    const text = `data: ${JSON.stringify(event)}\n\n`;
+    if (this.#request) exchangeOf(this.#request)?.hold(Buffer.byteLength(text));
+    this.#wroteAt = performance.now();
+    if (response.write(text) || this.#gone.signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      response.once('drain', resolve);
+      this.#gone.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  tick(now: number, { comment, unread }: StreamTimings): void {
+    const response = this.#response;
+    if (!response) return;
+    if (response.writableNeedDrain) {
+      this.#stuckSince ??= now;
+      if (now - this.#stuckSince > unread) response.destroy();
+      return;
+    }
+    this.#stuckSince = undefined;
+    if (now - this.#wroteAt < comment) return;
+    this.#wroteAt = now;
+    response.write(':\n\n');
+  }
+
+  /** Ends the events. The surface then closes the stream, with an error as its last event if the authority has lapsed. */
+  end(lapsed?: Failure): void {
+    this.lapsed ??= lapsed;
+    this.#gone.abort();
+  }
+
+  /** Closes the stream and frees its place. A second call does nothing. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#leave();
+    this.#response?.end();
+  }
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { stringify } from 'safe-stable-stringify';
+import type { Authority } from '../core/authority.ts';
+import { idKind, parseId } from '../core/ids.ts';
+import type { Skill } from '../core/skill.ts';
+import type { TaskRow, TaskState, TaskText } from '../store/tasks/tasks.ts';
+
+export interface Task {
+  /** The id of the task: `task_` and 32 hexadecimal digits. */
+  readonly id: string;
+  /** The context id, from the client or made by the gateway. */
+  readonly contextId: string;
+  /** `null` while the task waits for a message that names a skill. */
+  readonly skill: string | null;
+  /** The website of the task. `null` when the task has none, or when the reader has no access to the website. */
+  readonly websiteId: string | null;
+  readonly state: TaskState;
+  /** The time of the last change of state, in whole milliseconds of PostgreSQL's clock. */
+  readonly stateAt: Date;
+  /** The task expires 15 minutes after acceptance, or earlier if the sender's token or credential ends earlier. */
+  readonly expiresAt: Date;
+  /** Why the task has failed: a failure code, `artifact_too_large` or `interrupted`. `null` if it has not failed. */
+  readonly failure: string | null;
+  /** The result of a completed task, if the reader asked for the result and has the same rights as the sender. */
+  readonly artifact: unknown;
+  /** The newest texts of the task's messages, oldest first. A list of tasks leaves them out. */
+  readonly history: readonly TaskText[];
+}
+
+/** True while a task waits for its turn or runs. */
+export const isOpen = (state: TaskState): boolean => state === 'submitted' || state === 'working';
+
+const grantsKnown = new WeakMap<Authority, Buffer>();
+
+/** SHA-256 of everything that an authority may see. The digest does not depend on the token or the revision. */
+export function grantsOf(authority: Authority): Buffer {
+  const known = grantsKnown.get(authority);
+  if (known) return known;
+  const { scopes, dataAccess, websites, restrictions } = authority;
+  const grants = {
+    scopes: [...scopes].sort(),
+    dataAccess: [...dataAccess].sort(),
+    websites: [...websites.keys()].sort(),
+  };
+  const limits = Object.entries(restrictions).map(([dimension, ids]) => [dimension, [...ids].sort()]);
+  const text = stringify({ ...grants, restrictions: Object.fromEntries(limits) }) ?? '';
+  const digest = createHash('sha256').update(text).digest();
+  grantsKnown.set(authority, digest);
+  return digest;
+}
+
+/** The task as an authority may see it. If `row` has no artifact, the artifact is `body`, the result of the run. */
+export function viewOf(row: TaskRow, authority: Authority, body: unknown = row.artifact): Task {
+  const { id, contextId, skill, state, stateAt, expiresAt, failure, grants, history } = row;
+  // Another token of the same credential may have no access to the website of the task.
+  const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
+  const readable = state === 'completed' && body !== null && grantsOf(authority).equals(grants);
+  const artifact = readable ? body : undefined;
+  return { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact, history: history ?? [] };
+}
+
+/** The website of a task: the input's `website_id`, or else the website of another id in the input. */
+export function websiteOf(skill: Skill, input: Readonly<Record<string, unknown>>): string | null {
+  for (const [name, schema] of Object.entries(skill.input.shape)) {
+    const value = input[name];
+    if (typeof value !== 'string') continue;
+    if (name === 'website_id') return value;
+    // The cast is needed, because zod types the members of an object only with its core interface.
+    if (idKind(schema as Parameters<typeof idKind>[0])) return parseId(value)?.website ?? null;
+  }
+  return null;
+}

@@ -1,0 +1,63 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type Issued, issue } from '../support/credentials.ts';
+import { type Served, serve } from '../support/hostile/served.ts';
+import { type OpenStream, openStream } from '../support/surfaces/a2a-stream.ts';
+
+/** A process with as many A2A streams as it takes, over many credentials. */
+let served: Served;
+beforeAll(async () => {
+  served = await serve();
+}, 120_000);
+afterAll(() => served?.close());
+
+const streams = async (): Promise<number> =>
+  Number(/^gateway_a2a_streams(?:\{[^}]*\})? (\S+)$/m.exec(await served.metrics())?.[1]);
+
+/** A task that no process runs, and that waits for ten minutes. */
+async function waiting({ credential, installation }: Issued): Promise<string> {
+  const [row] = await served.database.sql<{ id: string }[]>`
+    INSERT INTO gateway.task (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, state, state_at,
+                              owner, lost_as, lease_until, created_at, expires_at)
+    SELECT 'task_' || md5(${credential}), ${installation}, ${credential}, sha256(${credential}::bytea), sha256('f'), sha256('g'), 'ctx',
+           'contact_inspection', 'submitted', now(), 'nobody', 'interrupted', now() + interval '10 minutes', now(),
+           now() + interval '10 minutes'
+    RETURNING id`;
+  return row?.id ?? expect.fail('no task');
+}
+
+it('a thousand streams: under 150 MB more, one more is refused, and all hear of the end', async () => {
+  const { sql } = served.database;
+  const issued = await Promise.all(Array.from({ length: 51 }, () => issue(sql, 1)));
+  const tasks = await Promise.all(issued.map(async (one) => ({ id: await waiting(one), token: one.token })));
+  const subscribe = ({ id, token }: { id: string; token: string }): Promise<OpenStream> =>
+    openStream(served.port, token, 'SubscribeToTask', { id });
+  const [last, ...rest] = tasks;
+  if (!last) return expect.fail('no credential');
+  // The first stream loads what all of them need.
+  const first = await subscribe(last);
+  first.close();
+  await expect.poll(streams).toBe(0);
+  const before = served.rss();
+  const open: OpenStream[] = [];
+  for (const task of rest) open.push(...(await Promise.all(Array.from({ length: 20 }, () => subscribe(task)))));
+  expect(open.map(({ status }) => status)).toEqual(Array(1_000).fill(200));
+  await expect.poll(() => open.filter(({ events }) => events.length === 1).length, { timeout: 10_000 }).toBe(1_000);
+  const refused = await subscribe(last);
+  await refused.ended;
+  expect([refused.status, JSON.parse(refused.text()).code]).toEqual([429, 'stream_limit']);
+  await pause(3_000);
+  expect(await streams()).toBe(1_000);
+  const more = served.rss() - before;
+  console.log(`1,000 open streams: ${more.toFixed(0)} MB more`);
+  expect(more).toBeLessThan(150);
+  const began = performance.now();
+  await sql`UPDATE gateway.task SET state = 'canceled', lease_until = NULL`;
+  expect(await Promise.all(open.map(({ ended }) => ended))).toEqual(Array(1_000).fill(true));
+  console.log(`all have heard of the end after ${(performance.now() - began).toFixed(0)} ms`);
+  for (const { events } of open) expect(events.at(-1).result.statusUpdate.status.state).toBe('TASK_STATE_CANCELED');
+  await expect.poll(streams).toBe(0);
+  const again = await subscribe(last);
+  await again.ended;
+  expect(JSON.parse(again.text()).error.code).toBe(-32_004);
+}, 120_000);

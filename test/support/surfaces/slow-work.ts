@@ -1,0 +1,18 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
+
+/**
+ * Makes every skill that reads contacts wait for some milliseconds, so that a client sees the task while it runs.
+ * Resolves when this begins.
+ */
+export async function holdContacts(sql: postgres.Sql, milliseconds: number): Promise<void> {
+  const lock = await sql.reserve();
+  await lock`BEGIN`;
+  await lock`LOCK TABLE platform.contact IN ACCESS EXCLUSIVE MODE`;
+  const release = async (): Promise<void> => {
+    await pause(milliseconds);
+    await lock`ROLLBACK`;
+    lock.release();
+  };
+  release().catch(() => undefined); // the database may have closed before the time is over
+}
