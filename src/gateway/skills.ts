@@ -67,13 +67,16 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
   };
 }
 
+const mayUse = ({ tools }: OfferedSkill, authority: Authority): boolean =>
+  tools.every((tool) => mayCall(tool, authority));
+
 /** True if the grants are enough for the skill. Restrictions can still refuse it. */
 export const isGranted = ({ required, alternatives }: OfferedSkill, grants: Grants): boolean =>
   holds(grants, required) && (alternatives.length === 0 || alternatives.some((one) => holds(grants, one)));
 
 /** Throws `not_permitted`, with the missing requirements, unless the caller may call every tool of the skill. */
 export function permit(offered: OfferedSkill, authority: Authority): void {
-  if (offered.tools.every((tool) => mayCall(tool, authority))) return;
+  if (mayUse(offered, authority)) return;
   const { required, unrestricted, alternatives } = offered;
   // The corridor names the first alternative too, if only an alternative is missing.
   const [first] = holds(authority, required) ? alternatives.filter((one) => !meets(authority, one)) : [];
