@@ -14,7 +14,7 @@ const refused = (parameter: string, expected: string, code: ParameterError['code
 export default defineTool({
   name: 'operation_get',
   title: 'Read a write receipt',
-  summary: 'Status of an earlier write of this credential. To see what the write set, read the record again.',
+  summary: 'Status of an earlier write of this credential. To see what it set, read the record again.',
   rest: 'GET /api/v1/operations/{operation_id}',
   effect: 'read',
   tag: 'Discovery',

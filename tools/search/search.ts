@@ -53,7 +53,7 @@ export default defineTool({
       order: z
         .enum(['best', 'newest'])
         .default('best')
-        .describe('Order: best (among the newest texts first) or newest (newest text first).'),
+        .describe('best (among the newest texts first) or newest (newest first).'),
     },
   },
   output: z.strictObject({
