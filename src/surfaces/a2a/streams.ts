@@ -146,7 +146,8 @@ export class Stream {
 
   tick(now: number, { comment, unread }: StreamTimings): void {
     const response = this.#response;
-    if (!response) return;
+    // A write after the end would be an error that nobody handles.
+    if (!response || response.destroyed || response.writableEnded) return;
     if (response.writableNeedDrain) {
       this.#stuckSince ??= now;
       if (now - this.#stuckSince > unread) response.destroy();
@@ -169,6 +170,6 @@ export class Stream {
     if (this.#closed) return;
     this.#closed = true;
     this.#leave();
-    this.#response?.end();
+    if (this.#response?.destroyed === false) this.#response.end();
   }
 }
