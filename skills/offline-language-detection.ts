@@ -16,8 +16,8 @@ export default defineSkill({
   }),
   examples: [
     {
-      feature_id: 'aif_1_1_7',
-      expected_version: 1,
+      feature_id: 'aif_1_1_5',
+      expected_version: 3,
       context: { type: 'text', text: 'Wo bleibt meine Bestellung?', default_language: 'en' },
     },
   ],

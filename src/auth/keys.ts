@@ -5,7 +5,7 @@ import type { Key } from '../config/key-list.ts';
  * The purpose of a derived key (RFC 5869). A signature or a sealed text is valid only for the purpose for which it was
  * made.
  */
-export type Purpose = 'cursor' | 'webhook secret' | 'source';
+export type Purpose = 'cursor' | 'webhook secret' | 'source' | 'agent card';
 
 /**
  * The operator's keys (GATEWAY_KEYS). The first key makes all new signatures and sealed texts. Every key can verify
@@ -72,11 +72,16 @@ export class Keyring {
     }
   }
 
+  /** Derives `bytes` bytes from each key, those of the first key first. */
+  seeds(purpose: Purpose, bytes: number): Uint8Array[] {
+    return [...this.#keys.values()].map(({ secret }) => derived(secret, purpose, bytes));
+  }
+
   #for({ kid, secret }: Key, purpose: Purpose): Uint8Array {
     const name = `${kid} ${purpose}`;
     const known = this.#derived.get(name);
     if (known) return known;
-    const key = new Uint8Array(hkdfSync('sha256', secret, Buffer.alloc(0), `installation-gateway ${purpose}`, 32));
+    const key = derived(secret, purpose, 32);
     this.#derived.set(name, key);
     return key;
   }
@@ -84,5 +89,8 @@ export class Keyring {
 
 /** The separator in sealed texts. Dots and dashes cannot be the separator, because a key name can contain them. */
 const SEPARATOR = '~';
+
+const derived = (secret: Uint8Array, purpose: Purpose, bytes: number): Uint8Array =>
+  new Uint8Array(hkdfSync('sha256', secret, Buffer.alloc(0), `installation-gateway ${purpose}`, bytes));
 
 const mac = (key: Uint8Array, data: string): Buffer => createHmac('sha256', key).update(data).digest();

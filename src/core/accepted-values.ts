@@ -10,6 +10,13 @@ export function accepts<S extends z.ZodType>(schema: S, expected: string): S {
   return schema;
 }
 
+/** A parameter that takes several of some values, with a comma between two. */
+export const commaList = (of: readonly string[]): z.ZodString =>
+  accepts(
+    z.string().regex(new RegExp(`^(${of.join('|')})(,(${of.join('|')})){0,${of.length - 1}}$`)),
+    `one or more of ${of.join(', ')}, with a comma between two`,
+  );
+
 /** Words for a time in RFC 3339. */
 export const RFC3339_EXPECTED = 'a time such as 2026-11-30T09:00:00Z';
 

@@ -58,9 +58,7 @@ export function pageParameters({ limit, max = PAGE_RECORDS, cursor }: PageRule):
     ),
     cursor: shared(
       ['cursor', nameOf(schema)].filter(Boolean).join('_'),
-      accepts(schema.optional(), NEXT_CURSOR).describe(
-        'The last next_cursor. To get the next page, send the next_cursor of the previous page. Absent: the first page.',
-      ),
+      accepts(schema.optional(), NEXT_CURSOR).describe('The last next_cursor. Absent: the first page.'),
     ),
   };
 }

@@ -94,6 +94,10 @@ export interface SearchRequest {
   readonly kinds: readonly Said[];
   readonly websites: readonly WebsiteKey[];
   readonly includeInternal: boolean;
+  /** The kinds of authors whose messages may match. Only messages have them. */
+  readonly authors: readonly string[] | undefined;
+  /** True if each message is a hit. Otherwise a conversation is one hit for all its messages. */
+  readonly each: boolean;
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly order: 'best' | 'newest';
@@ -118,6 +122,8 @@ export interface SearchHit {
   readonly status: string | null;
   /** Null if the text is not a message. */
   readonly author_type: string | null;
+  /** How many messages of the conversation match. Null if the text is not a message, or if nobody counted. */
+  readonly matches: number | null;
   /** The contact of the conversation with the lowest id. Null if there is none or it is not granted. */
   readonly customer: readonly [id: string, name: string | null] | null;
 }

@@ -1,4 +1,7 @@
+import { z } from 'zod';
 import type { Demand } from './authority.ts';
+import { example } from './example.ts';
+import { Failure } from './failures.ts';
 import { both, MSG, needs, PII } from './scopes.ts';
 
 /** The kinds of text that a search covers. Hits of the same time have this order. */
@@ -16,6 +19,26 @@ export const SAID_NEEDS = {
   },
   contacts: { ...both(needs('contact_read'), PII), unrestricted: true },
 } as const satisfies Record<Said, Demand>;
+
+/** The kinds of text that a search asks for. Throws `invalid_parameter` for other kinds than messages beside an author. */
+export function askedKinds({ kinds, author }: { kinds?: string | undefined; author?: string | undefined }): Said[] {
+  const expected = 'messages, or absent, because only messages have an author';
+  if (author !== undefined && (kinds ?? 'messages') !== 'messages')
+    throw new Failure('invalid_parameter', { errors: [{ parameter: 'kinds', code: 'invalid_parameter', expected }] });
+  return author !== undefined ? ['messages'] : SAID.filter((kind) => kinds?.split(',').includes(kind) ?? true);
+}
+
+/** A query as people type it. */
+export const SearchQuery = example(
+  'translat',
+  z
+    .string()
+    .min(1)
+    .max(400)
+    .describe(
+      'Whole words that all stand in one text, "a phrase", -excluded, or. A text is one message, subject, note or name. Endings count: if nothing is found, try fewer words or other forms. Between alternatives stands the English or. Letter case and accents make no difference.',
+    ),
+);
 
 /** Words that a text must contain side by side, or with `not` must not contain. */
 export interface Term {

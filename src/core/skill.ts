@@ -18,7 +18,7 @@ export interface SkillDeclaration<S extends Shape> {
   readonly tags: readonly string[];
   readonly tools: readonly string[];
   readonly input: z.ZodObject<S, z.core.$strict>;
-  /** Example arguments. Clients replace the placeholder ids with ids from earlier answers. */
+  /** Example arguments. They run as they stand on the demo data, whose ids are fixed by the order of its files. */
   readonly examples: readonly z.input<z.ZodObject<S>>[];
   /** Throws a Failure if valid arguments contradict each other. Runs before the task is created. */
   check?(input: z.output<z.ZodObject<S>>): void;

@@ -181,10 +181,7 @@ export const weighedText =
 
 export const truncated = (expression: string | Expression, max: number, options?: Options): Field =>
   field(
-    example(
-      false,
-      z.boolean().describe(`True if the text is longer than ${max} UTF-16 code units and was cut to this length.`),
-    ),
+    example(false, z.boolean().describe(`True if the text was cut to ${max} UTF-16 code units.`)),
     [expression],
     ([value]) => typeof value === 'string' && value.length > max,
     options,

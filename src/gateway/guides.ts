@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { packageRoot } from '../config/package.ts';
 import type { Authority } from '../core/authority.ts';
 import { GUIDE_NAMES, type GuideName } from '../core/guides.ts';
-import { holds, type Requirement, type Scope } from '../core/scopes.ts';
+import type { Grants, Scope } from '../core/scopes.ts';
 
 /** One of these scopes gives access to the guide. An empty list: every credential has access. */
 const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
@@ -15,8 +15,8 @@ const GIVEN_BY: Readonly<Record<GuideName, readonly Scope[]>> = {
   event_recovery: ['event_read'],
 };
 
-function gives(name: GuideName, authority: Authority, skills: readonly Requirement[]): boolean {
-  if (name === 'agent_tasks') return skills.some((skill) => holds(authority, skill));
+function gives(name: GuideName, authority: Authority, hasSkill: HasSkill): boolean {
+  if (name === 'agent_tasks') return hasSkill(authority);
   const scopes = GIVEN_BY[name];
   return scopes.length === 0 || scopes.some((scope) => authority.scopes.has(scope));
 }
@@ -30,14 +30,17 @@ export interface Guides {
 export const readGuides = (): ReadonlyMap<GuideName, string> =>
   new Map(GUIDE_NAMES.map((name) => [name, readFileSync(new URL(`resources/guides/${name}.md`, packageRoot), 'utf8')]));
 
-/** `skills`: the requirements of the A2A skills. One permitted skill gives access to the guide `agent_tasks`. */
-export function openGuides(skills: readonly Requirement[]): Guides {
+/** True if the grants are enough for at least one A2A skill. */
+type HasSkill = (grants: Grants) => boolean;
+
+/** One granted skill gives access to the guide `agent_tasks`. */
+export function openGuides(hasSkill: HasSkill): Guides {
   const all = readGuides();
   return {
-    given: (authority) => GUIDE_NAMES.filter((name) => gives(name, authority, skills)),
+    given: (authority) => GUIDE_NAMES.filter((name) => gives(name, authority, hasSkill)),
     text: (name, authority) => {
       const guide = GUIDE_NAMES.find((known) => known === name);
-      return guide && gives(guide, authority, skills) ? (all.get(guide) ?? null) : null;
+      return guide && gives(guide, authority, hasSkill) ? (all.get(guide) ?? null) : null;
     },
   };
 }

@@ -9,6 +9,7 @@ import { openGuides } from './guides.ts';
 import { type Declarations, loadDeclarations } from './load.ts';
 import { Quota } from './quota.ts';
 import { RealtimeSessions } from './realtime-sessions.ts';
+import { isGranted } from './skills.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
@@ -44,7 +45,7 @@ export async function openGateway({
     registry,
     authorities: openAuthorities(store.db),
     quota: new Quota(store.db),
-    guides: openGuides(skills.all.map(({ required }) => required)),
+    guides: openGuides((grants) => skills.all.some((skill) => isGranted(skill, grants))),
     ledger: new Ledger(store.writers ?? [store.db, store.db], secret, remote),
     subscriptions: new Subscriptions(store.writers?.at(-1) ?? store.db, keys, secret),
     realtime: new RealtimeSessions(baseUrl),

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import type { Authority } from '../core/authority.ts';
-import { isRestricted } from '../core/authority.ts';
+import { type Authority, isRestricted, meets } from '../core/authority.ts';
+import { type Condition, isAlternative } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
 import { givenOf, type Parameter, parameter } from '../core/parameters.ts';
-import { both, type Requirement, SCOPES, type Scope } from '../core/scopes.ts';
+import { both, type Grants, holds, type Requirement, SCOPES, type Scope } from '../core/scopes.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
@@ -14,6 +14,10 @@ export interface OfferedSkill {
   readonly tools: readonly Tool[];
   readonly required: Requirement;
   readonly unrestricted: boolean;
+  /** The caller must meet one of these, if there are any. */
+  readonly alternatives: readonly Condition[];
+  /** Grants without which parts of the artifact are left out. */
+  readonly optional: Requirement;
   readonly parameters: readonly Parameter[];
 }
 
@@ -27,8 +31,9 @@ export class Skills {
     if (this.#byName.size !== this.all.length) throw new Error('two skills have the same name: rename one of them');
   }
 
+  /** All scopes that a skill can use. */
   get scopes(): Scope[] {
-    return SCOPES.filter((scope) => this.all.some(({ required }) => required.scopes.includes(scope)));
+    return SCOPES.filter((scope) => this.all.some((one) => usable(one).includes(scope)));
   }
 
   get names(): string[] {
@@ -45,6 +50,10 @@ export class Skills {
   }
 }
 
+/** The scopes that a skill needs, or without which its answer has less. */
+export const usable = ({ required, alternatives, optional }: OfferedSkill): readonly Scope[] =>
+  both(required, optional, ...alternatives).scopes;
+
 function offered(skill: Skill, registry: Registry): OfferedSkill {
   const tools = skill.tools.map((name) => {
     const tool = registry.get(name);
@@ -56,6 +65,8 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
     tools,
     required: both(...tools.map(({ required }) => required)),
     unrestricted: tools.some(({ restrictions }) => restrictions === 'refused'),
+    alternatives: tools.flatMap(({ when }) => when.filter(isAlternative)),
+    optional: both(...tools.flatMap(({ parts }) => Object.values(parts))),
     // As of a query, because a skill reads.
     parameters: Object.entries<z.ZodType>(skill.input.shape).map(([name, schema]) => parameter(name, 'query', schema)),
   };
@@ -64,12 +75,25 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
 const mayUse = ({ tools }: OfferedSkill, authority: Authority): boolean =>
   tools.every((tool) => mayCall(tool, authority));
 
+/** True if the grants are enough for the skill. Restrictions can still refuse it. */
+export const isGranted = ({ required, alternatives }: OfferedSkill, grants: Grants): boolean =>
+  holds(grants, required) && (alternatives.length === 0 || alternatives.some((one) => holds(grants, one)));
+
+const mayUse = ({ tools }: OfferedSkill, authority: Authority): boolean =>
+  tools.every((tool) => mayCall(tool, authority));
+
 /** Throws `not_permitted`, with the missing requirements, unless the caller may call every tool of the skill. */
 export function permit(offered: OfferedSkill, authority: Authority): void {
   if (mayUse(offered, authority)) return;
-  const { required, unrestricted } = offered;
+  const { required, unrestricted, alternatives } = offered;
+  // The corridor names the first alternative too, if only an alternative is missing.
+  const [first] = holds(authority, required) ? alternatives.filter((one) => !meets(authority, one)) : [];
+  const needed = first ?? { ...required, unrestricted };
   throw new Failure('not_permitted', {
-    required: { ...lacking(authority, required), unrestricted: unrestricted && isRestricted(authority) },
+    required: {
+      ...lacking(authority, needed),
+      unrestricted: (unrestricted || needed.unrestricted === true) && isRestricted(authority),
+    },
   });
 }
 

@@ -26,7 +26,7 @@ import { isWorker } from './workers.ts';
 
 /** Opens the surfaces and the HTTP server. `loop` watches the event loop from then on. */
 export async function openServer(
-  { config, store, log, tracing, stop }: ServeContext,
+  { config, keys, store, log, tracing, stop }: ServeContext,
   { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime, events }: ServedGateway,
   { port, baseUrl }: { readonly port: number; readonly baseUrl: string },
 ): Promise<{ readonly server: RunningServer; readonly loop: LoopWatch }> {
@@ -58,7 +58,14 @@ export async function openServer(
     openapi: async () => (await import('../surfaces/openapi/openapi.ts')).openapi(registry, baseUrl),
     llms: async () =>
       (await import('../surfaces/llms/llms.ts')).llms({ registry, guides, baseUrl, resources, prompts, skills }),
-    agentCard: async () => (await import('../surfaces/a2a/card.ts')).agentCard({ skills, baseUrl }),
+    agentCard: async () => {
+      const { signedCard, cardKeys } = await loadCard();
+      return signedCard({ skills, baseUrl }, cardKeys(keys));
+    },
+    jwks: async () => {
+      const { publicKeys, cardKeys } = await loadCard();
+      return publicKeys(cardKeys(keys));
+    },
     docs: async () =>
       (await import('../surfaces/docs/docs.ts')).docsPages({
         baseUrl,
@@ -112,6 +119,11 @@ export async function openServer(
   loop = watchLoop((milliseconds) => log.warn({ milliseconds }, 'the event loop was held'));
   return { server: running, loop };
 }
+
+const loadCard = async () => ({
+  ...(await import('../auth/card-keys.ts')),
+  ...(await import('../surfaces/a2a/signed-card.ts')),
+});
 
 /**
  * Returns a function that checks whether the store answers. /readyz is public, so the store is asked at most four times

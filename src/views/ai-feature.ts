@@ -41,10 +41,7 @@ const metadata = {
 const Type = named('AiFeatureType', z.enum(AI_TYPES).describe('Type of the AI feature.'));
 const Version = example(
   3,
-  z
-    .int()
-    .min(1)
-    .describe('Number of the active version of the AI feature. Send this number as expected_version in a write.'),
+  z.int().min(1).describe('Number of the active version. Send it as expected_version in a write.'),
 );
 
 /** The feature version that the caller has read. A write fails if another version is active now. */
@@ -67,16 +64,12 @@ export const DetectionContext = named(
       type: z.literal('text').describe('Kind of the input. The only kind is text.'),
       text: example(
         'Wo ist mein Paket?',
-        z
-          .string()
-          .min(1)
-          .max(4000)
-          .describe('Text in which the gateway detects the language. The length is 1 to 4,000 characters.'),
+        z.string().min(1).max(4000).describe('Text whose language is detected. The length is 1 to 4,000 characters.'),
       ),
       default_language: example(
         'en',
         LanguageCode.optional().describe(
-          'Language to return if no language is detected. The value is an ISO 639-1 code. Absent: the answer is null in this case.',
+          'Language if none is detected. The value is an ISO 639-1 code. Absent: the answer is null in this case.',
         ),
       ),
     })

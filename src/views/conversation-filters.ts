@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { accepts, RFC3339_EXPECTED } from '../core/accepted-values.ts';
+import { accepts, commaList, RFC3339_EXPECTED } from '../core/accepted-values.ts';
 import { example } from '../core/example.ts';
 import { Failure } from '../core/failures.ts';
 import { ChannelId, ContactId, NONE, native, OperatorId, orNone, SubsiteId, TeamId } from '../core/ids.ts';
@@ -10,11 +10,6 @@ import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import { Platform, STATUS_WORDS, STATUSES } from './conversation.ts';
 import { isDay, zoneOf } from './report-range.ts';
 import { zoneName } from './zone.ts';
-
-const Statuses = accepts(
-  z.string().regex(new RegExp(`^(${STATUSES.join('|')})(,(${STATUSES.join('|')})){0,6}$`)),
-  `one or more of ${STATUSES.join(', ')}, with a comma between two`,
-);
 
 const DATE = z.core.regexes.date.source.slice(1, -1);
 const TIME = z.core.regexes.datetime({}).source.slice(1 + DATE.length, -1);
@@ -37,7 +32,7 @@ export const conversationFilters = {
   ),
   status: example(
     'pending,closed',
-    Statuses.optional().describe(`Comma-separated: ${STATUS_WORDS}. Absent: every status.`),
+    commaList(STATUSES).optional().describe(`Comma-separated: ${STATUS_WORDS}. Absent: every status.`),
   ),
   platform: Platform.optional().describe('Only on this platform. Absent: on every platform.'),
   channel_id: ChannelId.schema.optional().describe('Only of this channel. Absent: of every channel.'),
@@ -69,7 +64,7 @@ export const conversationFilters = {
     ),
   ),
   updated_since: Rfc3339Time.optional().describe(
-    'Changed at or after this RFC 3339 UTC time. Absent: no earliest time.',
+    'Changed at or after this time. RFC 3339, UTC. Absent: no earliest time.',
   ),
 };
 
@@ -81,7 +76,7 @@ export const BY_OPERATOR: Requirement = both(DIRECTORY, PII);
 /** A conversation must match all filters. The ids are public ids. */
 export interface ConversationFilters {
   readonly contact_id?: string | undefined;
-  /** Statuses, separated by commas. */
+  /** commaList(STATUSES), separated by commas. */
   readonly status?: string | undefined;
   readonly platform?: string | undefined;
   readonly channel_id?: string | undefined;

@@ -114,8 +114,9 @@ export const ConversationView = f.defineView({
       example: '2026-10-07T16:24:20.922Z',
     }),
     first_response_at: f.nullableTime(
-      'c.first_response_at',
-      'Time of the first reply to the visitor. Null if there is no reply yet.',
+      // The columns are those of the report's speed of response, so both agree where no source gives a time.
+      'coalesce(c.first_response_at, c.first_operator_reply_at)',
+      'Time of the first reply, as the source gives it. Otherwise of the first public message by an operator after the first of the visitor. Null: none.',
       { example: '2026-10-06T21:11:36.922Z' },
     ),
     last_message_at: f.nullableTime(

@@ -44,6 +44,17 @@ export const Hit = named(
       'operator',
       z.enum(AUTHORS).optional().describe('Who wrote the message. Absent for other texts.'),
     ),
+    matches: example(
+      3,
+      z
+        .int()
+        .min(1)
+        .max(100)
+        .optional()
+        .describe(
+          'Messages of the conversation that match. 100: or more. Absent for other texts, and if counting takes too long.',
+        ),
+    ),
     customer: z
       .strictObject({
         contact_id: ContactId.schema,
@@ -61,9 +72,15 @@ export const Hit = named(
   }),
 );
 
+const Spelling = example('delivery', writtenBy('outsiders', z.string().max(20)));
+export const Corrected = z.strictObject({
+  word: example('delivry', Spelling.describe('Word of the query.')),
+  used: z.array(Spelling).min(1).max(3).describe('Spellings in these results.'),
+});
+
 /** `page` returns the address of the page that shows a record. */
 export function hitOf(hit: SearchHit, page: (id: string) => string): z.output<typeof Hit> {
-  const { kind, website, created_at, subject, snippet, status, author_type, customer } = hit;
+  const { kind, website, created_at, subject, snippet, status, author_type, matches, customer } = hit;
   const conversation = hit.conversation_id === null ? undefined : ConversationId.format(website, hit.conversation_id);
   const record =
     conversation ??
@@ -82,6 +99,7 @@ export function hitOf(hit: SearchHit, page: (id: string) => string): z.output<ty
     ...(snippet !== null && (kind === 'messages' || kind === 'notes') && { snippet }),
     ...(status !== null && { status: status as z.infer<typeof Status> }), // a check of the column permits only these values
     ...(author_type !== null && { author_type: author_type as (typeof AUTHORS)[number] }), // as above
+    ...(matches !== null && { matches }),
     ...(customer && {
       customer: {
         contact_id: ContactId.format(website, customer[0]),

@@ -126,6 +126,9 @@ describe('F-23 a handler that throws', () => {
         ...{ feature_id: 'aif_1_1_5', expected_version: 3 },
         context: { type: 'text', text: 'Wo ist mein Paket?' },
       },
+      customer_lookup: { name: 'a' },
+      conversation_search: { query: 'tent' },
+      conversation_handover: { conversation_id: 'cnv_1_1_2' },
     };
     expect(Object.keys(inputs)).toEqual(Object.keys(CONTRACT_SKILLS));
     for (const [name, input] of Object.entries(inputs)) {

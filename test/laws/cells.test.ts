@@ -106,10 +106,16 @@ const SESSION: readonly Case[] = ['session_create', 'ticket_create', 'socket', '
 });
 const REST: readonly Case[] = [...READS, ...COMMANDS, ...SUBSCRIBING, ...SESSION];
 const TOOLS: readonly Case[] = [...READS, ...COMMANDS, ...SUBSCRIBING].map((one) => ({ ...one, surface: 'mcp' }));
-const SKILLS: readonly Case[] = Object.entries(CONTRACT_SKILLS).map(([skill, { runs }]) => {
-  const known = [...READS, ...COMMANDS].find(({ name }) => name === runs) ?? expect.fail(runs);
-  return { ...known, name: skill, surface: 'a2a', skill };
-});
+/**
+ * A case of an operation fits its skill if the skill takes the case's arguments. `customer_lookup` takes no website and
+ * `conversation_search` no kinds, so test/surfaces/a2a/parity.test.ts compares these two with REST under every grant.
+ */
+const SKILLS: readonly Case[] = Object.entries(CONTRACT_SKILLS)
+  .filter(([skill]) => skill !== 'customer_lookup' && skill !== 'conversation_search')
+  .map(([skill, { runs }]) => {
+    const known = [...READS, ...COMMANDS].find(({ name }) => name === runs) ?? expect.fail(runs);
+    return { ...known, name: skill, surface: 'a2a', skill };
+  });
 const CASES: readonly Case[] = [...REST, ...TOOLS, ...SKILLS];
 
 interface Holder {

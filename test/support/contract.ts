@@ -106,10 +106,20 @@ export const CONTRACT_REALTIME = Object.fromEntries(
   ]),
 );
 
-/** The contract's A2A skills, by hand, each with the operation whose body becomes the skill's artifact. */
-export const CONTRACT_SKILLS: Readonly<
-  Record<string, { runs: string; arguments: string; required: string; scopes: string; dataAccess: string }>
-> = {
+interface ContractSkill {
+  readonly runs: string;
+  readonly arguments: string;
+  readonly required: string;
+  readonly scopes: string;
+  readonly dataAccess: string;
+  /** Scopes without which the artifact has less. */
+  readonly more?: string;
+  /** The sets of scopes of which one is needed, if there are several. */
+  readonly oneOf?: readonly string[];
+}
+
+/** The A2A skills, by hand, each with the operation whose body becomes the skill's artifact. */
+export const CONTRACT_SKILLS: Readonly<Record<string, ContractSkill>> = {
   support_insights: {
     runs: 'ai_conversation_summary',
     arguments: 'website_id range start end timezone',
@@ -144,5 +154,32 @@ export const CONTRACT_SKILLS: Readonly<
     required: 'feature_id expected_version context',
     scopes: 'ai_features_read ai_execute',
     dataAccess: '',
+  },
+  customer_lookup: {
+    runs: 'customer_find',
+    arguments: 'email phone name external_id',
+    required: '',
+    scopes: 'contact_read contact_read_pii',
+    dataAccess: 'pii',
+  },
+  conversation_search: {
+    runs: 'search',
+    arguments: 'query website_id limit',
+    required: 'query',
+    scopes: '',
+    dataAccess: '',
+    oneOf: [
+      'conversation_read message_content_read contact_read_pii',
+      'conversation_read visitor_notes_read contact_read_pii',
+      'contact_read contact_read_pii',
+    ],
+  },
+  conversation_handover: {
+    runs: 'conversation_brief',
+    arguments: 'conversation_id',
+    required: 'conversation_id',
+    scopes: 'conversation_read',
+    dataAccess: '',
+    more: 'contact_read contact_read_pii directory_read live_read message_content_read visitor_notes_read',
   },
 };

@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { expect } from 'vitest';
+import { cardKeys } from '../../src/auth/card-keys.ts';
 import type { ClientsByUrlOptions } from '../../src/auth/oauth/clients/by-url.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
 import type { RemoteWriter } from '../../src/core/writes.ts';
@@ -17,7 +18,7 @@ import { senderOptions } from '../../src/outbound/sender.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
-import { agentCard } from '../../src/surfaces/a2a/card.ts';
+import { publicKeys, signedCard } from '../../src/surfaces/a2a/signed-card.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
@@ -138,7 +139,8 @@ export async function openTestGateway(
       baseUrl: BASE_URL,
       openapi: () => documentOf(registry),
       llms: () => llms({ registry, guides, baseUrl: BASE_URL, resources, prompts, skills }),
-      agentCard: () => agentCard({ skills, baseUrl: BASE_URL }),
+      agentCard: () => signedCard({ skills, baseUrl: BASE_URL }, cardKeys(keys)),
+      jwks: () => publicKeys(cardKeys(keys)),
       docs: () => docsPages({ baseUrl: BASE_URL, registry, skills, guides, version: '0.0.0' }),
       ready: async () => true,
     }),

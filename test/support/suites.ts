@@ -185,6 +185,7 @@ const OWN_PROCESS = [
     'store/embedded/embedded',
     'store/embedded/platform',
     'store/open/pooler',
+    'surfaces/a2a/signature',
     'surfaces/a2a/streams',
     'surfaces/fuzz',
     'surfaces/mcp/flood',

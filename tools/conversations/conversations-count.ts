@@ -19,8 +19,7 @@ import { daysOf, ReportDay, ReportZone } from '../../src/views/report-range.ts';
 export default defineTool({
   name: 'conversations_count',
   title: 'Count conversations',
-  summary:
-    'Exact number of conversations, in groups if group_by is given. Use it instead of paging. Groups have names where granted.',
+  summary: 'Exact number of conversations, in groups if group_by is given. Use it instead of paging.',
   rest: 'GET /api/v1/conversations/count',
   effect: 'read',
   tag: 'Conversations',
@@ -46,7 +45,7 @@ export default defineTool({
         .min(1)
         .max(200)
         .optional()
-        .describe('Only with exactly this value, from dispositions. Absent: with any or none.'),
+        .describe('Only with this value, from dispositions. Absent: with any or none.'),
       from: ReportDay.optional().describe('First local day of creation, YYYY-MM-DD. Absent: no first day.'),
       to: ReportDay.optional().describe('Last local day of creation, YYYY-MM-DD, included. Absent: no last day.'),
       timezone: ReportZone.optional().describe('IANA time zone of the days. Absent: the time zone of each website.'),
@@ -61,7 +60,7 @@ export default defineTool({
         z.int().min(1).max(100).default(100).describe('Number of groups. other counts the rest.'),
       ),
       group_by: GroupBy.optional().describe(
-        'One or two of status, disposition, team, operator, channel, language, day, contact, website, with a comma between two. The id of a group is null for conversations without an operator, team, channel or contact. A conversation with several contacts counts for the contact with the lowest id. Absent: the answer has only the total.',
+        'One or two of status, disposition, team, operator, channel, language, day, contact, website, comma-separated. The id of a group is null for conversations without an operator, team, channel or contact. A conversation with several contacts counts for the contact with the lowest id. Absent: the answer has only the total.',
       ),
     },
   },

@@ -7,7 +7,7 @@ import { coverage, data, defineTool, inWebsite } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'capabilities_list',
   title: 'List granted operations',
-  summary: 'Operations that the credential can call on a website now. Other operations are not granted.',
+  summary: 'Operations that the credential can call on a website now. Others are not granted.',
   rest: 'GET /api/v1/capabilities',
   effect: 'read',
   tag: 'Discovery',

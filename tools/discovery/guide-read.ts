@@ -12,7 +12,7 @@ const GuideName = z
 export default defineTool({
   name: 'guide_read',
   title: 'Read a guide',
-  summary: 'A guide in Markdown: the order of calls, the meaning of missing fields, and the recovery from failures.',
+  summary: 'A guide in Markdown: order of calls, meaning of missing fields, recovery from failures.',
   rest: 'GET /api/v1/guides/{guide}',
   effect: 'read',
   tag: 'Discovery',
@@ -26,9 +26,7 @@ export default defineTool({
       '# Overview\n\nThis gateway gives an installed application access to stored data …',
       ServiceText.max(65_536).describe('Text of the guide, in Markdown (CommonMark).'),
     ),
-    coverage: z
-      .literal('current_installation_guidance')
-      .describe('Name of the data that this operation reads. The operation always returns this value.'),
+    coverage: z.literal('current_installation_guidance').describe('What was read. Always this value.'),
   }),
   async handle({ input, gateway }) {
     const content = gateway.guide(input.guide);

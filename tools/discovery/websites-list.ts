@@ -8,7 +8,7 @@ import { defineTool } from '../../src/core/tool.ts';
 export default defineTool({
   name: 'websites_list',
   title: 'List granted websites',
-  summary: 'Websites that are granted to the credential. Most operations need a website_id.',
+  summary: 'Granted websites. Most operations need a website_id.',
   rest: 'GET /api/v1/websites',
   effect: 'read',
   tag: 'Discovery',

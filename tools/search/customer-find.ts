@@ -1,28 +1,18 @@
 import { z } from 'zod';
-import { example } from '../../src/core/example.ts';
-import { Failure } from '../../src/core/failures.ts';
 import type { CustomerRequest } from '../../src/core/reads.ts';
 import { holds } from '../../src/core/scopes.ts';
 import { anyWebsite, data, defineTool, NextCursor } from '../../src/core/tool.ts';
 import { CustomerSchema, customerOf, HISTORY } from '../../src/views/customer.ts';
+import { type CustomerKey, CustomerKeys, checkCustomerKeys, refusedKey } from '../../src/views/customer-keys.ts';
 
-const KEYS = ['email', 'phone', 'name', 'external_id'] as const;
-
-const refused = (parameter: string, expected: string): Failure =>
-  new Failure('invalid_parameter', { errors: [{ parameter, code: 'invalid_parameter', expected }] });
-
-async function keyOf(
-  input: Partial<Record<(typeof KEYS)[number], string | undefined>>,
-): Promise<CustomerRequest['by']> {
-  const given = KEYS.filter((one) => input[one] !== undefined);
+async function keyOf(input: Partial<Record<CustomerKey, string | undefined>>): Promise<CustomerRequest['by']> {
+  checkCustomerKeys(input);
   const { email, name, external_id } = input;
-  if (given.length === 0) throw refused('email', `one of ${KEYS.join(', ')}`);
-  if (external_id !== undefined && given.length > 1) throw refused('external_id', 'no other key beside external_id');
   if (input.phone === undefined) return { email, name, external_id };
   // Loaded for the first telephone number, because the package has 93 modules.
   const { readPhone } = await import('../../src/views/phone.ts');
   const phone = readPhone(input.phone);
-  if (phone.length === 0) throw refused('phone', 'a telephone number with at least one digit');
+  if (phone.length === 0) throw refusedKey('phone', 'a telephone number with at least one digit');
   return { email, name, phone };
 }
 
@@ -40,25 +30,7 @@ export default defineTool({
   input: {
     query: {
       ...anyWebsite,
-      email: example(
-        'en.us.74@example.org',
-        z.string().min(1).max(320).optional().describe('Whole e-mail address, in any letter case.'),
-      ),
-      phone: z
-        .string()
-        .min(1)
-        .max(60)
-        .optional()
-        .describe(
-          'Telephone number in any spelling: without + or 00, its last seven digits are enough. After + or 00 the country is compared too.',
-        ),
-      name: z
-        .string()
-        .min(1)
-        .max(200)
-        .optional()
-        .describe('Start of any word of the name, in any letter case. Each of several words must start a word.'),
-      external_id: z.string().min(1).max(200).optional().describe('Id of the contact in the source system.'),
+      ...CustomerKeys,
     },
   },
   output: data({

@@ -1,21 +1,14 @@
 import { z } from 'zod';
-import { accepts } from '../../src/core/accepted-values.ts';
+import { commaList } from '../../src/core/accepted-values.ts';
 import { meets } from '../../src/core/authority.ts';
 import { example } from '../../src/core/example.ts';
 import { Rfc3339Time } from '../../src/core/rfc3339.ts';
 import { both, INT } from '../../src/core/scopes.ts';
-import { readQuery, SAID, SAID_NEEDS } from '../../src/core/search.ts';
-import { writtenBy } from '../../src/core/texts.ts';
+import { askedKinds, readQuery, SAID, SAID_NEEDS, SearchQuery } from '../../src/core/search.ts';
 import { anyWebsite, defineTool, NextCursor } from '../../src/core/tool.ts';
 import { PARTS } from '../../src/views/brief.ts';
-import { Hit, hitOf } from '../../src/views/hit.ts';
-
-const Kinds = accepts(
-  z.string().regex(new RegExp(`^(${SAID.join('|')})(,(${SAID.join('|')})){0,3}$`)),
-  `one or more of ${SAID.join(', ')}, with a comma between two`,
-);
-
-const Spelling = example('delivery', writtenBy('outsiders', z.string().max(20)));
+import { Corrected, Hit, hitOf } from '../../src/views/hit.ts';
+import { AUTHORS } from '../../src/views/message.ts';
 
 export default defineTool({
   name: 'search',
@@ -35,30 +28,32 @@ export default defineTool({
   page: { cursor: z.string().min(1).max(200), limit: 10, max: 50 },
   input: {
     query: {
-      query: example(
-        'translat',
-        z
-          .string()
-          .min(1)
-          .max(400)
-          .describe(
-            'Whole words that all stand in one text, "a phrase", -excluded, or. All words must stand in one message, subject, note or name, with their endings: if nothing is found, try fewer words or other forms. Write "two words" for words side by side, -word for a word that must not stand there, and the English or between alternatives. Letter case and accents make no difference.',
-          ),
-      ),
+      query: SearchQuery,
       ...anyWebsite,
-      kinds: Kinds.optional().describe(`Comma-separated: ${SAID.join(', ')}. Absent: all of them.`),
+      kinds: commaList(SAID)
+        .optional()
+        .describe(`Comma-separated: ${SAID.join(', ')}. Absent: all of them.`),
+      author: commaList(AUTHORS)
+        .optional()
+        .describe(
+          `Comma-separated: ${AUTHORS.join(', ')}. Only messages that they wrote are searched. Absent: all texts.`,
+        ),
+      per: z
+        .enum(['conversation', 'message'])
+        .default('conversation')
+        .describe('One hit for each conversation or message.'),
       include_internal: z
         .boolean()
         .default(false)
         .describe(
-          'Search internal messages too. The value true needs what messages need, and the scope internal_notes_read and the data access internal_notes.',
+          'Search internal messages too. Also needs the scope internal_notes_read and the data access internal_notes.',
         ),
-      created_from: Rfc3339Time.optional().describe('Written at or after this RFC 3339 UTC time.'),
-      created_to: Rfc3339Time.optional().describe('Written before this RFC 3339 UTC time.'),
+      created_from: Rfc3339Time.optional().describe('Written at or after this time. RFC 3339, UTC.'),
+      created_to: Rfc3339Time.optional().describe('Written before this time. RFC 3339, UTC.'),
       order: z
         .enum(['best', 'newest'])
         .default('best')
-        .describe('Order: best (best matches among the newest texts first) or newest (newest text first).'),
+        .describe('Order: best (among the newest texts first) or newest (newest text first).'),
     },
   },
   output: z.strictObject({
@@ -66,19 +61,14 @@ export default defineTool({
       .array(Hit)
       .max(50)
       .describe(
-        'Texts that match. A conversation appears once for all its messages. A page can be empty although more pages follow.',
+        'Texts that match. With per=conversation, all messages of a conversation are one hit. A page can be empty although more pages follow.',
       ),
     left_out: example(
       ['notes'],
       z.array(z.enum(SAID)).describe('Kinds that were asked for but are not granted to the credential.'),
     ),
     corrected: z
-      .array(
-        z.strictObject({
-          word: example('delivry', Spelling.describe('Word of the query.')),
-          used: z.array(Spelling).min(1).max(3).describe('Spellings in these results.'),
-        }),
-      )
+      .array(Corrected)
       .max(3)
       .optional()
       .describe('Words that were searched with other spellings too. Absent: none.'),
@@ -87,7 +77,7 @@ export default defineTool({
     ),
   }),
   async handle({ input, authority, read, gateway }) {
-    const asked = SAID.filter((kind) => input.kinds === undefined || input.kinds.split(',').includes(kind));
+    const asked = askedKinds(input);
     const kinds = asked.filter((kind) => meets(authority, SAID_NEEDS[kind]));
     const websites = [...authority.websites.values()].filter(
       ({ id: website }) => input.website_id === undefined || website === input.website_id,
@@ -97,6 +87,8 @@ export default defineTool({
       kinds,
       websites,
       includeInternal: input.include_internal,
+      authors: input.author?.split(','),
+      each: input.per === 'message',
       from: input.created_from,
       to: input.created_to,
       order: input.order,

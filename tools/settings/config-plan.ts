@@ -14,8 +14,7 @@ const Value = z.union([writtenBy('outsiders', z.string()), z.boolean()]);
 export default defineTool({
   name: PlanChange.name,
   title: 'Preview a configuration change',
-  summary:
-    'Preview a change to one AI feature. The gateway never makes the change. A retry with the same key returns the first result.',
+  summary: 'Preview a change to one AI feature. It is never made. A retry with the same key returns the first result.',
   rest: 'POST /api/v1/settings/plans',
   effect: 'write',
   performs: PlanChange,

@@ -53,6 +53,8 @@ interface McpDelivery {
 
 /** Seconds. */
 const TTL = { default: 3_600, min: 60, max: 86_400 };
+/** Seconds. The journal keeps receipts for a shorter time, and PostgreSQL has no time 200,000 years ago. */
+const MAX_AGE = 365 * 86_400;
 const SUBSCRIPTIONS = 20;
 const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/;
 
@@ -98,7 +100,7 @@ export async function subscribe(
         return position === undefined ? [] : [[website.site, position]];
       }),
     ),
-    max_age: request.maxAgeMs === undefined ? null : request.maxAgeMs / 1000,
+    max_age: request.maxAgeMs === undefined ? null : Math.min(request.maxAgeMs / 1000, MAX_AGE),
     verified: false,
   };
   const store = (verified: boolean) => caller.take(subscribeMcp({ authority, db }, { ...subscription, verified }));

@@ -217,7 +217,9 @@ export const recordSchemas = {
       .describe('Rating by the visitor'),
     created_at: time('Creation'),
     updated_at: optionalTime('Last change; default: created_at'),
-    first_response_at: optionalTime('First reply of an operator or bot'),
+    first_response_at: optionalTime(
+      'First reply; default: the first public message of an operator after the first of the visitor',
+    ),
     closed_at: optionalTime('Time of closing'),
   }),
   message: record('message', 'A message in a conversation', {

@@ -128,10 +128,11 @@ export async function rotateEndpoint(
 
 /** Deletes an endpoint, and the subscription of an MCP client that it belongs to. False if there is none. */
 export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
-  const rows = await db.query(sql`
-    WITH e AS (SELECT x.id, x.subscription_id FROM gateway.webhook_endpoint x WHERE x.id = ${id}), s AS (
-      DELETE FROM gateway.subscription x USING e WHERE x.id = e.subscription_id
-    ) DELETE FROM gateway.webhook_endpoint x USING e WHERE x.id = e.id RETURNING x.id`);
+  // Everything locks a subscription before its endpoints. One statement for both would lock the endpoint first.
+  const ended = await db.query(sql`
+    DELETE FROM gateway.subscription s USING gateway.webhook_endpoint e WHERE e.id = ${id} AND s.id = e.subscription_id RETURNING s.id`);
+  if (ended.length > 0) return true;
+  const rows = await db.query(sql`DELETE FROM gateway.webhook_endpoint WHERE id = ${id} RETURNING id`);
   return rows.length > 0;
 }
 

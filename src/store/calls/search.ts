@@ -52,6 +52,7 @@ interface SearchRow {
   readonly snippet: string | null;
   readonly status: string | null;
   readonly author_type: string | null;
+  readonly matches: number | null;
   readonly customer: readonly [id: string, name: string | null] | null;
   readonly corrected: readonly Correction[];
   readonly mask: number;
@@ -64,9 +65,20 @@ interface SearchRow {
  * counted, ranked or cut.
  */
 export async function readSearch(access: WebsiteAccess, request: SearchRequest): Promise<Proved<SearchPage>> {
-  const { groups, websites, includeInternal, order, limit, cursor } = request;
+  const { groups, websites, includeInternal, authors, each, order, limit, cursor } = request;
   const { kinds, from, to } = request;
-  const search = JSON.stringify([groups, kinds, websites.map(({ id }) => id), includeInternal, from, to, order]);
+  // A search without the last two has the cursors of the versions before them.
+  const more = authors || each ? [[...new Set(authors)].sort(), each] : [];
+  const search = JSON.stringify([
+    groups,
+    kinds,
+    websites.map(({ id }) => id),
+    includeInternal,
+    from,
+    to,
+    order,
+    ...more,
+  ]);
   const start = cursor === undefined ? undefined : placeOf(cursor, search);
   const best = order === 'best';
   const window = best ? WINDOW : limit * 3;
@@ -80,8 +92,8 @@ export async function readSearch(access: WebsiteAccess, request: SearchRequest):
                   ELSE platform.held_words((${KINDS}::text[])[f.kind + 1], (s.streams[1]).tenant, f.site, f.id, q.words) END AS held
         FROM (SELECT ${streams(access, request, start)} AS streams OFFSET 0) s
        CROSS JOIN LATERAL platform.respelled(s.streams, ${JSON.stringify(groups)}::text::jsonb, ${start?.mask ?? null}::integer) AS q
-       CROSS JOIN LATERAL platform.search(${KINDS}::text[], s.streams, q.groups, (q.words || ${terms}::text[])[1:${TERMS}::integer],
-        ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer,
+       CROSS JOIN LATERAL platform.search_page(${KINDS}::text[], s.streams, q.groups, (q.words || ${terms}::text[])[1:${TERMS}::integer],
+        ${authors ?? null}::text[], ${each}, ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer,
         ${start ? timeOf(start.top) : raw('NULL')}, ${start?.unread ?? null}::bigint) AS f
        WHERE guard.ok) r ON true`,
   ).catch(untilBuilt);
@@ -230,19 +242,9 @@ function hitOf(row: SearchRow, { websites }: SearchRequest): SearchHit {
   const website = websites.find((one) => one.site === row.site);
   const kind = SAID[row.kind ?? -1];
   if (!website || !kind) throw new Error('the search has found a text that nobody asked for');
-  const { id, conversation_id, visitor_id, at, subject, snippet, status, author_type, customer } = row;
-  const created_at = at.toISOString();
+  const { id, conversation_id, visitor_id, at, subject, snippet, status, author_type, matches, customer } = row;
   return {
-    kind,
-    website,
-    id,
-    conversation_id,
-    visitor_id,
-    created_at,
-    subject,
-    snippet,
-    status,
-    author_type,
-    customer,
+    ...{ kind, website, id, conversation_id, visitor_id, created_at: at.toISOString(), subject, snippet },
+    ...{ status, author_type, matches, customer },
   };
 }

@@ -21,13 +21,23 @@ CREATE TABLE gateway.mcp_subscription (
 );
 CREATE INDEX mcp_subscription_credential ON gateway.mcp_subscription (credential_id);
 
+-- subscription_id is no foreign key. PostgreSQL checks a foreign key again when a transaction changes a row twice, and so
+-- a round of the dispatcher would wait for a subscription while its deletion waits for the endpoint.
 ALTER TABLE gateway.webhook_endpoint
-  ADD COLUMN subscription_id text REFERENCES gateway.mcp_subscription ON DELETE CASCADE,
+  ADD COLUMN subscription_id text,
   DROP CONSTRAINT webhook_endpoint_disabled_because_check,
   ADD CONSTRAINT webhook_endpoint_disabled_because_check CHECK (disabled_because IN ('owner', 'gone', 'failing', 'ended'));
 CREATE UNIQUE INDEX webhook_endpoint_subscription ON gateway.webhook_endpoint (subscription_id, site) WHERE subscription_id IS NOT NULL;
 -- For gateway.told_positions. Without it, the oldest waiting delivery is found by reading all waiting deliveries.
 CREATE INDEX webhook_delivery_waiting ON gateway.webhook_delivery (endpoint_id, position) WHERE status = 'pending';
+
+CREATE FUNCTION gateway.mcp_subscription_deleted() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM gateway.webhook_endpoint WHERE subscription_id = OLD.id;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER mcp_subscription_deleted AFTER DELETE ON gateway.mcp_subscription FOR EACH ROW
+  EXECUTE FUNCTION gateway.mcp_subscription_deleted();
 
 -- A replaced subscription is one that is only pulled. gateway.subscribe_mcp never updates event_types.
 CREATE FUNCTION gateway.subscription_replaced() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -68,7 +78,8 @@ CREATE FUNCTION gateway.queue_mcp_message(e gateway.webhook_endpoint, p_type tex
 $$;
 
 -- Ends the MCP subscriptions whose rights have ended: drops what waits, and queues the message mcp.terminated. Deletes
--- the subscriptions that have expired, and those whose last message was accepted or given up.
+-- the subscriptions that have expired, and those whose last message was accepted or given up. After an hour the message
+-- is given up in any case: perhaps no process can send it.
 CREATE FUNCTION gateway.end_mcp_subscriptions() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   m gateway.mcp_subscription;
@@ -78,7 +89,7 @@ BEGIN
   -- Everything locks a subscription before its row here, and this row before the endpoints.
   DELETE FROM gateway.subscription s WHERE s.id IN (
     SELECT o.id FROM gateway.subscription o JOIN gateway.mcp_subscription x ON x.id = o.id
-     WHERE CASE WHEN x.ended_at IS NULL THEN x.expires_at <= now() ELSE NOT EXISTS (
+     WHERE CASE WHEN x.ended_at IS NULL THEN x.expires_at <= now() ELSE x.ended_at < now() - interval '1 hour' OR NOT EXISTS (
              SELECT FROM gateway.webhook_endpoint w JOIN gateway.webhook_delivery d ON d.endpoint_id = w.id
               WHERE w.subscription_id = x.id AND d.status = 'pending') END
      LIMIT 100 FOR UPDATE OF o SKIP LOCKED);
@@ -125,8 +136,8 @@ $$;
 -- Performs one round of the webhook dispatcher. Drops deliveries that the credential may no longer get. Queues new
 -- receipts. Leases due deliveries to the caller, and counts each attempt before the attempt starts.
 --
--- A round leases at most p_seats deliveries (seats). An endpoint has at most p_cap running attempts. A failing endpoint
--- has at most 2 running attempts. The last p_reserved seats of a round are only for healthy endpoints without a running
+-- A round leases at most p_seats deliveries (seats). An endpoint has at most p_cap running attempts, and so has an MCP
+-- subscription over all its websites. A failing endpoint has at most 2 running attempts. The last p_reserved seats of a round are only for healthy endpoints without a running
 -- attempt. Each of these endpoints gets at most two of the reserved seats. So slow endpoints cannot take all seats.
 --
 -- Endpoints that another replica has locked are skipped. Each part of a round has a time limit. If work is left at the
@@ -150,7 +161,8 @@ DECLARE
   free integer;
 BEGIN
   more := false;
-  IF p_mcp THEN PERFORM gateway.end_mcp_subscriptions(); END IF;
+  -- Also without p_mcp: else the subscriptions would count among the twenty for ever.
+  PERFORM gateway.end_mcp_subscriptions();
   FOR e IN SELECT x.* FROM gateway.webhook_endpoint x
             -- CASE makes PostgreSQL first run the cheap test for pending deliveries. Most endpoints have no pending
             -- deliveries, so the cheap test is enough for most endpoints.
@@ -198,8 +210,14 @@ BEGIN
          AND (d.test OR d.attempts - d.attempts_before >= p_attempts) RETURNING d.recorded_at, d.test
     ) SELECT min(recorded_at) INTO since FROM lost WHERE NOT test;
     PERFORM gateway.lose_webhooks(e.id, since);
-    SELECT count(*) INTO under_way FROM gateway.webhook_delivery d
-     WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
+    IF e.subscription_id IS NULL THEN
+      SELECT count(*) INTO under_way FROM gateway.webhook_delivery d
+       WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
+    ELSE
+      -- The endpoints of an MCP subscription share a receiver, and a client makes up to fifty of them by itself.
+      SELECT count(*) INTO under_way FROM gateway.webhook_endpoint y JOIN gateway.webhook_delivery d ON d.endpoint_id = y.id
+       WHERE y.subscription_id = e.subscription_id AND d.status = 'pending' AND d.due_at > now() AND d.lease_until > now();
+    END IF;
     seats := p_seats - cardinality(found_here);
     free := least(CASE WHEN e.failing_since IS NULL THEN p_cap ELSE 2 END - under_way,
                   greatest(seats - p_reserved, CASE WHEN under_way = 0 AND e.failing_since IS NULL THEN least(seats, 2) END));
@@ -209,7 +227,10 @@ BEGIN
     -- A webhook tells a loss in a header. An MCP subscription tells it in a message of its own.
     IF e.subscription_id IS NOT NULL AND e.enabled AND e.gap_since IS NOT NULL AND NOT EXISTS (
          SELECT FROM gateway.webhook_delivery d WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.event_type = 'mcp.gap') THEN
-      PERFORM gateway.queue_mcp_message(e, 'mcp.gap', now());
+      -- A message that was given up is lost too. Without the pause, the next one would follow at once, for ever.
+      PERFORM gateway.queue_mcp_message(e, 'mcp.gap', greatest(now(), (
+        SELECT max(d.ended_at) + interval '3 minutes' FROM gateway.webhook_delivery d
+         WHERE d.endpoint_id = e.id AND d.created_at > now() - interval '1 hour' AND d.event_type = 'mcp.gap' AND d.status = 'failed')));
     END IF;
     WITH due AS (
       SELECT d.id FROM gateway.webhook_delivery d
@@ -313,6 +334,8 @@ BEGIN
     UPDATE gateway.subscription s SET sites = c.sites, revision = s.revision + 1, updated_at = greatest(s.updated_at, now())
      WHERE s.id = c.id AND s.sites <> c.sites;
     DELETE FROM gateway.webhook_endpoint e WHERE e.subscription_id = c.id AND e.site <> ALL (c.sites);
+    -- Everything locks endpoints before deliveries.
+    PERFORM FROM gateway.webhook_endpoint e WHERE e.subscription_id = c.id ORDER BY e.id FOR NO KEY UPDATE;
   END IF;
   renewed := live AND m.secret_tag <> decode(c.secret_tag, 'hex');
   UPDATE gateway.mcp_subscription x
@@ -320,17 +343,27 @@ BEGIN
          expires_at = least(now() + make_interval(secs => c.ttl), k.expires_at, n.expires_at)
     FROM gateway.credential k LEFT JOIN gateway.consent n ON n.id = c.consent
    WHERE x.id = c.id AND k.id = c.credential;
+  -- An endpoint that was disabled, because everything failed, goes on with what was dropped then. If the client gave its
+  -- position, the endpoint also tells again what failed after that.
   WITH begun AS (
     SELECT w.site, (c.positions ->> w.site::text)::bigint AS given,
            gateway.delivery_start(p_tenant, w.site, (c.positions ->> w.site::text)::bigint, make_interval(secs => c.max_age)) AS start
       FROM unnest(c.sites) AS w (site)
      WHERE NOT EXISTS (SELECT FROM gateway.webhook_endpoint e WHERE e.subscription_id = c.id AND e.site = w.site AND e.enabled)
+  ), resumed AS (
+    UPDATE gateway.webhook_delivery d
+       SET status = 'pending', attempts_before = d.attempts, ended_at = NULL, response_status = NULL, error = NULL,
+           due_at = greatest(now(), d.lease_until)
+      FROM gateway.webhook_endpoint e JOIN begun b ON b.site = e.site
+     WHERE e.subscription_id = c.id AND d.endpoint_id = e.id AND d.event_type NOT LIKE 'mcp.%'
+       AND CASE WHEN b.given IS NULL THEN d.status = 'dropped' ELSE d.status IN ('dropped', 'failed') AND d.position > b.start END
   ), kept AS (
     UPDATE gateway.webhook_endpoint e
        SET enabled = true, disabled_because = NULL, updated_at = now(),
            failing_since = CASE WHEN e.enabled THEN e.failing_since END, failed_at = CASE WHEN e.enabled THEN e.failed_at END,
-           position = coalesce((SELECT b.start FROM begun b WHERE b.site = e.site), e.position),
-           secret = CASE WHEN renewed THEN c.secret ELSE e.secret END,
+           position = greatest(e.position, (SELECT b.start FROM begun b WHERE b.site = e.site AND b.given IS NOT NULL)),
+           -- Also the same secret: it is now sealed with the newest of the operator's keys.
+           secret = c.secret,
            old_secret = CASE WHEN renewed THEN e.secret ELSE e.old_secret END,
            old_secret_until = CASE WHEN renewed THEN now() + interval '10 minutes' ELSE e.old_secret_until END
      WHERE e.subscription_id = c.id RETURNING e.site

@@ -1,7 +1,8 @@
 import { AgentCard, type SecurityRequirement } from '@a2a-js/sdk';
+import { conditionName } from '../../core/conditions.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
-import { SCOPES, type Scope } from '../../core/scopes.ts';
-import type { OfferedSkill, Skills } from '../../gateway/skills.ts';
+import { both, grantsText, SCOPES, type Scope } from '../../core/scopes.ts';
+import { type OfferedSkill, type Skills, usable } from '../../gateway/skills.ts';
 
 export interface CardOptions {
   readonly skills: Skills;
@@ -9,7 +10,7 @@ export interface CardOptions {
   readonly baseUrl: string;
 }
 
-const JSON_TYPE = 'application/json';
+const MODES = ['application/json', 'text/plain'];
 const VERSIONS = ['1.0', '0.3'];
 /** URI of the agent card extension with the argument schemas of skills. It changes no message. */
 const SCHEMAS = 'urn:installation-gateway:a2a:skill-input-schemas:v1';
@@ -23,7 +24,9 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
     description:
       'Reads stored customer-support data for an installed application: reports, conversations, configuration and ' +
       'contacts. The agent also detects the language of a text. A message has one data part (application/json) with the ' +
-      'members skill and arguments, and starts one task. SendMessage waits at most 30 seconds for the end of the task. ' +
+      'members skill and arguments, or the same as a text, and starts one task. Any other text makes a task that asks for ' +
+      'a skill. The examples of the skills run as they stand on the demo data, and elsewhere with ids from your own answers. ' +
+      'SendMessage waits at most 30 seconds for the end of the task. ' +
       'With configuration.returnImmediately, SendMessage answers at once. A task and its artifact are kept for 15 minutes.',
     version: '1.0.0', // the version of the A2A interface, equal to that of the OpenAPI document
     supportedInterfaces: VERSIONS.map((protocolVersion) => ({
@@ -91,50 +94,68 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
         },
       },
     },
-    securityRequirements: requirements([]),
-    defaultInputModes: [JSON_TYPE],
-    defaultOutputModes: [JSON_TYPE],
-    skills: skills.all.map(({ skill, required, unrestricted }) => ({
-      id: skill.name,
-      name: skill.title,
-      description: `${skill.description} ${needing({ required, unrestricted })}`,
-      tags: [...skill.tags],
-      examples: skill.examples.map((one) => JSON.stringify({ skill: skill.name, arguments: one })),
-      inputModes: [JSON_TYPE],
-      outputModes: [JSON_TYPE],
-      securityRequirements: requirements(required.scopes),
+    securityRequirements: least(skills.all.flatMap(waysOf)).flatMap(requirements),
+    defaultInputModes: [...MODES],
+    defaultOutputModes: [...MODES],
+    skills: skills.all.map((offered) => ({
+      id: offered.skill.name,
+      name: offered.skill.title,
+      description: `${offered.skill.description} ${needing(offered)}`,
+      tags: [...offered.skill.tags],
+      examples: offered.skill.examples.map((one) => JSON.stringify({ skill: offered.skill.name, arguments: one })),
+      inputModes: [...MODES],
+      outputModes: [...MODES],
+      securityRequirements: least(waysOf(offered)).flatMap(requirements),
     })),
     signatures: [],
   });
   // The SDK types its result as `unknown`, but the result is a plain object.
-  return { ...(card as object), ...forReadersOf03(baseUrl) };
+  return card as object;
 }
 
+/** The sets of scopes of which a token needs one to use the skill. */
+const waysOf = ({ required, alternatives }: OfferedSkill): (readonly Scope[])[] =>
+  alternatives.length === 0 ? [required.scopes] : alternatives.map((one) => both(required, one).scopes);
+
 /** What a reader of version 0.3 looks for in place of `supportedInterfaces`. */
-const forReadersOf03 = (baseUrl: string): object => ({
+export const forReadersOf03 = (baseUrl: string): object => ({
   url: `${baseUrl}/a2a`,
   preferredTransport: 'JSONRPC',
   protocolVersion: '0.3.0',
 });
 
-/** The ways to authenticate. A client needs only one. Only the two OAuth ways have scopes. */
-const requirements = (scopes: readonly Scope[]): SecurityRequirement[] => [
-  { schemes: { bearer: { list: [] } } },
-  { schemes: { oauth2_client_credentials: { list: [...scopes] } } },
-  { schemes: { oauth2_authorization_code: { list: [...scopes] } } },
-];
+/** Leaves out each set that repeats or contains another one. */
+const least = (ways: readonly (readonly Scope[])[]): (readonly Scope[])[] =>
+  ways.filter((way, i) =>
+    ways.every(
+      (other, j) => i === j || !other.every((scope) => way.includes(scope)) || (other.length === way.length && i < j),
+    ),
+  );
 
-const needing = ({ required, unrestricted }: Pick<OfferedSkill, 'required' | 'unrestricted'>): string => {
-  const flags = required.dataAccess.length === 0 ? '' : ` Needs the data access ${required.dataAccess.join(', ')}.`;
-  return `Needs the scopes ${required.scopes.join(', ')}.${flags}${unrestricted ? ' Needs an unrestricted credential.' : ''}`;
+/**
+ * The ways to authenticate with these scopes. A client needs only one. A bearer has its scopes too, and without them the
+ * signed text would have an empty member.
+ */
+const requirements = (scopes: readonly Scope[]): SecurityRequirement[] =>
+  ['bearer', 'oauth2_client_credentials', 'oauth2_authorization_code'].map((scheme) => ({
+    schemes: { [scheme]: { list: [...scopes] } },
+  }));
+
+const needing = ({ required, unrestricted, alternatives }: OfferedSkill): string => {
+  const texts = alternatives.map((one) => `for ${conditionName(one)} ${grantsText(both(required, one))}`);
+  const needs = texts.length === 0 ? grantsText(required) : `one of: ${texts.join('; ')}`;
+  return `Needs ${needs}.${unrestricted ? ' Needs an unrestricted credential.' : ''}`;
 };
 
 function scopesOf({ all }: Skills): Record<string, string> {
-  const named = SCOPES.map((scope) => {
-    const users = all.flatMap(({ skill, required }) => (required.scopes.includes(scope) ? [skill.name] : []));
-    return [scope, users] as const;
-  });
-  return Object.fromEntries(
-    named.flatMap(([scope, users]) => (users.length === 0 ? [] : [[scope, `Needed by ${users.join(', ')}.`]])),
-  );
+  const users = (scope: Scope, needed: boolean): string[] =>
+    all.flatMap((one) => {
+      const needs = waysOf(one).some((way) => way.includes(scope));
+      return needs === needed && usable(one).includes(scope) ? [one.skill.name] : [];
+    });
+  const told = (scope: Scope): string =>
+    [['Needed by', users(scope, true)] as const, ['Shows more in', users(scope, false)] as const]
+      .flatMap(([text, names]) => (names.length === 0 ? [] : [`${text} ${names.join(', ')}.`]))
+      .join(' ');
+  return Object.fromEntries(SCOPES.flatMap((scope) => (told(scope) === '' ? [] : [[scope, told(scope)]])));
 }

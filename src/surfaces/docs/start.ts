@@ -81,7 +81,7 @@ permission and ticks what the app may have. <a href="/llms-full.txt">llms-full.t
 read <a href="/.well-known/oauth-authorization-server">the metadata</a> at its standard address.</p>
 
 <h2 id="a2a"><a class="anchor" href="#a2a">A2A</a></h2>
-<p>Agents that speak A2A 1.0 or 0.3 find five skills in the public card
+<p>Agents that speak A2A 1.0 or 0.3 find eight skills in the signed public card
 <code>${baseUrl}/.well-known/agent-card.json</code>. The endpoint is <code>${baseUrl}/a2a</code>: JSON-RPC over POST, with
 the token in every request, and <code>A2A-Version: 1.0</code> for version 1.0. A message starts a task. The task runs one
 operation, and the artifact of the task holds the answer of this operation.</p>

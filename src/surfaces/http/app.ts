@@ -14,6 +14,8 @@ export interface AppOptions {
   readonly openapi: () => object | Promise<object>;
   readonly llms?: () => Llms | Promise<Llms>;
   readonly agentCard?: () => object | Promise<object>;
+  /** The public keys that verify the agent card. */
+  readonly jwks?: () => object | Promise<object>;
   readonly docs?: () => Docs | Promise<Docs>;
   readonly metrics?: MetricsPage;
   /** True if the store answers and no shutdown has started. */
@@ -44,7 +46,16 @@ export interface MetricsPage {
 
 const REFUSED_METRICS: RequestRecord = { code: 'not_found', does: 'authorization' };
 
-export function publicApp({ baseUrl, openapi, llms, agentCard, docs: openDocs, metrics, ready }: AppOptions): Express {
+export function publicApp({
+  baseUrl,
+  openapi,
+  llms,
+  agentCard,
+  jwks,
+  docs: openDocs,
+  metrics,
+  ready,
+}: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -61,6 +72,9 @@ export function publicApp({ baseUrl, openapi, llms, agentCard, docs: openDocs, m
     '/api/v1/openapi.json': published('application/json', async () => JSON.stringify(await openapi())),
     ...(agentCard && {
       '/.well-known/agent-card.json': published('application/json', async () => JSON.stringify(await agentCard())),
+    }),
+    ...(jwks && {
+      '/.well-known/jwks.json': published('application/jwk-set+json', async () => JSON.stringify(await jwks())),
     }),
     ...(texts && {
       '/llms.txt': published(text, async () => (await texts()).index),

@@ -67,10 +67,11 @@ export const promptsText = (prompts: readonly Prompt[], registry: Registry): str
 
 export const skillsText = ({ all }: Skills, nameOf: NameOf): string =>
   all
-    .map(({ skill, required, unrestricted }) => {
+    .map(({ skill, required, unrestricted, alternatives }) => {
       const { properties = {}, required: always = [] } = nodeOf(jsonSchema(skill.input, 'input'));
       const flags = required.dataAccess.length === 0 ? '' : ` and the flags ${codes(required.dataAccess)}`;
-      const needs = `needs ${codes(required.scopes)}${flags}${unrestricted ? ', and an unrestricted credential' : ''}`;
+      const grants = alternatives.length === 0 ? codes(required.scopes) : 'what one kind of its operation needs';
+      const needs = `needs ${grants}${flags}${unrestricted ? ', and an unrestricted credential' : ''}`;
       const lines = Object.entries(properties).map(([name, node]) => {
         const standard = node.default === undefined ? '' : `, default ${code(node.default)}`;
         const must = always.includes(name) ? ' (required)' : '';

@@ -62,7 +62,7 @@ const outputSchema = (tool: Tool): ObjectSchema => ({
 
 const KEY = {
   type: 'string',
-  description: 'Your own key, up to 128 characters, the same for retries.',
+  description: 'Your key, up to 128 characters, the same for retries.',
 };
 
 /** Answers give the revision as a number, so the schema says integer. The HTTP header's text form is accepted too. */

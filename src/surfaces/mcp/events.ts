@@ -53,7 +53,8 @@ export const SubscribeParams = z.object({
   delivery: z.object({ mode: z.string().optional(), url: Url, secret: z.string().max(128) }),
   cursor: Cursor,
   maxAgeMs: Milliseconds.nullish(),
-  ttlMs: z.int().min(1).nullish(),
+  // The SEP refuses no lifetime: too short or too long gets the nearest one that is possible.
+  ttlMs: z.int().nullish(),
 });
 
 export const UnsubscribeParams = z.object({

@@ -44,10 +44,10 @@ const PROTECTED = {
   mcp: '/.well-known/oauth-protected-resource/mcp',
   a2a: '/.well-known/oauth-protected-resource/a2a',
 } as const;
-/** The scopes of the five skills, written by hand. A list from the product's code would repeat the code's mistakes. */
+/** The scopes of the skills, written by hand. A list from the product's code would repeat the code's mistakes. */
 const SKILL_SCOPES = [
-  ...['conversation_read', 'contact_read', 'contact_read_pii', 'config_read', 'ai_features_read', 'ai_execute'],
-  ...['reports_read', 'message_content_read'],
+  ...['conversation_read', 'contact_read', 'contact_read_pii', 'visitor_notes_read', 'config_read'],
+  ...['ai_features_read', 'ai_execute', 'reports_read', 'message_content_read', 'directory_read', 'live_read'],
 ];
 const names = ['rest', 'mcp', 'a2a'] as const;
 

@@ -9,21 +9,23 @@ import { type Client, ClientFactory } from '@a2a-js/sdk/client';
 import { TaskNotCancelableError, TaskNotFoundError, UnsupportedOperationError } from '@a2a-js/sdk/errors';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cardKeys } from '../../../src/auth/card-keys.ts';
 import { packageRoot } from '../../../src/config/package.ts';
 import { DATA_ACCESS, SCOPES } from '../../../src/core/scopes.ts';
 import { loadSkills } from '../../../src/gateway/load.ts';
 import { a2aSurface } from '../../../src/surfaces/a2a/a2a.ts';
-import { agentCard } from '../../../src/surfaces/a2a/card.ts';
+import { signedCard } from '../../../src/surfaces/a2a/signed-card.ts';
 import { a2aClients } from '../../../src/surfaces/docs/clients.ts';
 import { publicApp } from '../../../src/surfaces/http/app.ts';
 import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
 import { type RunningServer, startServer } from '../../../src/surfaces/http/server.ts';
 import { openTasks, type Tasks } from '../../../src/tasks/tasks.ts';
 import type { Answer } from '../../support/answer.ts';
-import { CANARY, DAY, World, webId } from '../../support/authority/world.ts';
+import { ASIDE, CANARY, DAY, ECHO, PHONE, World, webId } from '../../support/authority/world.ts';
 import { CONTRACT_SKILLS } from '../../support/contract.ts';
 import type { Grant } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { KEYS } from '../../support/keys.ts';
 import { rpc, work } from '../../support/surfaces/a2a.ts';
 import { textOf } from '../../support/surfaces/pages.ts';
 import { freshKey } from '../../support/surfaces/wire.ts';
@@ -81,6 +83,21 @@ const detection = (feature: string, version: number, context: object): Twin => (
   path: `/api/v1/ai/features/${feature}/execute`,
   body: { expected_version: version, context },
 });
+const lookup = (input: Readonly<Record<string, string>>): Twin => ({
+  skill: 'customer_lookup',
+  input,
+  path: `/api/v1/customers?${new URLSearchParams(input)}`,
+});
+const searched = (input: Readonly<Record<string, string | number>>): Twin => ({
+  skill: 'conversation_search',
+  input,
+  path: `/api/v1/search?${new URLSearchParams(strings(input))}`,
+});
+const handover = (conversation: string): Twin => ({
+  skill: 'conversation_handover',
+  input: { conversation_id: conversation },
+  path: `/api/v1/conversations/${conversation}/brief`,
+});
 const strings = (values: Readonly<Record<string, string | number>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, String(value)]));
 
@@ -114,6 +131,30 @@ const twins = (): readonly Twin[] => [
   detection(FEATURE, version + 1, { type: 'text', text: TEXT }),
   detection('aif_1_2_1', version, { type: 'text', text: TEXT }),
   detection('aif_1_1_999', 1, { type: 'text', text: TEXT }),
+  ...found(),
+];
+
+/** The skills that find things: what is granted, what is not, what does not exist, and what contradicts itself. */
+const found = (): readonly Twin[] => [
+  lookup({ name: 'Zq' }),
+  lookup({ phone: PHONE }),
+  lookup({ email: 'nobody@example.org' }),
+  lookup({ external_id: 'nobody' }),
+  lookup({ phone: 'none' }),
+  lookup({}),
+  lookup({ external_id: 'nobody', name: 'Zq' }),
+  searched({ query: ECHO }),
+  searched({ query: `${ECHO} -${ASIDE}`, limit: 2 }),
+  searched({ query: `"${ASIDE}"`, website_id: WEB }),
+  searched({ query: ECHO, website_id: WEB, limit: 50 }),
+  searched({ query: ECHO, website_id: webId(1, 2) }),
+  searched({ query: ECHO, website_id: webId(2, 1) }),
+  searched({ query: ECHO, website_id: webId(1, 9) }),
+  handover('cnv_1_1_1'),
+  handover('cnv_1_1_2'),
+  handover('cnv_1_2_1'),
+  handover('cnv_2_1_1'),
+  handover('cnv_1_1_999'),
 ];
 
 const settled = (text: string): string => text.replace(/"generated_at":"[^"]+"/, '"generated_at":"…"');
@@ -153,7 +194,9 @@ async function compare(twin: Twin, token: string): Promise<string> {
 }
 
 const NEEDED = SCOPES.filter((scope) =>
-  Object.values(CONTRACT_SKILLS).some(({ scopes }) => scopes.split(' ').includes(scope)),
+  Object.values(CONTRACT_SKILLS).some(({ scopes, more = '', oneOf = [] }) =>
+    [scopes, more, ...oneOf].some((text) => text.split(' ').includes(scope)),
+  ),
 );
 
 describe('artifacts', () => {
@@ -170,11 +213,12 @@ describe('artifacts', () => {
       ends.set(end, (ends.get(end) ?? 0) + 1);
     }
     expect(Object.fromEntries(ends)).toEqual({
-      completed: 18,
-      not_found: 7,
+      completed: 30,
+      not_found: 11,
       invalid_cursor: 1,
+      invalid_parameter: 1,
       operation_conflict: 1,
-      invalid: 1,
+      invalid: 3,
     });
     expect(new Set(twins().map(({ skill }) => skill))).toEqual(new Set(Object.keys(CONTRACT_SKILLS)));
   });
@@ -199,17 +243,42 @@ describe('artifacts', () => {
     for (const grant of grants) {
       const { token } = await gateway.issue(grant);
       // Use only some of the cases. The other cases are about dates and pages, which do not depend on the caller.
-      for (const twin of twins().filter((_, i) => [0, 4, 5, 11, 15, 18, 23].includes(i))) {
+      for (const twin of twins().filter((_, i) => [0, 4, 5, 11, 15, 18, 23].includes(i) || i >= 28)) {
         ends.add(`${twin.skill} ${await compare(twin, token)}`);
         compared++;
       }
     }
-    expect([NEEDED.length, compared]).toEqual([8, grants.length * 7]);
+    expect([NEEDED.length, compared]).toEqual([11, grants.length * (7 + found().length)]);
     for (const skill of Object.keys(CONTRACT_SKILLS)) {
       expect(ends).toContain(`${skill} completed`);
       expect(ends).toContain(`${skill} not_permitted`);
-      expect(ends).toContain(`${skill} not_found`);
+      // A customer who is not there is an empty list.
+      if (skill !== 'customer_lookup') expect(ends).toContain(`${skill} not_found`);
     }
+  });
+
+  it('conversation_handover has fewer messages if they do not fit into an artifact', async () => {
+    const demo = await openTestGateway('demo');
+    const { token } = await demo.issue();
+    const { sql } = demo.database;
+    const [longest] = await sql<{ id: string }[]>`
+      SELECT 'cnv_1_1_' || conversation_id AS id FROM platform.message
+       WHERE tenant = 1 AND site = 1 GROUP BY conversation_id ORDER BY count(*) DESC LIMIT 1`;
+    const id = longest?.id ?? expect.fail('no message');
+    const number = id.split('_').at(-1) ?? '';
+    await sql`
+      UPDATE platform.message SET text = repeat('x', 20000)
+       WHERE tenant = 1 AND site = 1 AND conversation_id = ${number}::bigint`;
+    const rest = await demo.ask(`/api/v1/conversations/${id}/brief`, { token });
+    expect(rest.bytes.length).toBeGreaterThan(131_072);
+    const { task } = (
+      await rpc(demo.port, token, 'SendMessage', work('conversation_handover', { conversation_id: id }))
+    ).body.result;
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+    const { messages } = task.artifacts[0].parts[0].data.data;
+    expect(messages).toEqual(rest.body.data.messages.slice(-messages.length));
+    expect([3, 10]).toContain(messages.length);
+    await demo.close();
   });
 
   it('offline_language_detection runs once for a message, also after its task is gone, and twice for two messages', async () => {
@@ -267,7 +336,7 @@ describe('the SDK’s own client', () => {
     app = publicApp({
       baseUrl: origin,
       openapi: () => ({}),
-      agentCard: () => agentCard({ skills, baseUrl: origin }),
+      agentCard: () => signedCard({ skills, baseUrl: origin }, cardKeys(KEYS)),
       ready: async () => true,
     });
     ({ token } = await gateway.issue());
@@ -295,13 +364,16 @@ describe('the SDK’s own client', () => {
     expect(AgentCard.toJSON(AgentCard.fromJSON(JSON.parse(text)))).toEqual(ofV10);
   });
 
-  it('runs all five skills from the card’s address, with the examples’ own names', async () => {
+  it('runs all skills from the card’s address, with the examples’ own names', async () => {
     const works: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
       support_insights: report({ range: 'date', start: DAY, end: DAY }).input,
       conversation_evidence: evidence('cnv_1_1_1').input,
       configuration_inspection: settings('/ai/features').input,
       contact_inspection: inspection('ctc_1_1_1').input,
       offline_language_detection: detection(FEATURE, version, { type: 'text', text: TEXT }).input,
+      customer_lookup: lookup({ name: 'Zq' }).input,
+      conversation_search: searched({ query: ECHO }).input,
+      conversation_handover: handover('cnv_1_1_1').input,
     };
     expect(Object.keys(works)).toEqual(Object.keys(CONTRACT_SKILLS));
     for (const [skill, input] of Object.entries(works)) {
@@ -310,7 +382,8 @@ describe('the SDK’s own client', () => {
       expect(task.status?.state, skill).toBe(TaskState.TASK_STATE_COMPLETED);
       const [artifact] = task.artifacts;
       expect([artifact?.artifactId, artifact?.name, artifact?.parts.length]).toEqual(['result', skill, 1]);
-      expect(artifact?.parts[0]?.content).toMatchObject({ $case: 'data', value: { data: expect.anything() } });
+      const body = skill === 'conversation_search' ? 'results' : 'data';
+      expect(artifact?.parts[0]?.content).toMatchObject({ $case: 'data', value: { [body]: expect.anything() } });
       expect((await client.getTask({ tenant: '', id: task.id, historyLength: 0 }, options())).artifacts).toEqual(
         task.artifacts,
       );
@@ -319,7 +392,7 @@ describe('the SDK’s own client', () => {
       { tenant: '', contextId: '', status: 0, pageSize: 3, pageToken: '' } as Parameters<Client['listTasks']>[0], // the protocol permits a request without the other members
       options(),
     );
-    expect([listed.tasks.length, listed.pageSize, listed.totalSize]).toEqual([3, 3, 5]);
+    expect([listed.tasks.length, listed.pageSize, listed.totalSize]).toEqual([3, 3, 8]);
     expect(listed.nextPageToken).not.toBe('');
   });
 

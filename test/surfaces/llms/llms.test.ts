@@ -232,7 +232,7 @@ describe('llms-full.txt', () => {
 
   it('lists every A2A skill with its arguments, and every code', () => {
     const a2a = section('## A2A');
-    expect(skills.all.length).toBe(5);
+    expect(skills.all.length).toBe(8);
     for (const { skill, required } of skills.all) {
       const [, block = ''] = a2a.split(`- \`${skill.name}\` (runs `);
       const own = block.split('\n- ', 1)[0] ?? '';

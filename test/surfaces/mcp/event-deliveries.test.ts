@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../../../src/auth/tokens.ts';
 import { newWebhookSecret } from '../../../src/outbound/signature.ts';
+import { deleteEndpoint } from '../../../src/store/administration/endpoints.ts';
 import { append, create, definition } from '../../support/events/subscriptions.ts';
 import {
   answer,
@@ -142,9 +144,10 @@ describe('events/subscribe', () => {
       const { refreshBefore } = await subscribe(ttlMs === undefined ? {} : { ttlMs });
       return Math.round((Date.parse(refreshBefore) - Date.now()) / 60_000);
     };
-    expect([await lasts(undefined), await lasts(null), await lasts(1), await lasts(9_000_000_000)]).toEqual([
-      60, 1440, 1, 1440,
-    ]);
+    const asked = [undefined, null, 1, 0, -1, 9_000_000_000];
+    const got: number[] = [];
+    for (const ttlMs of asked) got.push(await lasts(ttlMs));
+    expect(got).toEqual([60, 1440, 1, 1, 1, 1440]);
     await gateway.database
       .sql`UPDATE gateway.credential SET expires_at = now() + interval '5 minutes' WHERE id = ${credential}`;
     expect(await lasts(null)).toBe(5);
@@ -170,7 +173,7 @@ describe('events/subscribe', () => {
       [{ delivery: { secret: randomBytes(32).toString('base64') } }, -32602],
       [{ delivery: { secret: `whsec_${'é'.repeat(40)}` } }, -32602],
       [{ cursor: 'abc' }, -32602],
-      [{ ttlMs: 0 }, -32602],
+      [{ ttlMs: 'long' }, -32602],
       [{ maxAgeMs: -1 }, -32602],
     ];
     for (const [more, code, data] of cases) {
@@ -252,7 +255,7 @@ describe('deliveries', () => {
     const { cursor } = body.result;
     await tell('visitor.changed', 'visitor.removed');
     start();
-    expect((await subscribe({ cursor })).truncated).toBe(false);
+    expect((await subscribe({ cursor, maxAgeMs: Number.MAX_SAFE_INTEGER })).truncated).toBe(false);
     await until(() => bodies().length === 2);
     await unsubscribe();
     await gateway.database.sql`UPDATE gateway.journal_head SET trimmed = position WHERE tenant = 1 AND site = 1`;
@@ -279,6 +282,73 @@ describe('deliveries', () => {
     expect(new Set([one.eventId, two.eventId, three.eventId]).size).toBe(3);
     expect(gap).toEqual({ type: 'gap', cursor: expect.any(String) });
     expect((await subscribe()).deliveryStatus).toMatchObject({ active: true });
+  });
+
+  it('wait before they tell a loss again, when the receiver has refused to hear of it', async () => {
+    receiver.reply(confirming(answer(413)));
+    await subscribe();
+    start();
+    await tell('visitor.changed');
+    await until(() => bodies().length === 2);
+    await pause(1_500);
+    expect(bodies().map(({ type }) => type)).toEqual([undefined, 'gap']);
+    const { sql } = gateway.database;
+    receiver.reply(answer(200));
+    await sql`UPDATE gateway.webhook_delivery SET due_at = now() WHERE status = 'pending'`;
+    await until(() => bodies().length === 3);
+    expect(bodies()[2].type).toBe('gap');
+  });
+
+  it('go on after a disabled endpoint: what was dropped, and what failed after the cursor', async () => {
+    const { sql } = gateway.database;
+    const begun = await subscribe();
+    receiver.reply(answer(500));
+    start([0]);
+    await tell('visitor.changed');
+    await until(async () => (await sql`SELECT FROM gateway.webhook_delivery WHERE status = 'failed'`).length > 0);
+    await running?.stop();
+    start([3600]);
+    await tell('visitor.removed');
+    await until(
+      async () => (await sql`SELECT FROM gateway.webhook_delivery WHERE event_type = 'visitor.removed'`).length > 0,
+    );
+    await running?.stop();
+    await sql`SELECT gateway.disable_webhook(id, 'failing') FROM gateway.webhook_endpoint`;
+    await tell('visitor.snapshot');
+    receiver.reply(confirming());
+    const before = receiver.got.length;
+    const kinds = () =>
+      receiver.got
+        .slice(before)
+        .map(bodyOf)
+        .flatMap(({ data }) => data?.event_type ?? [])
+        .sort();
+
+    const { deliveryStatus, truncated } = await subscribe({ cursor: begun.cursor });
+    expect([deliveryStatus, truncated]).toMatchObject([{ active: false, lastError: 'http_5xx' }, false]);
+    start();
+    await until(() => kinds().length === 3);
+    expect(kinds()).toEqual(['visitor.changed', 'visitor.removed', 'visitor.snapshot']);
+    expect((await subscribe()).deliveryStatus).toMatchObject({ active: true, lastError: null });
+  });
+
+  it('of one subscription are at most sixteen at a time, over all its websites', async () => {
+    const waiting: (() => void)[] = [];
+    receiver.reply(confirming((...given) => void waiting.push(() => answer(200)(...given))));
+    await subscribe({ arguments: {} });
+    start();
+    for (const website of ['web_1_1', 'web_1_2'])
+      await append(
+        gateway.database.sql,
+        website,
+        Array.from({ length: 30 }, () => 'visitor.changed'),
+      );
+    await until(() => waiting.length >= 16);
+    await pause(1_200);
+    expect(waiting).toHaveLength(16);
+    receiver.reply(answer(200));
+    for (const reply of waiting) reply();
+    await until(() => bodies().length === 60);
   });
 
   it('tell a gap as an envelope: a gap receipt', async () => {
@@ -338,6 +408,64 @@ describe('deliveries', () => {
     await until(() => bodies().length === 1);
     const got = receiver.got.at(-1);
     expect(got && [verified(secret, got), verified(next, got)]).toEqual([true, true]);
+  });
+
+  it('are signed again after a refresh, when the key that sealed the secret is gone', async () => {
+    await subscribe();
+    await gateway.database.sql`UPDATE gateway.webhook_endpoint SET secret = 'gone.a.b.c'`;
+    await subscribe(); // the client sends its secret, which has not changed
+    start();
+    await tell('visitor.changed');
+    await until(() => bodies().length === 1);
+    expect(verified(secret, receiver.got.at(-1) as Got)).toBe(true); // until() has seen one
+  });
+
+  it('end by webhook delete, also while the client refreshes', async () => {
+    await subscribe();
+    const { sql, db } = gateway.database;
+    const [{ id } = { id: '' }] = await sql<{ id: string }[]>`SELECT id FROM gateway.webhook_endpoint`;
+    let deleted: Promise<boolean> | undefined;
+    await sql.begin(async (refresh) => {
+      await refresh`SELECT FROM gateway.subscription FOR UPDATE`;
+      deleted = deleteEndpoint(db, id);
+      await Promise.race([deleted, pause(300)]);
+      await refresh`UPDATE gateway.webhook_endpoint SET updated_at = now()`;
+    });
+    expect(await deleted).toBe(true);
+    expect([await rows(), await listed()]).toEqual([0, []]);
+  });
+
+  it('never make a round of the dispatcher wait for a subscription that is being deleted', async () => {
+    await subscribe();
+    const { sql } = gateway.database;
+    await sql.begin(async (deletion) => {
+      await deletion`SELECT FROM gateway.mcp_subscription FOR UPDATE`;
+      await sql.begin(async (round) => {
+        await round`SET LOCAL lock_timeout = '1s'`;
+        for (const since of [new Date(0), new Date(1)])
+          await round`SELECT gateway.lose_webhooks(id, ${since}) FROM gateway.webhook_endpoint`;
+      });
+    });
+  });
+
+  it('end in time, also when no process sends them or can read the secret', async () => {
+    const { sql } = gateway.database;
+    await subscribe();
+    await sql`UPDATE gateway.mcp_subscription SET expires_at = now()`;
+    running = run(gateway.database, [receiver], {}); // GATEWAY_MCP_EVENTS=off
+    await until(async () => (await listed()).length === 0);
+    await running.stop();
+
+    await subscribe();
+    await sql`UPDATE gateway.webhook_endpoint SET secret = 'gone.a.b.c'`;
+    await sql`UPDATE gateway.credential SET scopes = '{website_read}' WHERE id = ${credential}`;
+    start();
+    await until(
+      async () => (await sql`SELECT FROM gateway.webhook_endpoint WHERE disabled_because = 'ended'`).length > 0,
+    );
+    await sql`UPDATE gateway.mcp_subscription SET ended_at = now() - interval '61 minutes'`;
+    await until(async () => (await rows()) === 0);
+    expect(bodies()).toEqual([]);
   });
 
   it('end with events/unsubscribe, with the lifetime, and when another door deletes or replaces it', async () => {

@@ -18,12 +18,5 @@ export default reads(
   guide('configuration', ['config_read']),
   guide('event_recovery', ['event_read']),
   // The guide of the A2A skills needs the grants of any skill.
-  guide(
-    'agent_tasks',
-    ['reports_read', 'conversation_read'],
-    ['conversation_read', 'message_content_read', 'contact_read_pii', 'message_content', 'pii'],
-    ['config_read'],
-    ['contact_read'],
-    ['ai_features_read', 'ai_execute'],
-  ),
+  guide('agent_tasks', ['conversation_read'], ['config_read'], ['contact_read'], ['ai_features_read', 'ai_execute']),
 );

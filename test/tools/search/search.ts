@@ -33,7 +33,7 @@ const searchedMessages = (more?: string) =>
   ({
     ...searched('messages', more),
     ...SPOKEN,
-    members: foundOf('message_id', 'snippet', 'author_type'),
+    members: foundOf('message_id', 'snippet', 'author_type', 'matches'),
     list: ['results', 'message_id', through([11, 10, 7, 6], [7, 6])],
     shows: [
       ['message', [6, 7, 10, 11], columns([], 'text')],
@@ -59,6 +59,24 @@ export default reads(
     ],
   },
   searchedMessages('&order=best'),
+  {
+    ...searchedMessages('&order=newest&per=message'),
+    list: ['results', 'message_id', through([11, 10, 8, 7, 6, 3, 2, 1], [7, 6, 3, 2, 1])],
+    shows: [
+      ['message', [1, 2, 3, 6, 7, 8, 10, 11], columns([], 'text')],
+      ['conversation', [1, 2, 3, 5], columns([], 'subject')],
+      ['contact', [1, 2], columns(['contact_read'], 'name')],
+    ],
+  },
+  {
+    ...searchedMessages('&order=newest&author=operator,bot'),
+    list: ['results', 'message_id', through([10, 3], [3])],
+    shows: [
+      ['message', [3, 10], columns([], 'text')],
+      ['conversation', [1, 2], columns([], 'subject')],
+      ['contact', [1, 2], columns(['contact_read'], 'name')],
+    ],
+  },
   // Only internal messages have the word. A caller that does not ask for internal messages finds nothing.
   { ...searchedAside(''), list: ['results', 'message_id', always()], shows: [] },
   {
@@ -75,7 +93,7 @@ export default reads(
     ...searchedMessages(),
     variant: 'misspelt',
     path: `/search?query=${ECHO}x&kinds=messages&website_id={web}&order=newest`,
-    members: { ...foundOf('message_id', 'snippet', 'author_type'), ...misspelt },
+    members: { ...foundOf('message_id', 'snippet', 'author_type', 'matches'), ...misspelt },
     list: ['results', 'message_id', through([11, 10, 7, 6], [])],
     shows: [
       ['message', [6, 7, 10, 11], columns(['unrestricted'], 'text')],
