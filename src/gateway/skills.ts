@@ -76,9 +76,6 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
 export const isGranted = ({ required, alternatives }: OfferedSkill, grants: Grants): boolean =>
   holds(grants, required) && (alternatives.length === 0 || alternatives.some((one) => holds(grants, one)));
 
-const mayUse = ({ tools }: OfferedSkill, authority: Authority): boolean =>
-  tools.every((tool) => mayCall(tool, authority));
-
 /** Throws `not_permitted`, with the missing requirements, unless the caller may call every tool of the skill. */
 export function permit(offered: OfferedSkill, authority: Authority): void {
   if (mayUse(offered, authority)) return;
