@@ -72,6 +72,9 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
   };
 }
 
+const mayUse = ({ tools }: OfferedSkill, authority: Authority): boolean =>
+  tools.every((tool) => mayCall(tool, authority));
+
 /** True if the grants are enough for the skill. Restrictions can still refuse it. */
 export const isGranted = ({ required, alternatives }: OfferedSkill, grants: Grants): boolean =>
   holds(grants, required) && (alternatives.length === 0 || alternatives.some((one) => holds(grants, one)));
