@@ -31,12 +31,17 @@ export const MORE: Readonly<Record<string, (run: Run) => Promise<string | undefi
   'SEC-AUTH-003': hidesForeignTasks,
 };
 
-/** A task that runs for a while. */
+/** A task that works for a while. It has left its first state, so that two streams begin with the same one. */
 async function working({ wire, agent }: Run): Promise<unknown> {
   const message = { role: 'ROLE_USER', parts: [{ text: 'tck-long-running' }] };
   const { params, takes } = prepared({ message, configuration: { returnImmediately: true } });
   await agent.hold(takes);
-  return valuesAt('task.id', (await wire.call('send_message', params)).result)[0];
+  const [id] = valuesAt('task.id', (await wire.call('send_message', params)).result);
+  for (let state: unknown; state !== 'TASK_STATE_WORKING'; ) {
+    [state] = valuesAt('status.state', (await wire.call('get_task', { id })).result);
+    if (/_(COMPLETED|FAILED)$/.test(String(state))) throw new Error('the task ended before it was seen at work');
+  }
+  return id;
 }
 
 const subscribe = ({ wire }: Run, id: unknown): Promise<Reply> => wire.call('subscribe_to_task', { id });
