@@ -167,6 +167,7 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     unsubscribe: (mcpRequest: McpRequest, given: z.output<typeof UnsubscribeParams>): Promise<object> =>
       mcpRequest.run(async (caller) => {
         permit('webhook', mcpRequest, caller.authority);
+        mcpRequest.called = 'subscription_delete'; // for the log: what happens, not whose rights it needs
         mcpRequest.writes = true;
         const wanted = { name: familyOf(given.name), arguments: argumentsOf(given.arguments), url: given.delivery.url };
         return answered((await events.unsubscribe(caller, wanted)) ?? {});

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type AgentCard, verifyAgentCardSignature } from '@a2a-js/sdk';
+import { type AgentCard, canonicalizeAgentCard, verifyAgentCardSignature } from '@a2a-js/sdk';
 import { p256 } from '@noble/curves/nist.js';
 import stringify from 'safe-stable-stringify';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -265,7 +265,8 @@ describe('the verifier of docs/agent-card.md', () => {
     const [head] = [{ alg: 'ES256', typ: 'JOSE', kid: signer.jwk.kid, jku: `${elsewhere}${JWKS}` }].map((header) =>
       Buffer.from(JSON.stringify(header)).toString('base64url'),
     );
-    const payload = Buffer.from(stringify(card) ?? '').toString('base64url');
+    // The signed text leaves out the members for readers of version 0.3, as that of the gateway does.
+    const payload = Buffer.from(canonicalizeAgentCard(card as unknown as AgentCard)).toString('base64url'); // takes the JSON form too
     return { ...card, signatures: [{ protected: head, signature: signer.sign(`${head}.${payload}`) }] };
   };
 

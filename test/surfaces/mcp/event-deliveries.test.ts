@@ -19,7 +19,7 @@ import {
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
 import { family } from '../../support/oauth/ends.ts';
-import { connect, type DocumentServer, hostedOptions, openDocuments } from '../../support/oauth/hosted.ts';
+import { connect, type DocumentServer, hostedOptions, lineOf, openDocuments } from '../../support/oauth/hosted.ts';
 import { newClient, newPerson } from '../../support/oauth/oauth.ts';
 import { modern } from '../../support/surfaces/mcp.ts';
 
@@ -247,6 +247,17 @@ describe('events/subscribe', () => {
     expect((await subscribe({}, other.token)).id).not.toBe(id);
     expect(receiver.got).toHaveLength(2); // each client is confirmed by itself
   });
+});
+
+it('is in the log as what it does: a subscription that is made, and one that is deleted', async () => {
+  const made = await ask('events/subscribe', wanted());
+  const ended = await unsubscribe();
+  const logged = [made, ended].map((answer) => lineOf(gateway, answer));
+  expect(logged.map(({ operation, audit, decision }) => [operation, audit, decision])).toEqual([
+    ['subscription_create', 'write', 'allowed'],
+    ['subscription_delete', 'write', 'allowed'],
+  ]);
+  expect(JSON.stringify(logged)).not.toContain(receiver.origin);
 });
 
 describe('deliveries', () => {
