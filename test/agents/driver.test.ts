@@ -170,6 +170,9 @@ it('settings that are wrong are named, and without a model there is none', () =>
   const env = { AGENT_API: 'openai', AGENT_BASE_URL: 'https://api.example/v1/', AGENT_MODEL: 'm' };
   expect(modelOf(env)).toMatchObject({ baseUrl: 'https://api.example/v1', turns: 20, seconds: 180, key: '' });
   expect(() => modelOf({ ...env, AGENT_BASE_URL: 'file:///etc/passwd' })).toThrow(/AGENT_BASE_URL/);
+  expect(() => modelOf({ ...env, AGENT_BASE_URL: 'https://me:secret@api.example/v1' })).toThrow(/AGENT_BASE_URL/);
+  // Otherwise the scripted solver would run, and its figures would pass for those of the model.
+  expect(() => modelOf({ ...env, AGENT_API: undefined })).toThrow(/AGENT_API/);
 });
 
 describe('npm run bench:agents', () => {

@@ -17,7 +17,10 @@ export interface ModelSettings {
 
 const Settings = z.object({
   AGENT_API: z.enum(['openai', 'anthropic']),
-  AGENT_BASE_URL: z.url({ protocol: /^https?$/ }),
+  // The reports tell the address, and a user part can hold a secret.
+  AGENT_BASE_URL: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => !/^https?:\/\/[^/?#]*@/i.test(url), 'an address without a user part'),
   AGENT_API_KEY: z.string().default(''),
   AGENT_MODEL: z.string().min(1),
   AGENT_TURNS: z.coerce.number().int().min(1).max(100).default(20),
@@ -26,7 +29,10 @@ const Settings = z.object({
 
 /** Undefined if the environment names no model. */
 export function modelOf(env: NodeJS.ProcessEnv): ModelSettings | undefined {
-  if (env['AGENT_API'] === undefined) return undefined;
+  // Without its interface, the figures of the scripted solver would pass for those of the model.
+  if (env['AGENT_API'] === undefined && env['AGENT_BASE_URL'] === undefined && env['AGENT_MODEL'] === undefined) {
+    return undefined;
+  }
   const { success, data, error } = Settings.safeParse(env);
   if (!success) throw new Error(error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
   return {

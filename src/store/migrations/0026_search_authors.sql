@@ -234,10 +234,15 @@ BEGIN
     SELECT array_agg(c.stream || '.' || c.conversation_id) FILTER (WHERE c.long), array_agg(c.stream) FILTER (WHERE NOT c.long),
            array_agg(c.conversation_id) FILTER (WHERE NOT c.long)
       INTO long, numbers, conversations
-      FROM (SELECT n.stream, n.conversation_id, EXISTS (
+      -- Messages that the caller may not see do not make a conversation long, because a page ends after 24 looks.
+      FROM (SELECT n.stream, n.conversation_id, CASE WHEN (p_streams[1]).internal THEN EXISTS (
                      SELECT FROM platform.message m
                       WHERE m.tenant = (p_streams[1]).tenant AND m.site = sites[n.stream] AND m.conversation_id = n.conversation_id
-                      ORDER BY m.id OFFSET 500 LIMIT 1) AS long
+                      ORDER BY m.id OFFSET 500 LIMIT 1)
+                   ELSE EXISTS (
+                     SELECT FROM platform.conversation c
+                      WHERE c.tenant = (p_streams[1]).tenant AND c.site = sites[n.stream] AND c.id = n.conversation_id
+                        AND c.message_count > 500) END AS long
               FROM (SELECT DISTINCT n.stream, n.conversation_id FROM unnest(hits, streams) AS n (at, id, conversation_id, stream)
                      WHERE p_kinds[kinds[n.stream] + 1] = 'message' OFFSET 0) n) c;
     SELECT array_agg(h.stream || '.' || h.conversation_id), array_agg(h.id) INTO passed, passed_ids

@@ -289,6 +289,30 @@ describe('TN-04 matches and authors', () => {
     expect(await interferes(hide)).toBe(12);
   });
 
+  it('TN-04 internal messages in long conversations do not end a page', async () => {
+    const { token: narrow } = await gateway.issue({ websites: ['web_1_1'] });
+    const { sql } = gateway.database;
+    const first = last + 1;
+    last += 60;
+    await sql`INSERT INTO platform.conversation (tenant, site, id, external_id, status, platform, created_at, updated_at)
+      SELECT 1, 1, n, 'long ' || n, 'closed', 'chat', now(), now() FROM generate_series(${first}::bigint, ${last}) n`;
+    await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+      SELECT 1, 1, n, 'look ' || n, n, 'visitor', 'public', 'text', 'zqlook', now() - interval '1 day' + (n - ${first}) * interval '1 second'
+        FROM generate_series(${first}::bigint, ${last}) n`;
+    const sizes = async (): Promise<number[]> => {
+      const more = { kinds: 'messages', order: 'newest', limit: '30' };
+      const { body } = await search('zqlook', more, narrow);
+      const next = await search('zqlook', { ...more, cursor: body.next_cursor }, narrow);
+      return [body.results.length, next.body.results.length];
+    };
+    expect(await sizes()).toEqual([30, 30]);
+    await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+      SELECT 1, 1, ${last} + n, 'internal ' || ${last} + n, ${first} + n % 30, 'operator', 'internal', 'text', 'secret', now() - interval '2 days'
+        FROM generate_series(1, 15600) n`;
+    last += 15_600;
+    expect(await sizes()).toEqual([30, 30]);
+  }, 60_000);
+
   it('TN-04 the cases find a count of internal messages, and a conversation that they make too long', async () => {
     const { sql } = gateway.database;
     const [row] = await sql<{ body: string }[]>`
