@@ -160,7 +160,7 @@ export function openTasks(options: TasksOptions): Tasks {
       paid = await corridor.charge(authority, COST);
     } catch (error) {
       // If the message was sent before, find its task. This task needs no memory and no quota.
-      const found = await caller.take(findTask({ db, authority }, { message, fingerprint }));
+      const found = await caller.take(findTask({ db, authority }, { message, fingerprint }, taskId && id));
       if (!found) throw error;
       return { accepted: found, paid: 0 };
     }

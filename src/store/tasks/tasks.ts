@@ -257,11 +257,19 @@ export async function listTasks(
 export async function findTask(
   access: Access,
   { message, fingerprint }: Pick<Accepting, 'message' | 'fingerprint'>,
+  id: string | undefined,
 ): Promise<Proved<Extract<Accepted, { task: TaskRow }> | undefined>> {
+  const turn = Buffer.concat([message, fingerprint]);
+  const repeats = sql`EXISTS (SELECT FROM unnest(t.turns) AS u (turn) WHERE substring(u.turn FROM 1 FOR 32) = ${message})`;
+  const wanted =
+    id === undefined
+      ? sql`t.message = ${message}`
+      : sql`t.id = ${id} AND ${own(access.authority)} AND (t.message = ${message} OR ${repeats})`;
   const { proof, rows } = await selected<TaskRow & { same: boolean }>(
     access,
-    sql`SELECT t.fingerprint = ${fingerprint} AS same, ${columns('t', raw('t.artifact'), raw('t.history'))} FROM gateway.task t
-         WHERE guard.ok AND t.message = ${message} AND t.expires_at > now()`,
+    sql`SELECT (t.message = ${message} AND t.fingerprint = ${fingerprint}) OR coalesce(${turn} = ANY (t.turns), false) AS same,
+               ${columns('t', raw('t.artifact'), raw('t.history'))} FROM gateway.task t
+         WHERE guard.ok AND ${wanted} AND t.expires_at > now()`,
   );
   const [row] = rows;
   if (row === undefined || row.id === null) return { proof, answer: undefined };

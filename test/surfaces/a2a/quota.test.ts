@@ -43,6 +43,23 @@ const PAYING: readonly (readonly [what: string, status: number, body: string, op
 ];
 
 describe('RL quota', () => {
+  it('a repeated answer to a question needs only its request, and never finds another task', async () => {
+    for (const elsewhere of [false, true]) {
+      const { token } = await gateway.issue({ perMinute: 1, burst: 6 });
+      const call = (params: object): Promise<Answer> => rpc(gateway.port, token, 'SendMessage', params);
+      const first = inspect();
+      const other = (await call(first)).body.result.task.id;
+      const said = { messageId: 'question', role: 'ROLE_USER', parts: [{ text: 'Who is this?' }] };
+      const asked = (await call({ message: said })).body.result.task.id;
+      const choice = inspect({ taskId: asked });
+      expect((await call(choice)).body.result.task.status.state).toBe('TASK_STATE_COMPLETED');
+      // One unit is left, so the repeated message cannot pay for another read.
+      const again = await call(elsewhere ? inspect({ ...messageOf(first), taskId: asked }) : choice);
+      if (elsewhere) expect([again.status, again.text.includes(other)]).toEqual([429, false]);
+      else expect([again.status, again.body.result.task.id]).toEqual([200, asked]);
+    }
+  });
+
   it('RL-02 one unit a request and one for a new task’s read, said in RateLimit', async () => {
     const { token } = await gateway.issue({ perMinute: 1, burst: 100 });
     let left = 100;
