@@ -443,7 +443,7 @@ describe('the log', () => {
   });
 });
 
-it('a client by URL has no ranges, and the store holds no more than twenty', async () => {
+it('the store holds no more than twenty ranges of a credential', async () => {
   const { credential } = await gateway.issue();
   await expect(
     allow(
