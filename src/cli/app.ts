@@ -14,7 +14,7 @@ interface QuotaOptions {
   readonly burst?: number;
 }
 
-interface UpdateOptions extends QuotaOptions {
+interface AppUpdate extends QuotaOptions {
   readonly switchOff?: string[];
   readonly switchOn?: string[];
 }
@@ -92,7 +92,7 @@ function updateCommand(group: Command, register: RunAction): void {
     .option('--switch-off <OPERATION,...>', 'operations that the app can no longer call (repeatable)', operations)
     .option('--switch-on <OPERATION,...>', 'operations that are no longer switched off (repeatable)', operations);
   register(command, async ({ out, store }) => {
-    const { switchOff: off = [], switchOn: on = [], ...options } = command.opts<UpdateOptions>();
+    const { switchOff: off = [], switchOn: on = [], ...options } = command.opts<AppUpdate>();
     const quota = quotaOf(options);
     if (off.some((name) => on.includes(name)))
       command.error("error: option '--switch-off' contradicts '--switch-on': both name the same operation");

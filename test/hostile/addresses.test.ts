@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { openAuthorities } from '../../src/auth/authority.ts';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { readCredentials, updateCredential } from '../../src/store/administration/credentials.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import type { Answer } from '../support/answer.ts';
 import type { Grant, Issued } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
@@ -244,14 +246,20 @@ describe('a change of the ranges acts at the next request, on both gateways', ()
 
   it('the app of a stolen token keeps its turn: a refused look-up waits in the turn of its network', async () => {
     const { token, app } = await bound();
-    expect(await statusFrom(token, INSIDE)).toBe(200);
-    const read = vi.spyOn(database.db, 'read');
-    expect(await statusFrom(token, OUTSIDE)).toBe(401);
-    const turns = read.mock.calls.map(([statement]) => JSON.stringify(statement));
-    read.mockRestore();
-    expect(turns).toHaveLength(1);
-    expect(turns[0]).toContain(OUTSIDE);
-    expect(turns[0]).not.toContain(app);
+    const turns: string[] = [];
+    const read: Database['read'] = (statement) => {
+      turns.push(JSON.stringify(statement));
+      return database.db.read(statement);
+    };
+    const { resolve, fresh } = openAuthorities({ read } as Database); // authorities only read
+    await fresh(token, 'rest', INSIDE);
+    await fresh(token, 'rest', INSIDE);
+    await expect(resolve(token, 'rest', OUTSIDE)).rejects.toMatchObject({ details: { logged: 'address_refused' } });
+    expect(turns.map((turn) => [turn.includes(app), turn.includes(INSIDE), turn.includes(OUTSIDE)])).toEqual([
+      [false, true, false],
+      [true, false, false],
+      [false, false, true],
+    ]);
   });
 });
 
