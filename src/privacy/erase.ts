@@ -21,7 +21,7 @@ export interface EraseRequest {
 /** How many rows one transaction changes, so that nobody waits long for its locks. */
 const NOTES = 200;
 const CONVERSATIONS = 200;
-const MESSAGES = 1000;
+const MESSAGES = 500;
 /** The most files of one transaction. A file can have 512 pieces. */
 const FILES = 50;
 
