@@ -38,16 +38,16 @@ export function sift({ name }: Table, { scope }: RunPlace): string {
       : `CASE WHEN h.seq IS NULL THEN c.links ELSE ARRAY(
            SELECT l.link FROM unnest(c.links) WITH ORDINALITY AS l (link, n) WHERE l.n + ${links} <> ALL (h.places) ORDER BY l.n) END`;
   return `, hits AS MATERIALIZED (
-  SELECT c.seq, array_agg(d.place) AS places
+  SELECT c.seq, min(u.tenant) AS tenant, array_agg(d.place) AS places
     FROM candidates c CROSS JOIN LATERAL unnest(c.digests) WITH ORDINALITY AS d (digest, place)
     JOIN gateway.suppression u ON u.tenant = ANY (${scope}) AND u.digest = d.digest AND (c.tenant IS NULL OR u.tenant = c.tenant)
    GROUP BY c.seq
 ), erased AS MATERIALIZED (
-  SELECT c.seq, c.tenant, c.digests[1] AS own FROM candidates c JOIN hits h ON h.seq = c.seq WHERE ${rule}
+  SELECT c.seq, h.tenant, c.digests[1] AS own FROM candidates c JOIN hits h ON h.seq = c.seq WHERE ${rule}
 )${
     LEARNT.includes(name)
       ? `, learnt AS (
-  INSERT INTO gateway.suppression (tenant, digest) SELECT DISTINCT e.tenant, e.own FROM erased e WHERE e.tenant IS NOT NULL
+  INSERT INTO gateway.suppression (tenant, digest) SELECT DISTINCT e.tenant, e.own FROM erased e
   ON CONFLICT DO NOTHING
 )`
       : ''

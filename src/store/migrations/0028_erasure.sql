@@ -290,7 +290,8 @@ BEGIN
     -- The run began before the first erasure of the store, or was killed while it read its files. It starts again.
     PERFORM gateway.import_settle(r.slot), gateway.import_empty(r.slot);
     EXECUTE format('TRUNCATE gateway.import_reject_%s', r.slot);
-    UPDATE gateway.import_run x SET unfinished = false, epoch = x.epoch + 1, scope = '{}', names = '{}' WHERE x.slot = r.slot;
+    UPDATE gateway.import_run x SET unfinished = false, epoch = x.epoch + 1, scope = '{}', names = '{}',
+        lease_until = '-infinity', backend = NULL WHERE x.slot = r.slot;
   ELSIF owner IS NOT NULL OR r.scope <> '{}' THEN
     -- What an import still reads needs nothing: its later steps see the entries of gateway.suppression.
     FOREACH kind IN ARRAY ARRAY['contact', 'visitor', 'conversation', 'message', 'file', 'note', 'ai_result'] LOOP
@@ -308,7 +309,13 @@ BEGIN
         ), learnt AS (
           INSERT INTO gateway.suppression (tenant, digest) SELECT DISTINCT $2, g.own FROM gone g ON CONFLICT DO NOTHING
         )
-        SELECT count(*) FROM gone', r.slot) INTO n USING kind, e.tenant, coalesce(owner, r.scope[1]) = e.tenant AND cardinality(r.scope) < 2;
+        -- The steps have counted the other records already.
+        SELECT count(*) FROM gone g
+         WHERE NOT EXISTS (SELECT FROM gateway.import_step s WHERE s.slot = %1$s AND s.step = ''plan '' || $1 AND s.finished)
+            OR EXISTS (SELECT FROM gateway.import_plan_%1$s p
+                         LEFT JOIN gateway.import_step s ON s.slot = %1$s AND s.step = ''write '' || $1 || '' '' || p.lane
+                        WHERE p.type = $1 AND p.seq = g.seq AND p.ord > coalesce(s.ord, 0))', r.slot)
+        INTO n USING kind, e.tenant, coalesce(owner, r.scope[1]) = e.tenant AND cardinality(r.scope) < 2;
       PERFORM gateway.import_suppressed(r.slot, kind, '', n);
       total := total + n;
     END LOOP;
