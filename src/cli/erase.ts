@@ -3,10 +3,11 @@ import { openGivenKeys } from '../auth/key-file.ts';
 import type { Certificate, Kind } from '../privacy/certificate.ts';
 import { SuppressionSealed } from '../privacy/digests.ts';
 import { erase } from '../privacy/erase.ts';
+import { listErasures } from '../privacy/erasures.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
-import { facts, plain, Refused } from './output.ts';
+import { facts, plain, Refused, table } from './output.ts';
 
 const KINDS: Readonly<Record<Kind, { readonly example: string; readonly description: string }>> = {
   contact: { example: 'ctc_1_1_42', description: 'erase a contact with all its visitors, for ever; safe to repeat' },
@@ -19,6 +20,23 @@ export function eraseCommands(program: Command, register: RunAction): void {
     .description('erase a person: the record, texts, files and notes go, and no import or source brings them back');
   personCommand(group, register, 'contact');
   personCommand(group, register, 'visitor');
+  const list = group
+    .command('list')
+    .description(
+      'list erasures; with --json, the list that `restored --erasures` reads: keep it outside of the backups',
+    );
+  register(list, async ({ out, store }) => {
+    const { db } = await store();
+    const found = await listErasures(db);
+    out.result(
+      found,
+      table(
+        ['ERASURE', 'TIME', 'SUBJECT', 'ORGANIZATION', 'REASON'],
+        found.erasures.map((one) => [one.erasure_id, one.time, one.subject, one.organization_id, plain(one.reason)]),
+        'Nobody was erased.',
+      ),
+    );
+  });
 }
 
 function personCommand(group: Command, register: RunAction, kind: Kind): void {
@@ -59,7 +77,7 @@ function summary({ erasure_id, time, kind, subject_digest, counts, backups, dry_
     ...(erasure_id === null ? [] : [['erasure', erasure_id] as [string, string]]), // the compiler takes the pair for a list
     ['time', time],
     ['digest', subject_digest ?? 'none yet'],
-    ...Object.entries(counts).map(([table, n]): [string, string] => [table.replaceAll('_', ' '), String(n)]),
+    ...Object.entries(counts).map(([name, n]): [string, string] => [name.replaceAll('_', ' '), String(n)]),
   ];
   const end = dry_run ? 'Nothing was changed: this was a dry run.' : backups;
   return `The ${kind} ${dry_run ? 'would be' : 'is'} erased.\n${facts(rows)}\n${end}`;

@@ -32,15 +32,29 @@ export async function sealedKey(db: Database): Promise<string | undefined> {
 }
 
 /**
+ * Takes the key of another store, whose digests this store gets. Throws SuppressionSealed if nobody can open the key, or if
+ * this store has digests under a key of its own.
+ */
+export async function takeSeal(db: Database, keys: Keyring, sealed: string): Promise<void> {
+  const plain = keys.open(PURPOSE, sealed);
+  if (plain === undefined) throw new SuppressionSealed(UNREADABLE);
+  await db.query(sql`
+    INSERT INTO gateway.suppression_key AS k (sealed) VALUES (${sealed})
+    ON CONFLICT (one) DO UPDATE SET sealed = excluded.sealed WHERE NOT EXISTS (SELECT FROM gateway.suppression)`);
+  if (keys.open(PURPOSE, (await sealedKey(db)) ?? '') !== plain)
+    throw new SuppressionSealed('The list of erased people is of another store: this store has a list of its own.');
+}
+
+const UNREADABLE =
+  'The list of erased people cannot be read. GATEWAY_KEYS must hold the key with which a person was last erased.';
+
+/**
  * An HMAC cannot be computed again under another key. So the key of the digests never changes, and only its seal does:
  * every process that finds the seal of an older key of GATEWAY_KEYS replaces it. The older key can then be removed.
  */
 async function opened(db: Database, keys: Keyring, sealed: string): Promise<Digest> {
   const plain = keys.open(PURPOSE, sealed);
-  if (plain === undefined)
-    throw new SuppressionSealed(
-      'The list of erased people cannot be read. GATEWAY_KEYS must hold the key with which a person was last erased.',
-    );
+  if (plain === undefined) throw new SuppressionSealed(UNREADABLE);
   if (!sealed.startsWith(`${keys.kid}~`)) {
     const renewed = keys.seal(PURPOSE, plain);
     await db.query(sql`UPDATE gateway.suppression_key SET sealed = ${renewed} WHERE sealed = ${sealed}`);

@@ -14,6 +14,8 @@ export interface EraseRequest {
   /** Why the person is erased. It is stored, and must name nobody. */
   readonly reason: string;
   readonly dryRun?: boolean;
+  /** The id and the time of an erasure that is repeated in a restored store. */
+  readonly as?: { readonly id: string; readonly time: string };
   /** Called after each transaction. */
   readonly onBatch?: () => void;
 }
@@ -59,7 +61,7 @@ interface Place {
 
 const PREFIXES: Readonly<Record<Kind, string>> = { contact: 'ctc', visitor: 'vis' };
 
-function placeOf({ kind, id }: EraseRequest): Place | undefined {
+function placeOf({ kind, id }: Pick<EraseRequest, 'kind' | 'id'>): Place | undefined {
   const [prefix, tenant, site, native, ...rest] = id.split('_');
   const numbers = [tenant, site, native].every((part) => part !== undefined && /^[1-9]\d{0,17}$/.test(part));
   if (prefix !== PREFIXES[kind] || !numbers || rest.length > 0) return undefined;
@@ -83,24 +85,39 @@ async function personOf(db: Database, { tenant, site, native }: Place, kind: Kin
   return found ? row : undefined;
 }
 
+/** The digest of the person's own external_id comes first. */
+function digestsOfPerson(digest: Digest, { contact, visitors }: Person): string[] {
+  const own =
+    contact === null ? [] : [digest('contact', String(contact['external_id'])), ...contactDigests(digest, contact)];
+  return [...own, ...visitors.map((visitor) => digest('visitor', visitor))];
+}
+
+/** The digest of a stored person's external_id. Undefined if there is no such person. */
+export async function identityOf(
+  db: Database,
+  digest: Digest,
+  request: Pick<EraseRequest, 'kind' | 'id'>,
+): Promise<string | undefined> {
+  const place = placeOf(request);
+  const person = place && (await personOf(db, place, request.kind));
+  return person && digestsOfPerson(digest, person)[0];
+}
+
 async function begin(
   db: Database,
   digest: Digest,
   place: Place,
-  { kind, id: subject, reason }: EraseRequest,
+  { kind, id: subject, reason, as }: EraseRequest,
 ): Promise<string | undefined> {
   const { tenant, site, native } = place;
   const person = await personOf(db, place, kind);
   if (person === undefined) return undefined;
-  const { contact, visitors } = person;
-  const digests = visitors.map((visitor) => digest('visitor', visitor));
-  if (contact !== null)
-    digests.push(digest('contact', String(contact['external_id'])), ...contactDigests(digest, contact));
-  const id = newId('era');
+  const digests = digestsOfPerson(digest, person);
+  const id = as?.id ?? newId('era');
   const [row] = await again(() =>
     db.query<{ id: string }>(sql`
       SELECT gateway.erasure_begin(${id}, ${kind}, ${tenant}, ${site}, ${native}, ${subject}, ${digest('subject', subject)},
-        ${reason}, ${digests}::text[]) AS id`),
+        ${reason}, ${digests}::text[], ${as?.time ?? null}::text::timestamptz) AS id`),
   );
   return row?.id;
 }

@@ -146,20 +146,21 @@ END $$;
 
 -- Removes the words that only these texts are known to hold, like platform.forget of 0023_spellings.sql, but looks for no
 -- other text with them. That search took 8 s for 1,000 messages (27 November 2026). The next text with such a word brings
--- the word back. The arrays have equal length. Other joins than nested loops would read all words of the website.
+-- the word back. The arrays have equal length.
 CREATE FUNCTION platform.unlearn(p_tenant bigint, p_site bigint, p_kinds text[], p_ids bigint[], p_texts text[]) RETURNS void
-LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
-  DELETE FROM platform.spelling s
-   USING (SELECT w.kind, w.word, w.id, k.key
-            FROM (SELECT r.kind, r.id, w.word FROM unnest(p_kinds, p_ids, p_texts) AS r (kind, id, text)
-                   CROSS JOIN LATERAL unnest(platform.spelled_words(r.text)) AS w (word)
-                   WHERE (SELECT true FROM platform.spelling o WHERE o.tenant = p_tenant AND o.site = p_site AND o.kind = r.kind
-                             AND o.key = w.word AND o.word = w.word AND o.id = r.id) OFFSET 0) w
-           -- The keys of platform.spelling_keys. The call of that function takes 30 µs for a word.
-           CROSS JOIN LATERAL (SELECT CASE i WHEN 0 THEN w.word ELSE left(w.word, i - 1) || substr(w.word, i + 1) END AS key
-                                 FROM generate_series(0, length(w.word)) AS i) k OFFSET 0) g
-   WHERE s.tenant = p_tenant AND s.site = p_site AND s.kind = g.kind AND s.key = g.key AND s.word = g.word AND s.id = g.id;
+  -- Each row is looked up by its key. A join could read all words of all websites.
+  DELETE FROM platform.spelling WHERE ctid = ANY (ARRAY(
+    SELECT (SELECT s.ctid FROM platform.spelling s WHERE s.tenant = p_tenant AND s.site = p_site AND s.kind = w.kind
+               AND s.key = k.key AND s.word = w.word AND s.id = w.id)
+      FROM (SELECT r.kind, r.id, w.word FROM unnest(p_kinds, p_ids, p_texts) AS r (kind, id, text)
+             CROSS JOIN LATERAL unnest(platform.spelled_words(r.text)) AS w (word)
+             WHERE (SELECT true FROM platform.spelling o WHERE o.tenant = p_tenant AND o.site = p_site AND o.kind = r.kind
+                       AND o.key = w.word AND o.word = w.word AND o.id = r.id) OFFSET 0) w
+     -- The keys of platform.spelling_keys. The call of that function takes 30 µs for a word.
+     CROSS JOIN LATERAL (SELECT CASE i WHEN 0 THEN w.word ELSE left(w.word, i - 1) || substr(w.word, i + 1) END AS key
+                           FROM generate_series(0, length(w.word)) AS i) k));
 END $$;
 
 -- As in 0023_spellings.sql. While gateway.spelled is off, an UPDATE changes no words, because its statement called
@@ -230,14 +231,14 @@ END $$;
 -- Returns the id of the erasure, which is that of an earlier one of the same person.
 CREATE FUNCTION gateway.erasure_begin(
   p_id text, p_kind text, p_tenant bigint, p_site bigint, p_native bigint, p_subject text, p_subject_digest text,
-  p_reason text, p_digests text[]
+  p_reason text, p_digests text[], p_at timestamptz
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   mine text;
   visitors bigint[];
 BEGIN
-  INSERT INTO gateway.erasure (id, tenant, site, native, organization_id, kind, subject, subject_digest, reason)
-  SELECT p_id, p_tenant, p_site, p_native, o.public_id, p_kind, p_subject, p_subject_digest, p_reason
+  INSERT INTO gateway.erasure (id, tenant, site, native, organization_id, kind, subject, subject_digest, reason, created_at)
+  SELECT p_id, p_tenant, p_site, p_native, o.public_id, p_kind, p_subject, p_subject_digest, p_reason, coalesce(p_at, now())
     FROM platform.organization o WHERE o.tenant = p_tenant
   ON CONFLICT (tenant, subject) DO NOTHING;
   SELECT id INTO STRICT mine FROM gateway.erasure WHERE tenant = p_tenant AND subject = p_subject FOR UPDATE;
