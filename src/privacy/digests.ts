@@ -1,7 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Keyring } from '../auth/keys.ts';
 import { sql } from '../core/sql.ts';
-import type { Digest } from '../sources/engine/digests.ts';
+import type { PersonDigest } from '../sources/engine/digests.ts';
+import { SourceRefused } from '../sources/follow/explain.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
 /** No key of the operator opens the key of the digests. The message is a whole sentence for the operator. */
@@ -14,13 +15,22 @@ const PURPOSE = 'suppression';
 const LENGTH = 22;
 
 /** The digests of this store. Undefined if nobody was ever erased. `keys` is called only if the store has digests. */
-export async function openDigest(db: Database, keys: () => Promise<Keyring>): Promise<Digest | undefined> {
+export async function openDigest(db: Database, keys: () => Promise<Keyring>): Promise<PersonDigest | undefined> {
   const sealed = await sealedKey(db);
   return sealed === undefined ? undefined : opened(db, await keys(), sealed);
 }
 
+/** Like `openDigest`, for a source. Its state then tells the operator why it stands still. */
+export async function sourceDigest(db: Database, keys: Keyring): Promise<PersonDigest | undefined> {
+  try {
+    return await openDigest(db, async () => keys);
+  } catch (error) {
+    throw error instanceof SuppressionSealed ? new SourceRefused(error.message, { cause: error }) : error;
+  }
+}
+
 /** Like `openDigest`. Makes the key of the digests if the store has none. */
-export async function makeDigest(db: Database, keys: Keyring): Promise<Digest> {
+export async function makeDigest(db: Database, keys: Keyring): Promise<PersonDigest> {
   const fresh = keys.seal(PURPOSE, randomBytes(32).toString('base64'));
   await db.query(sql`INSERT INTO gateway.suppression_key (sealed) VALUES (${fresh}) ON CONFLICT DO NOTHING`);
   return opened(db, keys, (await sealedKey(db)) ?? fresh);
@@ -52,7 +62,7 @@ const UNREADABLE =
  * An HMAC cannot be computed again under another key. So the key of the digests never changes, and only its seal does:
  * every process that finds the seal of an older key of GATEWAY_KEYS replaces it. The older key can then be removed.
  */
-async function opened(db: Database, keys: Keyring, sealed: string): Promise<Digest> {
+async function opened(db: Database, keys: Keyring, sealed: string): Promise<PersonDigest> {
   const plain = keys.open(PURPOSE, sealed);
   if (plain === undefined) throw new SuppressionSealed(UNREADABLE);
   if (!sealed.startsWith(`${keys.kid}~`)) {
@@ -65,7 +75,7 @@ async function opened(db: Database, keys: Keyring, sealed: string): Promise<Dige
 /** How many digests are remembered, because many messages name one conversation. */
 const REMEMBERED = 10_000;
 
-function digestWith(key: Buffer): Digest {
+function digestWith(key: Buffer): PersonDigest {
   const known = new Map<string, string>();
   return (of, value) => {
     const text = `${of}\0${value}`;

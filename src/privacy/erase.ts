@@ -1,7 +1,7 @@
 import { newId } from '../auth/issue.ts';
 import type { Keyring } from '../auth/keys.ts';
 import { sql } from '../core/sql.ts';
-import { contactDigests, type Digest } from '../sources/engine/digests.ts';
+import { contactDigests, type PersonDigest } from '../sources/engine/digests.ts';
 import { sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { BACKUPS, type Certificate, certificateOf, findErasure, type Kind } from './certificate.ts';
@@ -68,13 +68,13 @@ function placeOf({ kind, id }: Pick<EraseRequest, 'kind' | 'id'>): Place | undef
   return { tenant: tenant ?? '', site: site ?? '', native: native ?? '' };
 }
 
-interface Person {
+interface ErasedPerson {
   readonly contact: Readonly<Record<string, unknown>> | null;
   readonly visitors: readonly string[];
 }
 
-async function personOf(db: Database, { tenant, site, native }: Place, kind: Kind): Promise<Person | undefined> {
-  const [row] = await db.query<Person>(sql`
+async function personOf(db: Database, { tenant, site, native }: Place, kind: Kind): Promise<ErasedPerson | undefined> {
+  const [row] = await db.query<ErasedPerson>(sql`
     SELECT to_jsonb(c) AS contact,
            ARRAY(SELECT v.external_id FROM platform.visitor v
                   WHERE v.tenant = ${tenant} AND v.site = ${site} AND v.id = ANY (
@@ -86,7 +86,7 @@ async function personOf(db: Database, { tenant, site, native }: Place, kind: Kin
 }
 
 /** The digest of the person's own external_id comes first. */
-function digestsOfPerson(digest: Digest, { contact, visitors }: Person): string[] {
+function digestsOfPerson(digest: PersonDigest, { contact, visitors }: ErasedPerson): string[] {
   const own =
     contact === null ? [] : [digest('contact', String(contact['external_id'])), ...contactDigests(digest, contact)];
   return [...own, ...visitors.map((visitor) => digest('visitor', visitor))];
@@ -95,7 +95,7 @@ function digestsOfPerson(digest: Digest, { contact, visitors }: Person): string[
 /** The digest of a stored person's external_id. Undefined if there is no such person. */
 export async function identityOf(
   db: Database,
-  digest: Digest,
+  digest: PersonDigest,
   request: Pick<EraseRequest, 'kind' | 'id'>,
 ): Promise<string | undefined> {
   const place = placeOf(request);
@@ -105,7 +105,7 @@ export async function identityOf(
 
 async function begin(
   db: Database,
-  digest: Digest,
+  digest: PersonDigest,
   place: Place,
   { kind, id: subject, reason, as }: EraseRequest,
 ): Promise<string | undefined> {
@@ -140,7 +140,7 @@ async function eraseNotes(db: Database, id: string, onBatch: () => void): Promis
   }
 }
 
-async function eraseConversations(db: Database, digest: Digest, id: string, onBatch: () => void): Promise<void> {
+async function eraseConversations(db: Database, digest: PersonDigest, id: string, onBatch: () => void): Promise<void> {
   for (;;) {
     const found = await db.query<{ id: string; external_id: string }>(sql`
       SELECT c.id, c.external_id FROM gateway.erasure e
@@ -164,7 +164,7 @@ interface FoundMessage {
   readonly attachments: number;
 }
 
-async function eraseMessages(db: Database, digest: Digest, id: string, onBatch: () => void): Promise<void> {
+async function eraseMessages(db: Database, digest: PersonDigest, id: string, onBatch: () => void): Promise<void> {
   for (;;) {
     const found = await db.query<FoundMessage & { conversation: string }>(sql`
       SELECT w.conversation_id AS conversation, m.id, m.external_id, m.attachment_count AS attachments
@@ -186,7 +186,7 @@ async function eraseMessages(db: Database, digest: Digest, id: string, onBatch: 
 }
 
 /** Clears what the person wrote in conversations of others. */
-async function eraseElsewhere(db: Database, digest: Digest, id: string, onBatch: () => void): Promise<void> {
+async function eraseElsewhere(db: Database, digest: PersonDigest, id: string, onBatch: () => void): Promise<void> {
   for (;;) {
     const found = await db.query<FoundMessage>(sql`
       SELECT m.id, m.external_id, m.attachments FROM gateway.erasure e
@@ -199,7 +199,7 @@ async function eraseElsewhere(db: Database, digest: Digest, id: string, onBatch:
 
 async function clear(
   db: Database,
-  digest: Digest,
+  digest: PersonDigest,
   erasure: string,
   batch: readonly FoundMessage[],
   { conversations, doneTo }: { readonly conversations: string[]; readonly doneTo: (string | null)[] },

@@ -6,8 +6,8 @@ import { startJournals } from '../events/journals.ts';
 import { startWebhooks } from '../events/webhooks/dispatcher.ts';
 import { startUpkeep } from '../gateway/upkeep.ts';
 import { senderOptions } from '../outbound/sender.ts';
-import { openDigest, SuppressionSealed } from '../privacy/digests.ts';
-import { explainSource, SourceRefused } from '../sources/follow/explain.ts';
+import { sourceDigest } from '../privacy/digests.ts';
+import { explainSource } from '../sources/follow/explain.ts';
 import { startSources } from '../sources/follow/runner.ts';
 import { openStoredReader } from '../sources/reader/reader.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
@@ -54,13 +54,7 @@ export function startBackground(options: BackgroundOptions): {
     db: store.db,
     writer: store.sources,
     open: (row) => openStoredReader(keys, row),
-    digest: async () => {
-      try {
-        return await openDigest(store.db, async () => keys);
-      } catch (error) {
-        throw error instanceof SuppressionSealed ? new SourceRefused(error.message) : error;
-      }
-    },
+    digest: () => sourceDigest(store.db, keys),
     explain: explainSource,
     onError: (error, source) => log.warn({ err: error, source }, 'a source could not be read; it is tried again'),
   });

@@ -1,16 +1,16 @@
 import type { StagedRow } from './row.ts';
 
 /** What a digest stands for. Records of different kinds can have the same external_id. */
-export type Identity = 'contact' | 'visitor' | 'conversation' | 'message' | 'email' | 'phone' | 'subject';
+export type PersonMark = 'contact' | 'visitor' | 'conversation' | 'message' | 'email' | 'phone' | 'subject';
 
 /** The keyed digest of something that identifies a person (src/privacy/digests.ts). */
-export type Digest = (of: Identity, value: string) => string;
+export type PersonDigest = (of: PersonMark, value: string) => string;
 
 /**
  * The digests by which a record of an erased person is found, first that of the record itself. The places of the others
  * matter (engine/sift.ts). Undefined for records that belong to nobody.
  */
-export function digestsOf(digest: Digest, row: StagedRow): string[] | undefined {
+export function digestsOf(digest: PersonDigest, row: StagedRow): string[] | undefined {
   const { type, external_id, owner = '', refs = [], links = [], data } = row;
   switch (type) {
     case 'contact':
@@ -39,7 +39,7 @@ export function digestsOf(digest: Digest, row: StagedRow): string[] | undefined 
 }
 
 /** The digests of the addresses of a contact. `contact` has the columns of platform.contact. */
-export function contactDigests(digest: Digest, contact: Readonly<Record<string, unknown>>): string[] {
+export function contactDigests(digest: PersonDigest, contact: Readonly<Record<string, unknown>>): string[] {
   const text = (column: string): string => {
     const value = contact[column];
     return typeof value === 'string' ? value : '';

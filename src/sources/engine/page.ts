@@ -3,7 +3,7 @@ import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Change, Position } from '../source.ts';
 import { AGAIN, isAboutData, pageSteps } from './apply.ts';
-import { type Digest, digestsOf } from './digests.ts';
+import { digestsOf, type PersonDigest } from './digests.ts';
 import { prepareChange } from './prepare.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
 import type { StagedRow } from './row.ts';
@@ -16,7 +16,7 @@ export interface HeldSource {
   readonly tenant: number;
   readonly epoch: number;
   /** Finds the records of erased people, which pages leave out. Undefined if nobody was ever erased. */
-  readonly digest?: Digest | undefined;
+  readonly digest?: PersonDigest | undefined;
 }
 
 export interface Written {

@@ -2,7 +2,7 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Position } from '../source.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
-import { type Digest, digestsOf } from './digests.ts';
+import { digestsOf, type PersonDigest } from './digests.ts';
 import { type FileRecord, type Prepared, prepareFile, prepareRecord } from './prepare.ts';
 import type { RecordType } from './records.ts';
 import type { StagedRow, StoredContent } from './row.ts';
@@ -50,7 +50,7 @@ export class Stage {
     private readonly run: Pick<Run, 'slot' | 'epoch' | 'place'>,
     private seq: number,
     /** Undefined if nobody was ever erased. */
-    private readonly digest?: Digest,
+    private readonly digest?: PersonDigest,
   ) {}
 
   /**

@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply, type Progress, rehearsal } from '../engine/apply.ts';
-import type { Digest } from '../engine/digests.ts';
+import type { PersonDigest } from '../engine/digests.ts';
 import type { RecordType } from '../engine/records.ts';
 import { type Reject, type StoredReject, storedRejects } from '../engine/rejects.ts';
 import { type FileIdentity, type Run, type RunState, takeRun } from '../engine/run.ts';
@@ -28,7 +28,7 @@ interface Common {
   /** The public or external id of an organization. References are looked up only in this organization. */
   readonly organization?: string;
   /** Finds the records of erased people, which the import leaves out. Undefined if nobody was ever erased. */
-  readonly digest?: Digest | undefined;
+  readonly digest?: PersonDigest | undefined;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   /** Called at the end of the import for each problem of a rejected line, in the order of the lines. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
-import type { Digest } from '../engine/digests.ts';
+import type { PersonDigest } from '../engine/digests.ts';
 import type { Source } from '../source.ts';
 import type { Stores } from './follow.ts';
 import { LoadStopped } from './spent.ts';
@@ -10,7 +10,7 @@ export interface SourcesOptions extends Stores {
   /** Opens the helpdesk of a stored source. Throws if its address cannot be decrypted. */
   readonly open: (row: SourceRow) => Source;
   /** Finds the records of erased people (src/privacy/digests.ts). */
-  readonly digest?: () => Promise<Digest | undefined>;
+  readonly digest?: () => Promise<PersonDigest | undefined>;
   /** The message for the operator. It must not contain a secret. */
   readonly explain: (error: unknown) => string;
   readonly onError: (error: unknown, source: string | undefined) => void;
