@@ -128,11 +128,12 @@ function finish(
 }
 
 function summary(result: ImportResult, dryRun: boolean): string {
+  const erased = result.suppressed > 0;
   const row = (name: string, c: Omit<ImportResult, 'types'>): string[] =>
-    [name, c.read, c.written, c.unchanged, c.removed, c.rejected, c.suppressed].map(String);
+    [name, c.read, c.written, c.unchanged, c.removed, c.rejected, ...(erased ? [c.suppressed] : [])].map(String);
   const types = Object.entries(result.types).map(([type, counts]) => row(type === '' ? '(no type)' : type, counts));
   const all = table(
-    ['TYPE', 'READ', 'WRITTEN', 'UNCHANGED', 'REMOVED', 'REJECTED', 'ERASED'],
+    ['TYPE', 'READ', 'WRITTEN', 'UNCHANGED', 'REMOVED', 'REJECTED', ...(erased ? ['ERASED'] : [])],
     [...types, row('total', result)],
   );
   return dryRun ? `${all}\nNothing was changed: this was a dry run.` : all;
