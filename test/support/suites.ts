@@ -149,6 +149,7 @@ export const SHORTER = names(
 const OWN_PROCESS = [
   'test/privacy/erasure-canary.test.ts',
   'test/privacy/restored.test.ts',
+  'test/privacy/retention.test.ts',
   ...['cli', 'observe', 'sources/reader', 'sources/writer'].map((room) => `test/${room}/**`),
   ...names(
     'auth/oauth/clock',

@@ -151,7 +151,7 @@ CREATE FUNCTION platform.unlearn(p_tenant bigint, p_site bigint, p_kinds text[],
 LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   -- Each row is looked up by its key. A join could read all words of all websites.
-  DELETE FROM platform.spelling WHERE ctid = ANY (ARRAY(
+  DELETE FROM platform.spelling d WHERE d.tenant = p_tenant AND d.site = p_site AND d.ctid = ANY (ARRAY(
     SELECT (SELECT s.ctid FROM platform.spelling s WHERE s.tenant = p_tenant AND s.site = p_site AND s.kind = w.kind
                AND s.key = k.key AND s.word = w.word AND s.id = w.id)
       FROM (SELECT r.kind, r.id, w.word FROM unnest(p_kinds, p_ids, p_texts) AS r (kind, id, text)
@@ -449,4 +449,56 @@ BEGIN
   END IF;
   PERFORM gateway.erasure_count(p_erasure, jsonb_build_object('contacts', contacts, 'visitors', cardinality(visitors), 'tasks', tasks));
   UPDATE gateway.erasure SET finished_at = now() WHERE id = p_erasure;
+END $$;
+
+-- Retention: for how many days an organization keeps the texts and files of messages. Null: for ever.
+ALTER TABLE platform.organization ADD COLUMN keep_messages_days integer CHECK (keep_messages_days BETWEEN 1 AND 36500);
+
+-- How far the round of a night has come: the block of rows (platform.said_block) that is next.
+CREATE TABLE gateway.retention_round (
+  tenant bigint PRIMARY KEY REFERENCES platform.organization ON DELETE CASCADE,
+  began_at timestamptz NOT NULL DEFAULT '-infinity', ended_at timestamptz NOT NULL DEFAULT '-infinity',
+  site bigint NOT NULL DEFAULT 0, block bigint NOT NULL DEFAULT 0
+);
+
+-- Clears up to n messages that are too old, in one block of one organization. Returns true if more can be due. A round is due
+-- at night (UTC), at the latest after 26 hours, and at once where none has ended yet. Several processes can call this: each
+-- takes another organization.
+CREATE FUNCTION gateway.clear_old_messages(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+  b record;
+  ids bigint[];
+BEGIN
+  -- Until all blocks are noted, a block can be missing.
+  IF EXISTS (SELECT FROM gateway.unnoted_block u WHERE u.kind = 'message') THEN RETURN false; END IF;
+  INSERT INTO gateway.retention_round (tenant)
+  SELECT o.tenant FROM platform.organization o
+   WHERE o.keep_messages_days IS NOT NULL AND NOT EXISTS (SELECT FROM gateway.retention_round x WHERE x.tenant = o.tenant)
+  ON CONFLICT DO NOTHING;
+  SELECT x.tenant, x.site, x.block, x.began_at > x.ended_at AS runs, now() - make_interval(days => o.keep_messages_days) AS since INTO r
+    FROM gateway.retention_round x JOIN platform.organization o ON o.tenant = x.tenant
+   WHERE o.keep_messages_days IS NOT NULL
+     AND (x.began_at > x.ended_at OR x.ended_at < now() - interval '26 hours'
+          OR x.ended_at < now() - interval '20 hours' AND extract(hour FROM now() AT TIME ZONE 'UTC') BETWEEN 1 AND 4)
+   ORDER BY x.tenant LIMIT 1 FOR UPDATE OF x SKIP LOCKED;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF NOT r.runs THEN r.site := 0; r.block := 0; END IF;
+  SELECT s.site, s.block INTO b FROM platform.website w
+    JOIN platform.said_block s ON s.tenant = w.tenant AND s.site = w.site
+   WHERE w.tenant = r.tenant AND w.site >= r.site AND s.kind = 'message' AND (s.site, s.block) >= (r.site, r.block) AND s.oldest < r.since
+   ORDER BY s.site, s.block LIMIT 1;
+  IF NOT FOUND THEN
+    UPDATE gateway.retention_round x SET ended_at = clock_timestamp(), began_at = '-infinity' WHERE x.tenant = r.tenant;
+    RETURN true;
+  END IF;
+  ids := ARRAY(SELECT m.id FROM platform.message m
+                WHERE m.tenant = r.tenant AND m.site = b.site AND m.id >= b.block << 11 AND m.id < (b.block + 1) << 11
+                  AND m.created_at < r.since AND (m.text IS NOT NULL OR m.attachment_count > 0) ORDER BY m.id LIMIT n);
+  IF cardinality(ids) > 0 THEN PERFORM platform.clear_messages(r.tenant, b.site, ids, false); END IF;
+  UPDATE gateway.retention_round x
+     SET began_at = CASE WHEN r.runs THEN x.began_at ELSE clock_timestamp() END, site = b.site,
+         block = b.block + CASE WHEN cardinality(ids) < n THEN 1 ELSE 0 END
+   WHERE x.tenant = r.tenant;
+  RETURN true;
 END $$;
