@@ -61,3 +61,27 @@ it('a thousand streams: under 150 MB more, one more is refused, and all hear of 
   await again.ended;
   expect(JSON.parse(again.text()).error.code).toBe(-32_004);
 }, 120_000);
+
+it('one app has half of them, over all its credentials, and the other half is free for others', async () => {
+  const { sql } = served.database;
+  const first = await issue(sql, 1);
+  const of = [first, ...(await Promise.all(Array.from({ length: 25 }, () => issue(sql, 1, { app: first.app }))))];
+  const [last, ...rest] = await Promise.all(of.map(async (one) => ({ id: await waiting(one), token: one.token })));
+  const subscribe = ({ id, token }: { id: string; token: string }): Promise<OpenStream> =>
+    openStream(served.port, token, 'SubscribeToTask', { id });
+  if (!last) return expect.fail('no credential');
+  const open: OpenStream[] = [];
+  for (const task of rest) open.push(...(await Promise.all(Array.from({ length: 20 }, () => subscribe(task)))));
+  expect(open.map(({ status }) => status)).toEqual(Array(500).fill(200));
+  const refused = await subscribe(last);
+  await refused.ended;
+  expect([refused.status, JSON.parse(refused.text()).code]).toEqual([429, 'stream_limit']);
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+  const neighbour = await issue(sql, 1);
+  const other = await subscribe({ id: await waiting(neighbour), token: neighbour.token });
+  expect(other.status).toBe(200);
+  open[0]?.close();
+  await expect.poll(async () => (await subscribe(last)).status).toBe(200);
+  await sql`UPDATE gateway.task SET state = 'canceled', lease_until = NULL WHERE state = 'submitted'`;
+  await expect.poll(streams, { timeout: 10_000 }).toBe(0);
+}, 60_000);
