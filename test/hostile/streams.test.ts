@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
+import { times } from '../support/form.ts';
 import { type Served, serve } from '../support/hostile/served.ts';
 import { type OpenStream, openStream } from '../support/surfaces/a2a-stream.ts';
 
@@ -85,3 +86,49 @@ it('one app has half of them, over all its credentials, and the other half is fr
   await sql`UPDATE gateway.task SET state = 'canceled', lease_until = NULL WHERE state = 'submitted'`;
   await expect.poll(streams, { timeout: 10_000 }).toBe(0);
 }, 60_000);
+
+it(
+  'opened and dropped many times: memory stays flat, all places are free, and log and metrics count each one',
+  async () => {
+    const { sql } = served.database;
+    const sender = await issue(sql, 1);
+    const id = await waiting(sender);
+    const subscribe = (): Promise<OpenStream> => openStream(served.port, sender.token, 'SubscribeToTask', { id });
+    const count = async (): Promise<number> =>
+      [...(await served.metrics()).matchAll(/^gateway_requests_total\{[^}]*task_subscribe[^}]*\} (\d+)$/gm)]
+        .map(([, n]) => Number(n))
+        .reduce((sum, n) => sum + n, 0);
+    const drop = async (n: number): Promise<void> => {
+      for (let i = 0; i < n; i += 10)
+        await Promise.all(
+          Array.from({ length: 10 }, async (_, nth) => {
+            const open = await subscribe();
+            // The place of a dropped stream can still be taken when the next one comes.
+            expect([200, 429]).toContain(open.status);
+            if (nth % 2 && open.status === 200) await expect.poll(() => open.events.length, { interval: 2 }).toBe(1);
+            open.close();
+          }),
+        );
+      await expect.poll(streams).toBe(0);
+    };
+    await drop(100);
+    const [before, counted] = [served.rss(), await count()];
+    const n = times(200, 10_000);
+    const began = performance.now();
+    await drop(n);
+    const more = served.rss() - before;
+    console.log(
+      `${n} streams opened and dropped in ${(performance.now() - began).toFixed(0)} ms: ${more.toFixed(1)} MB more`,
+    );
+    expect(more).toBeLessThan(30);
+    await expect.poll(count).toBe(counted + n);
+    const lines = (): number => served.lines().filter(({ operation }) => operation === 'task_subscribe').length;
+    const open = await Promise.all(Array.from({ length: 20 }, subscribe));
+    expect(open.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    for (const one of open) one.close();
+    await expect.poll(streams).toBe(0);
+    await expect.poll(lines, { timeout: 5_000 }).toBe(100 + n + 20);
+    expect(await sql`SELECT FROM gateway.task WHERE id = ${id} AND state = 'submitted'`).toHaveLength(1);
+  },
+  times(120_000, 600_000),
+);

@@ -340,4 +340,17 @@ describe('who accepts only text/plain', () => {
     const both = said([{ data: order() }], {}, { acceptedOutputModes: ['text/plain', 'application/json'] });
     expect(taskOf(await send(both)).artifacts[0].parts[0].data).toEqual(part.data);
   });
+
+  it('gets the text of a task later by the same message, because GetTask names no modes', async () => {
+    const later = said([{ data: order() }], {}, { acceptedOutputModes: ['text/plain'], returnImmediately: true });
+    const { id } = taskOf(await send(later));
+    const read = async () => (await call('GetTask', { id })).body.result;
+    await expect.poll(async () => (await read()).status.state).toBe('TASK_STATE_COMPLETED');
+    const { data } = (await read()).artifacts[0].parts[0];
+    const again = taskOf(await send(later));
+    expect([again.id, again.artifacts[0].parts]).toEqual([
+      id,
+      [{ text: JSON.stringify(data), mediaType: 'text/plain' }],
+    ]);
+  });
 });
