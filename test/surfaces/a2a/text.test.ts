@@ -63,6 +63,31 @@ describe('a text', () => {
     expect(only.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
   });
 
+  it('beside a data part is kept, in any order, and the data never; a JSON text beside one is not kept', async () => {
+    const data = { data: order() };
+    const words = [{ text: 'Who is' }, { text: 'this?', mediaType: 'text/plain' }];
+    for (const parts of [
+      [...words, data],
+      [data, ...words],
+      [words[0], data, words[1]],
+    ]) {
+      const task = taskOf(await send(said(parts)));
+      expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+      expect(textsOf(task)).toEqual(['Who is\nthis?']);
+      expect(JSON.stringify(task.history)).not.toContain(contact);
+    }
+    // The data part counts, not the text.
+    const other = {
+      text: JSON.stringify({ skill: 'contact_inspection', arguments: { contact_id: 'ctc_1_1_999999' } }),
+    };
+    const both = taskOf(await send(said([other, data])));
+    expect([both.status.state, both.history]).toEqual(['TASK_STATE_COMPLETED', undefined]);
+    for (const wrong of [5, null, [], 'x', {}, { skill: 'contact_inspection' }])
+      expect((await send(said([...words, { data: wrong }]))).body.error?.code, JSON.stringify(wrong)).toBe(-32_602);
+    for (const file of [{ raw: 'AAAA' }, { url: 'https://example.com/x' }])
+      expect((await send(said([...words, data, file]))).body.error?.code).toBe(-32_005);
+  });
+
   it('names the wrong field where the client wrote it', async () => {
     const cases: readonly (readonly [field: string, params: object])[] = [
       ['message.parts.0.text.skill', text('{"skill":"nothing","arguments":{}}')],
