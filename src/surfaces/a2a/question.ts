@@ -27,7 +27,8 @@ function descriptionOf(offered: OfferedSkill): object {
   return description;
 }
 
-const namesOf = (skills: readonly OfferedSkill[]): string => skills.map(({ skill }) => skill.name).join(', ');
+const namesOf = (skills: readonly OfferedSkill[]): string =>
+  skills.map(({ skill }) => skill.name).join(', ') || 'none that this token may use';
 
 /** What a task asks for that waits for a skill: a text for people and models, and the skills as data. */
 export const question = (skills: readonly OfferedSkill[]): { readonly text: string; readonly data: object } => ({

@@ -147,7 +147,9 @@ describe('a text', () => {
     const told = taskOf(await send(text('Who?'), poor.token)).status.message.parts[1].data.skills;
     expect(told.map((skill: { id: string }) => skill.id)).toEqual(['configuration_inspection']);
     const none = await gateway.issue({ scopes: ['website_read'], dataAccess: [] });
-    expect(taskOf(await send(text('Who?'), none.token)).status.message.parts[1].data.skills).toEqual([]);
+    const { parts } = taskOf(await send(text('Who?'), none.token)).status.message;
+    expect(parts[1].data.skills).toEqual([]);
+    expect(parts[0].text).toContain('Choose a skill of the data part: none that this token may use. ');
   });
 
   it('larger than a body may be is refused, and one of the largest size is kept', async () => {
