@@ -95,12 +95,12 @@ const textPart = (value: string): Part => ({
 });
 
 /** The message of a status. Its id ends with `name`, so that other parts have another id. */
-interface Said {
+interface StatusMessage {
   readonly name: 'failure' | 'question' | 'reminder';
   readonly parts: Part[];
 }
 
-function asked(skills: readonly OfferedSkill[], listed: boolean): Said {
+function asked(skills: readonly OfferedSkill[], listed: boolean): StatusMessage {
   if (listed) return { name: 'reminder', parts: [textPart(reminder(skills))] };
   const { text, data } = question(skills);
   return { name: 'question', parts: [textPart(text), part(data)] };
@@ -119,7 +119,7 @@ const TITLES: Readonly<Record<string, string>> = {
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
 
 /** Why a task failed, as a code and a fixed title. The text never comes from a caller or the store. */
-function explanation(code: string): Said {
+function explanation(code: string): StatusMessage {
   const title = TITLES[code] ?? titleOf(isFailureCode(code) ? code : 'internal');
   return { name: 'failure', parts: [part({ code, title })] };
 }
