@@ -12,6 +12,8 @@ export interface AppRecord {
   readonly client_host: string | null;
   readonly quota_per_minute: number;
   readonly burst: number;
+  /** The operations that the owner has switched off for the app, by name. */
+  readonly switched_off: string[];
   readonly created_at: Date;
 }
 
@@ -45,7 +47,7 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
            ARRAY(SELECT i.id FROM gateway.installation i WHERE i.app_id = a.id ORDER BY i.created_at, i.id) AS installation_ids,
            (SELECT c.hosted_host FROM gateway.installation i JOIN gateway.credential c ON c.installation_id = i.id
              WHERE i.app_id = a.id AND c.hosted_host IS NOT NULL LIMIT 1) AS client_host,
-           a.quota_per_minute, a.burst, a.created_at
+           a.quota_per_minute, a.burst, a.switched_off, a.created_at
       FROM gateway.app a JOIN platform.organization o ON o.tenant = a.tenant
      WHERE (${id}::text IS NULL OR a.id = ${id}) AND (${tenant}::bigint IS NULL OR a.tenant = ${tenant})
      ORDER BY a.created_at, a.id`);
@@ -60,6 +62,24 @@ export async function updateQuota(
   await db.query(sql`
     UPDATE gateway.app SET quota_per_minute = coalesce(${perMinute}::integer, quota_per_minute), burst = coalesce(${burst}::integer, burst)
      WHERE id = ${id}`);
+}
+
+/**
+ * Switches operations of an app of the organization off and on, at once for every credential of the app
+ * (0029_allow.sql). Returns the operations that are off now. Undefined if the organization has no such app.
+ */
+export async function switchOperations(
+  db: Database,
+  app: { readonly id: string; readonly tenant: string },
+  { off, on }: { readonly off: readonly string[]; readonly on: readonly string[] },
+): Promise<string[] | undefined> {
+  const [row] = await db.query<{ switched_off: string[] }>(sql`
+    UPDATE gateway.app
+       SET switched_off = ARRAY(SELECT DISTINCT o.name FROM unnest(switched_off || ${off}::text[]) AS o (name)
+                                 WHERE o.name <> ALL (${on}::text[]) ORDER BY o.name)
+     WHERE id = ${app.id} AND tenant = ${app.tenant}
+    RETURNING switched_off`);
+  return row?.switched_off;
 }
 
 interface NullableQuota {

@@ -117,6 +117,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
       );
       response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
+      const source = exchangeOf(request);
+      const from = source?.from;
       let authority: Authority | undefined;
       let stream: Stream | undefined;
       let era: A2aEra | undefined;
@@ -144,9 +146,9 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
               const task = TASK.exec(String(given['id']))?.[0];
               if (task !== undefined) record.audit = { task };
             }
-            if (STREAMING.includes(method)) stream ??= streams.enter(authority, bearer, gone);
+            if (STREAMING.includes(method)) stream ??= streams.enter(authority, { bearer, from }, gone);
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
-            const a2aRequest: A2aRequest = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
+            const a2aRequest: A2aRequest = { bearer, from, caller, taskId, unit, signal: gone.signal, requestId };
             const rpc = { jsonrpc: '2.0' as const, id, method: read.message.method, params: given }; // a literal type
             const outcome = await era.handle(rpc, requestHandler(services, a2aRequest));
             const first = 'jsonrpc' in outcome ? undefined : await outcome.next();
@@ -155,7 +157,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
             if ('jsonrpc' in outcome) return answerOf(outcome);
             return { first: first?.value, events: outcome };
           },
-          exchangeOf(request),
+          source,
         );
         paid();
         if (stream && 'events' in result) await pump(stream, result, idOf(read));
@@ -167,7 +169,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
         const fault = faultOf(error);
         if ('message' in read && era?.errorsInStream(read.message.method)) {
           record.code = String(fault.code);
-          stream ??= new Stream(bearer, gone, () => undefined);
+          stream ??= new Stream({ bearer, from }, gone, () => undefined);
           stream.begin(request, response, rateLimit(quota));
           await stream.write({ jsonrpc: '2.0', id: idOf(read), error: fault });
         } else reply({ error: fault }, idOf(read));

@@ -452,7 +452,11 @@ describe('a reader that takes nothing', () => {
     response.assignSocket(socket);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    const stream = streams.enter({ credentialId: 'crd_test', appId: 'app_test' }, token, gone);
+    const stream = streams.enter(
+      { credentialId: 'crd_test', appId: 'app_test' },
+      { bearer: token, from: undefined },
+      gone,
+    );
     stream.begin(response.req, response, {});
     const began = performance.now();
     await stream.write('x'.repeat(200_000));
