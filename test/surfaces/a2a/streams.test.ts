@@ -168,19 +168,28 @@ describe('SendStreamingMessage', () => {
     expect((await sending(inspect(), 'igw_test_x')).status).toBe(401);
   });
 
-  it('gives its first event within 50 ms', async () => {
-    const times: number[] = [];
-    for (let i = 0; i < 20; i++) {
+  it('gives its first event within 50 ms of the acceptance of its task', async () => {
+    // A message that returns at once tells how long an acceptance takes, also on a loaded machine.
+    const timed = async (what: () => Promise<unknown>): Promise<number> => {
       const began = performance.now();
-      const open = await sending();
-      await until(() => open.events.length > 0);
-      times.push(performance.now() - began);
-      await open.ended;
+      await what();
+      return performance.now() - began;
+    };
+    const [accepted, first]: [number[], number[]] = [[], []];
+    for (let i = 0; i < 20; i++) {
+      const now = { ...inspect(), configuration: { returnImmediately: true } };
+      accepted.push(await timed(() => call('SendMessage', now)));
+      let open: OpenStream | undefined;
+      first.push(
+        await timed(async () => {
+          open = await sending();
+          await until(() => (open?.events.length ?? 0) > 0);
+        }),
+      );
+      await open?.ended;
     }
-    // The fastest quarter, because other tests on the machine slow the rest. If the first event waited for a round of
-    // 250 ms, the quarter would take longer, too.
-    const quarter = times.sort((a, b) => a - b)[5];
-    expect(quarter, `${times}`).toBeLessThan(50);
+    const middle = (times: number[]): number => times.sort((a, b) => a - b)[10] ?? 0;
+    expect(middle(first) - middle(accepted), `${accepted} ${first}`).toBeLessThan(50);
   });
 });
 
