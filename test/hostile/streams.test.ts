@@ -105,11 +105,12 @@ it(
             const open = await subscribe();
             // The place of a dropped stream can still be taken when the next one comes.
             expect([200, 429]).toContain(open.status);
-            if (nth % 2 && open.status === 200) await expect.poll(() => open.events.length, { interval: 2 }).toBe(1);
+            if (nth % 2 && open.status === 200)
+              await expect.poll(() => open.events.length, { interval: 2, timeout: 10_000 }).toBe(1);
             open.close();
           }),
         );
-      await expect.poll(streams).toBe(0);
+      await expect.poll(streams, { timeout: 10_000 }).toBe(0);
     };
     await drop(100);
     const [before, counted] = [served.rss(), await count()];
@@ -121,13 +122,13 @@ it(
       `${n} streams opened and dropped in ${(performance.now() - began).toFixed(0)} ms: ${more.toFixed(1)} MB more`,
     );
     expect(more).toBeLessThan(30);
-    await expect.poll(count).toBe(counted + n);
+    await expect.poll(count, { timeout: 10_000 }).toBe(counted + n);
     const lines = (): number => served.lines().filter(({ operation }) => operation === 'task_subscribe').length;
     const open = await Promise.all(Array.from({ length: 20 }, subscribe));
     expect(open.map(({ status }) => status)).toEqual(Array(20).fill(200));
     for (const one of open) one.close();
-    await expect.poll(streams).toBe(0);
-    await expect.poll(lines, { timeout: 5_000 }).toBe(100 + n + 20);
+    await expect.poll(streams, { timeout: 10_000 }).toBe(0);
+    await expect.poll(lines, { timeout: 10_000 }).toBe(100 + n + 20);
     expect(await sql`SELECT FROM gateway.task WHERE id = ${id} AND state = 'submitted'`).toHaveLength(1);
   },
   times(120_000, 600_000),
