@@ -181,7 +181,8 @@ export class Runner {
   }
 
   #run(job: RunningTask | undefined): void {
-    if (!job || job.state === 'running') return;
+    // A dropped task never starts: it was canceled before the reply of its acceptance or of its start came.
+    if (!job || job.state === 'running' || this.#jobs.get(job.id) !== job) return;
     job.state = 'running';
     this.#running.push(job);
     this.#queue

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
+import { times } from '../support/form.ts';
 import { type Served, serve } from '../support/hostile/served.ts';
 import { type OpenStream, openStream } from '../support/surfaces/a2a-stream.ts';
 
@@ -61,3 +62,74 @@ it('a thousand streams: under 150 MB more, one more is refused, and all hear of 
   await again.ended;
   expect(JSON.parse(again.text()).error.code).toBe(-32_004);
 }, 120_000);
+
+it('one app has half of them, over all its credentials, and the other half is free for others', async () => {
+  const { sql } = served.database;
+  const first = await issue(sql, 1);
+  const of = [first, ...(await Promise.all(Array.from({ length: 25 }, () => issue(sql, 1, { app: first.app }))))];
+  const [last, ...rest] = await Promise.all(of.map(async (one) => ({ id: await waiting(one), token: one.token })));
+  const subscribe = ({ id, token }: { id: string; token: string }): Promise<OpenStream> =>
+    openStream(served.port, token, 'SubscribeToTask', { id });
+  if (!last) return expect.fail('no credential');
+  const open: OpenStream[] = [];
+  for (const task of rest) open.push(...(await Promise.all(Array.from({ length: 20 }, () => subscribe(task)))));
+  expect(open.map(({ status }) => status)).toEqual(Array(500).fill(200));
+  const refused = await subscribe(last);
+  await refused.ended;
+  expect([refused.status, JSON.parse(refused.text()).code]).toEqual([429, 'stream_limit']);
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+  const neighbour = await issue(sql, 1);
+  const other = await subscribe({ id: await waiting(neighbour), token: neighbour.token });
+  expect(other.status).toBe(200);
+  open[0]?.close();
+  await expect.poll(async () => (await subscribe(last)).status).toBe(200);
+  await sql`UPDATE gateway.task SET state = 'canceled', lease_until = NULL WHERE state = 'submitted'`;
+  await expect.poll(streams, { timeout: 10_000 }).toBe(0);
+}, 60_000);
+
+it(
+  'opened and dropped many times: memory stays flat, all places are free, and log and metrics count each one',
+  async () => {
+    const { sql } = served.database;
+    const sender = await issue(sql, 1);
+    const id = await waiting(sender);
+    const subscribe = (): Promise<OpenStream> => openStream(served.port, sender.token, 'SubscribeToTask', { id });
+    const count = async (): Promise<number> =>
+      [...(await served.metrics()).matchAll(/^gateway_requests_total\{[^}]*task_subscribe[^}]*\} (\d+)$/gm)]
+        .map(([, n]) => Number(n))
+        .reduce((sum, n) => sum + n, 0);
+    const drop = async (n: number): Promise<void> => {
+      for (let i = 0; i < n; i += 10)
+        await Promise.all(
+          Array.from({ length: 10 }, async (_, nth) => {
+            const open = await subscribe();
+            // The place of a dropped stream can still be taken when the next one comes.
+            expect([200, 429]).toContain(open.status);
+            if (nth % 2 && open.status === 200)
+              await expect.poll(() => open.events.length, { interval: 2, timeout: 10_000 }).toBe(1);
+            open.close();
+          }),
+        );
+      await expect.poll(streams, { timeout: 10_000 }).toBe(0);
+    };
+    await drop(100);
+    const [before, counted] = [served.rss(), await count()];
+    const n = times(200, 10_000);
+    const began = performance.now();
+    await drop(n);
+    const more = served.rss() - before;
+    console.log(
+      `${n} streams opened and dropped in ${(performance.now() - began).toFixed(0)} ms: ${more.toFixed(1)} MB more`,
+    );
+    expect(more).toBeLessThan(30);
+    await expect.poll(count, { timeout: 10_000 }).toBe(counted + n);
+    const lines = (): number => served.lines().filter(({ operation }) => operation === 'task_subscribe').length;
+    const open = await Promise.all(Array.from({ length: 20 }, subscribe));
+    expect(open.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    for (const one of open) one.close();
+    await expect.poll(streams, { timeout: 10_000 }).toBe(0);
+    await expect.poll(lines, { timeout: 10_000 }).toBe(100 + n + 20);
+    expect(await sql`SELECT FROM gateway.task WHERE id = ${id} AND state = 'submitted'`).toHaveLength(1);
+  },
+  times(120_000, 600_000),
+);

@@ -86,6 +86,38 @@ describe('A2-06', () => {
     expect(await world.moves(id)).toEqual(['working', 'working>canceled']);
   });
 
+  it('a cancellation before the reply of the acceptance has come: the skill never runs', async () => {
+    const sender = await world.issue();
+    let hold: Promise<void> | undefined;
+    // Holds the replies of committed acceptances back.
+    const late = await world.open(undefined, {
+      db: (db) => ({
+        ...db,
+        query: async (statement) => {
+          const rows = await db.query<never>(statement);
+          if (/gateway\.accept_task/.test(compile(statement).text)) await hold;
+          return rows;
+        },
+      }),
+    });
+    const { skill, runs, release } = probe();
+    release();
+    let go = (): void => undefined;
+    hold = new Promise((resolve) => {
+      go = resolve;
+    });
+    const waiting = world.send(late, sender.token, { skill });
+    await until(async () => (await world.count('working', sender.installation)) === 1);
+    const [task] = (
+      await world.run(world.a, sender.token, (caller) => world.a.tasks.list(caller, { pageSize: 1, artifacts: false }))
+    ).tasks;
+    expect(await world.cancel(late, sender.token, task?.id ?? '')).toMatchObject({ canceled: true });
+    go();
+    expect(await waiting).toMatchObject({ id: task?.id, state: 'canceled' });
+    await late.close();
+    expect(runs()).toBe(0);
+  });
+
   it('a task that has ended keeps its state, and a running one never waits again', async () => {
     const sender = await world.issue();
     const { id } = await world.send(world.a, sender.token);

@@ -34,6 +34,13 @@ const STREAMING: readonly string[] = [
   // Of version 0.3.
   ...['message/stream', 'tasks/resubscribe'],
 ];
+/** Methods whose log line names the task, with their names there. */
+const NAMING: ReadonlyMap<string, string> = new Map([
+  ['CancelTask', 'task_cancel'],
+  ['SubscribeToTask', 'task_subscribe'],
+]);
+/** An id of another form can be text of a caller, so it is not logged. */
+const TASK = /^task_[a-f0-9]{32}$/;
 const CHANGING: readonly string[] = ['SendMessage', 'SendStreamingMessage', 'CancelTask'];
 /** Milliseconds that a socket may be idle while a call waits for its task. The longest such wait is 30 seconds. */
 const IDLE_TIMEOUT = 45_000;
@@ -98,15 +105,16 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
       const version = versionOf(request, query);
       const bearer = bearerOf(request);
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
+      // Abort only if the client disconnects before the reply is complete. An abort creates an error object. An abort
+      // at the end of every request took 2 % of a task's time (measured). The event comes once, so nothing is awaited
+      // before this line.
+      const gone = new AbortController();
+      response.once('close', () => response.writableFinished || gone.abort());
       // A problem of the message is reported later, because a bad bearer token must be reported first.
       const read = await readRequest(request, response).then(
         (message) => ({ message }),
         (problem: unknown) => ({ problem }),
       );
-      const gone = new AbortController();
-      // Abort only if the client disconnects before the reply is complete. An abort creates an error object. An abort
-      // at the end of every request took 2 % of a task's time (measured).
-      response.once('close', () => response.writableFinished || gone.abort());
       response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
       const source = exchangeOf(request);
@@ -129,21 +137,22 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
             era = eraOf(version);
             const method = era.nameOf(read.message.method);
             const given = era.checkedParams(read.message.method, params);
-            if (method === 'SubscribeToTask') record.operation = 'task_subscribe';
             if (CHANGING.includes(method)) record.effect = true;
-            if (STREAMING.includes(method)) stream ??= streams.enter(authority.credentialId, { bearer, from }, gone);
             // A task's calls write audit entries. A cancellation makes no call, so the request itself is audited.
-            if (method === 'CancelTask') {
-              record.operation = 'task_cancel';
-              record.does = 'write';
+            if (method === 'CancelTask') record.does = 'write';
+            const named = NAMING.get(method);
+            if (named !== undefined) {
+              record.operation = named;
+              const task = TASK.exec(String(given['id']))?.[0];
+              if (task !== undefined) record.audit = { task };
             }
+            if (STREAMING.includes(method)) stream ??= streams.enter(authority, { bearer, from }, gone);
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
             const a2aRequest: A2aRequest = { bearer, from, caller, taskId, unit, signal: gone.signal, requestId };
             const rpc = { jsonrpc: '2.0' as const, id, method: read.message.method, params: given }; // a literal type
             const outcome = await era.handle(rpc, requestHandler(services, a2aRequest));
             const first = 'jsonrpc' in outcome ? undefined : await outcome.next();
             if (a2aRequest.skill !== undefined) record.operation = a2aRequest.skill;
-            if (a2aRequest.canceled !== undefined) record.audit = { task: a2aRequest.canceled };
             if (a2aRequest.failed !== undefined) throw a2aRequest.failed;
             if ('jsonrpc' in outcome) return answerOf(outcome);
             return { first: first?.value, events: outcome };

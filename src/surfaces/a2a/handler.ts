@@ -17,7 +17,6 @@ import { type Showing, statesOf, wireTask } from './wire-task.ts';
 
 /** Tasks on a page of `ListTasks` by default (A2A, section 3.1.4). */
 const PAGE = 50;
-const TASK = /^task_[a-f0-9]{32}$/;
 
 export interface A2aServices {
   readonly tasks: Tasks;
@@ -37,8 +36,6 @@ export interface A2aRequest {
   /** Aborts when the client disconnects before the reply is complete. */
   readonly signal: AbortSignal;
   skill?: string;
-  /** The task to cancel, for the log. Absent if the client's id does not have the form of a task id. */
-  canceled?: string;
   /** An error that is not an A2A error. The surface throws it: the SDK would send its text to the client. */
   failed?: unknown;
 }
@@ -144,7 +141,6 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
     }),
 
     cancelTask: answering(async ({ id }) => {
-      if (TASK.test(id)) request.canceled = id;
       const found = await tasks.cancel(caller, id);
       if (!found) throw new TaskNotFoundError();
       if (!found.canceled) throw new TaskNotCancelableError();
@@ -165,7 +161,7 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
           if (!(error instanceof Failure) || error.code !== 'invalid_cursor') throw error;
           throw invalidParams(invalidCursor('pageToken', 'the nextPageToken of the previous page, unchanged'));
         });
-      return { ...page, tasks: page.tasks.map((task) => wireTask(task, shown)), pageSize };
+      return { ...page, tasks: page.tasks.map((task) => wireTask(task, { ...shown, listed: true })), pageSize };
     }),
 
     getAgentCard: unsupported,

@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
@@ -18,8 +19,9 @@ export interface StreamTimings {
 }
 
 const TIMINGS: StreamTimings = { check: 1_000, comment: 15_000, unread: 30_000, unproved: 30_000 };
-/** Open streams of one credential, and of a process. */
+/** Open streams of one credential, of one app, and of all, in this process. */
 const PER_CREDENTIAL = 20;
+const PER_APP = 500;
 const IN_ALL = 1_000;
 /** Authorities that are checked at the same time. */
 const TOGETHER = 8;
@@ -31,7 +33,8 @@ export class Streams {
   readonly #corridor: Corridor;
   readonly #timings: StreamTimings;
   readonly #open = new Set<Stream>();
-  readonly #perCredential = new Map<string, number>();
+  /** The number of open streams of each credential and of each app. */
+  readonly #held = new Map<string, number>();
   readonly #checks: PeriodicJob;
   readonly #ticks: PeriodicJob;
 
@@ -46,20 +49,34 @@ export class Streams {
     this.#ticks.pause();
   }
 
-  /** Counts a stream. Throws `stream_limit` if the credential or the process has too many. */
-  enter(credential: string, reader: StreamReader, gone: AbortController): Stream {
-    const own = this.#perCredential.get(credential) ?? 0;
-    if (own >= PER_CREDENTIAL || this.#open.size >= IN_ALL) throw new Failure('stream_limit', { retryAfter: 1 });
+  /** Counts a stream. Throws `stream_limit` if the credential, the app or the process has too many. */
+  enter(
+    { credentialId, appId }: Pick<Authority, 'credentialId' | 'appId'>,
+    reader: StreamReader,
+    gone: AbortController,
+  ): Stream {
+    const bounds: readonly (readonly [holder: string, most: number])[] = [
+      [credentialId, PER_CREDENTIAL],
+      [appId, PER_APP],
+    ];
+    const held = (holder: string): number => this.#held.get(holder) ?? 0;
+    if (this.#open.size >= IN_ALL || bounds.some(([holder, most]) => held(holder) >= most))
+      throw new Failure('stream_limit', { retryAfter: 1 });
+    const count = (more: number): void => {
+      for (const [holder] of bounds) {
+        const now = held(holder) + more;
+        if (now > 0) this.#held.set(holder, now);
+        else this.#held.delete(holder);
+      }
+    };
     const stream = new Stream(reader, gone, () => {
       this.#open.delete(stream);
-      const left = (this.#perCredential.get(credential) ?? 1) - 1;
-      if (left > 0) this.#perCredential.set(credential, left);
-      else this.#perCredential.delete(credential);
+      count(-1);
       if (this.#open.size > 0) return;
       this.#checks.pause();
       this.#ticks.pause();
     });
-    this.#perCredential.set(credential, own + 1);
+    count(1);
     this.#open.add(stream);
     this.#checks.resume();
     this.#ticks.resume();

@@ -2,7 +2,7 @@ import { type Message, type Part, Role, TaskState as WireState, type Task as Wir
 import { FAILURE_CODES, type FailureCode, titleOf } from '../../core/failures.ts';
 import type { OfferedSkill } from '../../gateway/skills.ts';
 import type { Task, TaskState } from '../../tasks/tasks.ts';
-import { question } from './question.ts';
+import { question, reminder } from './question.ts';
 
 const JSON_TYPE = 'application/json';
 
@@ -24,6 +24,8 @@ export function statesOf(asked: WireState): TaskState[] | undefined {
 export interface Showing {
   /** The skills that the reader may use. A task that waits for a skill names them. */
   readonly skills: () => readonly OfferedSkill[];
+  /** True in a list of tasks. Then a waiting task has a short text in place of the skills with their schemas. */
+  readonly listed?: boolean;
   /** The form of the artifact. Default: data. */
   readonly form?: 'data' | 'text';
   /** The most messages of the history. Absent: all that are kept. */
@@ -31,18 +33,19 @@ export interface Showing {
 }
 
 /** A task in the form of the SDK's codec. Its history has only texts, because data can hold customers' text. */
-export function wireTask(task: Task, { skills, form = 'data', historyLength }: Showing): WireTask {
+export function wireTask(task: Task, { skills, listed = false, form = 'data', historyLength }: Showing): WireTask {
   const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact, history } = task;
   const kept =
     historyLength === undefined ? history : history.slice(history.length - Math.min(historyLength, history.length));
-  const told = failure !== null ? explanation(failure) : state === 'input_required' ? question(skills()) : undefined;
+  const said =
+    failure !== null ? explanation(failure) : state === 'input_required' ? asked(skills(), listed) : undefined;
   return {
     id,
     contextId,
     status: {
       state: STATES[state],
       timestamp: stateAt.toISOString(),
-      message: told && message(task, `${id}-${failure === null ? 'question' : 'failure'}`, Role.ROLE_AGENT, told),
+      message: said && message(task, `${id}-${said.name}`, Role.ROLE_AGENT, said.parts),
     },
     artifacts:
       artifact === undefined
@@ -91,6 +94,18 @@ const textPart = (value: string): Part => ({
   mediaType: 'text/plain',
 });
 
+/** The message of a status. Its id ends with `name`, so that other parts have another id. */
+interface StatusMessage {
+  readonly name: 'failure' | 'question' | 'reminder';
+  readonly parts: Part[];
+}
+
+function asked(skills: readonly OfferedSkill[], listed: boolean): StatusMessage {
+  if (listed) return { name: 'reminder', parts: [textPart(reminder(skills))] };
+  const { text, data } = question(skills);
+  return { name: 'question', parts: [textPart(text), part(data)] };
+}
+
 /** Titles for failure codes that only tasks have. They are not in core/failures.ts. */
 const TITLES: Readonly<Record<string, string>> = {
   artifact_too_large:
@@ -104,7 +119,7 @@ const TITLES: Readonly<Record<string, string>> = {
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
 
 /** Why a task failed, as a code and a fixed title. The text never comes from a caller or the store. */
-function explanation(code: string): Part[] {
+function explanation(code: string): StatusMessage {
   const title = TITLES[code] ?? titleOf(isFailureCode(code) ? code : 'internal');
-  return [part({ code, title })];
+  return { name: 'failure', parts: [part({ code, title })] };
 }

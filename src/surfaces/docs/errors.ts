@@ -48,7 +48,7 @@ const ADVICE: Readonly<Record<FailureCode, string>> = {
   answers_unread: 'Read the answers that were sent, or close their connections. Then send the request again.',
   quota_exceeded: 'The header RateLimit gives the number of units that are left.',
   stream_limit:
-    'A credential can have 20 streams open, and a process of the gateway 1,000. Close a stream that you no longer read.',
+    'Each process can have 20 streams of a credential open, 500 of an app, and 1,000 in all. Close a stream that you no longer read.',
   task_limit: 'Tasks expire automatically. Retry-After gives the number of seconds to wait.',
   internal: 'Try once more. Then give the request_id to the operator of the gateway.',
   service_unavailable: 'Wait longer before each further retry.',

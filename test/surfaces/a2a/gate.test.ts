@@ -211,6 +211,8 @@ describe('the HTTP gate', () => {
       '',
       `${LIST}x`,
       LIST.replace('"id":1', '"id":1,"id":1'),
+      LIST.replace('}', `,"params":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`),
+      message('SendMessage').replace('}', `,"params":${'['.repeat(30_000)}${']'.repeat(30_000)}}`),
       LIST.padEnd(65_537),
       'x'.repeat(200_000),
     ];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
 import type { Answer } from '../../support/answer.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { messageId, rpc, work } from '../../support/surfaces/a2a.ts';
@@ -62,6 +63,31 @@ describe('a text', () => {
     expect(only.status.state).toBe('TASK_STATE_INPUT_REQUIRED');
   });
 
+  it('beside a data part is kept, in any order, and the data never; a JSON text beside one is not kept', async () => {
+    const data = { data: order() };
+    const words = [{ text: 'Who is' }, { text: 'this?', mediaType: 'text/plain' }];
+    for (const parts of [
+      [...words, data],
+      [data, ...words],
+      [words[0], data, words[1]],
+    ]) {
+      const task = taskOf(await send(said(parts)));
+      expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+      expect(textsOf(task)).toEqual(['Who is\nthis?']);
+      expect(JSON.stringify(task.history)).not.toContain(contact);
+    }
+    // The data part counts, not the text.
+    const other = {
+      text: JSON.stringify({ skill: 'contact_inspection', arguments: { contact_id: 'ctc_1_1_999999' } }),
+    };
+    const both = taskOf(await send(said([other, data])));
+    expect([both.status.state, both.history]).toEqual(['TASK_STATE_COMPLETED', undefined]);
+    for (const wrong of [5, null, [], 'x', {}, { skill: 'contact_inspection' }])
+      expect((await send(said([...words, { data: wrong }]))).body.error?.code, JSON.stringify(wrong)).toBe(-32_602);
+    for (const file of [{ raw: 'AAAA' }, { url: 'https://example.com/x' }])
+      expect((await send(said([...words, data, file]))).body.error?.code).toBe(-32_005);
+  });
+
   it('names the wrong field where the client wrote it', async () => {
     const cases: readonly (readonly [field: string, params: object])[] = [
       ['message.parts.0.text.skill', text('{"skill":"nothing","arguments":{}}')],
@@ -121,7 +147,9 @@ describe('a text', () => {
     const told = taskOf(await send(text('Who?'), poor.token)).status.message.parts[1].data.skills;
     expect(told.map((skill: { id: string }) => skill.id)).toEqual(['configuration_inspection']);
     const none = await gateway.issue({ scopes: ['website_read'], dataAccess: [] });
-    expect(taskOf(await send(text('Who?'), none.token)).status.message.parts[1].data.skills).toEqual([]);
+    const { parts } = taskOf(await send(text('Who?'), none.token)).status.message;
+    expect(parts[1].data.skills).toEqual([]);
+    expect(parts[0].text).toContain('Choose a skill of the data part: none that this token may use. ');
   });
 
   it('larger than a body may be is refused, and one of the largest size is kept', async () => {
@@ -224,6 +252,58 @@ describe('a task that asks for a skill', () => {
     expect((await send(said([{ data: order() }], { taskId: id }), own)).body.error.code).toBe(-32_004);
   });
 
+  it('has a short text in a list, and its schemas only where it is read', async () => {
+    const { token: own, installation } = await gateway.issue();
+    const { id } = await ask('x', own);
+    const { sql } = gateway.database;
+    await sql`INSERT INTO gateway.task (id, installation_id, credential_id, message, fingerprint, grants, context_id, state,
+        state_at, owner, lost_as, created_at, expires_at)
+      SELECT 'task_' || md5(n::text || ${installation}), installation_id, credential_id, sha256((n::text || ${installation})::bytea),
+             fingerprint, grants, context_id, 'input_required', now(), owner, 'interrupted', now(), expires_at
+        FROM gateway.task, generate_series(1, 99) n WHERE id = ${id}`;
+    for (const more of [{}, { includeArtifacts: true }, { historyLength: 5 }]) {
+      const listed = await call('ListTasks', { pageSize: 100, ...more }, own);
+      expect(listed.body.result.tasks).toHaveLength(100);
+      expect(listed.text.length).toBeLessThan(100_000);
+      for (const { id: of, status } of listed.body.result.tasks) {
+        expect(status.message).toMatchObject({ messageId: `${of}-reminder`, role: 'ROLE_AGENT', taskId: of });
+        expect(status.message.parts).toHaveLength(1);
+        expect(status.message.parts[0].text).toMatch(/contact_inspection.*conversation_search.*GetTask/);
+      }
+    }
+    const { status } = (await call('GetTask', { id }, own)).body.result;
+    expect(status.message.messageId).toBe(`${id}-question`);
+    expect(status.message.parts[1].data.skills[0].arguments.type).toBe('object');
+  });
+
+  it('ends with the sender of its newest message, and at most fifteen minutes after its first', async () => {
+    const { sql } = gateway.database;
+    const issued = await gateway.issue();
+    const access = async (minutes: number): Promise<string> => {
+      const secret = newSecret('access_test');
+      await sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, expires_at)
+        SELECT ${digestOf(secret)}, id, 'access', 'a2a', scopes, sites, now() + ${minutes} * interval '1 minute'
+          FROM gateway.credential WHERE id = ${issued.credential}`;
+      return secret;
+    };
+    const lives = (task: { metadata: { expires_at: string } }, since: string): number =>
+      Math.round((Date.parse(task.metadata.expires_at) - Date.parse(since)) / 6_000) / 10;
+    const [two, five] = [await access(2), await access(5)];
+    const asked = await ask('x', two);
+    const since: string = asked.status.timestamp;
+    expect(lives(asked, since)).toBe(2);
+    // A text of a token that lives longer, and then the work of one that lives for less than the task would.
+    const longer = taskOf(await send(text('y', { taskId: asked.id }), issued.token));
+    expect(lives(longer, since)).toBe(15);
+    const done = taskOf(await send(said([{ data: order() }], { taskId: asked.id }), five));
+    expect(done.status.state).toBe('TASK_STATE_COMPLETED');
+    expect(lives(done, since)).toBe(5);
+    expect(lives((await call('GetTask', { id: asked.id }, issued.token)).body.result, since)).toBe(5);
+    // A repeated message and a message that is refused change nothing.
+    expect((await send(text('z', { taskId: asked.id }), issued.token)).body.error.code).toBe(-32_004);
+    expect(lives((await call('GetTask', { id: asked.id }, issued.token)).body.result, since)).toBe(5);
+  });
+
   it('works once for two messages that come at the same time', async () => {
     for (let i = 0; i < 10; i++) {
       const { id } = await ask();
@@ -286,5 +366,18 @@ describe('who accepts only text/plain', () => {
     }
     const both = said([{ data: order() }], {}, { acceptedOutputModes: ['text/plain', 'application/json'] });
     expect(taskOf(await send(both)).artifacts[0].parts[0].data).toEqual(part.data);
+  });
+
+  it('gets the text of a task later by the same message, because GetTask names no modes', async () => {
+    const later = said([{ data: order() }], {}, { acceptedOutputModes: ['text/plain'], returnImmediately: true });
+    const { id } = taskOf(await send(later));
+    const read = async () => (await call('GetTask', { id })).body.result;
+    await expect.poll(async () => (await read()).status.state).toBe('TASK_STATE_COMPLETED');
+    const { data } = (await read()).artifacts[0].parts[0];
+    const again = taskOf(await send(later));
+    expect([again.id, again.artifacts[0].parts]).toEqual([
+      id,
+      [{ text: JSON.stringify(data), mediaType: 'text/plain' }],
+    ]);
   });
 });
