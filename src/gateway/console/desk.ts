@@ -8,7 +8,7 @@ import { type AdministratorRecord, readAdministrator } from '../../store/sign-in
 export type { AdministratorRecord } from '../../store/sign-in/administrators.ts';
 
 /** With a desk, a page of the console reads and changes one organization. Every statement proves the role again. */
-export interface Desk {
+export interface AdministratorDesk {
   readonly db: Database;
   readonly by: Administrator;
 }
@@ -16,7 +16,7 @@ export interface Desk {
 export type Entered =
   | { readonly state: 'signed_out' }
   | { readonly state: 'throttled'; readonly retryAfter: number }
-  | { readonly state: 'entered'; readonly desk: Desk; readonly person: AdministratorRecord };
+  | { readonly state: 'entered'; readonly desk: AdministratorDesk; readonly person: AdministratorRecord };
 
 /** How often one person may ask for a page of the console. Each process counts in its own memory. */
 const ASKED = { perMinute: 120, burst: 60 };
