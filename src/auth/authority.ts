@@ -15,18 +15,19 @@ import { digestOf, isBearer } from './tokens.ts';
 export interface Authorities {
   /**
    * Returns the authority of a bearer token from the cache. If the cache does not contain the authority, reads the
-   * authority from the store and also returns its proof. Throws a 401 if the token is not usable on this resource.
+   * authority from the store and also returns its proof. Throws a 401 if the token is not usable on this resource, or
+   * from the caller's IP address `from`. Without an address, a credential with ranges of addresses is refused.
    */
   resolve(
     bearer: string | undefined,
     resource: Resource,
-    from?: string,
+    from: string | undefined,
   ): Promise<{ authority: Authority; proof?: Proof }>;
   /**
-   * Reads the authority of a bearer token from the store. `from` is the caller's IP address. If the app of the token is
-   * not known yet, the statement waits in the queue of the caller's network.
+   * Reads the authority of a bearer token from the store. If the app of the token is not known yet, or the token may not
+   * be used from the caller's address, the statement waits in the queue of the caller's network.
    */
-  fresh(bearer: string, resource: Resource, from?: string): Promise<{ authority: Authority; proof: Proof }>;
+  fresh(bearer: string, resource: Resource, from: string | undefined): Promise<{ authority: Authority; proof: Proof }>;
 }
 
 /** The largest number of authorities in each of the two Maps of the cache. */
@@ -49,17 +50,21 @@ export function openAuthorities(db: Database): Authorities {
     const digest = digestOf(bearer);
     const key = digest.toString('base64');
     const kept = remembered.get(key) ?? before.get(key);
-    const found = await loadAuthority(db, digest, kept, from && networkOf(from)).catch((cause: unknown) => {
+    // Whoever has stolen a token and calls from elsewhere pays nothing. So these calls must not use the turn of the app.
+    const turn = kept && admits(kept, from) ? kept.appId : from && networkOf(from);
+    const found = await loadAuthority(db, digest, kept, turn).catch((cause: unknown) => {
       throw cause instanceof StoreUnreachable ? new Failure('authority_unavailable', { cause, retryAfter: 1 }) : cause;
     });
-    if (!found?.proof) {
+    if (found?.proof) remember(key, found.authority);
+    else {
       remembered.delete(key);
       before.delete(key);
-      if (!found) throw new Failure('unauthenticated');
-      const { credentialId: credential } = found.authority;
-      throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { credential });
     }
-    remember(key, found.authority);
+    if (!found) throw new Failure('unauthenticated');
+    const { credentialId: credential } = found.authority;
+    // The caller gets the answer for an unknown token, and does not learn whether the token has expired.
+    if (!admits(found.authority, from)) throw new Failure('unauthenticated', { credential, logged: 'address_refused' });
+    if (!found.proof) throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { credential });
     return { authority: bound(found.authority, resource), proof: found.proof };
   };
 
@@ -69,13 +74,16 @@ export function openAuthorities(db: Database): Authorities {
       const key = digestOf(bearer).toString('base64');
       const kept = remembered.get(key);
       const authority = kept ?? before.get(key);
-      if (!authority) return fresh(bearer, resource, from);
+      // Only the store can refuse an address, because the ranges may have become wider.
+      if (!authority || !admits(authority, from)) return fresh(bearer, resource, from);
       if (!kept) remember(key, authority);
       return { authority: bound(authority, resource) };
     },
     fresh,
   };
 }
+
+const admits = (authority: Authority, from: string | undefined): boolean => authority.admits?.(from) ?? true;
 
 /**
  * An access token is bound to one interface, for example MCP. The other interfaces refuse the token (RFC 8707; OU-03).

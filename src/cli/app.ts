@@ -1,6 +1,9 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { newId } from '../auth/issue.ts';
+import { switchTools, UnknownOperations } from '../gateway/switches.ts';
 import { type AppRecord, insertApp, readApps, updateQuota } from '../store/administration/apps.ts';
+import type { Candidate } from '../store/administration/references.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import type { RunAction } from './context.ts';
 import { displayName, whole } from './options.ts';
 import { appOf, facts, plain, Refused, table } from './output.ts';
@@ -9,6 +12,11 @@ import { app, organization, tenantOf } from './references.ts';
 interface QuotaOptions {
   readonly quotaPerMinute?: number;
   readonly burst?: number;
+}
+
+interface AppUpdate extends QuotaOptions {
+  readonly switchOff?: string[];
+  readonly switchOn?: string[];
 }
 
 export function appCommands(program: Command, register: RunAction): void {
@@ -75,18 +83,49 @@ function listCommand(group: Command, register: RunAction): void {
 
 function updateCommand(group: Command, register: RunAction): void {
   const command = quotaOptions(
-    group.command('update <APP>').description('change the quota of an app; the new quota takes effect within seconds'),
-  );
+    group
+      .command('update <APP>')
+      .description(
+        'change the quota of an app, or switch operations off and on for it; a quota takes effect within seconds, a switch at the next call',
+      ),
+  )
+    .option('--switch-off <OPERATION,...>', 'operations that the app can no longer call (repeatable)', operations)
+    .option('--switch-on <OPERATION,...>', 'operations that are no longer switched off (repeatable)', operations);
   register(command, async ({ out, store }) => {
-    const quota = quotaOf(command.opts<QuotaOptions>());
-    if (Object.keys(quota).length === 0) command.error('error: nothing to change: give --quota-per-minute or --burst');
+    const { switchOff: off = [], switchOn: on = [], ...options } = command.opts<AppUpdate>();
+    const quota = quotaOf(options);
+    if (off.some((name) => on.includes(name)))
+      command.error("error: option '--switch-off' contradicts '--switch-on': both name the same operation");
+    if (Object.keys(quota).length + off.length + on.length === 0)
+      command.error('error: nothing to change: give --quota-per-minute, --burst, --switch-off or --switch-on');
     const { db } = await store();
-    const { id } = await app(db, command.args[0] ?? '');
-    await updateQuota(db, id, quota);
+    const target = await app(db, command.args[0] ?? '');
+    const { id } = target;
+    if (off.length + on.length > 0) await switches(db, target, { off, on });
+    if (Object.keys(quota).length > 0) await updateQuota(db, id, quota);
     const [updated] = await readApps(db, { id });
     if (!updated) throw new Refused(`App ${id} has just been removed.`);
     out.result(document(updated), appTable([updated]));
   });
+}
+
+/** Parses the names of operations. Whether they exist is checked later, because that needs every declaration. */
+function operations(value: string, before: readonly string[] | undefined): string[] {
+  const names = value.split(',').map((one) => one.trim());
+  if (!names.every((name) => /^[a-z][a-z_]{0,63}$/.test(name)))
+    throw new InvalidArgumentError('Expected names of operations, comma-separated, such as search,conversations_list.');
+  return [...(before ?? []), ...names];
+}
+
+async function switches(db: Database, target: Candidate, change: { off: string[]; on: string[] }): Promise<void> {
+  // Only this option needs the declarations of all operations.
+  const { loadTools } = await import('../gateway/load.ts');
+  try {
+    await switchTools(db, await loadTools(), target, change);
+  } catch (error) {
+    if (!(error instanceof UnknownOperations)) throw error;
+    throw new Refused(`There is no operation ${error.names.join(', ')}. access_explain lists the operations.`);
+  }
 }
 
 const document = (record: AppRecord): object => ({
@@ -97,12 +136,13 @@ const document = (record: AppRecord): object => ({
   installation_ids: record.installation_ids,
   quota_per_minute: record.quota_per_minute,
   burst: record.burst,
+  switched_off: record.switched_off,
   created_at: record.created_at,
 });
 
 const appTable = (apps: readonly AppRecord[]): string =>
   table(
-    ['APP', 'NAME', 'ORGANIZATION', 'INSTALLATIONS', 'PER MINUTE', 'BURST'],
+    ['APP', 'NAME', 'ORGANIZATION', 'INSTALLATIONS', 'PER MINUTE', 'BURST', 'SWITCHED OFF'],
     apps.map((record) => [
       record.id,
       appOf(record.client_host, record.name),
@@ -110,6 +150,7 @@ const appTable = (apps: readonly AppRecord[]): string =>
       record.installation_ids.join(' '),
       String(record.quota_per_minute),
       String(record.burst),
+      record.switched_off.join(' '),
     ]),
     'There is no app.',
   );

@@ -3,7 +3,7 @@ import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../core/scopes
 import type { PolicyChanges } from '../store/administration/credentials.ts';
 import type { BelongingKind } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { callback, collect, dataAccess, lifetime, origin, scope, scopeSet } from './options.ts';
+import { allowIp, callback, collect, dataAccess, lifetime, origin, scope, scopeSet } from './options.ts';
 import { belonging, websites } from './references.ts';
 
 export interface PolicyOptions {
@@ -16,6 +16,7 @@ export interface PolicyOptions {
   readonly subsite?: string[];
   readonly callback?: string[];
   readonly origin?: string[];
+  readonly allowIp?: string[];
   readonly expires?: number;
 }
 
@@ -52,6 +53,11 @@ export const policyOptions = (command: Command, { issue = false } = {}): Command
       origin,
     )
     .option(
+      '--allow-ip <RANGE,...>',
+      'IP addresses or CIDR ranges from which the credential may be used, 1 to 20, comma-separated (repeatable)',
+      allowIp,
+    )
+    .option(
       '--expires <DURATION>',
       'lifetime from now, such as 15m, 24h or 90d; at most 365d (default of issue: 90d)',
       lifetime,
@@ -64,6 +70,7 @@ const CLEARED = {
   subsite: { subsite_ids: null },
   callback: { callbacks: [] },
   origin: { origins: [] },
+  'allow-ip': { allow_ip: [] },
   'data-access': { data_access: [] },
 } as const satisfies Record<string, PolicyChanges>;
 export type Clearable = keyof typeof CLEARED;
@@ -83,7 +90,10 @@ export function cleared(names: readonly Clearable[]): PolicyChanges {
 }
 
 export const contradiction = (options: PolicyOptions, names: readonly Clearable[]): Clearable | undefined =>
-  names.find((name) => (name === 'data-access' ? options.dataAccess : options[name]) !== undefined);
+  names.find((name) => {
+    if (name === 'data-access') return options.dataAccess !== undefined;
+    return (name === 'allow-ip' ? options.allowIp : options[name]) !== undefined;
+  });
 
 export async function resolvePolicy(
   db: Database,
@@ -106,6 +116,7 @@ export async function resolvePolicy(
     subsite_ids: await ids('subsite', options.subsite),
     callbacks: options.callback?.toSorted(),
     origins: options.origin?.toSorted(),
+    allow_ip: options.allowIp,
     lifetime: options.expires,
   };
 }

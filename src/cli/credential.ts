@@ -89,6 +89,7 @@ const complete = (given: PolicyChanges): Policy => ({
   subsite_ids: given.subsite_ids ?? null,
   callbacks: given.callbacks ?? [],
   origins: given.origins ?? [],
+  allow_ip: given.allow_ip ?? [],
   lifetime: given.lifetime ?? DEFAULT_LIFE,
 });
 
@@ -136,7 +137,7 @@ function updateCommand(group: Command, register: RunAction): void {
     ),
   ).option(
     '--clear <NAME>',
-    'list to clear: channel, team or subsite become unrestricted; callback, origin or data-access become empty (repeatable)',
+    'list to clear: channel, team, subsite or allow-ip become unrestricted; callback, origin or data-access become empty (repeatable)',
     clearable,
   );
   register(command, async ({ out, store }) => {
@@ -148,6 +149,10 @@ function updateCommand(group: Command, register: RunAction): void {
     }
     const { db } = await store();
     const current = await active(db, command.args[0]);
+    if (options.allowIp && current.client_host !== null)
+      throw new Refused(
+        `Credential ${current.id} belongs to the client at ${current.client_host}, whose addresses the gateway cannot know. It can have no --allow-ip.`,
+      );
     const changes = await resolvePolicy(db, options, current);
     const updated = await updateCredential(db, current.id, { ...changes, ...cleared(clear) });
     if (!updated) throw new Refused(`Credential ${current.id} has just been revoked.`);

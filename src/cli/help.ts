@@ -27,7 +27,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'website list': ['website list --organization larkspur'],
   'app create': ['app create --organization larkspur --name "My app" --quota-per-minute 1200'],
   'app list': ['app list --organization larkspur --json'],
-  'app update': ['app update "My app" --burst 300'],
+  'app update': ['app update "My app" --burst 300', 'app update "My app" --switch-off visitor_note_add,search'],
   'credential issue': [
     'credential issue --installation "My app" --environment test --website web_1_1 --scopes read',
     'credential issue --installation "My app" --environment live --website web_1_1 --scope website_read ' +
@@ -38,6 +38,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'credential update': [
     'credential update crd_0123456789abcdef0123456789abcdef --scopes all --data-access pii',
     'credential update crd_0123456789abcdef0123456789abcdef --clear channel',
+    'credential update crd_0123456789abcdef0123456789abcdef --allow-ip 203.0.113.7,2001:db8::/32',
   ],
   'credential rotate': ['credential rotate crd_0123456789abcdef0123456789abcdef --overlap 1h'],
   'credential revoke': ['credential revoke crd_0123456789abcdef0123456789abcdef'],

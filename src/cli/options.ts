@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope, WRITE_SCOPES } from '../core/scopes.ts';
+import { rangeOf } from '../flow/address-ranges.ts';
 
 export const DAY = 86_400;
 const LIFE_MAX = 365 * DAY;
@@ -65,6 +66,7 @@ export function dataAccess(value: string, before: readonly DataAccess[] | undefi
 
 const CALLBACKS_MAX = 10;
 const ORIGINS_MAX = 50;
+const RANGES_MAX = 20;
 const ADDRESS_MAX = 2000;
 
 /** Parses a redirect URI. A client must later send exactly these characters, so the URI must not be ambiguous. */
@@ -88,6 +90,22 @@ export function origin(value: string, before: readonly string[] | undefined): st
     throw new InvalidArgumentError('An origin is exactly scheme, host and port, such as https://app.example.');
   }
   return addedTo(before, value, ORIGINS_MAX, 'origins');
+}
+
+/** Parses IP addresses and CIDR ranges into their canonical form. */
+export function allowIp(value: string, before: readonly string[] | undefined): string[] {
+  let all = before;
+  for (const one of value.split(',')) {
+    const range = rangeOf(one.trim());
+    if (range === undefined) {
+      throw new InvalidArgumentError(
+        'Expected IP addresses or CIDR ranges, comma-separated, such as 203.0.113.7,2001:db8::/32. ' +
+          'A range begins with the first address of its network.',
+      );
+    }
+    all = addedTo(all, range, RANGES_MAX, 'address ranges');
+  }
+  return [...(all ?? [])];
 }
 
 const address = (value: string): URL | null =>

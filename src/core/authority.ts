@@ -28,6 +28,10 @@ export interface Authority extends Rights {
   readonly organizationId: string;
   readonly appId: string;
   readonly installationId: string;
+  /** Says whether the token may be used from an IP address. Null: from every address. */
+  readonly admits: ((address: string | undefined) => boolean) | null;
+  /** The names of the operations that the owner has switched off for the app. */
+  readonly switchedOff: ReadonlySet<string>;
   /** Unix seconds. */
   readonly expiresAt: number;
 }

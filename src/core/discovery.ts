@@ -35,6 +35,8 @@ export interface OperationAccess {
   readonly operation: string;
   /** True when the scopes, the flags, the restrictions and the kind of the token permit the operation. */
   readonly granted: boolean;
+  /** True if the owner has switched the operation off for the app. */
+  readonly switchedOff: boolean;
   readonly lacks: Requirement;
   /** Alternatives of which the operation needs one, such as `kinds=notes`. Empty if one of them is met. */
   readonly alternatives: readonly Lack[];

@@ -172,6 +172,8 @@ export interface FailureDetails {
   readonly cause?: unknown;
   /** The credential of a refused token, for the log only. */
   readonly credential?: string;
+  /** The code for the log and the metrics, if the caller must not learn the reason of a refusal. */
+  readonly logged?: 'address_refused';
   /** True if the named website does not exist or is not granted. For the log only. */
   readonly outside?: true;
 }

@@ -21,6 +21,7 @@ export function accessOf(tool: Tool, authority: Authority): OperationAccess {
   return {
     operation: tool.name,
     granted: mayCall(tool, authority),
+    switchedOff: authority.switchedOff.has(tool.name),
     lacks: least ? both(always, least) : always,
     alternatives: choices,
     unrestricted: (tool.restrictions === 'refused' && isRestricted(authority)) || least?.unrestricted === true,

@@ -38,6 +38,7 @@ const REFUSALS: ReadonlyMap<string, AuditKind> = new Map([
   ...['not_permitted', 'origin_not_allowed', 'human_consent_unsupported', 'invalid_scope', 'invalid_target'].map(
     (code) => [code, 'authorization'] as const,
   ),
+  ['address_refused', 'authentication'],
   ['access_denied', 'consent'],
 ]);
 
@@ -53,6 +54,9 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
 
 /** Audit entries are written at every log level except `silent`. */
 export const auditLog = (log: Logger): Logger => (log.level === 'silent' ? log : log.child({}, { level: 'info' }));
+
+/** The code of a failed call's entry. It can say more than the caller may learn: a call from an address outside. */
+export const codeOf = ({ code, details }: Failure): string => details.logged ?? code;
 
 /** The kind of a failed call's entry. A call beyond the caller's authority gets `authorization`. */
 export const doesOf = ({ details }: Failure, does: AuditKind | undefined): AuditKind | undefined =>

@@ -23,7 +23,7 @@ import { ifMatchOf, keyOf, originOf } from './headers.ts';
 import type { OperationState } from './outcomes.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import type { RealtimeSessions } from './realtime-sessions.ts';
-import { lacking, mayEnter, type Registry, summaryOf } from './registry.ts';
+import { lacking, mayEnter, type Registry, summaryOf, switchedOff } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger } from './writes.ts';
 
@@ -97,9 +97,9 @@ export class Corridor {
     });
   }
 
-  /** Reads the authority from the store. Free, because the request has already paid. */
-  async prove(bearer: string, resource: Resource): Promise<Authority> {
-    return (await this.#options.authorities.fresh(bearer, resource)).authority;
+  /** Reads the authority from the store, for a caller at `from`. Free, because the request has already paid. */
+  async prove(bearer: string, resource: Resource, from: string | undefined): Promise<Authority> {
+    return (await this.#options.authorities.fresh(bearer, resource, from)).authority;
   }
 
   /** Charges `units` after the request has paid `before`. Returns the charged units, for `refund`. */
@@ -177,7 +177,7 @@ export class Corridor {
         if (ran.status === 'rejected' && isStoreUnavailable(ran.reason)) throw ran.reason;
         if (stale || !caller.proved) {
           // No statement has proved the cached authority, or a statement has found it wrong.
-          const fresh = await authorities.fresh(bearer ?? '', resource);
+          const fresh = await authorities.fresh(bearer ?? '', resource, source?.from);
           known = fresh;
           if (stale || !fresh.proof.proves(caller.authority)) continue;
         }
@@ -261,6 +261,7 @@ type RunResult = { readonly operation?: OperationState } & (
 );
 
 function notPermitted(tool: Tool, authority: Authority, requirement: Requirement | Condition): Failure {
+  if (authority.switchedOff.has(tool.name)) return switchedOff();
   const refused = tool.restrictions === 'refused' || ('unrestricted' in requirement && requirement.unrestricted);
   return new Failure('not_permitted', {
     required: {

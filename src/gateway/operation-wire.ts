@@ -85,6 +85,8 @@ const EVERY: FailureGroup = {
     'token_expired',
     'token_revoked',
     'wrong_resource',
+    // An owner can switch every operation off.
+    'not_permitted',
     'quota_exceeded',
     'internal',
     'service_unavailable',
@@ -97,7 +99,6 @@ const EVERY: FailureGroup = {
 };
 const INPUT: FailureGroup = { name: 'input', codes: ['invalid_parameter', 'not_found'] };
 const CURSOR: FailureGroup = { name: 'cursor', codes: ['invalid_cursor'] };
-const GRANT: FailureGroup = { name: 'grant', codes: ['not_permitted'] };
 const BYTES: FailureGroup = { name: 'bytes', codes: ['precondition_failed', 'range_not_satisfiable'] };
 const BODY: FailureGroup = { name: 'body', codes: ['invalid_json', 'body_too_large', 'unsupported_media_type'] };
 const KEY: FailureGroup = {
@@ -115,7 +116,6 @@ export function failureGroups(tool: Tool): FailureGroup[] {
   const groups: readonly (readonly [FailureGroup, boolean])[] = [
     [INPUT, tool.parameters.length > 0],
     [CURSOR, tool.parameters.some(({ name }) => name === 'cursor')],
-    [GRANT, refusable(tool)],
     [BYTES, tool.bytes !== undefined],
     [BODY, tool.body],
     [KEY, tool.idempotency !== 'none'],
@@ -131,8 +131,3 @@ export function failureGroups(tool: Tool): FailureGroup[] {
 
 /** Every failure code that an operation can answer. A code can be in the list twice. */
 export const failuresOf = (tool: Tool): FailureCode[] => failureGroups(tool).flatMap(({ codes }) => codes);
-
-const refusable = ({ required, restrictions, consent, when }: Tool): boolean =>
-  required.scopes.length + required.dataAccess.length + when.length > 0 ||
-  restrictions === 'refused' ||
-  consent === 'refused';

@@ -1,6 +1,7 @@
 import type { Authority } from '../core/authority.ts';
 import { isRestricted, meets } from '../core/authority.ts';
 import { isAlternative } from '../core/conditions.ts';
+import { Failure } from '../core/failures.ts';
 import { holds, type Requirement } from '../core/scopes.ts';
 import type { OperationSummary, Tool } from '../core/tool.ts';
 
@@ -40,9 +41,15 @@ export function mayCall(tool: Tool, authority: Authority): boolean {
 }
 
 export const mayEnter = (tool: Tool, authority: Authority): boolean =>
+  !authority.switchedOff.has(tool.name) &&
   holds(authority, tool.required) &&
   !(tool.restrictions === 'refused' && isRestricted(authority)) &&
   !(tool.consent === 'refused' && authority.consentId !== null);
+
+/** The refusal of an operation that the owner has switched off. No grant helps, so it names none. */
+export const switchedOff = (): Failure => new Failure('not_permitted', { detail: SWITCHED_OFF });
+
+const SWITCHED_OFF = 'The owner has switched this operation off for the app. Only the owner can switch it on again.';
 
 export const lacking = (authority: Authority, { scopes, dataAccess }: Requirement): Requirement => ({
   scopes: scopes.filter((scope) => !authority.scopes.has(scope)),

@@ -7,7 +7,7 @@ import { both, type Grants, holds, type Requirement, SCOPES, type Scope } from '
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { inputErrors, refusalOf, unstorable } from './input-errors.ts';
-import { lacking, mayCall, type Registry } from './registry.ts';
+import { lacking, mayCall, type Registry, switchedOff } from './registry.ts';
 
 export interface OfferedSkill {
   readonly skill: Skill;
@@ -82,7 +82,8 @@ export const isGranted = ({ required, alternatives }: OfferedSkill, grants: Gran
 /** Throws `not_permitted`, with the missing requirements, unless the caller may call every tool of the skill. */
 export function permit(offered: OfferedSkill, authority: Authority): void {
   if (mayUse(offered, authority)) return;
-  const { required, unrestricted, alternatives } = offered;
+  const { tools, required, unrestricted, alternatives } = offered;
+  if (tools.some(({ name }) => authority.switchedOff.has(name))) throw switchedOff();
   // The corridor names the first alternative too, if only an alternative is missing.
   const [first] = holds(authority, required) ? alternatives.filter((one) => !meets(authority, one)) : [];
   const needed = first ?? { ...required, unrestricted };

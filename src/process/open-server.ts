@@ -109,7 +109,7 @@ export async function openServer(
         provider,
       ),
       recordSurface({ baseUrl, db: store.db }, source, provider),
-      consoleSurface({ baseUrl, db: store.db }, source, provider),
+      consoleSurface({ baseUrl, db: store.db, registry }, source, provider),
     ],
     upgrade: realtimeSurface(realtime),
     observer: { ended: metrics.ended, trace: tracing?.trace },

@@ -8,6 +8,8 @@ import type { Watch } from './watch.ts';
 
 export interface Following {
   readonly bearer: string;
+  /** The reader's address. */
+  readonly from: string | undefined;
   /** Ends the stream. The task itself continues. */
   readonly signal: AbortSignal;
 }
@@ -36,14 +38,14 @@ export class Follow {
    * Gives the task each time that its state is another one than before, on any replica, until the task has ended, waits
    * for input or expires. Each task is read under the authority of that moment. Throws a 401 when there is none.
    */
-  async *follow({ bearer, signal }: Following, first: Task): AsyncGenerator<Task, void, undefined> {
+  async *follow({ bearer, from, signal }: Following, first: Task): AsyncGenerator<Task, void, undefined> {
     let last = first;
     this.#size++;
     try {
       while (isOpen(last.state)) {
         await this.#changed(last, signal);
         if (signal.aborted || this.#watch.stopped) return;
-        const next = await this.#read(bearer, last.id);
+        const next = await this.#read(bearer, from, last.id);
         if (next === 'later') await pauseUpTo(AGAIN, [], signal);
         else if (!next) return;
         else if (next.state !== last.state) {
@@ -71,9 +73,9 @@ export class Follow {
     signal.removeEventListener('abort', wake);
   }
 
-  async #read(bearer: string, id: string): Promise<Task | undefined | 'later'> {
+  async #read(bearer: string, from: string | undefined, id: string): Promise<Task | undefined | 'later'> {
     try {
-      const authority = await this.#corridor.prove(bearer, 'a2a');
+      const authority = await this.#corridor.prove(bearer, 'a2a', from);
       const row = await new Caller(authority).take(readTask({ db: this.#db, authority }, id));
       return row && viewOf(row, authority);
     } catch (error) {

@@ -16,6 +16,7 @@ export interface Work {
   readonly id: string;
   readonly requestId: string;
   readonly bearer: string;
+  readonly from: string | undefined;
   readonly authority: Authority;
   readonly skill: Skill;
   readonly input: Readonly<Record<string, unknown>>;
@@ -216,6 +217,8 @@ export class Runner {
       tool,
       resource: 'a2a',
       bearer: job.bearer,
+      // The answer is an artifact, not bytes on a connection. So it needs no room.
+      ...(job.from !== undefined && { source: { from: job.from, room: () => undefined } }),
       input,
       // The sender paid for this call when the task was accepted.
       cost: 0,

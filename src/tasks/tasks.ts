@@ -36,6 +36,8 @@ export interface NewTask {
   /** The id of the request that sent the task. The log shows this id for each call of the task. */
   readonly requestId: string;
   readonly bearer: string;
+  /** The sender's address. The calls of the task count as calls from it. */
+  readonly from: string | undefined;
   readonly caller: Caller;
   readonly messageId: string;
   readonly contextId: string | undefined;
@@ -129,7 +131,7 @@ export function openTasks(options: TasksOptions): Tasks {
 
   /** Accepts a task or takes its further message. `paid`: the units that the request has paid beside its admission. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
-    const { id: fresh, requestId, caller, taskId, skill, input, bearer, wait } = request;
+    const { id: fresh, requestId, caller, taskId, skill, input, bearer, from, wait } = request;
     const { authority } = caller;
     const id = taskId === undefined ? fresh : askable(taskId);
     const key = await secret();
@@ -174,6 +176,7 @@ export function openTasks(options: TasksOptions): Tasks {
         id,
         requestId,
         bearer,
+        from,
         authority,
         skill,
         input,
@@ -193,7 +196,7 @@ export function openTasks(options: TasksOptions): Tasks {
     tools.some((name) => corridor.registry.get(name)?.idempotency === 'required');
 
   /** Waits until a task has ended, on any replica. Returns the task as the caller may see it then. */
-  const ended = async ({ bearer, caller, signal }: NewTask, first: TaskRow): Promise<Task> => {
+  const ended = async ({ bearer, from, caller, signal }: NewTask, first: TaskRow): Promise<Task> => {
     if (!isOpen(first.state)) return viewOf(first, caller.authority);
     let end: EndedTask;
     const here = runner.ended(first.id)?.then((value) => {
@@ -207,7 +210,7 @@ export function openTasks(options: TasksOptions): Tasks {
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf({ ...end.row, history: first.history }, end.authority, end.body);
     }
-    const authority = await corridor.prove(bearer, 'a2a');
+    const authority = await corridor.prove(bearer, 'a2a', from);
     const row = end ? undefined : await new Caller(authority).take(readTask({ db, authority }, first.id));
     // An expired task has no row, but its own run may still be about to end in this process.
     if (!end && !row && here) await pauseUpTo(patience, [here], signal);

@@ -36,11 +36,12 @@ const grantsKnown = new WeakMap<Authority, Buffer>();
 export function grantsOf(authority: Authority): Buffer {
   const known = grantsKnown.get(authority);
   if (known) return known;
-  const { scopes, dataAccess, websites, restrictions } = authority;
+  const { scopes, dataAccess, websites, restrictions, switchedOff } = authority;
   const grants = {
     scopes: [...scopes].sort(),
     dataAccess: [...dataAccess].sort(),
     websites: [...websites.keys()].sort(),
+    ...(switchedOff.size > 0 && { switchedOff: [...switchedOff].sort() }),
   };
   const limits = Object.entries(restrictions).map(([dimension, ids]) => [dimension, [...ids].sort()]);
   const text = stringify({ ...grants, restrictions: Object.fromEntries(limits) }) ?? '';

@@ -76,6 +76,7 @@ function allowedText({ restOnly, author, parameters, parts }: OperationAccess, o
 }
 
 function lackingText(facts: OperationAccess, author: boolean): string {
+  if (facts.switchedOff) return SWITCHED_OFF;
   const { lacks, alternatives, unrestricted, consentRefused, ofConsent } = facts;
   const choices = [...byNeeds(alternatives)].map(([asks, names]) => `${asks} to call it with ${names.join(' or ')}`);
   const asks = [
@@ -87,6 +88,8 @@ function lackingText(facts: OperationAccess, author: boolean): string {
   if (asks.length === 0 && ofConsent) return `Use an installation token, because ${refused.join()}.`;
   return `${[`Ask for ${asks.join(', and for ')}`, ...both, ...refused].join('; ')}.`;
 }
+
+const SWITCHED_OFF = 'The owner has switched this operation off for the app. Ask the owner to switch it on.';
 
 /** The names of the parameters, grouped by what the parameters lack. */
 function byNeeds(lacks: OperationAccess['parameters']): ReadonlyMap<string, readonly string[]> {

@@ -6,6 +6,7 @@ import { type IdentityProvider, openIdentityProvider } from '../../src/auth/iden
 import { newId } from '../../src/auth/issue.ts';
 import { NotVouchedFor } from '../../src/auth/not-vouched-for.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
+import { loadTools } from '../../src/gateway/load.ts';
 import { insertPerson, type Role } from '../../src/store/administration/people.ts';
 import { consoleSurface } from '../../src/surfaces/console/console.ts';
 import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
@@ -54,7 +55,7 @@ afterEach(async () => {
 
 const byUrl = { hosts: ['vscode.dev'], longest: 2_592_000, fetch: fetchProfile };
 
-const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer> =>
+const serverAt = async (baseUrl: string, at: IdentityProvider): Promise<RunningServer> =>
   startServer({
     host: '127.0.0.1',
     baseUrl: 'http://127.0.0.1:8420',
@@ -64,7 +65,7 @@ const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer>
     handlers: [
       oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [], byUrl }), openClientAddress([]), at),
       recordSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
-      consoleSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
+      consoleSurface({ baseUrl, db: database.db, registry: await loadTools() }, openClientAddress([]), at),
     ],
     otherwise: (_request, response) => void response.writeHead(404).end(),
   });

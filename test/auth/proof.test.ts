@@ -18,7 +18,7 @@ beforeAll(async () => {
   const authorities = openAuthorities(database.db);
   const fresh = async (): Promise<Authority> => {
     const { token } = await issue(database.sql, 1);
-    return (await authorities.fresh(token, 'rest')).authority;
+    return (await authorities.fresh(token, 'rest', undefined)).authority;
   };
   [authority, other] = [await fresh(), await fresh()];
 });

@@ -195,12 +195,12 @@ describe('TK-01 a bad checksum costs no query', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.option(text, { nil: undefined }), async (bearer) => {
-        await expect(authorities.resolve(bearer, 'rest')).rejects.toThrow(Failure);
+        await expect(authorities.resolve(bearer, 'rest', undefined)).rejects.toThrow(Failure);
       }),
       { seed: Date.now() % 2 ** 31, numRuns: 2_000, verbose: true },
     );
     expect(asked).toBe(0);
-    await expect(authorities.resolve(newSecret('installation_live'), 'rest')).rejects.toThrow('asked');
+    await expect(authorities.resolve(newSecret('installation_live'), 'rest', undefined)).rejects.toThrow('asked');
   });
 });
 

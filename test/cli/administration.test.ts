@@ -35,10 +35,29 @@ describe('app', () => {
       installation_ids: [made['installation_id']],
       quota_per_minute: 60,
       burst: 5,
+      switched_off: [],
     });
     const { apps } = await document('app', 'list', '--organization', 'larkspur');
     expect(apps).toContainEqual(expect.objectContaining({ app_id: made['app_id'], quota_per_minute: 60 }));
     expect((await gateway('app', 'list')).stdout).toContain('Zoë’s agent');
+  });
+
+  test('update switches operations off and on, and the quota with them', async () => {
+    const update = (...options: string[]) => document('app', 'update', app, ...options);
+    const off = ['search', 'visitor_note_add'];
+    const both = ['--switch-off', 'visitor_note_add, search', '--switch-off', 'search', '--burst', '7'];
+    expect(await update(...both)).toMatchObject({ switched_off: off, burst: 7 });
+    const { apps } = await document('app', 'list');
+    expect(apps).toContainEqual(expect.objectContaining({ app_id: app, switched_off: off }));
+    expect((await gateway('app', 'list')).stdout).toContain(off.join(' '));
+    const swapped = ['--switch-on', 'search', '--switch-off', 'realtime_socket'];
+    expect(await update(...swapped)).toMatchObject({ switched_off: ['realtime_socket', 'visitor_note_add'] });
+    const unknown = await gateway('app', 'update', app, '--switch-off', 'contact_get,nonsense', '--burst', '8');
+    expect(unknown).toMatchObject(refused('There is no operation nonsense.'));
+    const [record] = (await document('app', 'list', '--organization', 'larkspur'))['apps'] as { app_id: string }[]; // a list of apps
+    expect(record).toMatchObject({ app_id: app, switched_off: ['realtime_socket', 'visitor_note_add'], burst: 7 });
+    const none = ['--switch-on', 'realtime_socket,visitor_note_add'];
+    expect(await update(...none)).toMatchObject({ switched_off: [] });
   });
 });
 

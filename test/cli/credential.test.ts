@@ -48,6 +48,7 @@ describe('issue', () => {
       restrictions: { channel_ids: ['chn_1_1_1'] },
       callbacks: ['https://a.example/cb'],
       origins: [],
+      allow_ip: [],
       revision: 1,
       old_secret_until: null,
       expires_at: expect.stringMatching(RFC3339),
@@ -166,6 +167,26 @@ describe('update', () => {
       const updated = await document('credential', 'update', id, '--clear', name);
       expect([updated[member], updated['revision']]).toEqual([empty, 2]);
     }
+  });
+
+  test('--allow-ip: canonical, in one list or several, replaced as a whole and taken away', async () => {
+    const issued = await issue(installation, '--allow-ip', '203.0.113.7/32, 10.0.0.0/8', '--allow-ip', '2001:DB8::/32');
+    const [id, token] = [text(issued, 'credential_id'), text(issued, 'token')];
+    const ranges = ['203.0.113.7', '10.0.0.0/8', '2001:db8::/32'];
+    expect(issued['allow_ip']).toEqual(ranges);
+    expect(await show(id)).toMatchObject({ allow_ip: ranges, revision: 1 });
+    const { credentials } = await document('credential', 'list', '--installation', installation);
+    expect(credentials).toContainEqual(expect.objectContaining({ credential_id: id, allow_ip: ranges }));
+    expect((await gateway('credential', 'show', id)).stdout).toMatch(/addresses +203\.0\.113\.7/);
+    expect((await authority(token))?.admits?.('::ffff:10.1.1.1')).toBe(true);
+    const again = await document('credential', 'update', id, '--allow-ip', '::ffff:10.0.0.0/104,10.0.0.0/8');
+    expect(again).toMatchObject({ allow_ip: ['10.0.0.0/8'], revision: 2 });
+    for (const _ of ['once', 'again']) {
+      const cleared = await document('credential', 'update', id, '--clear', 'allow-ip');
+      expect(cleared).toMatchObject({ allow_ip: [], revision: 3 });
+    }
+    expect((await gateway('credential', 'show', id)).stdout).toMatch(/addresses +every/);
+    expect((await authority(token))?.admits).toBeNull();
   });
 
   test('gives an expired credential new time', async () => {

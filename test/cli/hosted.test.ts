@@ -47,6 +47,11 @@ it('shows hosted clients by host, and ends them', async () => {
   expect(apps).toContainEqual(expect.objectContaining({ client_host: '127.0.0.1' }));
   const rotated = await cli('credential', 'rotate', credential_id);
   expect([rotated.code, rotated.stderr]).toEqual([1, expect.stringContaining('which has no secret')]);
+  const bound = await cli('credential', 'update', credential_id, '--allow-ip', '127.0.0.1');
+  expect([bound.code, bound.stderr]).toEqual([1, expect.stringContaining('whose addresses the gateway cannot know')]);
+  await expect(
+    database.sql`UPDATE gateway.credential SET allow_ip = '{127.0.0.1}' WHERE id = ${credential_id}`,
+  ).rejects.toThrow('credential_allow_ip_check');
   expect((await rpc(gateway.port, family.access, 'tools/list')).status).toBe(200);
   await document('consent', 'revoke', consent_id, '--yes');
   expect((await rpc(gateway.port, family.access, 'tools/list')).status).toBe(401);

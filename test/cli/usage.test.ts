@@ -22,6 +22,12 @@ describe('wrong usage: exit code 2, one line that helps, nothing on standard out
     ['an empty name', ['app', 'create', '--organization', 'larkspur', '--name', ' '], 'A name has'],
     ['a quota of nothing', ['app', 'update', 'Demo agent', '--burst', '0'], 'whole number'],
     ['a quota beyond all need', ['app', 'update', 'Demo agent', '--burst', '1000001'], 'whole number'],
+    ['an operation that is none', ['app', 'update', 'Demo agent', '--switch-off', 'No-Name'], 'names of operations'],
+    [
+      'off and on',
+      ['app', 'update', 'Demo agent', '--switch-off', 'search', '--switch-on', 'search'],
+      'both name the same operation',
+    ],
     ['nothing to update', ['app', 'update', 'Demo agent'], 'nothing to change'],
     ['no credential', ['credential', 'show'], 'CRD'],
     ['nothing to change', ['credential', 'update', 'crd_x'], 'nothing to change'],
@@ -100,6 +106,20 @@ describe('wrong usage: exit code 2, one line that helps, nothing on standard out
     const { code, stdout, stderr } = await gateway(...issueArguments(installation), option, value);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(option);
+  });
+
+  test.each([
+    ['no address', 'localhost'],
+    ['no range', '10.0.0.0/8,'],
+    ['bits after the prefix', '10.0.0.1/8'],
+    ['twenty-one', Array.from({ length: 21 }, (_, i) => `10.0.0.${i}`).join()],
+  ])('addresses: %s', async (_, ranges) => {
+    const before = await credentials();
+    const { code, stdout, stderr } = await gateway(...issueArguments(installation), '--allow-ip', ranges);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).not.toContain(ranges);
+    expect(stderr).toMatch(/203\.0\.113\.7|at most 20 address ranges/);
+    expect(await credentials()).toBe(before);
   });
 
   test('eleven callbacks', async () => {

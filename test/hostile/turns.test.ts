@@ -125,7 +125,7 @@ it('every statement of a call is run for the app of its caller', async () => {
     onDefect: (tool) => expect.fail(tool.name),
   });
   const { token, app } = await gateway.issue({ authors: ['opr_1_1_1'] });
-  const authority = await corridor.prove(token, 'rest');
+  const authority = await corridor.prove(token, 'rest', undefined);
   nobodys.clear();
   apps.clear();
   let calls = 0;

@@ -508,7 +508,7 @@ describe('LG-02 writes', () => {
 
   it('LG-02 whatever the level of the log is, but for none', async () => {
     const lines: string[] = [];
-    const authority = await gateway.corridor.prove(own.token, 'a2a');
+    const authority = await gateway.corridor.prove(own.token, 'a2a', undefined);
     const call = { id: 'task_x', requestId: 'req_x', authority, tool: note.tool, outcome: { body: {} } };
     for (const level of ['fatal', 'warn', 'info', 'silent']) {
       const log = pino({ level, base: null }, { write: (line: string) => void lines.push(line) });

@@ -77,6 +77,7 @@ export async function openTestGateway(
   timings: Partial<Timings> = {},
   byUrl?: ClientsByUrlOptions,
   remote?: RemoteWriter,
+  trustedProxies: readonly string[] = [],
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
   const log: string[] = [];
@@ -125,16 +126,17 @@ export async function openTestGateway(
     port: 0,
     tls: undefined,
     log: lines,
+    trustedProxies,
     handlers: [
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts, skillFiles, events }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
       restSurface(corridor, BASE_URL),
       oauthSurface(
         openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes, ...(byUrl && { byUrl }) }),
-        openClientAddress([]),
+        openClientAddress(trustedProxies),
       ),
-      recordSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress([])),
-      consoleSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress([])),
+      recordSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress(trustedProxies)),
+      consoleSurface({ baseUrl: BASE_URL, db: own.db, registry }, openClientAddress(trustedProxies)),
     ],
     upgrade: realtimeSurface(realtime),
     otherwise: publicApp({

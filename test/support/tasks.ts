@@ -174,7 +174,16 @@ export async function openWorld(): Promise<World> {
   const send: World['send'] = (replica, token, sending = {}) => {
     const { messageId = newMessage(), contextId, input = { contact_id: CONTACT }, wait = true } = sending;
     const { skill = PROBE, signal = new AbortController().signal } = sending;
-    const message = { id: newTaskId(), requestId: 'req_test', bearer: token, messageId, contextId, input, wait };
+    const message = {
+      id: newTaskId(),
+      requestId: 'req_test',
+      bearer: token,
+      from: undefined,
+      messageId,
+      contextId,
+      input,
+      wait,
+    };
     return run(replica, token, (caller) => replica.tasks.send({ ...message, caller, skill, signal }));
   };
   return {

@@ -123,7 +123,7 @@ describe('RL-02 what a task costs', () => {
     const messageId = newMessage();
     const send = () => world.send(replica, poor.token, { messageId, skill, input });
     const spent = async (): Promise<number> => {
-      const authority = await replica.corridor.prove(poor.token, 'a2a');
+      const authority = await replica.corridor.prove(poor.token, 'a2a', undefined);
       return 6 - (replica.corridor.quotaOf(authority)?.remaining ?? 0);
     };
     const first = await send();

@@ -18,6 +18,8 @@ const FAILURES = 10;
 
 interface Start extends HeldSession {
   readonly authority: Authority;
+  /** The client's address. */
+  readonly from: string;
   /** The end of the session in Unix milliseconds. */
   readonly expiresAt: number;
   readonly wire: Wire;
@@ -121,8 +123,8 @@ export class RealtimeConnection implements Watched {
   }
 
   /** The credential has a new revision. The socket continues with the new authority, or closes. */
-  async prove(again: (authority: Authority) => Promise<Authority | undefined>): Promise<void> {
-    const found = await again(this.#authority);
+  async prove(again: Pages['authority']): Promise<void> {
+    const found = await again(this.#authority, this.#start.from);
     if (found) this.#authority = found;
     else this.close('authority');
   }
@@ -266,12 +268,13 @@ export class RealtimeConnection implements Watched {
 
   /** Runs work. If a statement finds the authority stale, repeats the work with the current authority. */
   async #proved<T>(work: (authority: Authority) => Promise<T>): Promise<T> {
+    const { pages, from } = this.#start;
     for (let attempt = 1; ; attempt++) {
       try {
         return await work(this.#authority);
       } catch (error) {
         if (!(error instanceof StaleAuthority)) throw error;
-        const found = attempt < 3 ? await this.#start.pages.authority(this.#authority) : undefined;
+        const found = attempt < 3 ? await pages.authority(this.#authority, from) : undefined;
         if (!found) throw new Failure('authority_changed');
         this.#authority = found;
       }

@@ -18,8 +18,8 @@ export interface PagesOptions extends HeadsOptions {
   /** Charges the app for one page, scan or attached subscription. Resolves with the units. Throws `quota_exceeded`. */
   readonly charge: (authority: Authority) => Promise<number>;
   readonly refund: (authority: Authority, units: number) => void;
-  /** Loads the current authority for a session's websites. Undefined if the authority has ended. */
-  readonly authority: (authority: Authority) => Promise<Authority | undefined>;
+  /** Loads the current authority for a session's websites. Undefined if it has ended, or not at the client's address. */
+  readonly authority: (authority: Authority, from: string) => Promise<Authority | undefined>;
 }
 
 /** Concurrent reads for sockets. One app gets one less. More reads would delay the other calls of the process. */

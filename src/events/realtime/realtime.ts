@@ -1,4 +1,5 @@
 import type { Authority } from '../../core/authority.ts';
+import { Failure } from '../../core/failures.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { loadAuthority } from '../../store/calls/authority.ts';
 import { isUnavailable } from '../../store/driver/errors.ts';
@@ -32,12 +33,16 @@ export interface RealtimeOptions {
 
 export interface Admitted extends HeldSession {
   readonly authority: Authority;
+  /** The client's address. */
+  readonly from: string;
   readonly expiresAt: number;
 }
 
 export interface Realtime {
-  /** Exchanges a ticket for its session. A ticket works once. Undefined if it opens no session. */
-  admit(use: TicketUse): Promise<Admitted | undefined>;
+  /**
+   * Exchanges a ticket of a client at `from` for its session. A ticket works once. Undefined if it opens no session.
+   */
+  admit(use: TicketUse, from: string): Promise<Admitted | undefined>;
   connect(admitted: Admitted, wire: Wire): RealtimeConnection;
   readonly size: number;
   stop(): Promise<void>;
@@ -65,16 +70,20 @@ export function openRealtime(options: RealtimeOptions): Realtime {
   const connections = new Set<RealtimeConnection>();
 
   type Found = Awaited<ReturnType<typeof loadAuthority>>;
-  /** The authority, limited to a session's websites. Undefined if it ended, may not stream, or lacks a website. */
-  const narrowed = (found: Found, websites: readonly string[]): Authority | undefined => {
+  const outside = (found: Found, from: string): boolean => found?.authority.admits?.(from) === false;
+  /**
+   * The authority, limited to a session's websites. Undefined if it ended, may not stream, lacks a website, or may not be
+   * used from the client's address.
+   */
+  const narrowed = (found: Found, websites: readonly string[], from: string): Authority | undefined => {
+    if (outside(found, from)) return undefined;
     if (found?.state !== 'valid' || !permitted(found.authority)) return undefined;
     const kept = [...found.authority.websites].filter(([, { site }]) => websites.includes(site));
     return kept.length === websites.length ? { ...found.authority, websites: new Map(kept) } : undefined;
   };
-  const current = async (digest: Uint8Array, websites: readonly string[]): Promise<Authority | undefined> =>
-    narrowed(await loadAuthority(db, digest), websites);
   const sitesOf = ({ websites }: Authority): string[] => [...websites.values()].map(({ site }) => site);
-  const again = (authority: Authority): Promise<Authority | undefined> => current(authority.digest, sitesOf(authority));
+  const again: Pages['authority'] = async (authority, from) =>
+    narrowed(await loadAuthority(db, authority.digest), sitesOf(authority), from);
 
   const pages = new Pages({ ...options, onError, every: timings.look, authority: again });
 
@@ -90,11 +99,11 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     away = false;
     // Sockets with the same token share one look-up of the authority.
     const looked = new Map<string, Promise<Found>>();
-    const together = async (authority: Authority): Promise<Authority | undefined> => {
+    const together: Pages['authority'] = async (authority, from) => {
       const key = Buffer.from(authority.digest).toString('hex');
       const found = looked.get(key) ?? loadAuthority(db, authority.digest);
       looked.set(key, found);
-      return narrowed(await found, sitesOf(authority));
+      return narrowed(await found, sitesOf(authority), from);
     };
     const proving: Promise<void>[] = [];
     for (const connection of held) {
@@ -131,12 +140,17 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     get size() {
       return connections.size;
     },
-    async admit(use) {
+    async admit(use, from) {
       // Check the authority first: a refused upgrade must not use up the ticket.
       const holder = await ticketHolder(db, use);
-      const authority = holder && (await current(holder.digest, holder.sites));
+      const found = holder ? await loadAuthority(db, holder.digest) : null;
+      if (found && outside(found, from)) {
+        // The answer for a wrong ticket, so that the caller learns nothing.
+        throw new Failure('not_found', { credential: found.authority.credentialId, logged: 'address_refused' });
+      }
+      const authority = holder && narrowed(found, holder.sites, from);
       const held = authority && (await useTicket(db, use));
-      return held && { session: use.session, authority, ...held };
+      return held && { session: use.session, authority, from, ...held };
     },
     connect(admitted, wire) {
       const connection = new RealtimeConnection({

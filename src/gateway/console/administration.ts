@@ -24,6 +24,8 @@ import {
   setRole,
 } from '../../store/administration/people.ts';
 import { namesOfWebsites } from '../../store/administration/websites.ts';
+import type { Registry } from '../registry.ts';
+import { switchTools, UnknownOperations } from '../switches.ts';
 import type { AdministratorDesk } from './desk.ts';
 
 export type { ListPage, Slice } from '../../store/administration/administrator.ts';
@@ -95,3 +97,18 @@ export const disable = (desk: AdministratorDesk, id: string): Promise<PersonReco
 
 export const enable = (desk: AdministratorDesk, id: string): Promise<PersonRecord | undefined> =>
   enablePerson(desk.db, id, desk.by);
+
+/** Switches one operation off or on for an app. Returns the operations that are off now. */
+export async function switchOperation(
+  desk: AdministratorDesk,
+  registry: Registry,
+  { app, operation, on }: { app: string; operation: string; on: boolean },
+): Promise<string[] | undefined> {
+  const change = on ? { off: [], on: [operation] } : { off: [operation], on: [] };
+  try {
+    return await switchTools(desk.db, registry, { id: app, tenant: desk.by.tenant }, change, desk.by);
+  } catch (error) {
+    if (error instanceof UnknownOperations) return undefined;
+    throw error;
+  }
+}

@@ -2,6 +2,7 @@ import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
+  door,
   type ListPage,
   mentions,
   type Nullable,
@@ -21,6 +22,8 @@ export interface AppRecord {
   readonly client_host: string | null;
   readonly quota_per_minute: number;
   readonly burst: number;
+  /** The operations that the owner has switched off for the app, by name. */
+  readonly switched_off: string[];
   readonly created_at: Date;
 }
 
@@ -54,7 +57,7 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
            ARRAY(SELECT i.id FROM gateway.installation i WHERE i.app_id = a.id ORDER BY i.created_at, i.id) AS installation_ids,
            (SELECT c.hosted_host FROM gateway.installation i JOIN gateway.credential c ON c.installation_id = i.id
              WHERE i.app_id = a.id AND c.hosted_host IS NOT NULL LIMIT 1) AS client_host,
-           a.quota_per_minute, a.burst, a.created_at
+           a.quota_per_minute, a.burst, a.switched_off, a.created_at
       FROM gateway.app a JOIN platform.organization o ON o.tenant = a.tenant
      WHERE (${id}::text IS NULL OR a.id = ${id}) AND (${tenant}::bigint IS NULL OR a.tenant = ${tenant})
      ORDER BY a.created_at, a.id`);
@@ -70,6 +73,8 @@ export interface AppSummary {
   readonly active_consents: number;
   /** The first end of an active credential. Null without one. */
   readonly next_end: Date | null;
+  /** The operations that an owner or admin has switched off for the app, by name. */
+  readonly switched_off: string[];
 }
 
 export interface AppSearch {
@@ -92,7 +97,7 @@ export const pageOfApps = (
     db,
     by,
     sql`SELECT w.* FROM (
-      SELECT a.id, a.name, a.created_at, k.client_host, coalesce(k.active_credentials, 0) AS active_credentials, k.next_end,
+      SELECT a.id, a.name, a.created_at, a.switched_off, k.client_host, coalesce(k.active_credentials, 0) AS active_credentials, k.next_end,
              (SELECT count(*)::integer FROM gateway.consent n JOIN gateway.credential c ON c.id = n.credential_id
                 JOIN gateway.installation i ON i.id = c.installation_id
                WHERE i.app_id = a.id AND n.revoked_at IS NULL AND n.expires_at > now()) AS active_consents
@@ -117,6 +122,27 @@ export async function updateQuota(
   await db.query(sql`
     UPDATE gateway.app SET quota_per_minute = coalesce(${perMinute}::integer, quota_per_minute), burst = coalesce(${burst}::integer, burst)
      WHERE id = ${id}`);
+}
+
+/**
+ * Switches operations of an app of the organization off and on, at once for every credential of the app
+ * (0029_allow.sql). Returns the operations that are off now. Undefined if the organization has no such app.
+ */
+export async function switchOperations(
+  db: Database,
+  app: { readonly id: string; readonly tenant: string },
+  { off, on }: { readonly off: readonly string[]; readonly on: readonly string[] },
+  by?: Administrator,
+): Promise<string[] | undefined> {
+  const [row] = await db.query<{ switched_off: string[] }>(sql`
+    WITH ${door(by)}switched AS (
+      UPDATE gateway.app
+         SET switched_off = ARRAY(SELECT DISTINCT o.name FROM unnest(switched_off || ${off}::text[]) AS o (name)
+                                   WHERE o.name <> ALL (${on}::text[]) ORDER BY o.name)
+       WHERE id = ${app.id} AND tenant = ${app.tenant} AND ${within(by, sql`app.tenant`)}
+      RETURNING switched_off
+    ) SELECT switched_off FROM switched`);
+  return row?.switched_off;
 }
 
 interface NullableQuota {

@@ -3,6 +3,7 @@ import type { Authority, Resource } from '../../core/authority.ts';
 import { websiteKey } from '../../core/ids.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { sql } from '../../core/sql.ts';
+import { addressRanges } from '../../flow/address-ranges.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type Found, lookUp, type Proof } from './guard.ts';
 
@@ -28,6 +29,8 @@ interface AuthorityRow extends Found {
   audience: Resource | null;
   consent_id: string | null;
   by_url: boolean;
+  allow_ip: string[];
+  switched_off: string[];
 }
 
 /** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
@@ -36,18 +39,19 @@ const madeOf = new WeakMap<Authority, string>();
 /**
  * Loads the current authority of a token in one statement. Returns `null` if no token has this digest. `proof` is
  * present when the state is `valid`. If the database row has not changed since `before` was loaded, returns the object
- * `before` itself, because derived data is cached with this object (store/calls/projection.ts).
+ * `before` itself, because derived data is cached with this object (store/calls/projection.ts). `turn`: the app or
+ * network in whose turn the statement waits.
  */
 export async function loadAuthority(
   db: Database,
   digest: Uint8Array,
   before?: Authority,
-  network?: string,
+  turn?: string,
 ): Promise<{ state: Found['state']; authority: Authority; proof: Proof | undefined } | null> {
   const columns = sql`
            c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
-           c.hosted_client IS NOT NULL AS by_url,
+           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off,
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,
@@ -60,8 +64,7 @@ export async function loadAuthority(
       JOIN gateway.app a ON a.id = i.app_id
       JOIN platform.organization o ON o.tenant = a.tenant
       LEFT JOIN gateway.consent n ON n.id = t.consent_id`;
-  // The app of a token is still unknown. So the look-up waits in the turn of the caller's network.
-  const found = await lookUp<AuthorityRow>(db, digest, { columns, joins, turn: before?.appId ?? network });
+  const found = await lookUp<AuthorityRow>(db, digest, { columns, joins, turn });
   if (!found) return null;
   const { row, proof } = found;
   const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
@@ -96,6 +99,8 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     organizationId: row.organization_id,
     appId: row.app_id,
     installationId: row.installation_id,
+    admits: addressRanges(row.allow_ip),
+    switchedOff: new Set(row.switched_off),
     scopes: new Set(row.scopes),
     dataAccess: new Set(row.data_access.filter((flag) => given.includes(flag))),
     websites: new Map(websites.map((website) => [website.id, website])),

@@ -1,5 +1,6 @@
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { type Fragment, runFor, sql } from '../../core/sql.ts';
+import { type AddressRanges, addressRanges } from '../../flow/address-ranges.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** The organization and the websites whose data a client can get. */
@@ -26,6 +27,8 @@ export interface InstalledClient extends Offer {
    * checks again whether that secret is accepted.
    */
   readonly oldSecretDigest: Uint8Array | null;
+  /** Says whether the client may authenticate from an IP address. Null: from every address. */
+  readonly admits: AddressRanges;
 }
 
 /** SQL for the member `websites` of an offer. */
@@ -39,14 +42,14 @@ const websites = (which: Fragment): Fragment => sql`
  * and has no known secret. `network` is the caller's network. When connections are busy, the networks take turns.
  */
 export async function loadInstalled(db: Database, id: string, network: string): Promise<InstalledClient | undefined> {
-  const [row] = await db.read<InstalledClient>(
+  const [row] = await db.read<Omit<InstalledClient, 'admits'> & { allow_ip: string[] }>(
     runFor(
       network,
       sql`
     SELECT 'installed' AS kind, c.id, c.revision, c.environment, a.tenant, o.name AS organization, a.name, c.scopes,
            c.data_access AS "dataAccess", c.callbacks AS redirects, c.secret_digest AS "secretDigest",
            CASE WHEN c.old_secret_until > now() THEN c.old_secret_digest END AS "oldSecretDigest",
-           (c.channel_ids IS NOT NULL OR c.team_ids IS NOT NULL OR c.subsite_ids IS NOT NULL) AS restricted,
+           c.allow_ip, (c.channel_ids IS NOT NULL OR c.team_ids IS NOT NULL OR c.subsite_ids IS NOT NULL) AS restricted,
            ${websites(sql`w.tenant = a.tenant AND w.site = ANY (c.sites)`)}
       FROM gateway.credential c
       JOIN gateway.installation i ON i.id = c.installation_id
@@ -55,7 +58,7 @@ export async function loadInstalled(db: Database, id: string, network: string): 
      WHERE c.id = ${id} AND c.hosted_client IS NULL AND c.revoked_at IS NULL AND c.expires_at > now()`,
     ),
   );
-  return row;
+  return row && { ...row, admits: addressRanges(row.allow_ip) };
 }
 
 /** Loads what a signed-in person of the organization can grant to a client by URL. */

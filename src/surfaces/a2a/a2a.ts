@@ -109,6 +109,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
       response.once('close', () => response.writableFinished || gone.abort());
       response.setTimeout(IDLE_TIMEOUT);
       const taskId = newTaskId();
+      const source = exchangeOf(request);
+      const from = source?.from;
       let authority: Authority | undefined;
       let stream: Stream | undefined;
       let era: A2aEra | undefined;
@@ -129,14 +131,14 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
             const given = era.checkedParams(read.message.method, params);
             if (method === 'SubscribeToTask') record.operation = 'task_subscribe';
             if (CHANGING.includes(method)) record.effect = true;
-            if (STREAMING.includes(method)) stream ??= streams.enter(authority.credentialId, bearer, gone);
+            if (STREAMING.includes(method)) stream ??= streams.enter(authority.credentialId, { bearer, from }, gone);
             // A task's calls write audit entries. A cancellation makes no call, so the request itself is audited.
             if (method === 'CancelTask') {
               record.operation = 'task_cancel';
               record.does = 'write';
             }
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
-            const a2aRequest: A2aRequest = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
+            const a2aRequest: A2aRequest = { bearer, from, caller, taskId, unit, signal: gone.signal, requestId };
             const rpc = { jsonrpc: '2.0' as const, id, method: read.message.method, params: given }; // a literal type
             const outcome = await era.handle(rpc, requestHandler(services, a2aRequest));
             const first = 'jsonrpc' in outcome ? undefined : await outcome.next();
@@ -146,7 +148,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
             if ('jsonrpc' in outcome) return answerOf(outcome);
             return { first: first?.value, events: outcome };
           },
-          exchangeOf(request),
+          source,
         );
         paid();
         if (stream && 'events' in result) await pump(stream, result, idOf(read));
@@ -158,7 +160,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
         const fault = faultOf(error);
         if ('message' in read && era?.errorsInStream(read.message.method)) {
           record.code = String(fault.code);
-          stream ??= new Stream(bearer, gone, () => undefined);
+          stream ??= new Stream({ bearer, from }, gone, () => undefined);
           stream.begin(request, response, rateLimit(quota));
           await stream.write({ jsonrpc: '2.0', id: idOf(read), error: fault });
         } else reply({ error: fault }, idOf(read));

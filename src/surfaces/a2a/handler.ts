@@ -27,6 +27,7 @@ export interface A2aServices {
 /** One request to `/a2a`, with its caller's authority. A cached authority is not yet confirmed by the store. */
 export interface A2aRequest {
   readonly bearer: string;
+  readonly from: string | undefined;
   readonly caller: Caller;
   /** The id of a new task. It stays the same when the gateway repeats the request with a fresh authority. */
   readonly taskId: string;
@@ -55,7 +56,7 @@ const unsupported = (): never => {
  * second task.
  */
 export function requestHandler({ tasks, skills }: A2aServices, request: A2aRequest): A2ARequestHandler {
-  const { caller, bearer, taskId, requestId, signal } = request;
+  const { caller, bearer, from, taskId, requestId, signal } = request;
   const answering =
     <P, R>(work: (params: P) => Promise<R>) =>
     async (params: P): Promise<R> => {
@@ -85,6 +86,7 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
         id: taskId,
         requestId,
         bearer,
+        from,
         caller,
         messageId: message.messageId,
         contextId: message.contextId === '' ? undefined : message.contextId,
@@ -105,7 +107,7 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
     try {
       const { task, showing } = await begin();
       yield { payload: { $case: 'task', value: wireTask(task, showing) } };
-      for await (const next of tasks.follow({ bearer, signal }, task)) {
+      for await (const next of tasks.follow({ bearer, from, signal }, task)) {
         const { id, contextId, status, artifacts, metadata } = wireTask(next, showing);
         const of = { taskId: id, contextId, metadata: undefined };
         for (const artifact of artifacts)

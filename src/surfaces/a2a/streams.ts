@@ -47,10 +47,10 @@ export class Streams {
   }
 
   /** Counts a stream. Throws `stream_limit` if the credential or the process has too many. */
-  enter(credential: string, bearer: string, gone: AbortController): Stream {
+  enter(credential: string, reader: StreamReader, gone: AbortController): Stream {
     const own = this.#perCredential.get(credential) ?? 0;
     if (own >= PER_CREDENTIAL || this.#open.size >= IN_ALL) throw new Failure('stream_limit', { retryAfter: 1 });
-    const stream = new Stream(bearer, gone, () => {
+    const stream = new Stream(reader, gone, () => {
       this.#open.delete(stream);
       const left = (this.#perCredential.get(credential) ?? 1) - 1;
       if (left > 0) this.#perCredential.set(credential, left);
@@ -75,15 +75,18 @@ export class Streams {
   }
 
   async #check(): Promise<void> {
-    // Streams with the same token share one check.
-    const byBearer = new Map<string, Stream[]>();
-    for (const stream of this.#open) byBearer.set(stream.bearer, [...(byBearer.get(stream.bearer) ?? []), stream]);
-    const waiting = [...byBearer];
+    // Streams with the same token and address share one check.
+    const alike = new Map<string, Stream[]>();
+    for (const stream of this.#open) {
+      const key = `${stream.reader.bearer} ${stream.reader.from}`;
+      alike.set(key, [...(alike.get(key) ?? []), stream]);
+    }
+    const waiting = [...alike.values()];
     const work = async (): Promise<void> => {
-      for (let next = waiting.pop(); next; next = waiting.pop()) {
-        const [bearer, streams] = next;
+      for (let streams = waiting.pop(); streams?.[0]; streams = waiting.pop()) {
+        const { bearer, from } = streams[0].reader;
         try {
-          await this.#corridor.prove(bearer, 'a2a');
+          await this.#corridor.prove(bearer, 'a2a', from);
           for (const stream of streams) stream.provedAt = performance.now();
         } catch (error) {
           const failure = asFailure(error);
@@ -95,9 +98,15 @@ export class Streams {
   }
 }
 
+interface StreamReader {
+  readonly bearer: string;
+  /** The reader's address. */
+  readonly from: string | undefined;
+}
+
 /** One open stream. It counts from the request on, before its first event. */
 export class Stream {
-  readonly bearer: string;
+  readonly reader: StreamReader;
   provedAt = performance.now();
   /** Why the stream ended early: its authority has lapsed. */
   lapsed: Failure | undefined;
@@ -109,8 +118,8 @@ export class Stream {
   #stuckSince: number | undefined;
   #closed = false;
 
-  constructor(bearer: string, gone: AbortController, leave: () => void) {
-    this.bearer = bearer;
+  constructor(reader: StreamReader, gone: AbortController, leave: () => void) {
+    this.reader = reader;
     this.#gone = gone;
     this.#leave = leave;
   }

@@ -19,16 +19,18 @@ import type { Asked, ChangeDone, ConsoleAct, ConsolePage, Exported, ShownPage } 
 import { ACTS, PAGES } from './pages.ts';
 import { ListQuery } from './query.ts';
 
-type Enter = ReturnType<typeof openDesks>;
+interface Enter extends Pick<Asked, 'registry'> {
+  readonly desk: ReturnType<typeof openDesks>;
+}
 
 /** The console, at /console. Owners and admins of an organization look after its apps, consents and people. */
 export function consoleSurface(
-  { baseUrl, db }: Pick<PageServices, 'baseUrl' | 'db'>,
+  { baseUrl, db, registry }: Pick<PageServices, 'baseUrl' | 'db'> & Pick<Asked, 'registry'>,
   source: ClientAddress,
   provider?: IdentityProvider,
 ): RequestHandler {
   const page = pageRoutes({ baseUrl, db, identity: provider?.name });
-  const enter = openDesks(db);
+  const enter: Enter = { desk: openDesks(db), registry };
   const guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>): Route =>
     page(method, operation, (visit) => show(visit).catch((error: unknown) => showRefusal(visit, error)));
   const fixed = new Map<string, Route>([[STYLE, styleRoute('console/console.css')], ...doors(guarded, provider)]);
@@ -58,10 +60,10 @@ interface Matched<One> {
 }
 
 async function show(visit: Visit, enter: Enter, { one, path, found }: Matched<ConsolePage>): Promise<void> {
-  const entered = await enter(visit.wire);
+  const entered = await enter.desk(visit.wire);
   if (entered.state === 'signed_out') return showDoor(visit, path);
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
-  const asked = askedOf(visit, entered, found);
+  const asked = askedOf(visit, { ...entered, registry: enter.registry }, found);
   const shown = await one.show(asked);
   if (shown && 'rows' in shown) return sendFile(visit, entered.person, shown);
   if (!shown) visit.record.code = 'not_found';
@@ -79,7 +81,7 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
   const form = await visit.form();
   requireSameOrigin(visit.wire, visit.services.baseUrl);
   const from = one.from(found.slice(1));
-  const entered = await enter(visit.wire);
+  const entered = await enter.desk(visit.wire);
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
   if (entered.state === 'signed_out') {
     visit.record.code = 'session_ended';
@@ -95,11 +97,11 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
     });
   }
   requireForm(form, one, formToken(visit, path));
-  const done = await one.run(askedOf(visit, entered, found), form);
+  const done = await one.run(askedOf(visit, { ...entered, registry: enter.registry }, found), form);
   if (done && 'to' in done) return answerDone(visit, one, person, done);
   visit.record.code = done ? 'invalid_request' : 'not_permitted';
   // The authority can have ended since it was checked. The person then reads the sign-in, as before the change.
-  const still = done ? entered : await enter(visit.wire);
+  const still = done ? entered : await enter.desk(visit.wire);
   if (still.state !== 'entered' || !still.person.fresh) {
     visit.record.code = 'session_ended';
     return showSignIn(visit, from, { status: 403, note: NOTHING });
@@ -135,9 +137,14 @@ function requireForm(form: Parameters | undefined, { fields }: ConsoleAct, token
   }
 }
 
-const askedOf = (visit: Visit, { desk, person }: Pick<Asked, 'desk' | 'person'>, found: readonly string[]): Asked => ({
+const askedOf = (
+  visit: Visit,
+  { desk, person, registry }: Pick<Asked, 'desk' | 'person' | 'registry'>,
+  found: readonly string[],
+): Asked => ({
   desk,
   person,
+  registry,
   query: new ListQuery(visit.query),
   parameters: found.slice(1),
   identity: visit.services.identity,

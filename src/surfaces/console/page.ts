@@ -1,5 +1,6 @@
 import type { Parameters } from '../../auth/oauth/parameters.ts';
 import type { AdministratorDesk, AdministratorRecord } from '../../gateway/console/desk.ts';
+import type { Registry } from '../../gateway/registry.ts';
 import type { Html } from '../http/html.ts';
 import type { Format, ListQuery } from './query.ts';
 
@@ -9,6 +10,8 @@ export interface Asked {
   readonly desk: AdministratorDesk;
   readonly person: AdministratorRecord;
   readonly query: ListQuery;
+  /** The operations of the gateway. */
+  readonly registry: Registry;
   /** The groups of the expression `path` that matched the address. */
   readonly parameters: readonly string[];
   /** Display name of the identity provider. Undefined without one. */

@@ -29,19 +29,23 @@ export const state = (word: string, tone: Tone): Html => html`<span class="state
 export const facts = (rows: readonly (readonly [name: string, value: Html | string] | undefined)[]): Html => html`
 <dl class="list">${rows.map((row) => row && html`<div><dt>${row[0]}</dt><dd>${row[1]}</dd></div>`)}</dl>`;
 
+interface ActForm {
+  readonly action: string;
+  readonly button: string;
+  /** What a screen reader says, where several buttons of a page have the same words. */
+  readonly label?: string;
+  readonly fields?: Html;
+  readonly tone?: 'main' | 'danger' | 'plain';
+}
+
 /** The form of a change. The action is the address of a `ConsoleAct`. */
 export const actForm = (
   asked: Pick<Asked, 'csrf'>,
-  {
-    action,
-    button,
-    fields,
-    tone = 'main',
-  }: { action: string; button: string; fields?: Html; tone?: 'main' | 'danger' },
+  { action, button, label, fields, tone = 'main' }: ActForm,
 ): Html => html`
 <form class="act" method="post" action="${action}">
   <input type="hidden" name="csrf" value="${asked.csrf(action)}">${fields}
-  <p class="buttons"><button class="${tone}" type="submit">${button}</button></p>
+  <p class="buttons"><button class="${tone}" type="submit"${label === undefined ? undefined : html` aria-label="${label}"`}>${button}</button></p>
 </form>`;
 
 /** A change that cannot be undone. The person opens the part, reads what ends, and presses the button. */

@@ -22,7 +22,9 @@ const ADVICE: Readonly<Record<FailureCode, string>> = {
   origin_not_allowed:
     'Call from a program, not from a web page of another site. Use the public address of the gateway.',
   not_found: 'Do not conclude that the record does not exist. The record may be outside your authority.',
-  not_permitted: 'The member `required` names the scopes and the data-access flags that are missing. Both are needed.',
+  not_permitted:
+    'The member `required` names the scopes and the data-access flags that are missing. Both are needed. Without ' +
+    '`required`, the owner has switched the operation off for the app.',
   method_not_allowed: 'The reference gives the method of each operation.',
   not_acceptable: 'Send Accept: application/json. For file content you can also send Accept: application/octet-stream.',
   idempotency_conflict: 'A key belongs to the input of its first call.',

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Authority } from '../../core/authority.ts';
 import type { EndedCall, Surface } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
-import { type AuditKind, auditLog, auditOf, doesOf } from '../../gateway/audit.ts';
+import { type AuditKind, auditLog, auditOf, codeOf, doesOf } from '../../gateway/audit.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 
 /** Never contains a query or a value from the client. */
@@ -56,8 +56,8 @@ export function noteActor(record: RequestRecord, { appId, credentialId, consentI
 }
 
 export function noteRefusal(record: RequestRecord, failure: Failure): void {
-  const { code, details } = failure;
-  record.code = code;
+  const { details } = failure;
+  record.code = codeOf(failure);
   record.cause = details.cause;
   // An expired or revoked token is refused, but the log still names its credential.
   if (details.credential !== undefined) record.credential ??= details.credential;

@@ -8,7 +8,7 @@ import { selects } from '../../core/toolsets.ts';
 import type { McpEvents } from '../../events/mcp/mcp-events.ts';
 import { type EventsRefusal, type EventsText, refused, wireError } from '../../events/mcp/refusals.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
-import { lacking, type Registry } from '../../gateway/registry.ts';
+import { lacking, type Registry, switchedOff } from '../../gateway/registry.ts';
 import { EventReceipt } from '../../views/event.ts';
 import { once } from '../http/document.ts';
 import { RpcError } from '../jsonrpc/envelope.ts';
@@ -83,9 +83,11 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     mode: DeliveryMode,
     { selection }: McpRequest,
     authority: Authority,
+    operation: string = MODES[mode],
   ): EventsRefusal | Failure | undefined {
     const tool = registry.get(MODES[mode]);
     if (!tool || !selects(selection, tool)) return refused('Unsupported', { feature: 'deliveryMode', value: mode });
+    if (authority.switchedOff.has(operation)) return switchedOff();
     if (!meets(authority, { ...tool.required, unrestricted: true })) {
       const required = { ...lacking(authority, tool.required), unrestricted: isRestricted(authority) };
       return new Failure('not_permitted', { required });
@@ -95,9 +97,9 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     return byConsent ? refused('Forbidden', { reason: 'consent' }) : undefined;
   }
 
-  function permit(mode: DeliveryMode, mcpRequest: McpRequest, authority: Authority): void {
-    mcpRequest.called = MODES[mode];
-    const problem = refusal(mode, mcpRequest, authority);
+  function permit(mode: DeliveryMode, mcpRequest: McpRequest, authority: Authority, operation?: string): void {
+    mcpRequest.called = operation ?? MODES[mode];
+    const problem = refusal(mode, mcpRequest, authority, operation);
     if (!(problem instanceof Failure)) {
       if (!problem) return;
       mcpRequest.failed = new Failure('not_permitted');
@@ -166,8 +168,8 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
 
     unsubscribe: (mcpRequest: McpRequest, given: z.output<typeof UnsubscribeParams>): Promise<object> =>
       mcpRequest.run(async (caller) => {
-        permit('webhook', mcpRequest, caller.authority);
-        mcpRequest.called = 'subscription_delete'; // for the log: what happens, not whose rights it needs
+        // It needs the rights of a subscription, but can be switched off alone.
+        permit('webhook', mcpRequest, caller.authority, 'subscription_delete');
         mcpRequest.writes = true;
         const wanted = { name: familyOf(given.name), arguments: argumentsOf(given.arguments), url: given.delivery.url };
         return answered((await events.unsubscribe(caller, wanted)) ?? {});

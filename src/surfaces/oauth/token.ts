@@ -42,7 +42,8 @@ export async function answerToken(
       send(request, response, 200, 'application/json', JSON.stringify(answer));
     }
   } catch (error) {
-    const { ended } = asOAuthError(error).details;
+    const { ended, refused } = asOAuthError(error).details;
+    if (refused) record.credential = refused.credential;
     // When a code or a refresh token is misused, the gateway refuses the request and also ends the consent. One audit
     // entry records both the refusal and the end of the consent.
     if (ended) record.consent = ended.consent;
@@ -91,7 +92,7 @@ export function refuse(
   record: RequestRecord,
 ): void {
   const { code, description, status, details } = asOAuthError(error);
-  record.code = code;
+  record.code = details.refused?.logged ?? code;
   record.cause = details.cause;
   const { retryAfter } = details;
   const body = JSON.stringify({ error: code, error_description: description });

@@ -61,7 +61,7 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
     upgrading++;
     try {
       const digest = createHash('sha256').update(ticket).digest();
-      const found = SESSION.test(session) ? await realtime.admit({ session, origin, ticket: digest }) : undefined;
+      const found = SESSION.test(session) ? await realtime.admit({ session, origin, ticket: digest }, from) : undefined;
       // One answer for a wrong session, ticket or origin. The caller must not learn which of them is right.
       if (!found) {
         record.does = 'authentication';

@@ -609,6 +609,7 @@ describe('secrets', () => {
       websites: [],
       secretDigest: Buffer.from(randomBytes(32).toString('hex'), 'hex'),
       oldSecretDigest: null,
+      admits: null,
     };
     const failures = new RateLimit({ perMinute: 1e12, burst: 1e12 });
     const secrets = Array.from({ length: 64 }, () => newSecret('secret'));

@@ -34,6 +34,7 @@ function deaf(pages: Partial<Pages> = {}) {
     epoch: 1,
     expiresAt: 0,
     authority: {} as never,
+    from: '127.0.0.1',
     pages: pages as Pages,
     wire,
     timings: TIMINGS,

@@ -157,7 +157,7 @@ describe('sockets that stream the same page', () => {
       every: 60_000,
       onError: () => undefined,
     });
-    const { authority } = await openAuthorities(db).resolve((await holder(gateway)).token, 'rest');
+    const { authority } = await openAuthorities(db).resolve((await holder(gateway)).token, 'rest', undefined);
     const page = { subscription: `sub_${'0'.repeat(32)}`, after: 'none' };
     let joined: Promise<unknown> | undefined;
     // Four reads run, and a fifth read waits. At the turn of the fifth read, its caller does not want the page any

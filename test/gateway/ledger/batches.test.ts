@@ -64,7 +64,7 @@ beforeEach(async () => {
 });
 
 const authorityOf = async (one: Issued): Promise<Authority> =>
-  (await openAuthorities(world.gateway.database.db).fresh(one.token, 'rest')).authority;
+  (await openAuthorities(world.gateway.database.db).fresh(one.token, 'rest', undefined)).authority;
 
 const KIND: CommandKind = { write: AddNote, authored: true, receipts: ['visitor.changed'], remote: false };
 

@@ -79,11 +79,11 @@ it('nor does its text, which is the same for all: 16 MB of it', async () => {
 it('an authority that is read anew is the same object until something has changed', async () => {
   const authorities = openAuthorities(database.db);
   const { token, credential } = await issue(database.sql, 1);
-  const { authority } = await authorities.resolve(token, 'rest');
-  expect((await authorities.fresh(token, 'mcp')).authority).toBe(authority);
+  const { authority } = await authorities.resolve(token, 'rest', undefined);
+  expect((await authorities.fresh(token, 'mcp', undefined)).authority).toBe(authority);
   await database.sql`UPDATE gateway.credential SET scopes = array_remove(scopes, 'contact_read') WHERE id = ${credential}`;
-  const { authority: changed } = await authorities.fresh(token, 'rest');
+  const { authority: changed } = await authorities.fresh(token, 'rest', undefined);
   expect(authority.scopes.has('contact_read')).toBe(true);
   expect(changed.scopes.has('contact_read')).toBe(false);
-  expect((await authorities.resolve(token, 'rest')).authority).toBe(changed);
+  expect((await authorities.resolve(token, 'rest', undefined)).authority).toBe(changed);
 });

@@ -68,11 +68,11 @@ export class Client {
   #woken: (() => void)[] = [];
   #taken = 0;
 
-  constructor(port: number, { session_id, ticket }: Session, origin = ORIGIN) {
+  constructor(port: number, { session_id, ticket }: Session, origin = ORIGIN, headers = {}) {
     this.socket = new WebSocket(
       `ws://127.0.0.1:${port}/api/v1/realtime/sessions/${session_id}/socket`,
       ['igw.realtime.v1', `ticket.${ticket}`],
-      { origin, perMessageDeflate: false },
+      { origin, headers, perMessageDeflate: false },
     );
     this.socket.on('message', (bytes) => {
       this.frames.push(JSON.parse(String(bytes)));

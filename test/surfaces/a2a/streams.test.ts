@@ -378,7 +378,7 @@ describe('a reader that takes nothing', () => {
     response.assignSocket(socket);
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    const stream = streams.enter('crd_test', token, gone);
+    const stream = streams.enter('crd_test', { bearer: token, from: undefined }, gone);
     stream.begin(response.req, response, {});
     const began = performance.now();
     await stream.write('x'.repeat(200_000));

@@ -36,6 +36,7 @@ beforeEach(async () => {
   owner = await signedInAs(gateway);
   const client = await newClient(gateway);
   issued = client;
+  await gateway.database.sql`UPDATE gateway.app SET switched_off = '{search}' WHERE id = ${issued.app}`;
   const given = await consented(gateway, client);
   const [row] = await gateway.database.sql<{ id: string }[]>`
     SELECT c.id FROM gateway.consent c JOIN gateway.person p ON p.id = c.person_id WHERE p.email = ${given.email}`;
@@ -58,6 +59,14 @@ const acts = (): Record<string, Attempt> => ({
     action: `/console/credentials/${issued.credential}/revoke`,
   },
   consent_revoke: { page: `/console/consents/${consent}`, action: `/console/consents/${consent}/revoke` },
+  operation_switch_off: {
+    page: `/console/apps/${issued.app}/operations?q=contact_get`,
+    action: `/console/apps/${issued.app}/operations/contact_get/off`,
+  },
+  operation_switch_on: {
+    page: `/console/apps/${issued.app}/operations?q=search`,
+    action: `/console/apps/${issued.app}/operations/search/on`,
+  },
   person_add: {
     page: '/console/people/add',
     action: '/console/people/add/send',
@@ -71,7 +80,10 @@ const acts = (): Record<string, Attempt> => ({
   person_disable: { page: `/console/people/${other.id}`, action: `/console/people/${other.id}/disable` },
   person_enable: { page: `/console/people/${barred.id}`, action: `/console/people/${barred.id}/enable` },
 });
-const NAMES = ['credential_revoke', 'consent_revoke', 'person_add', 'person_role', 'person_disable', 'person_enable'];
+const NAMES = [
+  ...['credential_revoke', 'consent_revoke', 'operation_switch_off', 'operation_switch_on'],
+  ...['person_add', 'person_role', 'person_disable', 'person_enable'],
+];
 const act = (name: string): Attempt => acts()[name] ?? { page: '', action: '' };
 
 it('the table has every change of the console', () => {
@@ -83,6 +95,7 @@ async function state(): Promise<string> {
   const { sql } = gateway.database;
   return JSON.stringify([
     await sql`SELECT id, revoked_at FROM gateway.credential ORDER BY id`,
+    await sql`SELECT id, switched_off FROM gateway.app ORDER BY id`,
     await sql`SELECT id, revoked_at FROM gateway.consent ORDER BY id`,
     await sql`SELECT id, role, email, disabled_at FROM gateway.person WHERE id <> ${owner.id} ORDER BY id`,
     await sql`SELECT digest FROM gateway.token WHERE revoked_at IS NULL ORDER BY digest`,
@@ -111,7 +124,7 @@ describe.each(NAMES)('%s', (name) => {
       action: name,
       person: owner.id,
       decision: 'allowed',
-      target: expect.stringMatching(/^(crd|cns|prs)_[a-f0-9]{32}$/),
+      target: expect.stringMatching(/^(crd|cns|prs|app)_[a-f0-9]{32}( [a-z_]+)?$/),
     });
   });
 
@@ -323,6 +336,7 @@ describe('who sees the console', () => {
     '/console',
     '/console/apps',
     `/console/apps/${issued.app}`,
+    `/console/apps/${issued.app}/operations`,
     '/console/consents',
     `/console/consents/${consent}`,
     '/console/people',

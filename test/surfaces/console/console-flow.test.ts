@@ -94,6 +94,7 @@ describe('a person with a browser', () => {
       await sound('People');
       for (const [path, heading] of [
         [`/console/apps/${client.app}`, '<img src=x'],
+        [`/console/apps/${client.app}/operations`, 'Operations'],
         [`/console/consents/${consent}`, 'Consent to'],
         [`/console/people/${colleague.id}`, colleague.email],
         [`/console/people/${owner.id}`, owner.email],

@@ -22,6 +22,7 @@ import {
   type TestClient,
   token,
 } from '../../support/oauth/oauth.ts';
+import { rpc } from '../../support/surfaces/mcp.ts';
 import { textOf } from '../../support/surfaces/pages.ts';
 
 /** What an owner sees and does in the console. */
@@ -132,6 +133,36 @@ describe('apps', () => {
     expect(await page(done.headers.location ?? '')).toContain('The credential is revoked.');
     expect(await page(`/console/apps/${hosted.app}`)).not.toContain('Disconnect');
     expect(await page('/console/apps?access=none')).toContain('client.example');
+  });
+});
+
+describe('operations', () => {
+  it('are switched off for an app at once over every interface, and on again', async () => {
+    const app = await gateway.issue();
+    const path = `/console/apps/${app.app}/operations`;
+    const rest = async (): Promise<number> => (await gateway.ask('/api/v1/websites', { token: app.token })).status;
+    const listed = async (): Promise<boolean> => {
+      const { body } = await rpc(gateway.port, app.token, 'tools/list');
+      return JSON.stringify(body).includes('"websites_list"');
+    };
+    expect([await rest(), await listed()]).toEqual([200, true]);
+    const off = await submit(gateway, owner, { page: `${path}?q=websites_list`, action: `${path}/websites_list/off` });
+    expect(off.headers.location).toBe(`${path}?done=switched_off`);
+    expect([await rest(), await listed()]).toEqual([404, false]);
+    expect(await page(`${path}?state=off`)).toMatch(/websites_list .* off Switch on .*1 operation /);
+    expect(await page(`/console/apps/${app.app}`)).toContain('Operations 1 switched off');
+    await submit(gateway, owner, { page: `${path}?state=off`, action: `${path}/websites_list/on` });
+    expect([await rest(), await listed()]).toEqual([200, true]);
+    const { operations } = gateway.corridor.registry;
+    expect(await page(path)).toContain(`1–25 of ${operations.length} operations`);
+    const file = await look(gateway, `${path}?format=ndjson&kind=write`, owner.cookie);
+    expect(file.text.trimEnd().split('\n')).toHaveLength(operations.filter(({ effect }) => effect === 'write').length);
+  });
+
+  it('that do not exist are not switched', async () => {
+    const path = `/console/apps/${client.app}/operations`;
+    const strange = { page: `${path}?q=websites_list`, action: `${path}/no_such_operation/off` };
+    expect((await submit(gateway, owner, strange)).status).toBe(400);
   });
 });
 

@@ -29,7 +29,8 @@ export const clientAuthentication: Rule = async (context) => {
   const digest = digestOf(given?.secret ?? '');
   const remembered = given && services.installed.remembered(given.id);
   const proof = proofOf(remembered, digest);
-  if (remembered && proof) {
+  // Only the store can refuse an address, because the ranges may have become wider.
+  if (remembered && proof && admits(remembered, request.source)) {
     context.learn('client', remembered);
     context.learn('proof', proof);
     return;
@@ -74,9 +75,15 @@ async function prove(context: OAuthContext, given: BasicCredentials | undefined,
   const client = given && (await context.services.installed.fresh(given.id, context.request.source));
   const proof = proofOf(client, digest);
   if (!client || !proof) throw new OAuthError('invalid_client');
+  if (!admits(client, context.request.source)) {
+    // The answer for a wrong secret, so that the caller does not learn that the secret is right.
+    throw new OAuthError('invalid_client', { refused: { credential: client.id, logged: 'address_refused' } });
+  }
   context.learn('client', client);
   context.learn('proof', proof);
 }
+
+const admits = (client: InstalledClient, from: string): boolean => client.admits?.(from) ?? true;
 
 /**
  * Compares the digest with the digests of two secrets: the current secret and the secret before the last rotation. For

@@ -92,6 +92,7 @@ const appDocument = (app: AppSummary): Record<string, unknown> => ({
   client_host: app.client_host,
   active_credentials: app.active_credentials,
   active_consents: app.active_consents,
+  switched_off: app.switched_off,
   next_end: app.next_end,
   created_at: app.created_at,
 });
@@ -123,6 +124,10 @@ ${facts([
       ? 'None is active'
       : html`<a href="/console/consents?app=${app.id}">${app.active_consents} active</a>`,
   ],
+  [
+    'Operations',
+    html`<a href="${APPS}/${app.id}/operations">${app.switched_off.length === 0 ? 'None is switched off' : `${app.switched_off.length} switched off`}</a>`,
+  ],
 ])}
 <h2>What it may see</h2>
 ${rows.length === 0 ? empty('This app has no credential', html`The operator issues one with <code>gateway credential issue --installation ${app.id}</code>.`) : rows.map((one) => credentialCard(asked, one, names))}
@@ -141,6 +146,7 @@ ${facts([
   ['Websites', websites(ids, names)],
   ['Sensitive data', sensitive(one)],
   ['Limits', limits(one)],
+  one.allow_ip.length > 0 ? ['Addresses', `Only ${one.allow_ip.join(', ')}`] : undefined,
   one.state === 'revoked' && one.revoked_at ? ['Revoked', time(one.revoked_at)] : ['Expires', ends(one.expires_at)],
   one.client_host === null ? ['Usable tokens', String(one.usable_tokens)] : undefined,
 ])}
