@@ -20,7 +20,7 @@ export interface Issued {
   readonly token: string;
 }
 
-export const newId = (prefix: 'app' | 'ins' | 'crd' | 'prs' | 'cns' | 'whk' | 'src'): string =>
+export const newId = (prefix: 'app' | 'ins' | 'crd' | 'prs' | 'cns' | 'whk' | 'src' | 'era'): string =>
   `${prefix}_${randomBytes(16).toString('hex')}`;
 
 export async function issueCredential(

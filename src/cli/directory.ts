@@ -1,11 +1,15 @@
-import type { Command } from 'commander';
-import { readOrganizations, readWebsites } from '../store/administration/directory.ts';
+import { type Command, InvalidArgumentError } from 'commander';
+import { keepMessages, readOrganizations, readWebsites } from '../store/administration/directory.ts';
+import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { plain, table } from './output.ts';
-import { tenantOf } from './references.ts';
+import { organization, tenantOf } from './references.ts';
 
 export function organizationCommands(program: Command, register: RunAction): void {
-  const group = program.command('organization').description('list organizations, which own websites, apps and people');
+  const group = program
+    .command('organization')
+    .description('list organizations, which own websites, apps and people, and set how long they keep messages');
+  updateCommand(group, register);
   register(group.command('list').description('list organizations in order of creation'), async ({ out, store }) => {
     const { db } = await store();
     const found = await readOrganizations(db);
@@ -23,6 +27,43 @@ export function organizationCommands(program: Command, register: RunAction): voi
       ),
     );
   });
+}
+
+function updateCommand(group: Command, register: RunAction): void {
+  const command = irreversible(
+    group
+      .command('update <ORG>')
+      .description('set how long the texts and files of messages are kept')
+      .requiredOption(
+        '--keep-messages-days <N>',
+        'days, 1 to 36500: older texts and files go every night, for ever; off: they stay',
+        days,
+      ),
+  );
+  register(command, async ({ out, store }) => {
+    const { keepMessagesDays: given } = command.opts<{ keepMessagesDays: number | 'off' }>();
+    const { db } = await store();
+    const { id, tenant, name } = await organization(db, command.args[0] ?? '');
+    const kept = given === 'off' ? null : given;
+    if (kept !== null)
+      await confirm(
+        command,
+        `Clear all texts and files of ${plain(name)} that are older than ${kept} days? It begins at once.`,
+      );
+    await keepMessages(db, tenant, kept);
+    out.result(
+      { organization_id: id, keep_messages_days: kept },
+      kept === null ? `${plain(name)} keeps all messages.` : `${plain(name)} keeps texts and files for ${kept} days.`,
+    );
+  });
+}
+
+function days(value: string): number | 'off' {
+  if (value === 'off') return value;
+  const n = Number(value);
+  if (!/^\d{1,5}$/.test(value) || n < 1 || n > 36_500)
+    throw new InvalidArgumentError('It must be a number of days from 1 to 36500, or off.');
+  return n;
 }
 
 export function websiteCommands(program: Command, register: RunAction): void {

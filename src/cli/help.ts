@@ -80,7 +80,14 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'source resume': ['source resume src_0123456789abcdef0123456789abcdef'],
   'source remove': ['source remove src_0123456789abcdef0123456789abcdef --with-data'],
   'source grants': ['source grants chatwoot --mode live --role gateway_reader'],
-  restored: ['restored', 'restored --yes'],
+  'organization update': [
+    'organization update acme --keep-messages-days 365',
+    'organization update acme --keep-messages-days off',
+  ],
+  'erase contact': ['erase contact ctc_1_1_42 --reason "request 2026-17" --dry-run'],
+  'erase visitor': ['erase visitor vis_1_1_42 --reason "request 2026-18" --yes'],
+  'erase list': ['erase list --json'],
+  restored: ['restored', 'restored --yes', 'restored --yes --erasures erasures.json'],
   doctor: ['doctor --json'],
 };
 

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { openGivenKeys } from '../auth/key-file.ts';
 import { RECORD_TYPES, type RecordType, recordJsonSchema } from '../sources/engine/records.ts';
 import type { ImportOptions, ImportResult, Reject } from '../sources/files/import.ts';
 import type { CommandContext, RunAction } from './context.ts';
@@ -50,9 +51,14 @@ function printSchema({ out }: CommandContext, type: RecordType | true): void {
   out.result(document, JSON.stringify(document, null, 2));
 }
 
-async function load({ out, store }: CommandContext, files: readonly string[], given: ImportFlags): Promise<void> {
+async function load(
+  { out, store, config }: CommandContext,
+  files: readonly string[],
+  given: ImportFlags,
+): Promise<void> {
   // The importer loads 0.1 s of packages, which the help does not need.
   const { ImportBusy, ImportRefused, importFiles } = await import('../sources/files/import.ts');
+  const { openDigest, SuppressionSealed } = await import('../privacy/digests.ts');
   const { db } = await store();
   const stop = new AbortController();
   const interrupt = (): void => {
@@ -77,11 +83,13 @@ async function load({ out, store }: CommandContext, files: readonly string[], gi
   };
   let result: ImportResult;
   try {
-    result = await importFiles(db, options);
+    const digest = await openDigest(db, () => openGivenKeys(config));
+    result = await importFiles(db, { ...options, digest });
   } catch (error) {
     progress.end();
     if (stop.signal.aborted) throw new Refused(interrupted(files, given));
-    if (error instanceof ImportRefused || error instanceof ImportBusy) throw new Refused(error.message);
+    if (error instanceof ImportRefused || error instanceof ImportBusy || error instanceof SuppressionSealed)
+      throw new Refused(error.message);
     throw error;
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
@@ -120,9 +128,13 @@ function finish(
 }
 
 function summary(result: ImportResult, dryRun: boolean): string {
+  const erased = result.suppressed > 0;
   const row = (name: string, c: Omit<ImportResult, 'types'>): string[] =>
-    [name, c.read, c.written, c.unchanged, c.removed, c.rejected].map(String);
+    [name, c.read, c.written, c.unchanged, c.removed, c.rejected, ...(erased ? [c.suppressed] : [])].map(String);
   const types = Object.entries(result.types).map(([type, counts]) => row(type === '' ? '(no type)' : type, counts));
-  const all = table(['TYPE', 'READ', 'WRITTEN', 'UNCHANGED', 'REMOVED', 'REJECTED'], [...types, row('total', result)]);
+  const all = table(
+    ['TYPE', 'READ', 'WRITTEN', 'UNCHANGED', 'REMOVED', 'REJECTED', ...(erased ? ['ERASED'] : [])],
+    [...types, row('total', result)],
+  );
   return dryRun ? `${all}\nNothing was changed: this was a dry run.` : all;
 }

@@ -1,7 +1,13 @@
+import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { openGivenKeys } from '../auth/key-file.ts';
+import type { Keyring } from '../auth/keys.ts';
 import { EVENT_FAMILIES } from '../core/events.ts';
+import { SuppressionSealed } from '../privacy/digests.ts';
+import { type ErasureList, parseErasures, type Repeated, repeatErasures } from '../privacy/erasures.ts';
 import { endConsents } from '../store/administration/consents.ts';
 import { compareAll } from '../store/administration/sources.ts';
+import type { Database } from '../store/driver/postgres.ts';
 import { leapJournals } from '../store/events/journal.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -10,7 +16,8 @@ import { Refused } from './output.ts';
 /**
  * Run this command after a backup was restored. Clients may have seen receipts that the backup lacks. So the command
  * ends their cursors and reports a gap in the receipts. The backup also lacks the latest uses of refresh tokens and
- * codes. So the command ends all consents and sign-ins.
+ * codes. So the command ends all consents and sign-ins. The backup can hold people who were erased later. So the command
+ * erases them again, from a list that was kept outside of the backup.
  */
 export function restoredCommand(program: Command, register: RunAction): void {
   const command = program
@@ -22,23 +29,48 @@ export function restoredCommand(program: Command, register: RunAction): void {
       '--yes',
       'confirm that the configured store is the restored one (without --yes the command only names the store)',
     );
+  command.option('--erasures <FILE>', 'erase again the people of this list, which `erase list --json` printed');
   register(command, async ({ out, store, config }) => {
-    const { yes } = command.opts<{ yes?: true }>();
+    const { yes, erasures } = command.opts<{ yes?: true; erasures?: string }>();
     const storeName = existingStore(config);
     if (yes !== true) {
       throw new Refused(
         `This ends all cursors, consents and sign-ins of this store: ${storeName}. Use --yes if this store is the restored one.`,
       );
     }
+    const list = erasures === undefined ? undefined : await readList(erasures);
+    const keys = list && (await openGivenKeys(config));
     out.note(`store: ${storeName}`);
     const { slow } = await store();
+    const repeated = list && keys && (await eraseAgain(slow, keys, list));
+    for (const id of repeated?.others ?? [])
+      out.note(`${id} is somebody else in this store. Nobody was erased under this id.`);
     const websites = await leapJournals(slow, EVENT_FAMILIES);
     const consents = await endConsents(slow);
     // The backup also lacks the latest changes of the live sources.
     await compareAll(slow);
     out.result(
-      { websites, consents },
-      `Receivers of ${websites} websites will read everything again. ${consents} consents have ended.`,
+      { websites, consents, ...(repeated && { erased: repeated.erased.length, absent: repeated.absent }) },
+      `Receivers of ${websites} websites will read everything again. ${consents} consents have ended.${
+        repeated === undefined ? '' : ` ${repeated.erased.length} people were erased again.`
+      }`,
     );
   });
+}
+
+async function readList(path: string): Promise<ErasureList> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) throw new Refused('The file of --erasures cannot be read.');
+  const list = parseErasures(text);
+  if (list === undefined) throw new Refused('The file of --erasures is no list of `gateway erase list --json`.');
+  return list;
+}
+
+async function eraseAgain(db: Database, keys: Keyring, list: ErasureList): Promise<Repeated> {
+  try {
+    return await repeatErasures(db, keys, list);
+  } catch (error) {
+    if (error instanceof SuppressionSealed) throw new Refused(error.message);
+    throw error;
+  }
 }

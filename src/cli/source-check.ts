@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { openGivenKeys } from '../auth/key-file.ts';
+import { sourceDigest } from '../privacy/digests.ts';
 import { findingsOf } from '../sources/source.ts';
 import { askComparison, readSources, type SourceRecord } from '../store/administration/sources.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -56,7 +57,11 @@ async function compareHere({ config, store }: CommandContext, id: string): Promi
   const stores = { db, writer: slow };
   // The state of the source also has each error, and `compared` reads the state. So `onError` does nothing.
   const told = { explain: explainSource, onError: () => undefined };
-  await runSource({ ...stores, ...told, open: (one) => openStoredReader(keys, one) }, row, done.signal);
+  await runSource(
+    { ...stores, ...told, open: (one) => openStoredReader(keys, one), digest: () => sourceDigest(db, keys) },
+    row,
+    done.signal,
+  );
   clearInterval(look);
 }
 

@@ -32,6 +32,7 @@ export const sourceDocument = (record: SourceRecord, { rows, examples }: SourceD
   compared_at: record.compared_at,
   rows,
   rejects: record.rejects,
+  suppressed: record.suppressed,
   reject_examples: examples.map(({ origin, pointer, code }) => ({ row: origin, pointer, code })),
   unmapped: { labels: 0, custom_attributes: 0, ...record.unmapped },
   writes_back: record.writes_back,
@@ -65,6 +66,9 @@ export function sourceText(record: SourceRecord, { rows, examples }: SourceDetai
     ['compared', record.compared_at ? time(record.compared_at) : 'never'],
     ['records', counted.length === 0 ? 'none' : counted.map(([name, n]) => `${n} ${name}`)],
     ['rejects', record.rejects === 0 ? '0' : [`${record.rejects} rows, for example:`, ...examples.map(rejectText)]],
+    ...(record.suppressed === 0
+      ? []
+      : [['erased', `${record.suppressed} records of erased people were left out`] as const]),
     ['without place', Object.entries(record.unmapped).map(([name, n]) => `${n} ${name}`)],
     ['writes go back', record.writes_back ? 'yes' : 'no: notes and dispositions stay in the gateway'],
     ...(findings.length === 0 ? [] : [['findings', findings.map(findingText)] as const]),

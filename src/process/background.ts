@@ -6,6 +6,8 @@ import { startJournals } from '../events/journals.ts';
 import { startWebhooks } from '../events/webhooks/dispatcher.ts';
 import { startUpkeep } from '../gateway/upkeep.ts';
 import { senderOptions } from '../outbound/sender.ts';
+import { sourceDigest } from '../privacy/digests.ts';
+import { startRetention } from '../privacy/retention.ts';
 import { explainSource } from '../sources/follow/explain.ts';
 import { startSources } from '../sources/follow/runner.ts';
 import { openStoredReader } from '../sources/reader/reader.ts';
@@ -40,6 +42,9 @@ export function startBackground(options: BackgroundOptions): {
   const journals = startJournals(store.upkeep, (error) =>
     log.warn({ err: error }, 'upkeep of the journals failed; it runs again soon'),
   );
+  const retention = startRetention(store.upkeep, (error) =>
+    log.warn({ err: error }, 'clearing old messages failed; it runs again soon'),
+  );
   const webhooks = startWebhooks({
     db: store.db,
     eventKey: openLedgerKey(store.db),
@@ -53,6 +58,7 @@ export function startBackground(options: BackgroundOptions): {
     db: store.db,
     writer: store.sources,
     open: (row) => openStoredReader(keys, row),
+    digest: () => sourceDigest(store.db, keys),
     explain: explainSource,
     onError: (error, source) => log.warn({ err: error, source }, 'a source could not be read; it is tried again'),
   });
@@ -61,7 +67,7 @@ export function startBackground(options: BackgroundOptions): {
       await Promise.all([webhooks.stop(), sources.stop()]);
     },
     stop: async () => {
-      await Promise.all([upkeep.stop(), journals.stop()]);
+      await Promise.all([upkeep.stop(), journals.stop(), retention.stop()]);
     },
   };
 }

@@ -151,6 +151,7 @@ const AROUND: readonly (readonly [command: RegExp, before: () => Promise<void>, 
   [/^createdb --owner gateway gateway$/, nothing, fillServer],
   [/tar -cf gateway-backup/, stop, async () => ours('gateway-backup.tar')],
   [/pg_dump .*--file=gateway\.dump/, nothing, async () => ours('gateway.dump')],
+  [/-- restored --yes --erasures/, stop, () => serve()],
   // `gateway restored` and the doctor run while the gateway is stopped. Start the gateway again after these commands.
   [/^npm run --silent gateway -- doctor$/, nothing, async () => void (gateway ?? (await serve()))],
 ];

@@ -148,6 +148,9 @@ export const SHORTER = names(
  * its event loop, or end threads and processes. The others run one after another in three processes.
  */
 const OWN_PROCESS = [
+  'test/privacy/erasure-canary.test.ts',
+  'test/privacy/restored.test.ts',
+  'test/privacy/retention.test.ts',
   ...['cli', 'observe', 'sources/reader', 'sources/writer'].map((room) => `test/${room}/**`),
   ...names(
     'auth/oauth/clock',

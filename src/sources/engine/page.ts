@@ -3,6 +3,7 @@ import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Change, Position } from '../source.ts';
 import { AGAIN, isAboutData, pageSteps } from './apply.ts';
+import { digestsOf, type PersonDigest } from './digests.ts';
 import { prepareChange } from './prepare.ts';
 import { RECORD_TYPES, type RecordType } from './records.ts';
 import type { StagedRow } from './row.ts';
@@ -14,6 +15,8 @@ export interface HeldSource {
   readonly id: string;
   readonly tenant: number;
   readonly epoch: number;
+  /** Finds the records of erased people, which pages leave out. Undefined if nobody was ever erased. */
+  readonly digest?: PersonDigest | undefined;
 }
 
 export interface Written {
@@ -21,6 +24,8 @@ export interface Written {
   readonly unchanged: number;
   readonly removed: number;
   readonly rejected: number;
+  /** Records of erased people, which were left out. */
+  readonly suppressed: number;
 }
 
 interface RefusedRow {
@@ -32,6 +37,7 @@ interface RefusedRow {
 interface Staged extends StagedRow {
   readonly seq: number;
   readonly origin: string;
+  readonly digests?: readonly string[] | undefined;
 }
 
 /**
@@ -41,7 +47,7 @@ interface Staged extends StagedRow {
  */
 const SENT = 1024 * 1024;
 
-const NONE: Written = { written: 0, unchanged: 0, removed: 0, rejected: 0 };
+const NONE: Written = { written: 0, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 };
 
 /**
  * Writes a page of a source in one transaction: its records, its removals, its rejects and the position after it. If
@@ -152,7 +158,11 @@ async function write(
     types.add(row.type);
     if ('gone' in change) removed.add(change.gone.of);
     const key = 'gone' in change ? change.gone.of : row.type;
-    rows.set(`${key} ${row.external_id}`, { ...row, seq: ++seq, origin: change.from });
+    rows.set(`${key} ${row.external_id}`, {
+      ...row,
+      ...{ seq: ++seq, origin: change.from },
+      ...(held.digest !== undefined && { digests: digestsOf(held.digest, row) }),
+    });
   }
   const origins = [...new Set(changes.map(({ from }) => from))];
   const steps = pageSteps(held.tenant, types, removed);
@@ -207,8 +217,9 @@ async function send(db: Database, held: HeldSource, sent: SentRows): Promise<Pag
   for (let attempt = 1; ; attempt++) {
     try {
       const [row] = await db.query<{ outcome: PageOutcome }>(sql`
-        SELECT gateway.source_page(${held.id}, ${held.epoch}, ${at}::text::jsonb, ${rows}::text::json,
-          ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb, ${[...steps]}::text[]) AS outcome`);
+        SELECT gateway.source_checked_page(${held.id}, ${held.epoch}, ${at}::text::jsonb, ${rows}::text::json,
+          ${[...origins]}::text[], ${JSON.stringify(refused)}::text::jsonb, ${[...steps]}::text[],
+          ${held.digest !== undefined}) AS outcome`);
       return row?.outcome ?? { ...NONE, refused: [] };
     } catch (error) {
       const state = sqlState(error);
@@ -223,4 +234,5 @@ const sum = (a: Written, b: Written): Written => ({
   unchanged: a.unchanged + b.unchanged,
   removed: a.removed + b.removed,
   rejected: a.rejected + b.rejected,
+  suppressed: a.suppressed + b.suppressed,
 });

@@ -22,6 +22,8 @@ export interface RunPlace {
   progress(done: StepProgress): Fragment;
   /** Counts rejects beside `progress`. `type` and `rejected` are SQL. */
   count(step: string, type: string, rejected: string): Fragment;
+  /** SQL that counts records of erased people, which the step has left out. `type` and `count` are SQL. */
+  suppressed(step: string, type: string, count: string): string;
   /** Sets the scope of a run to the columns `tenants` and `names` of the query. */
   setScope(step: string): Fragment;
 }
@@ -53,6 +55,7 @@ export function slotPlace(slot: number, epoch: Fragment, live: boolean): RunPlac
     progress: ({ step, high, last, type, counts }) =>
       sql`gateway.import_progress(${run}, ${epoch}, ${raw(`'${step}'`)}, ${high}, ${last}, ${raw(type)},
     ${raw(counts.map((count) => `(${count})`).join(', '))})`,
+    suppressed: (step, type, count) => `gateway.import_suppressed(${slot}, ${type}, '${step}', (${count}))`,
     count: (step, type, rejected) => raw(`gateway.import_count(${slot}, ${type}, '${step}', 0, 0, 0, 0, ${rejected})`),
     setScope: (step) => sql`gateway.import_scope(${run}, ${epoch}, ${raw(`'${step}'`)}, tenants, names)`,
   };
@@ -71,6 +74,7 @@ export const pagePlace = (tenant: number): RunPlace => ({
   lanes: 1,
   progress: ({ type, counts }) =>
     sql`gateway.page_count(${raw(`${type}::text, ${counts.map((c) => `(${c})`).join(', ')}`)})`,
+  suppressed: (_, __, count) => `gateway.page_suppressed((${count}))`,
   count: (_, type, rejected) => raw(`gateway.page_count(${type}, 0, 0, 0, ${rejected})`),
   setScope: () => raw('NULL'),
 });

@@ -1,5 +1,6 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { RunPlace } from './place.ts';
+import { digestColumn, sift, suppressedCount } from './sift.ts';
 import { lease, progress, REFUSED, REPEATED, rejecting, type Step } from './steps.ts';
 import { lanes, type Table } from './tables.ts';
 
@@ -28,7 +29,7 @@ export function planStep(table: Table): Step {
       const lane = laneOf(place);
       return sql`WITH ${lease(bounds)},
 ${raw(`staged AS MATERIALIZED (
-  SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links FROM lease, ${place.stage} s WHERE s.type = '${name}'
+  SELECT s.seq, s.external_id, s.owner, s.at, s.refs, s.links${digestColumn(table)} FROM lease, ${place.stage} s WHERE s.type = '${name}'
 ), owners AS MATERIALIZED (
   SELECT o.external_id, count(*) AS found, min(o.tenant) AS tenant, min(o.site) AS site,
          ${owned ? 'min(o.id)' : 'NULL::bigint'} AS id,
@@ -36,11 +37,11 @@ ${raw(`staged AS MATERIALIZED (
     FROM platform.${owner.table} o
    WHERE o.tenant = ANY (${place.scope}) AND o.external_id IN (SELECT owner FROM staged)
    GROUP BY o.external_id
-), placed AS MATERIALIZED (
+), candidates AS MATERIALIZED (
   SELECT s.*, o.found, o.tenant, o.site, o.id AS owner_id, o.parent AS owner_parent,
          lead(s.seq) OVER (PARTITION BY o.tenant, s.external_id ORDER BY s.seq) AS newer
     FROM staged s LEFT JOIN owners o ON o.external_id = s.owner
-)`)}${raw(links === undefined ? '' : linked(links.member))}${raw(`, judged AS MATERIALIZED (
+)${sift(table, place)}`)}${raw(links === undefined ? '' : linked(links.member))}${raw(`, judged AS MATERIALIZED (
   SELECT p.seq, p.external_id, p.tenant, p.site, p.at, p.newer, p.owner_id, p.owner_parent, x.id AS old_id,
          ${refs.length === 0 ? 'NULL::bigint[]' : `ARRAY[${refs.map((_, i) => `r${i + 1}.id`).join(', ')}]`} AS refs,
          ${links === undefined ? 'NULL::bigint[]' : "coalesce(k.ids, '{}')"} AS links,
@@ -73,7 +74,7 @@ ${raw(`staged AS MATERIALIZED (
   SELECT '${name}', ${lane}, row_number() OVER (PARTITION BY ${lane} ORDER BY n.tenant, n.site, ${owned ? 'n.owner_id, ' : ''}n.id),
          n.seq, n.tenant, n.site, n.id, n.fresh, n.owner_id, n.owner_parent, n.refs, n.links FROM numbered n
 ), `)}${rejecting(place, name)}
-${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED })}`;
+${progress(bounds, step, name, { unchanged: REPEATED, rejected: REFUSED, suppressed: suppressedCount(table) })}`;
     },
   };
 }

@@ -75,6 +75,8 @@ export interface Subject {
   readonly loads?: boolean;
   /** True to wait for a slot without a limit. */
   readonly patient?: boolean;
+  /** True if the staged records have digests (digests.ts). Without them, the run cannot tell who was erased. */
+  readonly checked?: boolean;
 }
 
 export async function takeRun(db: Database, subject: Subject, signal: AbortSignal | undefined): Promise<Run> {
@@ -105,6 +107,10 @@ export async function takeRun(db: Database, subject: Subject, signal: AbortSigna
       await db
         .query(sql`SELECT gateway.import_begin(${slot}, ${epoch}, ${described}::text::jsonb, ${named}::text, ${!live})`)
         .catch(explainLostLease);
+      const [row] = await db.query<{ checked: boolean }>(
+        sql`SELECT gateway.import_checked(${slot}, ${epoch}, ${subject.checked === true}) AS checked`,
+      );
+      if (row?.checked !== true) throw new ImportBusy('A person is being erased. Start the import again.');
     },
     finish: async () => {
       await db.query(sql`SELECT gateway.import_finish(${slot}, ${epoch})`).catch(explainLostLease);

@@ -2,6 +2,7 @@ import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Position } from '../source.ts';
 import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.ts';
+import { digestsOf, type PersonDigest } from './digests.ts';
 import { type FileRecord, type Prepared, prepareFile, prepareRecord } from './prepare.ts';
 import type { RecordType } from './records.ts';
 import type { StagedRow, StoredContent } from './row.ts';
@@ -48,6 +49,8 @@ export class Stage {
     private readonly db: Database,
     private readonly run: Pick<Run, 'slot' | 'epoch' | 'place'>,
     private seq: number,
+    /** Undefined if nobody was ever erased. */
+    private readonly digest?: PersonDigest,
   ) {}
 
   /**
@@ -105,11 +108,11 @@ export class Stage {
     const column = (values: readonly (string | number | null)[]): Fragment =>
       sql`string_to_array(${values.join('\n')}::text, E'\\n', '')`;
     await this.start(sql`WITH lease AS MATERIALIZED (SELECT ${lease}), kept AS (
-        INSERT INTO ${raw(stage)} (file, type, seq, line, origin, external_id, owner, at, refs, links, data)
-        SELECT r.file, r.type, r.seq, r.line, r.origin, r.external_id, r.owner, r.at::timestamptz, r.refs::text[], r.links::text[], r.data::json
+        INSERT INTO ${raw(stage)} (file, type, seq, line, origin, external_id, owner, at, refs, links, data, digests)
+        SELECT r.file, r.type, r.seq, r.line, r.origin, r.external_id, r.owner, r.at::timestamptz, r.refs::text[], r.links::text[], r.data::json, r.digests::text[]
           FROM lease, unnest(${column(rows.type)}, ${column(rows.seq)}::bigint[], ${column(rows.file)}::integer[], ${column(rows.line)}::bigint[], ${column(rows.origin)}, ${rows.external_id}::text[],
-            ${rows.owner}::text[], ${column(rows.at)}, ${rows.refs}::text[], ${rows.links}::text[], ${column(rows.data)})
-            AS r (type, seq, file, line, origin, external_id, owner, at, refs, links, data)
+            ${rows.owner}::text[], ${column(rows.at)}, ${rows.refs}::text[], ${rows.links}::text[], ${column(rows.data)}, ${rows.digests}::text[])
+            AS r (type, seq, file, line, origin, external_id, owner, at, refs, links, data, digests)
       ), refused AS (
         INSERT INTO ${raw(reject)} (seq, place, file, line, origin, pointer, code)
         SELECT r.* FROM lease, jsonb_to_recordset(${JSON.stringify(rejects)}::text::jsonb)
@@ -168,6 +171,8 @@ export class Stage {
     rows.refs.push(row.refs === undefined ? null : arrayText(row.refs));
     rows.links.push(row.links === undefined ? null : arrayText(row.links));
     rows.data.push(data);
+    const digests = this.digest === undefined ? undefined : digestsOf(this.digest, row);
+    rows.digests.push(digests === undefined ? null : arrayText(digests));
   }
 
   refuse({ file, line, origin }: At, type: RecordType | '', problems: readonly RowProblem[]): undefined {
@@ -203,6 +208,7 @@ function columns() {
     refs: empty<string | null>(),
     links: empty<string | null>(),
     data: empty<string>(),
+    digests: empty<string | null>(),
   };
 }
 

@@ -1,4 +1,4 @@
-import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { empty, type Fragment, raw, sql } from '../../core/sql.ts';
 import type { RunPlace } from './place.ts';
 import type { RecordType } from './records.ts';
 import type { Sited } from './tables.ts';
@@ -39,13 +39,14 @@ export function progress(
   bounds: Bounds,
   step: string,
   type: RecordType | undefined,
-  counts: { written?: string; unchanged?: string; removed?: string; rejected?: string },
+  counts: { written?: string; unchanged?: string; removed?: string; rejected?: string; suppressed?: string },
 ): Fragment {
-  const { written = '0', unchanged = '0', removed = '0', rejected = '0' } = counts;
+  const { written = '0', unchanged = '0', removed = '0', rejected = '0', suppressed = '0' } = counts;
   const { place, high, last } = bounds;
   const quoted = type === undefined ? 'NULL' : `'${type}'`;
   const recorded = place.progress({ step, high, last, type: quoted, counts: [written, unchanged, removed, rejected] });
-  return sql`SELECT ${recorded}, ${raw(`(${written})::float8 AS written`)}`;
+  const left = suppressed === '0' ? empty : sql`, ${raw(place.suppressed(step, quoted, suppressed))}`;
+  return sql`SELECT ${recorded}, ${raw(`(${written})::float8 AS written`)}${left}`;
 }
 
 /**

@@ -34,17 +34,19 @@ export function writeStep(table: Table, lane: number): Step {
   SELECT p.tenant, p.site, p.id, p.fresh, p.links, p.seq, s.external_id, ${raw(
     [
       ...Object.entries(keys).map(([column, from]) => `${from} AS ${column}`),
-      ...Object.keys(columns).map((c) => `d.${c}`),
+      ...Object.keys(columns).map((c) => (name === 'message' ? retained(c) : `d.${c}`)),
+      ...(name === 'file' ? [TOO_OLD] : []),
     ].join(', '),
   )}
     FROM lease${name === 'message' ? raw(' CROSS JOIN bulk') : empty} CROSS JOIN ${raw(place.plan)} p
     JOIN ${raw(place.stage)} s ON s.type = ${raw(`'${name}'`)} AND s.seq = p.seq
     CROSS JOIN LATERAL json_to_record(s.data) AS d (${raw(typed.join(', '))})
+    ${raw(name === 'message' || name === 'file' ? RETENTION : '')}
    WHERE p.type = ${raw(`'${name}'`)} AND p.lane = ${raw(String(lane))} AND p.ord > ${bounds.low} AND p.ord <= ${bounds.high}
    ORDER BY p.ord
 ), ${raw(`added AS (
   INSERT INTO platform.${name} (tenant, site, id, external_id, ${list})
-  SELECT tenant, site, id, external_id, ${list} FROM batch WHERE fresh
+  SELECT tenant, site, id, external_id, ${list} FROM batch WHERE fresh${name === 'file' ? ' AND NOT too_old' : ''}
   RETURNING tenant, site, id
 ), altered AS (
   UPDATE platform.${name} t SET ${changed.map((column) => `${column} = b.${column}`).join(', ')}
@@ -60,6 +62,17 @@ ${progress(bounds, step, name, {
     },
   };
 }
+
+/** Since when an organization keeps texts and files (gateway.clear_old_messages). Older ones must not come back. */
+const RETENTION = `JOIN (SELECT o.tenant, coalesce(now() - make_interval(days => o.keep_messages_days), '-infinity') AS since
+            FROM platform.organization o) r ON r.tenant = p.tenant`;
+const TOO_OLD = `EXISTS (SELECT FROM platform.message m
+     WHERE m.tenant = p.tenant AND m.site = p.site AND m.id = p.owner_id AND m.created_at < r.since) AS too_old`;
+const RETAINED: Readonly<Record<string, string>> = {
+  text: 'CASE WHEN d.created_at >= r.since THEN d.text END AS text',
+  redacted: 'd.redacted OR (d.created_at < r.since AND d.text IS NOT NULL) AS redacted',
+};
+const retained = (column: string): string => RETAINED[column] ?? `d.${column}`;
 
 /** Returns the step that refuses planned rows which PostgreSQL cannot write. `step` writes them. */
 export function refuseStep({ name, types }: Step, { type, lane }: NonNullable<Step['batch']>): Step {

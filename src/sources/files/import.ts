@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply, type Progress, rehearsal } from '../engine/apply.ts';
+import type { PersonDigest } from '../engine/digests.ts';
 import type { RecordType } from '../engine/records.ts';
 import { type Reject, type StoredReject, storedRejects } from '../engine/rejects.ts';
 import { type FileIdentity, type Run, type RunState, takeRun } from '../engine/run.ts';
@@ -26,6 +27,8 @@ interface Common {
   readonly dryRun?: boolean;
   /** The public or external id of an organization. References are looked up only in this organization. */
   readonly organization?: string;
+  /** Finds the records of erased people, which the import leaves out. Undefined if nobody was ever erased. */
+  readonly digest?: PersonDigest | undefined;
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   /** Called at the end of the import for each problem of a rejected line, in the order of the lines. */
@@ -52,9 +55,11 @@ export interface ImportCounts {
   readonly unchanged: number;
   readonly removed: number;
   readonly rejected: number;
+  /** Records of erased people, which were left out. */
+  readonly suppressed: number;
 }
 
-/** `read` is the sum of `written`, `unchanged`, `removed` and `rejected`. Blank lines are not counted. */
+/** `read` is the sum of the other counts. Blank lines are not counted. */
 export interface ImportResult extends ImportCounts {
   /** The counts of each record type in the import. The key '' stands for lines of an unknown type. */
   readonly types: Readonly<Partial<Record<RecordType | '', ImportCounts>>>;
@@ -119,7 +124,7 @@ async function inRun(
   read: (stage: Stage, state: RunState) => Promise<void>,
 ): Promise<ImportResult> {
   const subject = JSON.stringify([options.organization ?? null, ...sources.map(identity)]);
-  const run = await takeRun(db, { name: subject }, options.signal);
+  const run = await takeRun(db, { name: subject, checked: options.digest !== undefined }, options.signal);
   try {
     let state = await run.state();
     const continues = resume && options.dryRun !== true && canContinue(state, sources, options.organization);
@@ -129,7 +134,7 @@ async function inRun(
       state = await run.state();
     }
     if (!state.staged) {
-      const stage = new Stage(db, run, state.seq);
+      const stage = new Stage(db, run, state.seq, options.digest);
       await read(stage, state);
       await stage.settled();
       await db.query(
@@ -211,21 +216,22 @@ async function result(db: Database, run: Run): Promise<ImportResult> {
   return total(
     await db.query<ImportCounts & { type: RecordType | '' }>(sql`
       SELECT type, sum(read)::float8 AS read, sum(written)::float8 AS written, sum(unchanged)::float8 AS unchanged,
-             sum(removed)::float8 AS removed, sum(rejected)::float8 AS rejected
+             sum(removed)::float8 AS removed, sum(rejected)::float8 AS rejected, sum(suppressed)::float8 AS suppressed
         FROM gateway.import_tally WHERE slot = ${run.slot} GROUP BY type ORDER BY type`),
   );
 }
 
 function total(tally: readonly (ImportCounts & { type: RecordType | '' })[]): ImportResult {
   const types: Partial<Record<RecordType | '', ImportCounts>> = {};
-  const sum = { read: 0, written: 0, unchanged: 0, removed: 0, rejected: 0 };
-  for (const { type, read, written, unchanged, removed, rejected } of tally) {
-    types[type] = { read, written, unchanged, removed, rejected };
+  const sum = { read: 0, written: 0, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 };
+  for (const { type, read, written, unchanged, removed, rejected, suppressed } of tally) {
+    types[type] = { read, written, unchanged, removed, rejected, suppressed };
     sum.read += read;
     sum.written += written;
     sum.unchanged += unchanged;
     sum.removed += removed;
     sum.rejected += rejected;
+    sum.suppressed += suppressed;
   }
   return { ...sum, types };
 }

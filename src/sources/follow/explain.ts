@@ -35,6 +35,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^42501/, 'The role of --url lacks a right. Run the SQL of: gateway source grants chatwoot'],
   [/^ENOTFOUND|^EAI_AGAIN/, 'The host name of --url is unknown.'],
   [/^57P|^08|^53|^E[A-Z]+|^CONN/, AWAY],
+  [/^GW005/, 'A person was erased while the source was read. The gateway tries again.'],
   [/^57014/, 'A statement in the database of the helpdesk took too long. The gateway tries again.'],
 ];
 

@@ -28,6 +28,7 @@ export interface Loaded {
   readonly written: number;
   readonly removed: number;
   readonly rejected: number;
+  readonly suppressed: number;
 }
 
 type Loadable = HeldSource & Pick<SourceRow, 'organization' | 'storage'>;
@@ -49,7 +50,11 @@ export async function load(
     signal.throwIfAborted();
     // Loads and imports share the slots. A load waits here until a slot is free.
     tell({ phase: 'wait for other loads', done: 0, total: null });
-    const run = await takeRun(db, { name: row.id, source: row, loads: true, patient: again }, signal);
+    const run = await takeRun(
+      db,
+      { name: row.id, source: row, loads: true, patient: again, checked: row.digest !== undefined },
+      signal,
+    );
     const turn = openTurn(run, milliseconds, signal);
     const spent = watchSpent(run, reading.waited, bounds, (reason) => stopped.abort(reason));
     let parked = false;
@@ -93,7 +98,7 @@ async function loadFor(
     at = await run.state();
   }
   if (!at.staged) {
-    const stage = new Stage(db, run, at.seq);
+    const stage = new Stage(db, run, at.seq, row.digest);
     try {
       await stageAll(stage, reading, await folderOf(row.storage), at.position, signal, tell);
       await stageMissing(db, row, stage, reading, signal);
@@ -123,10 +128,10 @@ export async function writeFiles(
   signal: AbortSignal,
 ): Promise<Loaded> {
   const name = `${row.id} files`;
-  const run = await takeRun(db, { name, source: row }, signal);
+  const run = await takeRun(db, { name, source: row, checked: row.digest !== undefined }, signal);
   try {
     await run.begin([identity(name)], row.organization);
-    const stage = new Stage(db, run, 0);
+    const stage = new Stage(db, run, 0, row.digest);
     const folder = await folderOf(row.storage);
     for (const [n, { from, file }] of files.entries()) {
       await stage.prepared({ file: 0, line: n + 1, origin: from }, { file }, folder);
@@ -205,10 +210,11 @@ async function stageMissing(
   }
 }
 
+/** The helpdesk knows nothing of the shells that an erasure leaves. So they are no record that the source has lost. */
 async function storedIds(db: Database, { tenant }: HeldSource, of: RecordType, after: string): Promise<string[]> {
   const rows = await db.read<{ external_id: string }>(sql`
     SELECT DISTINCT external_id FROM ${raw(`platform.${of}`)}
-     WHERE tenant = ${tenant} AND external_id > ${after} ORDER BY external_id LIMIT ${ASKED}`);
+     WHERE tenant = ${tenant} AND external_id > ${after} AND external_id NOT LIKE 'erased:%' ORDER BY external_id LIMIT ${ASKED}`);
   return rows.map(({ external_id }) => external_id);
 }
 
@@ -227,9 +233,9 @@ async function keepRejects(db: Database, held: HeldSource, run: Run, tried: read
 async function counts(db: Database, run: Run): Promise<Loaded> {
   const [row] = await db.query<Loaded>(sql`
     SELECT coalesce(sum(written), 0)::float8 AS written, coalesce(sum(removed), 0)::float8 AS removed,
-           coalesce(sum(rejected), 0)::float8 AS rejected
+           coalesce(sum(rejected), 0)::float8 AS rejected, coalesce(sum(suppressed), 0)::float8 AS suppressed
       FROM gateway.import_tally WHERE slot = ${run.slot}`);
-  return row ?? { written: 0, removed: 0, rejected: 0 };
+  return row ?? { written: 0, removed: 0, rejected: 0, suppressed: 0 };
 }
 
 /** Notes the progress at most twice a second. A lost note is no loss. */

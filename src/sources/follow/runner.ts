@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
+import type { PersonDigest } from '../engine/digests.ts';
 import type { Source } from '../source.ts';
 import type { Stores } from './follow.ts';
 import { LoadStopped } from './spent.ts';
@@ -8,6 +9,8 @@ import { failed, isLost, release, renew, type SourceRow, stopped, takeSource } f
 export interface SourcesOptions extends Stores {
   /** Opens the helpdesk of a stored source. Throws if its address cannot be decrypted. */
   readonly open: (row: SourceRow) => Source;
+  /** Finds the records of erased people (src/privacy/digests.ts). */
+  readonly digest?: () => Promise<PersonDigest | undefined>;
   /** The message for the operator. It must not contain a secret. */
   readonly explain: (error: unknown) => string;
   readonly onError: (error: unknown, source: string | undefined) => void;
@@ -72,7 +75,7 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
     source = open(row);
     // Loaded here, because only some processes follow a source.
     const { follow } = await import('./follow.ts');
-    await follow(options, row, source, signal);
+    await follow(options, { ...row, digest: await options.digest?.() }, source, signal);
     await release(db, row);
   } catch (error) {
     const ended = signal.aborted || isLost(error);

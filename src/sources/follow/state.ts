@@ -14,6 +14,7 @@ export interface SourceRow extends StoredSource {
   readonly epoch: number;
   readonly position: Position | null;
   readonly loaded: boolean;
+  readonly digest?: HeldSource['digest'];
 }
 
 /** How many seconds a gateway can be silent before another gateway takes over its source. */
@@ -134,14 +135,14 @@ export async function keepProgress(db: Database, held: HeldSource, progress: Pro
 export async function loaded(
   db: Database,
   held: HeldSource,
-  counts: { readonly written: number; readonly removed: number },
+  counts: { readonly written: number; readonly removed: number; readonly suppressed: number },
   website: string,
 ): Promise<void> {
   await underLease(
     db,
     held,
     sql`loaded = true, progress = NULL, compared_at = compare_began, compare_error = NULL, written = written + ${counts.written}::bigint,
-        removed = removed + ${counts.removed}::bigint,
+        removed = removed + ${counts.removed}::bigint, suppressed = suppressed + ${counts.suppressed}::bigint,
         site = (SELECT w.site FROM platform.website w WHERE w.tenant = source.tenant AND w.external_id = ${website})`,
   );
 }

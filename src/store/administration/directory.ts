@@ -8,15 +8,21 @@ export interface OrganizationRecord {
   readonly websites: number;
   readonly apps: number;
   readonly people: number;
+  /** For how many days texts and files of messages are kept. Null: for ever. */
+  readonly keep_messages_days: number | null;
 }
 
 export const readOrganizations = (db: Database): Promise<OrganizationRecord[]> =>
   db.query<OrganizationRecord>(sql`
-    SELECT o.public_id AS id, o.external_id, o.name,
+    SELECT o.public_id AS id, o.external_id, o.name, o.keep_messages_days,
            (SELECT count(*)::integer FROM platform.website w WHERE w.tenant = o.tenant) AS websites,
            (SELECT count(*)::integer FROM gateway.app a WHERE a.tenant = o.tenant) AS apps,
            (SELECT count(*)::integer FROM gateway.person p WHERE p.tenant = o.tenant) AS people
       FROM platform.organization o ORDER BY o.tenant`);
+
+export async function keepMessages(db: Database, tenant: string, days: number | null): Promise<void> {
+  await db.query(sql`UPDATE platform.organization SET keep_messages_days = ${days}::integer WHERE tenant = ${tenant}`);
+}
 
 export interface WebsiteRecord {
   readonly id: string;

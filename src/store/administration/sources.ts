@@ -28,6 +28,8 @@ export interface SourceRecord {
   readonly progress: { readonly phase: string; readonly done: number; readonly total: number | null } | null;
   readonly compared_at: Date | null;
   readonly rejects: number;
+  /** How often a record of an erased person was left out. */
+  readonly suppressed: number;
   readonly unmapped: Readonly<Record<string, number>>;
   /** What the last check found. Use `findingsOf` to show it to an operator. */
   readonly findings: readonly { readonly level: string; readonly about: string; readonly text: string }[];
@@ -112,7 +114,7 @@ export async function readSources(db: Database, id: string | null): Promise<Sour
            s.api_token IS NOT NULL AS writes_back, s.lease_until >= now() AS held,
            gateway.source_state(s) AS state, gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
            (SELECT count(DISTINCT r.origin)::integer FROM gateway.source_reject r WHERE r.source = s.id) AS rejects,
-           s.unmapped, s.created_at, s.findings, s.compare_error
+           s.suppressed::float8 AS suppressed, s.unmapped, s.created_at, s.findings, s.compare_error
       FROM gateway.source s JOIN platform.organization o ON o.tenant = s.tenant
      WHERE ${id}::text IS NULL OR s.id = ${id} ORDER BY s.created_at, s.id`);
 }

@@ -70,9 +70,9 @@ const position = async () =>
 
 test('a page in any order of types is written with its position, and a second time nothing changes', async () => {
   const page = [message('m', 'c'), conversation('c', 'v', ['p']), visitor('v', ['p']), contact('p')];
-  expect(await told(page)).toEqual({ written: 4, unchanged: 0, removed: 0, rejected: 0 });
+  expect(await told(page)).toEqual({ written: 4, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 });
   expect(await position()).toEqual({ n: 1 });
-  expect(await told(page)).toEqual({ written: 0, unchanged: 4, removed: 0, rejected: 0 });
+  expect(await told(page)).toEqual({ written: 0, unchanged: 4, removed: 0, rejected: 0, suppressed: 0 });
   expect(await store.sql`SELECT message_count FROM platform.conversation`).toEqual([{ message_count: 1 }]);
 });
 
@@ -123,7 +123,7 @@ test('a page that is too large for one transaction is written in parts: referenc
   const removals = [gone('conversation', 'c'), gone('contact', 'b')];
   const all = [note('n:bad', 'none'), ...removals, ...notes, ...page];
   const outcome = await writePage(store.db, held, all, { n: 2 });
-  expect(outcome).toEqual({ written: 49, unchanged: 0, removed: 2, rejected: 1 });
+  expect(outcome).toEqual({ written: 49, unchanged: 0, removed: 2, rejected: 1, suppressed: 0 });
   // The reject is in the first part. No part forgets it, so the row is tried less and less often.
   const tries = async () => (await store.sql`SELECT tries FROM gateway.source_reject`)[0]?.['tries'];
   const before = await tries();
@@ -142,7 +142,7 @@ test('of a record that a row tells twice, the last telling counts', async () => 
     record: { type: 'note', external_id, visitor: 'v', text, created_at: at },
   });
   const outcome = await writePage(store.db, held, [note('one', 'old'), note('one', 'new'), note('two', 'new')], null);
-  expect(outcome).toEqual({ written: 2, unchanged: 0, removed: 0, rejected: 0 });
+  expect(outcome).toEqual({ written: 2, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 });
   expect(await store.sql`SELECT text FROM platform.note`).toEqual([{ text: 'new' }, { text: 'new' }]);
 });
 

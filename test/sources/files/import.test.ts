@@ -49,8 +49,9 @@ test('every type is written, counted and told to the journal once a website and 
     unchanged: 0,
     removed: 0,
     rejected: 0,
+    suppressed: 0,
   });
-  expect(result.types.message).toEqual({ read: 40, written: 40, unchanged: 0, removed: 0, rejected: 0 });
+  expect(result.types.message).toEqual({ read: 40, written: 40, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 });
   expect(await receipts()).toEqual(snapshots);
   const stored = await content(store.sql);
   expect(JSON.parse(stored['message']?.[0] ?? '')).toMatchObject({
@@ -93,6 +94,7 @@ test('a second run finds everything unchanged, rewrites nothing and tells nothin
     unchanged: records.length,
     removed: 0,
     rejected: 0,
+    suppressed: 0,
   });
   expect(await dump(store.sql)).toEqual(before);
   expect(await versions()).toEqual(written);
@@ -195,6 +197,7 @@ test('deletions remove the row and what depends on it, and say so', async () => 
     unchanged: 1,
     removed: 5,
     rejected: 0,
+    suppressed: 0,
   });
   expect(await receipts()).toEqual([
     'w0 conversation.removed',

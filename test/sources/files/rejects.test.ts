@@ -77,7 +77,7 @@ test('a file of lines: each bad one is reported with line, pointer and code, the
     .split('\n')
     .map((line) => JSON.parse(line) as Reject);
   expect(reported).toEqual(expected.map(([line, pointer, code]) => ({ file: path, line, pointer, code })));
-  expect(counts(result)).toEqual({ read: n + 9, written: n, unchanged: 0, removed: 0, rejected: 9 });
+  expect(counts(result)).toEqual({ read: n + 9, written: n, unchanged: 0, removed: 0, rejected: 9, suppressed: 0 });
 });
 
 test('impossible references are refused, and what refers to the refused with them', async () => {

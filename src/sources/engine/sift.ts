@@ -1,0 +1,63 @@
+import type { RunPlace } from './place.ts';
+import type { Table } from './tables.ts';
+
+/**
+ * When a staged record belongs to an erased person, by type. `h.places` has the places of the digests (digests.ts) that
+ * gateway.suppression holds. A stored record belongs to somebody who was not erased, so only its own external_id counts.
+ */
+const STORED = (name: string): string =>
+  `EXISTS (SELECT FROM platform.${name} x WHERE x.tenant = c.tenant AND x.external_id = c.external_id)`;
+const RULES: Partial<Readonly<Record<Table['name'], string>>> = {
+  contact: `1 = ANY (h.places) OR NOT ${STORED('contact')}`,
+  visitor: `1 = ANY (h.places) OR cardinality(h.places) = cardinality(c.links) AND NOT ${STORED('visitor')}`,
+  conversation: `1 = ANY (h.places) OR 2 = ANY (h.places) OR c.refs[1] IS NULL AND NOT ${STORED('conversation')}`,
+  message: 'true',
+  file: 'true',
+  note: 'true',
+  ai_result: 'true',
+};
+/** The place before the first link among the digests. */
+const LINKS: Partial<Readonly<Record<Table['name'], number>>> = { visitor: 1, conversation: 2 };
+/** Records of these types have dependents, which must be left out, too. */
+const LEARNT: readonly string[] = ['contact', 'visitor', 'conversation', 'message'];
+
+/** The columns of the stage table that `sift` needs. */
+export const digestColumn = ({ name }: Table): string => (RULES[name] === undefined ? '' : ', s.digests');
+
+/**
+ * Common table expressions that leave out the records of erased people: `placed` has the rows of `candidates` without
+ * them, and `erased` has them. Links to erased contacts are dropped from other records.
+ */
+export function sift({ name }: Table, { scope }: RunPlace): string {
+  const rule = RULES[name];
+  if (rule === undefined) return ', placed AS (SELECT * FROM candidates)';
+  const links = LINKS[name];
+  const kept =
+    links === undefined
+      ? 'c.links'
+      : `CASE WHEN h.seq IS NULL THEN c.links ELSE ARRAY(
+           SELECT l.link FROM unnest(c.links) WITH ORDINALITY AS l (link, n) WHERE l.n + ${links} <> ALL (h.places) ORDER BY l.n) END`;
+  return `, hits AS MATERIALIZED (
+  SELECT c.seq, min(u.tenant) AS tenant, array_agg(d.place) AS places
+    FROM candidates c CROSS JOIN LATERAL unnest(c.digests) WITH ORDINALITY AS d (digest, place)
+    JOIN gateway.suppression u ON u.tenant = ANY (${scope}) AND u.digest = d.digest AND (c.tenant IS NULL OR u.tenant = c.tenant)
+   GROUP BY c.seq
+), erased AS MATERIALIZED (
+  SELECT c.seq, h.tenant, c.digests[1] AS own FROM candidates c JOIN hits h ON h.seq = c.seq WHERE ${rule}
+)${
+    LEARNT.includes(name)
+      ? `, learnt AS (
+  INSERT INTO gateway.suppression (tenant, digest) SELECT DISTINCT e.tenant, e.own FROM erased e
+  ON CONFLICT DO NOTHING
+)`
+      : ''
+  }, placed AS MATERIALIZED (
+  SELECT c.seq, c.external_id, c.owner, c.at, c.refs, ${kept} AS links, c.found, c.tenant, c.site, c.owner_id, c.owner_parent, c.newer
+    FROM candidates c LEFT JOIN hits h ON h.seq = c.seq
+   WHERE NOT EXISTS (SELECT FROM erased e WHERE e.seq = c.seq)
+)`;
+}
+
+/** How many rows `sift` leaves out. */
+export const suppressedCount = ({ name }: Table): string =>
+  RULES[name] === undefined ? '0' : 'SELECT count(*) FROM erased';

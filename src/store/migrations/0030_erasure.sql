@@ -1,0 +1,504 @@
+-- The erasure of people (docs/erasure.md). An erasure runs in many short transactions. Each transaction keeps what it has
+-- done, so a killed erasure continues.
+
+-- The key of the digests below, encrypted with the operator's keys (src/auth/keys.ts). No row: nobody was ever erased.
+CREATE TABLE gateway.suppression_key (
+  one boolean PRIMARY KEY DEFAULT true CHECK (one),
+  sealed text NOT NULL
+);
+
+-- The certificates. `subject` is the public id of the person. Rows have no content and no reference to the organization, so
+-- they stay when the organization is deleted.
+CREATE TABLE gateway.erasure (
+  id text PRIMARY KEY CHECK (id ~ '^era_[a-f0-9]{32}$'),
+  tenant bigint NOT NULL, site bigint NOT NULL, native bigint NOT NULL,
+  organization_id text NOT NULL,
+  kind text NOT NULL CHECK (kind IN ('contact', 'visitor')),
+  subject text NOT NULL,
+  subject_digest text NOT NULL,
+  reason text NOT NULL CHECK (length(reason) BETWEEN 1 AND 240),
+  counts jsonb NOT NULL DEFAULT '{}',
+  created_at timestamptz NOT NULL DEFAULT now(),
+  finished_at timestamptz,                             -- null: the erasure has not ended
+  UNIQUE (tenant, subject)
+);
+
+-- What imports and sources must not bring back: keyed digests of external ids, e-mail addresses and telephone numbers. A
+-- record that was left out because of an entry gets entries, too, so that the records that depend on it are left out.
+CREATE TABLE gateway.suppression (
+  tenant bigint NOT NULL REFERENCES platform.organization ON DELETE CASCADE,
+  digest text COLLATE "C" NOT NULL,
+  PRIMARY KEY (tenant, digest)
+);
+
+-- The conversations whose messages an erasure still has to clear, up to which message it has cleared them.
+CREATE TABLE gateway.erasure_work (
+  erasure_id text NOT NULL REFERENCES gateway.erasure ON DELETE CASCADE,
+  tenant bigint NOT NULL, site bigint NOT NULL, conversation_id bigint NOT NULL,
+  done_to bigint NOT NULL DEFAULT 0,
+  PRIMARY KEY (erasure_id, conversation_id)
+);
+
+-- The digests of a staged record: its own external_id first, then what it names (src/sources/engine/digests.ts).
+ALTER TABLE gateway.import_run ADD COLUMN checked boolean NOT NULL DEFAULT false;
+ALTER TABLE gateway.import_tally ADD COLUMN suppressed bigint NOT NULL DEFAULT 0;
+ALTER TABLE gateway.source ADD COLUMN suppressed bigint NOT NULL DEFAULT 0;
+DO $do$
+DECLARE
+  n integer;
+BEGIN
+  FOR n IN SELECT slot FROM gateway.import_run LOOP
+    EXECUTE format('ALTER TABLE gateway.import_stage_%s ADD COLUMN digests text[]', n);
+  END LOOP;
+END $do$;
+
+CREATE FUNCTION gateway.import_suppressed(p_slot integer, p_type text, p_step text, n bigint) RETURNS void LANGUAGE sql AS $$
+  INSERT INTO gateway.import_tally AS t (slot, type, step, suppressed) SELECT p_slot, p_type, p_step, n WHERE n > 0
+  ON CONFLICT (slot, type, step) DO UPDATE SET suppressed = t.suppressed + excluded.suppressed
+$$;
+CREATE FUNCTION gateway.page_suppressed(n bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM set_config('gateway.page_suppressed', (coalesce(nullif(current_setting('gateway.page_suppressed', true), ''), '0')::bigint + n)::text, true);
+END $$;
+
+-- As in 0008_import.sql, with the count `suppressed`. Runs all steps of an import, returns their counts and rejects, and rolls all changes back. A dry run uses this
+-- function.
+CREATE OR REPLACE FUNCTION gateway.import_rehearse(p_slot integer, steps text[], reject_limit integer) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  step text;
+  outcome jsonb;
+BEGIN
+  FOREACH step IN ARRAY steps LOOP
+    EXECUTE step;
+  END LOOP;
+  EXECUTE format('SELECT jsonb_build_object(
+    ''tally'', (SELECT coalesce(jsonb_agg(t), ''[]'')
+                FROM (SELECT type, sum(read) AS read, sum(written) AS written, sum(unchanged) AS unchanged,
+                             sum(removed) AS removed, sum(rejected) AS rejected, sum(suppressed) AS suppressed
+                        FROM gateway.import_tally WHERE slot = %1$s GROUP BY type) t),
+    ''rejects'', (SELECT coalesce(jsonb_agg(r), ''[]'')
+                  FROM (SELECT * FROM gateway.import_reject_%1$s ORDER BY seq, place LIMIT %2$s) r))', p_slot, reject_limit) INTO outcome;
+  RAISE EXCEPTION 'rehearsed' USING ERRCODE = 'GW002';
+EXCEPTION WHEN SQLSTATE 'GW002' THEN
+  RETURN outcome;
+END $$;
+
+-- Marks a new run as one whose records have digests. Returns false if the records must have digests and have none.
+CREATE FUNCTION gateway.import_checked(p_slot integer, p_epoch bigint, p_checked boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE gateway.import_run SET checked = p_checked
+   WHERE slot = p_slot AND epoch = p_epoch AND (p_checked OR NOT EXISTS (SELECT FROM gateway.suppression_key));
+  RETURN FOUND;
+END $$;
+
+-- Like gateway.source_page of 0015_sources.sql, for rows with digests. GW005: somebody was erased since the source was
+-- opened, and the rows have no digests.
+CREATE FUNCTION gateway.source_checked_page(p_source text, p_epoch bigint, p_position jsonb, p_rows json, p_origins text[],
+  p_refused jsonb, p_steps text[], p_checked boolean) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  outcome jsonb;
+BEGIN
+  PERFORM gateway.source_fence(p_source, p_epoch);
+  IF NOT p_checked AND EXISTS (SELECT FROM gateway.suppression_key) AND EXISTS (
+    SELECT FROM json_to_recordset(p_rows) AS r (type text)
+     WHERE r.type IN ('contact', 'visitor', 'conversation', 'message', 'file', 'note', 'ai_result')) THEN
+    RAISE EXCEPTION 'an erasure has begun' USING ERRCODE = 'GW005';
+  END IF;
+  PERFORM set_config('gateway.page_suppressed', '', true);
+  -- The first step gives the staged rows their digests. source_page does not know this column.
+  outcome := gateway.source_page(p_source, p_epoch, p_position, p_rows, p_origins, p_refused,
+    CASE WHEN p_checked THEN ARRAY[format('UPDATE pg_temp.page_stage s SET digests = r.digests
+      FROM json_to_recordset(%L::json) AS r (type text, seq bigint, digests text[]) WHERE s.type = r.type AND s.seq = r.seq',
+      (SELECT coalesce(json_agg(json_build_object('type', r.type, 'seq', r.seq, 'digests', r.digests)), '[]')
+         FROM json_to_recordset(p_rows) AS r (type text, seq bigint, digests json) WHERE r.digests IS NOT NULL))] ELSE '{}' END || p_steps);
+  outcome := outcome || jsonb_build_object('suppressed',
+    coalesce(nullif(current_setting('gateway.page_suppressed', true), ''), '0')::bigint);
+  UPDATE gateway.source SET suppressed = suppressed + (outcome->>'suppressed')::bigint
+   WHERE id = p_source AND (outcome->>'suppressed')::bigint > 0;
+  RETURN outcome;
+END $$;
+
+-- As in 0002_totals.sql, but an UPDATE computes totals again only where an input of the totals has changed. Without that,
+-- each batch of cleared texts counts all messages of its conversations.
+CREATE OR REPLACE FUNCTION platform.conversation_inputs_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    PERFORM platform.refresh_totals(array_agg(tenant), array_agg(site), array_agg(conversation_id)) FROM new_rows;
+  ELSIF TG_OP = 'DELETE' THEN
+    PERFORM platform.refresh_totals(array_agg(tenant), array_agg(site), array_agg(conversation_id)) FROM old_rows;
+  ELSIF TG_TABLE_NAME = 'message' THEN
+    PERFORM platform.refresh_totals(array_agg(tenant), array_agg(site), array_agg(conversation_id))
+       FROM (SELECT tenant, site, conversation_id FROM (
+               SELECT tenant, site, id, conversation_id, author_type, visibility, ai_generated, created_at FROM new_rows
+               EXCEPT SELECT tenant, site, id, conversation_id, author_type, visibility, ai_generated, created_at FROM old_rows) n
+             UNION ALL
+             SELECT tenant, site, conversation_id FROM (
+               SELECT tenant, site, id, conversation_id, author_type, visibility, ai_generated, created_at FROM old_rows
+               EXCEPT SELECT tenant, site, id, conversation_id, author_type, visibility, ai_generated, created_at FROM new_rows) o) rows
+     HAVING count(*) > 0;
+  ELSE
+    PERFORM platform.refresh_totals(array_agg(tenant), array_agg(site), array_agg(conversation_id))
+       FROM (SELECT tenant, site, conversation_id FROM new_rows
+             UNION ALL SELECT tenant, site, conversation_id FROM old_rows) rows;
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- Removes the words that only these texts are known to hold, like platform.forget of 0023_spellings.sql, but looks for no
+-- other text with them. That search took 8 s for 1,000 messages (27 November 2026). The next text with such a word brings
+-- the word back. The arrays have equal length.
+CREATE FUNCTION platform.unlearn(p_tenant bigint, p_site bigint, p_kinds text[], p_ids bigint[], p_texts text[]) RETURNS void
+LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+BEGIN
+  -- Each row is looked up by its key. A join could read all words of all websites.
+  DELETE FROM platform.spelling d WHERE d.tenant = p_tenant AND d.site = p_site AND d.ctid = ANY (ARRAY(
+    SELECT (SELECT s.ctid FROM platform.spelling s WHERE s.tenant = p_tenant AND s.site = p_site AND s.kind = w.kind
+               AND s.key = k.key AND s.word = w.word AND s.id = w.id)
+      FROM (SELECT r.kind, r.id, w.word FROM unnest(p_kinds, p_ids, p_texts) AS r (kind, id, text)
+             CROSS JOIN LATERAL unnest(platform.spelled_words(r.text)) AS w (word)
+             WHERE (SELECT true FROM platform.spelling o WHERE o.tenant = p_tenant AND o.site = p_site AND o.kind = r.kind
+                       AND o.key = w.word AND o.word = w.word AND o.id = r.id) OFFSET 0) w
+     -- The keys of platform.spelling_keys. The call of that function takes 30 µs for a word.
+     CROSS JOIN LATERAL (SELECT CASE i WHEN 0 THEN w.word ELSE left(w.word, i - 1) || substr(w.word, i + 1) END AS key
+                           FROM generate_series(0, length(w.word)) AS i) k));
+END $$;
+
+-- As in 0023_spellings.sql. While gateway.spelled is off, an UPDATE changes no words, because its statement called
+-- platform.unlearn for all rows.
+CREATE OR REPLACE FUNCTION platform.message_spelled() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    PERFORM platform.learn(array_agg(CASE visibility WHEN 'internal' THEN 'internal' ELSE 'message' END), array_agg(tenant), array_agg(site),
+                           array_agg(id), array_agg(text)) FROM new_rows WHERE NOT redacted HAVING count(*) > 0;
+  ELSIF TG_OP = 'DELETE' THEN
+    PERFORM platform.forget(array_agg(CASE visibility WHEN 'internal' THEN 'internal' ELSE 'message' END), array_agg(tenant), array_agg(site),
+                            array_agg(id), array_agg(text)) FROM old_rows WHERE NOT redacted HAVING count(*) > 0;
+  ELSIF current_setting('gateway.spelled', true) IS DISTINCT FROM 'off' THEN
+    IF NOT OLD.redacted THEN
+      PERFORM platform.forget(ARRAY[CASE OLD.visibility WHEN 'internal' THEN 'internal' ELSE 'message' END], ARRAY[OLD.tenant], ARRAY[OLD.site], ARRAY[OLD.id], ARRAY[OLD.text]);
+    END IF;
+    IF NOT NEW.redacted THEN
+      PERFORM platform.learn(ARRAY[CASE NEW.visibility WHEN 'internal' THEN 'internal' ELSE 'message' END], ARRAY[NEW.tenant], ARRAY[NEW.site], ARRAY[NEW.id], ARRAY[NEW.text]);
+    END IF;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE OR REPLACE FUNCTION platform.subject_spelled() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'INSERT' THEN
+    PERFORM platform.learn(array_agg('subject'::text), array_agg(tenant), array_agg(site), array_agg(id), array_agg(subject)) FROM new_rows HAVING count(*) > 0;
+  ELSIF TG_OP = 'DELETE' THEN
+    PERFORM platform.forget(array_agg('subject'::text), array_agg(tenant), array_agg(site), array_agg(id), array_agg(subject)) FROM old_rows HAVING count(*) > 0;
+  ELSIF current_setting('gateway.spelled', true) IS DISTINCT FROM 'off' THEN
+    PERFORM platform.forget(ARRAY['subject'], ARRAY[OLD.tenant], ARRAY[OLD.site], ARRAY[OLD.id], ARRAY[OLD.subject]);
+    PERFORM platform.learn(ARRAY['subject'], ARRAY[NEW.tenant], ARRAY[NEW.site], ARRAY[NEW.id], ARRAY[NEW.subject]);
+  END IF;
+  RETURN NULL;
+END $$;
+
+-- Adds numbers to the counts of an erasure, and locks its row until the transaction ends. So two commands that erase one
+-- person take turns.
+CREATE FUNCTION gateway.erasure_count(p_erasure text, p_counts jsonb) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE gateway.erasure e
+     SET counts = e.counts || (SELECT coalesce(jsonb_object_agg(c.key, coalesce((e.counts->>c.key)::bigint, 0) + c.value::bigint), '{}')
+                                 FROM jsonb_each_text(p_counts) AS c WHERE c.value::bigint > 0)
+   WHERE e.id = p_erasure;
+END $$;
+
+-- The visitors of the person: of a contact all that are linked to it.
+CREATE FUNCTION gateway.erased_visitors(p_kind text, p_tenant bigint, p_site bigint, p_native bigint) RETURNS bigint[] LANGUAGE sql STABLE AS $$
+  SELECT CASE p_kind WHEN 'visitor' THEN ARRAY[p_native]
+    ELSE ARRAY(SELECT l.visitor_id FROM platform.visitor_contact l
+                WHERE l.tenant = p_tenant AND l.site = p_site AND l.contact_id = p_native ORDER BY 1) END
+$$;
+
+-- The next conversations of the person: those of the visitors, and those of the contact that have no visitor.
+CREATE FUNCTION gateway.erased_conversations(e gateway.erasure, n integer) RETURNS SETOF bigint LANGUAGE plpgsql STABLE AS $$
+BEGIN
+  RETURN QUERY
+    SELECT c.id FROM unnest(gateway.erased_visitors(e.kind, e.tenant, e.site, e.native)) AS v (id)
+      JOIN platform.conversation c ON c.tenant = e.tenant AND c.site = e.site AND c.visitor_id = v.id LIMIT n;
+  IF e.kind = 'contact' THEN
+    RETURN QUERY
+      SELECT c.id FROM platform.conversation_contact l
+        JOIN platform.conversation c ON c.tenant = l.tenant AND c.site = l.site AND c.id = l.conversation_id AND c.visitor_id IS NULL
+       WHERE l.tenant = e.tenant AND l.site = e.site AND l.contact_id = e.native LIMIT n;
+  END IF;
+END $$;
+
+-- The first transaction of an erasure. After it, no reader sees the person's record, and no import or source writes it.
+-- Returns the id of the erasure, which is that of an earlier one of the same person.
+CREATE FUNCTION gateway.erasure_begin(
+  p_id text, p_kind text, p_tenant bigint, p_site bigint, p_native bigint, p_subject text, p_subject_digest text,
+  p_reason text, p_digests text[], p_at timestamptz
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  mine text;
+  visitors bigint[];
+BEGIN
+  INSERT INTO gateway.erasure (id, tenant, site, native, organization_id, kind, subject, subject_digest, reason, created_at)
+  SELECT p_id, p_tenant, p_site, p_native, o.public_id, p_kind, p_subject, p_subject_digest, p_reason, coalesce(p_at, now())
+    FROM platform.organization o WHERE o.tenant = p_tenant
+  ON CONFLICT (tenant, subject) DO NOTHING;
+  SELECT id INTO STRICT mine FROM gateway.erasure WHERE tenant = p_tenant AND subject = p_subject FOR UPDATE;
+  INSERT INTO gateway.suppression (tenant, digest) SELECT p_tenant, d FROM unnest(p_digests) AS d ON CONFLICT DO NOTHING;
+  visitors := gateway.erased_visitors(p_kind, p_tenant, p_site, p_native);
+  -- A note that went to a helpdesk names the contact there.
+  WITH gone AS (
+    DELETE FROM gateway.write_back w
+     WHERE w.tenant = p_tenant AND w.site = p_site AND w.record = ANY (visitors)
+       AND EXISTS (SELECT FROM gateway.operation o WHERE o.operation_id = w.operation_id AND o.operation = 'visitor_note_add')
+    RETURNING w.operation_id
+  )
+  UPDATE gateway.operation o SET fingerprint = NULL, outcome = NULL FROM gone g WHERE o.operation_id = g.operation_id AND o.status <> 'pending';
+  IF p_kind = 'contact' THEN
+    UPDATE platform.contact c
+       SET deleted = true, external_id = 'erased:' || c.site || ':' || c.id, name = NULL, first_name = NULL, last_name = NULL,
+           email = NULL, mobile = NULL, mobile_e164 = NULL, phone = NULL, phone_e164 = NULL, company = NULL, language = NULL,
+           country = NULL, time_zone = NULL
+     WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = p_native;
+  END IF;
+  UPDATE platform.visitor v SET external_id = 'erased:' || v.site || ':' || v.id, nickname = NULL
+   WHERE v.tenant = p_tenant AND v.site = p_site AND v.id = ANY (visitors);
+  RETURN mine;
+END $$;
+
+-- Removes the person from the records that imports and sources have read and not yet written. The lock of a run's row waits
+-- for its statements. Every later statement sees the entries of gateway.suppression. Call it again for the next slot, until
+-- it returns null.
+CREATE FUNCTION gateway.erasure_unstage(p_erasure text, p_after integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  e gateway.erasure;
+  r gateway.import_run;
+  owner bigint;
+  kind text;
+  n bigint;
+  total bigint := 0;
+BEGIN
+  SELECT * INTO STRICT e FROM gateway.erasure WHERE id = p_erasure;
+  -- A page of a source locks the source.
+  IF p_after = 0 THEN PERFORM FROM gateway.source s WHERE s.tenant = e.tenant ORDER BY s.id FOR UPDATE; END IF;
+  SELECT * INTO r FROM gateway.import_run x WHERE x.slot > p_after ORDER BY x.slot LIMIT 1 FOR UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  owner := (SELECT s.tenant FROM gateway.source s WHERE s.id = r.source);
+  IF NOT r.unfinished THEN
+    -- The report of this run has been given out.
+    IF NOT gateway.import_alive(r) THEN EXECUTE format('DELETE FROM gateway.import_reject_%s', r.slot); END IF;
+  ELSIF owner <> e.tenant OR (owner IS NULL AND r.scope <> '{}' AND e.tenant <> ALL (r.scope)) THEN
+    NULL;                                              -- a run of other organizations
+  ELSIF NOT r.checked OR (owner IS NULL AND r.scope = '{}' AND NOT gateway.import_alive(r)) THEN
+    -- The run began before the first erasure of the store, or was killed while it read its files. It starts again.
+    PERFORM gateway.import_settle(r.slot), gateway.import_empty(r.slot);
+    EXECUTE format('TRUNCATE gateway.import_reject_%s', r.slot);
+    UPDATE gateway.import_run x SET unfinished = false, epoch = x.epoch + 1, scope = '{}', names = '{}',
+        lease_until = '-infinity', backend = NULL WHERE x.slot = r.slot;
+  ELSIF owner IS NOT NULL OR r.scope <> '{}' THEN
+    -- What an import still reads needs nothing: its later steps see the entries of gateway.suppression.
+    FOREACH kind IN ARRAY ARRAY['contact', 'visitor', 'conversation', 'message', 'file', 'note', 'ai_result'] LOOP
+      EXECUTE format('WITH gone AS (
+          DELETE FROM gateway.import_stage_%1$s s
+           WHERE s.type = $1 AND EXISTS (SELECT FROM unnest(s.digests) AS d (digest)
+                   JOIN gateway.suppression u ON u.tenant = $2 AND u.digest = d.digest)
+             AND CASE WHEN $3 THEN true ELSE EXISTS (
+                   SELECT FROM gateway.import_plan_%1$s p WHERE p.type = $1 AND p.seq = s.seq AND p.tenant = $2) END
+          RETURNING s.seq, s.digests[1] AS own
+        ), unplanned AS (
+          DELETE FROM gateway.import_plan_%1$s p USING gone g WHERE p.type = $1 AND p.seq = g.seq
+        ), content AS (
+          DELETE FROM gateway.import_chunk_%1$s c USING gone g WHERE c.seq = g.seq
+        ), learnt AS (
+          INSERT INTO gateway.suppression (tenant, digest) SELECT DISTINCT $2, g.own FROM gone g ON CONFLICT DO NOTHING
+        )
+        -- The steps have counted the other records already.
+        SELECT count(*) FROM gone g
+         WHERE NOT EXISTS (SELECT FROM gateway.import_step s WHERE s.slot = %1$s AND s.step = ''plan '' || $1 AND s.finished)
+            OR EXISTS (SELECT FROM gateway.import_plan_%1$s p
+                         LEFT JOIN gateway.import_step s ON s.slot = %1$s AND s.step = ''write '' || $1 || '' '' || p.lane
+                        WHERE p.type = $1 AND p.seq = g.seq AND p.ord > coalesce(s.ord, 0))', r.slot)
+        INTO n USING kind, e.tenant, coalesce(owner, r.scope[1]) = e.tenant AND cardinality(r.scope) < 2;
+      PERFORM gateway.import_suppressed(r.slot, kind, '', n);
+      total := total + n;
+    END LOOP;
+  END IF;
+  PERFORM gateway.erasure_count(p_erasure, jsonb_build_object('staged_records', total));
+  RETURN r.slot;
+END $$;
+
+-- Removes up to n notes about the person, and forgets the outcomes of the calls that wrote them.
+CREATE FUNCTION gateway.erase_notes(p_erasure text, n integer) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  e gateway.erasure;
+  ids text[];
+BEGIN
+  SELECT * INTO STRICT e FROM gateway.erasure WHERE id = p_erasure FOR UPDATE;
+  WITH gone AS (
+    DELETE FROM platform.note t
+     WHERE t.tenant = e.tenant AND t.site = e.site AND t.id IN (
+       SELECT x.id FROM platform.note x
+        WHERE x.tenant = e.tenant AND x.site = e.site AND x.visitor_id = ANY (gateway.erased_visitors(e.kind, e.tenant, e.site, e.native)) LIMIT n)
+    RETURNING t.external_id
+  ) SELECT array_agg(external_id) INTO ids FROM gone;
+  UPDATE gateway.operation o SET fingerprint = NULL, outcome = NULL WHERE o.operation_id = ANY (ids) AND o.status <> 'pending';
+  PERFORM gateway.erasure_count(p_erasure, jsonb_build_object('notes', coalesce(cardinality(ids), 0)));
+  RETURN coalesce(cardinality(ids), 0);
+END $$;
+
+-- Makes conversations empty shells, and notes that their messages must follow. p_digests belong to their external_ids.
+CREATE FUNCTION gateway.erase_conversations(p_erasure text, p_ids bigint[], p_digests text[]) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  e gateway.erasure;
+  done integer;
+BEGIN
+  SELECT * INTO STRICT e FROM gateway.erasure WHERE id = p_erasure FOR UPDATE;
+  PERFORM set_config('gateway.capture', 'off', true);
+  INSERT INTO gateway.suppression (tenant, digest) SELECT e.tenant, d FROM unnest(p_digests) AS d ON CONFLICT DO NOTHING;
+  WITH gone AS (
+    DELETE FROM gateway.write_back w USING platform.conversation c
+     WHERE c.tenant = e.tenant AND c.site = e.site AND c.id = ANY (p_ids) AND w.tenant = c.tenant AND w.target = c.external_id
+    RETURNING w.operation_id
+  )
+  UPDATE gateway.operation o SET fingerprint = NULL, outcome = NULL FROM gone g WHERE o.operation_id = g.operation_id AND o.status <> 'pending';
+  INSERT INTO gateway.erasure_work (erasure_id, tenant, site, conversation_id)
+  SELECT p_erasure, c.tenant, c.site, c.id FROM platform.conversation c
+   WHERE c.tenant = e.tenant AND c.site = e.site AND c.id = ANY (p_ids) ON CONFLICT DO NOTHING;
+  UPDATE platform.ai_result a SET external_id = 'erased:' || a.site || ':' || a.id, topics = '{}', resolution = NULL, outcome = NULL
+   WHERE a.tenant = e.tenant AND a.site = e.site AND a.conversation_id = ANY (p_ids);
+  DELETE FROM platform.conversation_contact l WHERE l.tenant = e.tenant AND l.site = e.site AND l.conversation_id = ANY (p_ids);
+  PERFORM set_config('gateway.spelled', 'off', true);
+  PERFORM platform.unlearn(e.tenant, e.site, array_agg('subject'::text), array_agg(c.id), array_agg(c.subject))
+     FROM platform.conversation c WHERE c.tenant = e.tenant AND c.site = e.site AND c.id = ANY (p_ids) AND c.subject IS NOT NULL;
+  UPDATE platform.conversation c
+     SET external_id = 'erased:' || c.site || ':' || c.id, visitor_id = NULL, subject = NULL, language = NULL, disposition = NULL,
+         rating_label = NULL, rating_score = NULL
+   WHERE c.tenant = e.tenant AND c.site = e.site AND c.id = ANY (p_ids);
+  GET DIAGNOSTICS done = ROW_COUNT;
+  PERFORM gateway.erasure_count(p_erasure, jsonb_build_object('conversations', done));
+  IF done > 0 THEN PERFORM gateway.append_receipts(e.tenant, e.site, ARRAY['conversation.removed']); END IF;
+END $$;
+
+-- Removes the texts and files of some messages of a website. With p_erases, also what tells whose messages they were.
+CREATE FUNCTION platform.clear_messages(p_tenant bigint, p_site bigint, p_ids bigint[], p_erases boolean, OUT messages bigint, OUT files bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+  DELETE FROM platform.file f WHERE f.tenant = p_tenant AND f.site = p_site AND f.message_id = ANY (p_ids);
+  GET DIAGNOSTICS files = ROW_COUNT;
+  PERFORM set_config('gateway.spelled', 'off', true);
+  PERFORM platform.unlearn(p_tenant, p_site, array_agg(CASE m.visibility WHEN 'internal' THEN 'internal' ELSE 'message' END),
+                           array_agg(m.id), array_agg(m.text))
+     FROM platform.message m
+    WHERE m.tenant = p_tenant AND m.site = p_site AND m.id = ANY (p_ids) AND m.text IS NOT NULL AND NOT m.redacted;
+  UPDATE platform.message m
+     SET text = NULL, redacted = true,
+         external_id = CASE WHEN p_erases THEN 'erased:' || m.site || ':' || m.id ELSE m.external_id END,
+         language = CASE WHEN NOT p_erases THEN m.language END,
+         author_id = CASE WHEN NOT p_erases OR m.author_type <> 'visitor' THEN m.author_id END
+   WHERE m.tenant = p_tenant AND m.site = p_site AND m.id = ANY (p_ids) AND (p_erases OR m.text IS NOT NULL OR NOT m.redacted);
+  GET DIAGNOSTICS messages = ROW_COUNT;
+END $$;
+
+-- Clears some messages of the conversations in gateway.erasure_work. p_digests belong to the external_ids of messages with
+-- files. p_conversations and p_done_to say how far each conversation is cleared then; null: to its end.
+CREATE FUNCTION gateway.erase_messages(p_erasure text, p_ids bigint[], p_digests text[], p_conversations bigint[], p_done_to bigint[])
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  e gateway.erasure;
+  cleared record;
+BEGIN
+  SELECT * INTO STRICT e FROM gateway.erasure WHERE id = p_erasure FOR UPDATE;
+  PERFORM set_config('gateway.capture', 'off', true);
+  INSERT INTO gateway.suppression (tenant, digest) SELECT e.tenant, d FROM unnest(p_digests) AS d ON CONFLICT DO NOTHING;
+  SELECT * INTO cleared FROM platform.clear_messages(e.tenant, e.site, p_ids, true);
+  DELETE FROM gateway.erasure_work w USING unnest(p_conversations, p_done_to) AS d (id, done_to)
+   WHERE w.erasure_id = p_erasure AND w.conversation_id = d.id AND d.done_to IS NULL;
+  UPDATE gateway.erasure_work w SET done_to = d.done_to FROM unnest(p_conversations, p_done_to) AS d (id, done_to)
+   WHERE w.erasure_id = p_erasure AND w.conversation_id = d.id AND d.done_to IS NOT NULL;
+  PERFORM gateway.erasure_count(p_erasure, jsonb_build_object('messages', cardinality(p_ids), 'files', cleared.files));
+  IF cardinality(p_ids) > 0 THEN PERFORM gateway.append_receipts(e.tenant, e.site, ARRAY['conversation.removed']); END IF;
+END $$;
+
+-- The next messages that the person wrote in conversations of others: those in which the contact takes part.
+CREATE FUNCTION gateway.erased_elsewhere(e gateway.erasure, n integer) RETURNS TABLE (id bigint, external_id text, attachments integer)
+LANGUAGE sql STABLE AS $$
+  SELECT m.id, m.external_id, m.attachment_count FROM platform.conversation_contact l
+    JOIN platform.message m ON m.tenant = l.tenant AND m.site = l.site AND m.conversation_id = l.conversation_id
+   WHERE e.kind = 'contact' AND l.tenant = e.tenant AND l.site = e.site AND l.contact_id = e.native
+     AND m.author_type = 'visitor' AND m.author_id = ANY (gateway.erased_visitors(e.kind, e.tenant, e.site, e.native))
+   LIMIT n
+$$;
+
+-- The last transaction of an erasure. Deletes the rows of the person, and the tasks of the organization that have ended: a
+-- task lives for 15 minutes, and nobody can tell whose words its artifact and its texts hold.
+CREATE FUNCTION gateway.erasure_end(p_erasure text) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  e gateway.erasure;
+  visitors bigint[];
+  contacts bigint := 0;
+  tasks bigint;
+BEGIN
+  SELECT * INTO STRICT e FROM gateway.erasure WHERE id = p_erasure FOR UPDATE;
+  IF e.finished_at IS NOT NULL THEN RETURN; END IF;
+  visitors := gateway.erased_visitors(e.kind, e.tenant, e.site, e.native);
+  DELETE FROM gateway.task k USING gateway.installation i, gateway.app a
+   WHERE a.tenant = e.tenant AND i.app_id = a.id AND k.installation_id = i.id AND k.lease_until IS NULL;
+  GET DIAGNOSTICS tasks = ROW_COUNT;
+  DELETE FROM platform.visitor v WHERE v.tenant = e.tenant AND v.site = e.site AND v.id = ANY (visitors);
+  IF e.kind = 'contact' THEN
+    DELETE FROM platform.contact c WHERE c.tenant = e.tenant AND c.site = e.site AND c.id = e.native;
+    GET DIAGNOSTICS contacts = ROW_COUNT;
+  END IF;
+  PERFORM gateway.erasure_count(p_erasure, jsonb_build_object('contacts', contacts, 'visitors', cardinality(visitors), 'tasks', tasks));
+  UPDATE gateway.erasure SET finished_at = now() WHERE id = p_erasure;
+END $$;
+
+-- Retention: for how many days an organization keeps the texts and files of messages. Null: for ever.
+ALTER TABLE platform.organization ADD COLUMN keep_messages_days integer CHECK (keep_messages_days BETWEEN 1 AND 36500);
+
+-- How far the round of a night has come: the block of rows (platform.said_block) that is next.
+CREATE TABLE gateway.retention_round (
+  tenant bigint PRIMARY KEY REFERENCES platform.organization ON DELETE CASCADE,
+  began_at timestamptz NOT NULL DEFAULT '-infinity', ended_at timestamptz NOT NULL DEFAULT '-infinity',
+  site bigint NOT NULL DEFAULT 0, block bigint NOT NULL DEFAULT 0
+);
+
+-- Clears up to n messages that are too old, in one block of one organization. Returns true if more can be due. A round is due
+-- at night (UTC), at the latest after 26 hours, and at once where none has ended yet. Several processes can call this: each
+-- takes another organization.
+CREATE FUNCTION gateway.clear_old_messages(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+  b record;
+  ids bigint[];
+BEGIN
+  -- Until all blocks are noted, a block can be missing.
+  IF EXISTS (SELECT FROM gateway.unnoted_block u WHERE u.kind = 'message') THEN RETURN false; END IF;
+  INSERT INTO gateway.retention_round (tenant)
+  SELECT o.tenant FROM platform.organization o
+   WHERE o.keep_messages_days IS NOT NULL AND NOT EXISTS (SELECT FROM gateway.retention_round x WHERE x.tenant = o.tenant)
+  ON CONFLICT DO NOTHING;
+  SELECT x.tenant, x.site, x.block, x.began_at > x.ended_at AS runs, now() - make_interval(days => o.keep_messages_days) AS since INTO r
+    FROM gateway.retention_round x JOIN platform.organization o ON o.tenant = x.tenant
+   WHERE o.keep_messages_days IS NOT NULL
+     AND (x.began_at > x.ended_at OR x.ended_at < now() - interval '26 hours'
+          OR x.ended_at < now() - interval '20 hours' AND extract(hour FROM now() AT TIME ZONE 'UTC') BETWEEN 1 AND 4)
+   ORDER BY x.tenant LIMIT 1 FOR UPDATE OF x SKIP LOCKED;
+  IF NOT FOUND THEN RETURN false; END IF;
+  IF NOT r.runs THEN r.site := 0; r.block := 0; END IF;
+  SELECT s.site, s.block INTO b FROM platform.website w
+    JOIN platform.said_block s ON s.tenant = w.tenant AND s.site = w.site
+   WHERE w.tenant = r.tenant AND w.site >= r.site AND s.kind = 'message' AND (s.site, s.block) >= (r.site, r.block) AND s.oldest < r.since
+   ORDER BY s.site, s.block LIMIT 1;
+  IF NOT FOUND THEN
+    UPDATE gateway.retention_round x SET ended_at = clock_timestamp(), began_at = '-infinity' WHERE x.tenant = r.tenant;
+    RETURN true;
+  END IF;
+  ids := ARRAY(SELECT m.id FROM platform.message m
+                WHERE m.tenant = r.tenant AND m.site = b.site AND m.id >= b.block << 11 AND m.id < (b.block + 1) << 11
+                  AND m.created_at < r.since AND (m.text IS NOT NULL OR m.attachment_count > 0) ORDER BY m.id LIMIT n);
+  IF cardinality(ids) > 0 THEN PERFORM platform.clear_messages(r.tenant, b.site, ids, false); END IF;
+  UPDATE gateway.retention_round x
+     SET began_at = CASE WHEN r.runs THEN x.began_at ELSE clock_timestamp() END, site = b.site,
+         block = b.block + CASE WHEN cardinality(ids) < n THEN 1 ELSE 0 END
+   WHERE x.tenant = r.tenant;
+  RETURN true;
+END $$;
