@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { newId } from '../auth/issue.ts';
-import { switchTools, UnknownOperations } from '../gateway/switches.ts';
 import { type AppRecord, insertApp, readApps, updateQuota } from '../store/administration/apps.ts';
 import type { Candidate } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -119,7 +118,10 @@ function operations(value: string, before: readonly string[] | undefined): strin
 
 async function switches(db: Database, target: Candidate, change: { off: string[]; on: string[] }): Promise<void> {
   // Only this option needs the declarations of all operations.
-  const { loadTools } = await import('../gateway/load.ts');
+  const [{ loadTools }, { switchTools, UnknownOperations }] = await Promise.all([
+    import('../gateway/load.ts'),
+    import('../gateway/switches.ts'),
+  ]);
   try {
     await switchTools(db, await loadTools(), target, change);
   } catch (error) {

@@ -9,6 +9,7 @@ import { openStoreGauges } from '../observe/store-gauges.ts';
 import { documentFetcher } from '../outbound/documents.ts';
 import { userAgent } from '../outbound/sender.ts';
 import type { Store } from '../store/open/open.ts';
+import { consoleSurface } from '../surfaces/console/console.ts';
 import { publicApp } from '../surfaces/http/app.ts';
 import { openAllowed, openClientAddress } from '../surfaces/http/client-address.ts';
 import { loadedAt } from '../surfaces/http/loaded.ts';
@@ -108,6 +109,7 @@ export async function openServer(
         provider,
       ),
       recordSurface({ baseUrl, db: store.db }, source, provider),
+      consoleSurface({ baseUrl, db: store.db, registry }, source, provider),
     ],
     upgrade: realtimeSurface(realtime),
     observer: { ended: metrics.ended, trace: tracing?.trace },

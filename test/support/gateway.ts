@@ -19,6 +19,7 @@ import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
 import { publicKeys, signedCard } from '../../src/surfaces/a2a/signed-card.ts';
+import { consoleSurface } from '../../src/surfaces/console/console.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
@@ -135,6 +136,7 @@ export async function openTestGateway(
         openClientAddress(trustedProxies),
       ),
       recordSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress(trustedProxies)),
+      consoleSurface({ baseUrl: BASE_URL, db: own.db, registry }, openClientAddress(trustedProxies)),
     ],
     upgrade: realtimeSurface(realtime),
     otherwise: publicApp({

@@ -60,6 +60,7 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   ...of('gateway.refresh_token', CREDENTIALS, 'digest consent_id salt successor successor_access'),
   ...of('gateway.session', STAFF, 'digest person_id'),
   ...of('gateway.sign_in_failure', STAFF, 'source account'),
+  ...of('gateway.sign_in_link', CREDENTIALS, 'digest person_id'),
   ...of('gateway.sign_in_place', STAFF, 'place'),
   ...of(
     'gateway.source',

@@ -1,0 +1,46 @@
+import { networkOf } from '../flow/network.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { insertLink, readLink, takeLink } from '../store/sign-in/links.ts';
+import { openSession, type Session } from './sign-in.ts';
+import { digestOf, newSecret, wellFormed } from './tokens.ts';
+
+const LINK_SECONDS = 900;
+
+/** The path of the page that a link opens. The secret is the value of the parameter `link`. */
+export const LINK_PATH = '/console/enter';
+
+/** A link that signs a person in to the console once. */
+export interface SignInLink {
+  readonly url: string;
+  readonly until: Date;
+}
+
+/** Makes a link. Returns `undefined` when the person is disabled, or is no owner or admin. */
+export async function makeSignInLink(
+  db: Database,
+  { person, baseUrl }: { person: string; baseUrl: string },
+): Promise<SignInLink | undefined> {
+  const secret = newSecret('link');
+  const until = await insertLink(db, { digest: digestOf(secret), person, seconds: LINK_SECONDS });
+  return until && { url: `${baseUrl}${LINK_PATH}?link=${secret}`, until };
+}
+
+interface UsedLink {
+  readonly link: string;
+  /** The caller's address. */
+  readonly source: string;
+}
+
+/** Whom the link would sign in. Does not use the link up. */
+export const holderOfLink = async (
+  db: Database,
+  { link, source }: UsedLink,
+): Promise<{ email: string; organization: string } | undefined> =>
+  wellFormed(link) ? readLink(db, { digest: digestOf(link), network: networkOf(source) }) : undefined;
+
+/** Uses a link up, and opens a session of its person. */
+export async function signInByLink(db: Database, { link, source }: UsedLink): Promise<Session | undefined> {
+  if (!wellFormed(link)) return undefined;
+  const person = await takeLink(db, { digest: digestOf(link), network: networkOf(source) });
+  return person === undefined ? undefined : openSession(db, person);
+}
