@@ -142,9 +142,12 @@ describe('E6 books, REST', () => {
     await ask(`/api/v1/contacts/${contact}`, own.token, { 'if-none-match': String(headers['etag']) });
     expect((await records(2)).map(({ status }) => status)).toEqual([200, 304]);
     await gateway.database.sql`DELETE FROM gateway.audit`;
-    const example = (await examples(gateway)).find(({ tool }) => tool.name === 'ai_conversation_summary');
-    await raw(gateway.port, bytesOf(example ?? expect.fail(), `Authorization: Bearer ${own.token}`), { patience: 1 });
-    expect(await one()).toMatchObject({ outcome: 'unfinished', operation: 'ai_conversation_summary' });
+    const example = (await examples(gateway)).find(({ tool }) => tool.name === 'contact_get') ?? expect.fail();
+    await gateway.database.sql.begin(async (lock) => {
+      await lock`LOCK TABLE platform.contact IN ACCESS EXCLUSIVE MODE`;
+      await raw(gateway.port, bytesOf(example, `Authorization: Bearer ${own.token}`), { patience: 300 });
+    });
+    expect(await one()).toMatchObject({ outcome: 'unfinished', operation: 'contact_get', targets: [contact] });
   });
 });
 
