@@ -31,7 +31,14 @@ CREATE TABLE gateway.audit (
 ) PARTITION BY RANGE (time);
 CREATE INDEX audit_organization ON gateway.audit (organization_id, time DESC, id DESC);
 CREATE INDEX audit_credential ON gateway.audit (credential_id, time DESC, id DESC) WHERE credential_id IS NOT NULL;
-CREATE INDEX audit_target ON gateway.audit USING gin (targets) WHERE targets <> '{}';
+CREATE INDEX audit_person ON gateway.audit (person_id, time DESC, id DESC) WHERE person_id IS NOT NULL;
+-- The first three targets of a record. Each index includes the array: without it, PostgreSQL would read the rows, too.
+CREATE INDEX audit_target_1 ON gateway.audit ((targets[1]), credential_id, time DESC, id DESC) INCLUDE (targets, person_id, outcome)
+  WHERE targets[1] IS NOT NULL;
+CREATE INDEX audit_target_2 ON gateway.audit ((targets[2]), credential_id, time DESC, id DESC) INCLUDE (targets, person_id, outcome)
+  WHERE targets[2] IS NOT NULL;
+CREATE INDEX audit_target_3 ON gateway.audit ((targets[3]), credential_id, time DESC, id DESC) INCLUDE (targets, person_id, outcome)
+  WHERE targets[3] IS NOT NULL;
 CREATE INDEX audit_unsealed ON gateway.audit (time) WHERE seq IS NULL;
 
 -- The last record of each chain. A removed end of a chain would not be noticed without it.
@@ -192,6 +199,16 @@ EXCEPTION
   -- PostgreSQL has undone the whole statement, so the caller repeats it.
   WHEN deadlock_detected OR serialization_failure THEN RAISE;
   WHEN OTHERS THEN RAISE EXCEPTION 'the audit record could not be written: %', SQLERRM USING ERRCODE = 'GW503';
+END $$;
+
+-- Inserts the record of a command of an operator. It waits for its seal like the record of a write.
+CREATE FUNCTION gateway.audit_command(p_organization text, p_operation text, p_targets text[], p_ms float8)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM gateway.prepare_audit_day((clock_timestamp() AT TIME ZONE 'UTC')::date);
+  INSERT INTO gateway.audit (time, organization_id, surface, operation, targets, outcome, status, units, duration_ms)
+  VALUES (date_trunc('milliseconds', clock_timestamp()), p_organization, 'cli', p_operation, p_targets, 'ok', 200, 0,
+          round(p_ms::numeric, 1));
 END $$;
 
 -- Like settle_operation. Inserts the record of the write, too, if the command has one and is now acknowledged.
