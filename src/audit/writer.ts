@@ -77,6 +77,8 @@ export class ChainWriter {
         this.#sending = undefined;
         this.#most = BATCH;
         this.#failingSince = undefined;
+        // Records can be written again. Until then, losses are only counted.
+        this.#options.recordLoss(this.#queue.takeLost());
       } catch (error) {
         this.#failingSince ??= performance.now();
         if (!this.#recover(error)) throw error;
@@ -105,7 +107,7 @@ export class ChainWriter {
     const { db, keys, recorder, recordLoss } = this.#options;
     const waiting = this.#queue.firstSeals(BATCH);
     const written = waiting.length === 0 ? [] : await readUnsealed(db, waiting);
-    recordLoss(this.#queue.takeLost());
+    if (this.#queue.size === 0) recordLoss(this.#queue.takeLost());
     const queued = this.#queue.first(this.#most).map((call) => recorder.recordOf(call, this.#offset));
     if (queued.length === 0 && written.length === 0) {
       this.#queue.removeSeals(waiting);
