@@ -69,7 +69,8 @@ export class Trail implements Books {
 
   /** Prepares the partitions and reads PostgreSQL's clock. */
   async start(): Promise<void> {
-    this.#writer.learn(await prepareAudit(this.#options.db, AHEAD));
+    const sent = performance.now();
+    this.#writer.learn(await prepareAudit(this.#options.db, AHEAD), sent);
   }
 
   /** Records that were lost in this process. */

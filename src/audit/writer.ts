@@ -59,8 +59,9 @@ export class ChainWriter {
     return this.#failingSince !== undefined && performance.now() - this.#failingSince > PATIENCE;
   }
 
-  learn(now: number): void {
-    this.#offset = now - performance.now();
+  /** PostgreSQL's clock said `now` after `sent` and before this moment. Keeps the offset if both can be true. */
+  learn(now: number, sent: number): void {
+    this.#offset = Math.min(now - sent, Math.max(now - performance.now(), this.#offset));
   }
 
   /** Appends everything that waits. Throws if PostgreSQL does not take it. */
@@ -70,7 +71,8 @@ export class ChainWriter {
         this.#sending ??= await this.#next();
         if (!this.#sending) return;
         const { batch, records, seals, ends } = this.#sending;
-        this.learn(await appendAudit(this.#options.db, batch));
+        const sent = performance.now();
+        this.learn(await appendAudit(this.#options.db, batch), sent);
         for (const [day, end] of ends) this.#ends.set(day, end);
         this.#queue.remove(records);
         this.#queue.removeSeals(seals);

@@ -1,4 +1,5 @@
-import type { CallActor, CallReport } from '../core/audit.ts';
+import type { AuditDraft, CallActor, CallReport } from '../core/audit.ts';
+import type { Authority } from '../core/authority.ts';
 import type { Failure } from '../core/failures.ts';
 import { parseId } from '../core/ids.ts';
 import type { Tool } from '../core/tool.ts';
@@ -20,6 +21,13 @@ export interface EndedRun {
   readonly failure?: Failure | undefined;
   readonly operation?: OperationState | undefined;
   readonly inserted?: string | undefined;
+}
+
+/** What the audit record of a call needs, beside its outcome. */
+export interface CallNotes {
+  units: number;
+  authority: Authority | undefined;
+  draft: AuditDraft | undefined;
 }
 
 /** The report on a call of a tool. */
