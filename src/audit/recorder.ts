@@ -23,7 +23,7 @@ export class Recorder {
     return `\\x${this.#keys.sign('audit input', text).mac.toString('hex')}`;
   }
 
-  /** The members have the order of the columns (chain.ts). `offset`: PostgreSQL's time minus performance.now(). */
+  /** `offset`: PostgreSQL's time minus performance.now(). */
   recordOf({ id, at, ms, origin, report, input }: QueuedCall, offset: number | undefined): AuditRecord {
     const { actor } = report;
     const { requestId, from, client } = origin;

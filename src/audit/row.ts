@@ -1,3 +1,4 @@
+import type { StoredAudit } from '../store/audit/records.ts';
 import type { AuditRecord } from './chain.ts';
 
 export interface ChainPlace {
@@ -28,14 +29,21 @@ const list = (values: readonly string[] = []): string =>
     ? `\\"{${values.join(',')}}\\"`
     : escaped(`"${escaped(`{${values.map((value) => `"${escaped(value)}"`).join(',')}}`)}"`);
 
-/** A record with its place as an element of an array literal of gateway.audit_row. */
-export const auditRow = (r: AuditRecord, { writer, seq, kid, previous, digest }: ChainPlace): string =>
-  `"(${member(r.time)},${r.id},${member(r.organization_id)},${member(r.website_id)},${member(r.app_id)},${member(
+/**
+ * The members of a record in the order of the columns, as a row literal has them. This text is also what the digest of the
+ * record covers: a stored record gives the same text again.
+ */
+export const auditMembers = (r: AuditRecord | StoredAudit): string =>
+  `${member(r.time)},${r.id},${member(r.organization_id)},${member(r.website_id)},${member(r.app_id)},${member(
     r.installation_id,
   )},${member(r.credential_id)},${member(r.person_id)},${member(r.client_name)},${member(r.client_version)},${member(
     r.address,
-  )},${r.surface},${member(r.operation)},${list(r.targets)},${member(r.count)},${r.outcome},${r.status},${r.units},${
-    r.duration_ms
-  },${member(r.request_id)},${member(r.trace_id)},${bytes(r.input_digest)},${member(r.operation_id)},${
+  )},${member(r.surface)},${member(r.operation)},${list(r.targets)},${member(r.count)},${member(r.outcome)},${r.status},${
+    r.units
+  },${r.duration_ms},${member(r.request_id)},${member(r.trace_id)},${bytes(r.input_digest)},${member(r.operation_id)},${
     r.replayed ? 't' : 'f'
-  },${writer},${seq},${member(kid)},${bytes(previous)},${bytes(digest)})"`;
+  }`;
+
+/** An element of an array literal of gateway.audit_row. */
+export const auditRow = (members: string, { writer, seq, kid, previous, digest }: ChainPlace): string =>
+  `"(${members},${writer},${seq},${member(kid)},${bytes(previous)},${bytes(digest)})"`;

@@ -13,7 +13,7 @@ import {
   wrongEnds,
 } from '../store/audit/verify.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { storedText } from './chain.ts';
+import { auditMembers } from './row.ts';
 
 /**
  * `altered`: a record is not as it was sealed. `unknown_key`: the key of a record is not in GATEWAY_KEYS. `broken`: a
@@ -90,7 +90,7 @@ export async function verifyAudit(
 function judge(keys: Keyring, sealed: SealedAudit): AuditFinding | undefined {
   const { writer, seq, kid, previous, digest, ...record } = sealed;
   const mac = Buffer.from(digest.slice(2), 'hex');
-  if (keys.verify('audit', previous + storedText(record), { kid, mac })) return undefined;
+  if (keys.verify('audit', previous + auditMembers(record), { kid, mac })) return undefined;
   const of = { day: sealed.time.slice(0, 10), writer };
   return keys.has(kid)
     ? { finding: 'altered', ...of, detail: `Record ${seq} (${sealed.id}) is not as it was sealed.` }

@@ -4,10 +4,10 @@ import { type AuditBatch, appendAudit, type ChainHead, isBadRecord, isSealedElse
 import { readUnsealed } from '../store/audit/records.ts';
 import { isUnavailable, sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { auditText, chained, START, storedText } from './chain.ts';
+import { chained, START } from './chain.ts';
 import type { Queue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
-import { auditRow, type ChainPlace } from './row.ts';
+import { auditMembers, auditRow, type ChainPlace } from './row.ts';
 import { sumsOf } from './sums.ts';
 
 export interface ChainWriterOptions {
@@ -125,8 +125,11 @@ export class ChainWriter {
       heads.set(day, { day, before: heads.get(day)?.before ?? end.seq, seq, kid, digest });
       return { writer, seq, kid, previous: end.digest, digest };
     };
-    const records = queued.map((record) => auditRow(record, placeOf(record.time ?? '', auditText(record))));
-    const seals = written.map((row) => ({ time: row.time, id: row.id, ...placeOf(row.time, storedText(row)) }));
+    const records = queued.map((record) => {
+      const members = auditMembers(record);
+      return auditRow(members, placeOf(record.time ?? '', members));
+    });
+    const seals = written.map((row) => ({ time: row.time, id: row.id, ...placeOf(row.time, auditMembers(row)) }));
     return {
       batch: {
         writer,
