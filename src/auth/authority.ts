@@ -61,10 +61,10 @@ export function openAuthorities(db: Database): Authorities {
       before.delete(key);
     }
     if (!found) throw new Failure('unauthenticated');
-    const { credentialId: credential } = found.authority;
+    const actor = found.authority;
     // The caller gets the answer for an unknown token, and does not learn whether the token has expired.
-    if (!admits(found.authority, from)) throw new Failure('unauthenticated', { credential, logged: 'address_refused' });
-    if (!found.proof) throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { credential });
+    if (!admits(actor, from)) throw new Failure('unauthenticated', { actor, logged: 'address_refused' });
+    if (!found.proof) throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { actor });
     return { authority: bound(found.authority, resource), proof: found.proof };
   };
 
@@ -91,7 +91,7 @@ const admits = (authority: Authority, from: string | undefined): boolean => auth
  */
 function bound(authority: Authority, resource: Resource): Authority {
   if (authority.audience !== null && authority.audience !== resource) {
-    throw new Failure('wrong_resource', { credential: authority.credentialId });
+    throw new Failure('wrong_resource', { actor: authority });
   }
   return authority;
 }

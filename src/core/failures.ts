@@ -1,3 +1,4 @@
+import type { CallActor } from './audit.ts';
 import type { Requirement } from './scopes.ts';
 
 /**
@@ -170,9 +171,9 @@ export interface FailureDetails {
   readonly size?: number;
   /** The underlying error, for the log only. */
   readonly cause?: unknown;
-  /** The credential of a refused token, for the log only. */
-  readonly credential?: string;
-  /** The code for the log and the metrics, if the caller must not learn the reason of a refusal. */
+  /** Whose token was refused, for the log and the audit records only. */
+  readonly actor?: CallActor;
+  /** The code for the log, the metrics and the audit records, if the caller must not learn the reason of a refusal. */
   readonly logged?: 'address_refused';
   /** True if the named website does not exist or is not granted. For the log only. */
   readonly outside?: true;

@@ -34,7 +34,7 @@ let contact: string;
 beforeAll(async () => {
   database = await freshDatabase('demo');
   const shared = { ...database, close: async () => undefined };
-  const open = () => openTestGateway('demo', shared, KEYS, {}, undefined, undefined, ['loopback']);
+  const open = () => openTestGateway('demo', shared, KEYS, {}, undefined, undefined, false, ['loopback']);
   gateways = [await open(), await open()];
   [gateway] = gateways as [TestGateway]; // two were opened
   const { token } = await gateway.issue();

@@ -146,7 +146,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
       const found = holder ? await loadAuthority(db, holder.digest) : null;
       if (found && outside(found, from)) {
         // The answer for a wrong ticket, so that the caller learns nothing.
-        throw new Failure('not_found', { credential: found.authority.credentialId, logged: 'address_refused' });
+        throw new Failure('not_found', { actor: found.authority, logged: 'address_refused' });
       }
       const authority = holder && narrowed(found, holder.sites, from);
       const held = authority && (await useTicket(db, use));

@@ -1,0 +1,14 @@
+import type { Keyring } from '../auth/keys.ts';
+import type { StoredAudit } from '../store/audit/records.ts';
+
+/** A record as its maker has it. Absent members are undefined. */
+export type AuditRecord = { readonly [Member in keyof StoredAudit]: NonNullable<StoredAudit[Member]> | undefined };
+
+/** The digest before the first record of a chain. */
+export const START = `\\x${'0'.repeat(64)}`;
+
+/** The digest of a record whose predecessor has the digest `previous`. */
+export function chained(keys: Keyring, previous: string, text: string): { kid: string; digest: string } {
+  const { kid, mac } = keys.sign('audit', previous + text);
+  return { kid, digest: `\\x${mac.toString('hex')}` };
+}

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { stringify } from 'safe-stable-stringify';
+import type { Keyring } from '../auth/keys.ts';
+import type { AuditDraft, Books, CallOrigin, CallReport } from '../core/audit.ts';
+import { PeriodicJob } from '../flow/periodic-job.ts';
+import { dropAudit, prepareAudit } from '../store/audit/append.ts';
+import { findUnsealed } from '../store/audit/records.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { Queue, type QueuedCall } from './queue.ts';
+import { Recorder } from './recorder.ts';
+import { ChainWriter, type ChainWriterOptions } from './writer.ts';
+
+export interface TrailOptions {
+  /** A connection of its own, so that records never wait for other work. */
+  readonly db: Database;
+  /** Connections for upkeep. */
+  readonly upkeep: Database;
+  readonly keys: Keyring;
+  /** True: records hold the client's whole address. */
+  readonly fullAddresses: boolean;
+  /** Days for which records are kept. */
+  readonly days: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Milliseconds between two statements that append records. A record is visible within a second. */
+const EVERY = 200;
+/** Days whose partitions are prepared. */
+const AHEAD = 7;
+/** Milliseconds between two rounds of upkeep. */
+const UPKEEP = 5_000;
+/** Seconds after which any process seals the record of a write. Its own process does so within a second. */
+const ABANDONED = 10;
+const ADOPTED = 500;
+/** Milliseconds that a stop may take. */
+const STOP = 2_500;
+/** The longest text of arguments that waits in memory. Of longer ones only the digest does. */
+const SHORT = 512;
+/** Milliseconds between two reports of errors. */
+const QUIET = 10_000;
+
+/**
+ * The audit records of one process. A call only adds its report to a queue. A periodic job makes the records, links them
+ * to the process's chain, and appends them, many in one statement.
+ */
+export class Trail implements Books {
+  readonly #options: TrailOptions;
+  readonly #queue = new Queue();
+  readonly #writer: ChainWriter;
+  readonly #flush: PeriodicJob;
+  readonly #upkeep: PeriodicJob;
+  readonly #recorder: Recorder;
+
+  constructor(options: TrailOptions) {
+    this.#options = options;
+    const { db, keys } = options;
+    let told = Number.NEGATIVE_INFINITY;
+    const onError = (error: unknown): void => {
+      if (performance.now() - told < QUIET) return;
+      told = performance.now();
+      options.onError(error);
+    };
+    this.#recorder = new Recorder(keys, options.fullAddresses);
+    const recordLoss: ChainWriterOptions['recordLoss'] = (lost) => this.#recordLoss(lost);
+    this.#writer = new ChainWriter({ db, keys, queue: this.#queue, recorder: this.#recorder, recordLoss });
+    this.#flush = new PeriodicJob({ every: EVERY, run: () => this.#writer.flush(), onError });
+    this.#upkeep = new PeriodicJob({ every: UPKEEP, run: () => this.#round(), onError });
+  }
+
+  /** Prepares the partitions and reads PostgreSQL's clock. */
+  async start(): Promise<void> {
+    const sent = performance.now();
+    this.#writer.learn(await prepareAudit(this.#options.db, AHEAD), sent);
+  }
+
+  /** Records that were lost in this process. */
+  get lostTotal(): number {
+    return this.#queue.lostTotal;
+  }
+
+  get queued(): number {
+    return this.#queue.size;
+  }
+
+  get stuck(): boolean {
+    return this.#writer.stuck;
+  }
+
+  lost(organizationId: string): number {
+    return this.#queue.lostOf(organizationId);
+  }
+
+  add(origin: CallOrigin, report: CallReport, ms: number): void {
+    if (report.inserted !== undefined) this.#queue.seal(report.inserted);
+    else this.#queue.add(this.#queued(origin, report, ms));
+  }
+
+  draft(origin: CallOrigin, report: CallReport, ms: number): AuditDraft {
+    const queued = this.#queued(origin, report, ms);
+    return { id: queued.id, members: this.#recorder.recordOf(queued, undefined), inserted: false };
+  }
+
+  /** Appends what waits, for at most 2.5 s. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#flush.stop(), this.#upkeep.stop()]);
+    const until = performance.now() + STOP;
+    while (this.#queue.waits && performance.now() < until) {
+      await this.#writer.flush().catch(this.#options.onError);
+      if (this.#writer.stuck) break;
+    }
+  }
+
+  async #round(): Promise<void> {
+    const { upkeep, days } = this.#options;
+    await prepareAudit(upkeep, AHEAD);
+    await dropAudit(upkeep, days);
+    for (const id of await findUnsealed(upkeep, ABANDONED, ADOPTED)) this.#queue.seal(id);
+  }
+
+  #recordLoss(lost: readonly { organization: string; surface: CallOrigin['surface']; count: number }[]): void {
+    for (const { organization, surface, count } of lost) {
+      const report = {
+        ...{ actor: { organizationId: organization }, operation: 'lost', targets: [], count },
+        ...{ outcome: 'service_unavailable', status: 503, units: 0 },
+      };
+      this.#queue.add(this.#queued({ requestId: '', surface, from: '' }, report, 0), true);
+    }
+  }
+
+  /** The arguments stay in memory only as a short text or a digest. */
+  #queued(origin: CallOrigin, { input, ...report }: CallReport, ms: number): QueuedCall {
+    const text = input && (stringify(input) ?? '');
+    const kept = text === undefined || text.length <= SHORT ? text : this.#recorder.digestOf(text);
+    return { id: randomUUID(), at: performance.now(), ms, origin, report, input: kept };
+  }
+}

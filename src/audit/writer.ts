@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import type { Keyring } from '../auth/keys.ts';
+import { type AuditBatch, appendAudit, type ChainHead, isBadRecord, isSealedElsewhere } from '../store/audit/append.ts';
+import { readUnsealed } from '../store/audit/records.ts';
+import { isUnavailable, sqlState } from '../store/driver/errors.ts';
+import type { Database } from '../store/driver/postgres.ts';
+import { chained, START } from './chain.ts';
+import type { Queue } from './queue.ts';
+import type { Recorder } from './recorder.ts';
+import { auditMembers, auditRow, type ChainPlace } from './row.ts';
+import { sumsOf } from './sums.ts';
+
+export interface ChainWriterOptions {
+  readonly db: Database;
+  readonly keys: Keyring;
+  readonly queue: Queue;
+  readonly recorder: Recorder;
+  /** Adds a record to the queue for each of these losses. */
+  readonly recordLoss: (lost: ReturnType<Queue['takeLost']>) => void;
+}
+
+/** Records of one statement. Making them holds the event loop for about 5 ms. */
+const BATCH = 500;
+/** Milliseconds without success after which records count as stuck. */
+const PATIENCE = 2_000;
+
+type Ends = Map<string, { seq: number; digest: string }>;
+
+/** A batch that is sent until its end is known. */
+interface Sending {
+  readonly batch: AuditBatch;
+  readonly records: number;
+  readonly seals: readonly string[];
+  readonly ends: Ends;
+}
+
+/**
+ * Appends the records of a queue to the chain of this process. One chain has the records of one UTC day. After a lost
+ * reply the same batch is sent again. PostgreSQL then finds the end of the chain in place and appends nothing.
+ */
+export class ChainWriter {
+  readonly #options: ChainWriterOptions;
+  readonly #queue: Queue;
+  #name = randomUUID();
+  /** By UTC day: the last record that is in PostgreSQL. */
+  #ends: Ends = new Map();
+  #sending: Sending | undefined;
+  #most = BATCH;
+  /** PostgreSQL's time minus performance.now(), in milliseconds. */
+  #offset = Date.now() - performance.now();
+  #failingSince: number | undefined;
+
+  constructor(options: ChainWriterOptions) {
+    this.#options = options;
+    this.#queue = options.queue;
+  }
+
+  get stuck(): boolean {
+    return this.#failingSince !== undefined && performance.now() - this.#failingSince > PATIENCE;
+  }
+
+  /** PostgreSQL's clock said `now` after `sent` and before this moment. Keeps the offset if both can be true. */
+  learn(now: number, sent: number): void {
+    this.#offset = Math.min(now - sent, Math.max(now - performance.now(), this.#offset));
+  }
+
+  /** Appends everything that waits. Throws if PostgreSQL does not take it. */
+  async flush(): Promise<void> {
+    while (this.#sending || this.#queue.waits) {
+      try {
+        this.#sending ??= await this.#next();
+        if (!this.#sending) return;
+        const { batch, records, seals, ends } = this.#sending;
+        const sent = performance.now();
+        this.learn(await appendAudit(this.#options.db, batch), sent);
+        for (const [day, end] of ends) this.#ends.set(day, end);
+        this.#queue.remove(records);
+        this.#queue.removeSeals(seals);
+        this.#sending = undefined;
+        this.#most = BATCH;
+        this.#failingSince = undefined;
+        // Records can be written again. Until then, losses are only counted.
+        this.#options.recordLoss(this.#queue.takeLost());
+      } catch (error) {
+        this.#failingSince ??= performance.now();
+        if (!this.#recover(error)) throw error;
+      }
+    }
+  }
+
+  /** True if the next attempt can succeed at once. PostgreSQL has undone the batch. */
+  #recover(error: unknown): boolean {
+    const sending = this.#sending;
+    // The end of the batch is unknown, so the same batch is sent again.
+    if (!sending || isUnavailable(error) || sqlState(error) === '') return false;
+    this.#sending = undefined;
+    if (isSealedElsewhere(error)) this.#queue.removeSeals(sending.seals);
+    else if (sqlState(error) === 'GW500') {
+      // PostgreSQL has forgotten the end of the chain, for example after a failover. So this process begins another one.
+      this.#name = randomUUID();
+      this.#ends = new Map();
+    } else if (!isBadRecord(error)) return false;
+    else if (sending.records > 1) this.#most = Math.ceil(sending.records / 2);
+    else for (const record of this.#queue.remove(1)) this.#queue.lose(record);
+    return true;
+  }
+
+  async #next(): Promise<Sending | undefined> {
+    const { db, keys, recorder, recordLoss } = this.#options;
+    const waiting = this.#queue.firstSeals(BATCH);
+    const written = waiting.length === 0 ? [] : await readUnsealed(db, waiting);
+    if (this.#queue.size === 0) recordLoss(this.#queue.takeLost());
+    const queued = this.#queue.first(this.#most).map((call) => recorder.recordOf(call, this.#offset));
+    if (queued.length === 0 && written.length === 0) {
+      this.#queue.removeSeals(waiting);
+      return undefined;
+    }
+    const writer = this.#name;
+    const heads = new Map<string, ChainHead>();
+    const placeOf = (time: string, text: string): ChainPlace => {
+      const day = time.slice(0, 10);
+      const end = heads.get(day) ?? this.#ends.get(day) ?? { seq: 0, digest: START };
+      const { kid, digest } = chained(keys, end.digest, text);
+      const seq = end.seq + 1;
+      heads.set(day, { day, before: heads.get(day)?.before ?? end.seq, seq, kid, digest });
+      return { writer, seq, kid, previous: end.digest, digest };
+    };
+    const records = queued.map((record) => {
+      const members = auditMembers(record);
+      return auditRow(members, placeOf(record.time ?? '', members));
+    });
+    const seals = written.map((row) => ({ time: row.time, id: row.id, ...placeOf(row.time, auditMembers(row)) }));
+    return {
+      batch: {
+        writer,
+        heads: JSON.stringify([...heads.values()]),
+        records: `{${records.join(',')}}`,
+        seals: JSON.stringify(seals),
+        sums: JSON.stringify(sumsOf([...queued, ...written])),
+      },
+      records: queued.length,
+      seals: waiting,
+      ends: new Map([...heads].map(([day, { seq, digest }]) => [day, { seq, digest }])),
+    };
+  }
+}
