@@ -1,4 +1,5 @@
-import type { AuditFilter, AuditPage, AuditRecord, AuditSurface, OwnAuditFilter } from '../../core/audit-records.ts';
+import type { AuditSurface } from '../../core/audit.ts';
+import type { AuditFilter, AuditPage, AuditRecordDocument, OwnAuditFilter } from '../../core/audit-records.ts';
 import { invalidCursor } from '../../core/failures.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved } from './guard.ts';
@@ -9,9 +10,6 @@ export interface AuditPlace {
   readonly at: number;
   readonly id: string;
 }
-
-/** What to find. The person can be an SQL expression. */
-type Sought = Omit<AuditFilter, 'person'> & { readonly person?: string | Fragment | undefined };
 
 export interface AuditRow {
   readonly at: Date;
@@ -54,7 +52,7 @@ interface AuditReading {
 /** The records that one statement looks at. A page ends there, with a cursor that continues behind them. */
 export const LOOKED_AT = 10_000;
 
-/** A record has at most three targets (0028_audit.sql), and each place in the array has an index. */
+/** The first three targets of a record have an index each (0028_audit.sql). Hardly any call names more. */
 const TARGETS = [1, 2, 3].map((n) => raw(`a.targets[${n}]`));
 
 const COLUMNS = raw(`a.time AS at, a.id, a.organization_id, a.website_id, a.app_id, a.installation_id, a.credential_id,
@@ -70,7 +68,7 @@ const COLUMNS = raw(`a.time AS at, a.id, a.organization_id, a.website_id, a.app_
  *
  * Without a target, a credential and an organization there is no index. `allowed` is a condition before all others.
  */
-export function auditRows(filter: Sought, { order, after, rows }: AuditReading, allowed = sql`true`): Fragment {
+export function auditRows(filter: AuditFilter, { order, after, rows }: AuditReading, allowed = sql`true`): Fragment {
   const newest = order === 'newest';
   const by = (alias: string): Fragment => {
     const way = newest ? 'DESC' : 'ASC';
@@ -102,7 +100,7 @@ function behind(after: AuditPlace | undefined, newest: boolean): Fragment {
  * SQL conditions, each on the first columns of one index. The id of a website is the target of every list, so an
  * organization's records are read in order and compared. The records of one credential have an index with the target.
  */
-function sourcesOf({ target, credential, organization, person }: Sought): Fragment[] {
+function sourcesOf({ target, credential, organization, person }: AuditFilter): Fragment[] {
   if (person !== undefined) return [sql`a.person_id = ${person}`];
   if (target !== undefined && credential !== undefined)
     return TARGETS.map((column) => sql`${column} = ${target} AND a.credential_id = ${credential}`);
@@ -112,8 +110,8 @@ function sourcesOf({ target, credential, organization, person }: Sought): Fragme
   return [sql`a.organization_id = ${organization}`];
 }
 
-const matching = (filter: Sought): Fragment => {
-  const same = (column: string, value: string | Fragment | undefined): Fragment =>
+const matching = (filter: AuditFilter): Fragment => {
+  const same = (column: string, value: string | undefined): Fragment =>
     sql`(${value ?? null}::text IS NULL OR ${raw(`a.${column}`)} = ${value ?? null})`;
   const { organization, app, credential, person, surface, operation, outcome, target } = filter;
   return join(
@@ -144,7 +142,7 @@ export function pageOf(found: readonly AuditRow[], limit: number): AuditRows {
 }
 
 /** A record as every reader gets it. A member without a value is absent, or null if every record has the member. */
-export function recordOf(row: AuditRow): AuditRecord {
+export function recordOf(row: AuditRow): AuditRecordDocument {
   const { website_id, person_id, client_name: name, client_version: version, count, trace_id, operation_id } = row;
   return {
     audit_id: `aud_${row.id.replaceAll('-', '')}`,
@@ -176,9 +174,8 @@ export async function readAudit(
   filter: OwnAuditFilter,
   { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
 ): Promise<Proved<AuditPage>> {
-  const { credentialId: credential, consentId } = access.authority;
-  const person =
-    consentId === null ? undefined : sql`(SELECT n.person_id FROM gateway.consent n WHERE n.id = ${consentId})`;
+  const { credentialId: credential, personId } = access.authority;
+  const person = personId ?? undefined;
   const search = JSON.stringify([credential, filter.operation, filter.target, filter.outcome, filter.from, filter.to]);
   const after = cursor === undefined ? undefined : placeOf(unsealed(cursor, search));
   const found = auditRows(
