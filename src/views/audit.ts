@@ -33,10 +33,7 @@ export const AuditRecordSchema: z.ZodType<AuditRecordDocument, AuditRecordDocume
       address: example('203.0.113.0/24', ServiceText.nullable().describe('Client’s network, or address.')),
       surface: z.enum(AUDIT_SURFACES).describe('How the call came.'),
       operation: example('contact_get', ServiceText.describe('Name of the operation.')),
-      targets: example(
-        ['ctc_1_1_89'],
-        z.array(ServiceText).describe('Ids of the records. Of a list, of its website.'),
-      ),
+      targets: example(['ctc_1_1_89'], z.array(ServiceText).describe('Ids of the records. Of a list, of its website.')),
       count: example(25, z.int().optional().describe('Records of a list.')),
       outcome: example('ok', ServiceText.describe('ok, or the failure code.')),
       status: example(200, z.int().describe('HTTP status over REST.')),
