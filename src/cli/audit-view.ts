@@ -1,9 +1,11 @@
 import type { AuditReader } from '../store/administration/audit-records.ts';
-import type { AuditRow } from '../store/calls/audit-records.ts';
+import { type AuditRow, recordOf } from '../store/calls/audit-records.ts';
 import { plain, table, time } from './output.ts';
 
-const targetsOf = ({ targets, count }: AuditRow): string =>
-  `${plain(targets.join(' '))}${count === null ? '' : ` (${count})`}`;
+function targetsOf(row: AuditRow): string {
+  const { targets, count } = recordOf(row);
+  return `${plain(targets.join(' '))}${count === undefined ? '' : ` (${count})`}`;
+}
 
 export const recordTable = (rows: readonly AuditRow[]): string =>
   table(

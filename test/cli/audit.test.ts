@@ -58,10 +58,10 @@ beforeAll(async () => {
       time: at(4_000),
       organization_id: ELSEWHERE,
       credential_id: `crd_${'b'.repeat(32)}`,
-      targets: ['web_9_1'],
+      website_id: 'web_9_1',
       count: 3,
     },
-    { ...by, time: at(3_000), operation: 'conversations_list', targets: ['web_1_1'], count: 25 },
+    { ...by, time: at(3_000), operation: 'conversations_list', website_id: 'web_1_1', count: 25 },
     {
       time: at(2_000),
       organization_id: organization,

@@ -6,6 +6,7 @@ import {
   type AuditRows,
   type AuditSource,
   auditRows,
+  isWebsite,
   pageOf,
 } from '../calls/audit-records.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -66,8 +67,7 @@ export async function newestAudit(db: Database, filter: AuditFilter, limit: numb
 }
 
 /**
- * Splits a filter into filters that an index can answer in order: of a person, of a credential or of an organization. The
- * id of a website is the target of every list, so its records are found among those of the organization.
+ * Splits a filter into filters that an index can answer in order: of a person, of a credential or of an organization.
  */
 async function sourcesOf(db: Database, filter: AuditFilter): Promise<AuditSource[]> {
   const { organization, app, credential, person, target, from = null } = filter;
@@ -79,7 +79,7 @@ async function sourcesOf(db: Database, filter: AuditFilter): Promise<AuditSource
       SELECT c.id FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id WHERE i.app_id = ${app}`;
     return (await idsOf(credentials)).map((id) => ({ ...filter, credential: id }));
   }
-  if (target !== undefined && !target.startsWith('web_')) {
+  if (target !== undefined && !isWebsite(target)) {
     const callers = sql`SELECT DISTINCT a.credential_id AS id FROM (${naming(target, sql`coalesce(${from}::timestamptz, '-infinity')`)}) a`;
     return (await idsOf(callers)).map((id) => ({ ...filter, credential: id }));
   }

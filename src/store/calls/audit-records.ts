@@ -82,9 +82,13 @@ export function auditRows(filter: AuditSource, { order, after, rows }: AuditRead
 /** The filter of one statement. A credential that is null means records without a credential. */
 export type AuditSource = Omit<AuditFilter, 'credential'> & { readonly credential?: string | null | undefined };
 
+/** A list has no target of its own, so readers see its website there. No index of targets has it. */
+export const isWebsite = (target: string): boolean => target.startsWith('web_');
+
 function sourceOf({ person, target, credential, organization }: AuditSource): string {
   if (person !== undefined) return 'person';
-  if (target !== undefined && credential !== undefined) return credential === null ? 'bare_target' : 'target';
+  if (target !== undefined && !isWebsite(target) && credential !== undefined)
+    return credential === null ? 'bare_target' : 'target';
   if (typeof credential === 'string') return 'credential';
   if (organization === undefined) throw new Error('audit records are read by organization, credential or person');
   return 'organization';
@@ -109,6 +113,7 @@ export function pageOf(found: readonly AuditRow[], limit: number): AuditRows {
 
 /** A record as every reader gets it. A member without a value is absent, or null if every record has the member. */
 export function recordOf(row: AuditRow): AuditRecordDocument {
+  const isList = row.count !== null && row.targets.length === 0;
   const { website_id, person_id, client_name: name, client_version: version, count, trace_id, operation_id } = row;
   return {
     audit_id: `aud_${row.id.replaceAll('-', '')}`,
@@ -119,7 +124,8 @@ export function recordOf(row: AuditRow): AuditRecordDocument {
     credential_id: row.credential_id,
     ...(person_id !== null && { person_id }),
     ...((name !== null || version !== null) && { client: { name, version } }),
-    ...{ address: row.address, surface: row.surface, operation: row.operation, targets: row.targets },
+    ...{ address: row.address, surface: row.surface, operation: row.operation },
+    targets: isList && website_id !== null ? [website_id] : row.targets,
     ...(count !== null && { count }),
     ...{ outcome: row.outcome, status: row.status, units: row.units, duration_ms: row.duration_ms },
     request_id: row.request_id,

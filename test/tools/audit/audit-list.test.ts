@@ -26,7 +26,7 @@ const PLANTED: readonly PlantedRecord[] = [
   { time: at(8_000), operation: 'contact_get', targets: ['ctc_1_1_89'] },
   { time: at(7_000), operation: 'contact_get', targets: ['ctc_1_1_90'], outcome: 'not_found', status: 404 },
   { time: at(6_000), operation: 'conversation_message', targets: ['cnv_1_1_11', 'msg_1_1_64', 'ctc_1_1_89'] },
-  { time: at(5_000), operation: 'conversations_list', targets: ['web_1_1'], count: 25, website_id: 'web_1_1' },
+  { time: at(5_000), operation: 'conversations_list', count: 25, website_id: 'web_1_1' },
 ];
 
 interface Listed {
