@@ -36,7 +36,7 @@ BEGIN
       BEGIN
         RETURN QUERY
         SELECT m.record, m.place, m.matches FROM (
-          SELECT l.record, row_number() OVER (ORDER BY l.time %3$s, l.id %3$s) AS place, coalesce(
+          SELECT l.record, l.time, l.id, row_number() OVER (ORDER BY l.time %3$s, l.id %3$s) AS place, coalesce(
                    (p_organization IS NULL OR (l.record).organization_id = p_organization)
                    AND (p_app IS NULL OR (l.record).app_id = p_app)
                    AND (p_credential IS NULL OR (l.record).credential_id = p_credential)
@@ -47,7 +47,7 @@ BEGIN
                    AND (p_target IS NULL OR p_target = ANY ((l.record).targets) OR (
                      p_target = (l.record).website_id AND (l.record).count IS NOT NULL AND (l.record).targets = '{}')), false) AS matches
             FROM (SELECT u.* FROM (%4$s) u ORDER BY u.time %3$s, u.id %3$s LIMIT 10000) l) m
-         WHERE m.matches OR m.place = 10000 ORDER BY m.place LIMIT p_limit;
+         WHERE m.matches OR m.place = 10000 ORDER BY m.time %3$s, m.id %3$s LIMIT p_limit;
       END $$ $sql$,
       source.name, source.way, source.direction,
       (SELECT string_agg(format(
