@@ -1,10 +1,22 @@
-import type { AuditSurface } from '../core/audit.ts';
-import type { AuditRecord } from './chain.ts';
+import type { AuditSurface, CallOrigin, CallReport } from '../core/audit.ts';
 
-/** Records that wait in a process, about 1 KiB each. One organization can have half of them. */
+/** A call whose record is made when it is appended. */
+export interface QueuedCall {
+  readonly id: string;
+  /** performance.now() of its end. */
+  readonly at: number;
+  readonly ms: number;
+  readonly origin: CallOrigin;
+  /** Without the arguments, of which only `input` is kept. */
+  readonly report: Omit<CallReport, 'input'>;
+  /** The canonical arguments, or `\\x…`, their digest. */
+  readonly input: string | undefined;
+}
+
+/** Calls that wait in a process, of at most 2 KiB each. One organization can have half of them. */
 const QUEUED = 10_000;
 const SHARE = QUEUED / 2;
-/** Records of writes that wait for their seal. Others are found by upkeep. */
+/** Records of writes that wait for their seal. Upkeep finds the others. */
 const SEALS = 10_000;
 
 interface Lost {
@@ -13,30 +25,30 @@ interface Lost {
   count: number;
 }
 
-/** The records of a process that are not in PostgreSQL yet, the oldest first. Counts those that have no room. */
+/** The calls of a process whose records are not in PostgreSQL yet, the oldest first. Counts those that have no room. */
 export class Queue {
-  #records: AuditRecord[] = [];
+  readonly #calls: QueuedCall[] = [];
   readonly #seals = new Set<string>();
   readonly #shares = new Map<string, number>();
   #lost = new Map<string, Lost>();
   lostTotal = 0;
 
   get size(): number {
-    return this.#records.length;
+    return this.#calls.length;
   }
 
   get waits(): boolean {
-    return this.#records.length > 0 || this.#seals.size > 0 || this.#lost.size > 0;
+    return this.#calls.length > 0 || this.#seals.size > 0 || this.#lost.size > 0;
   }
 
   /** `always`: the record tells of a loss. */
-  add(record: AuditRecord, always = false): void {
-    const organization = record.organization_id ?? '';
-    const share = this.#shares.get(organization) ?? 0;
-    if (!always && (this.#records.length >= QUEUED || share >= SHARE)) this.lose(record);
+  add(call: QueuedCall, always = false): void {
+    const { organizationId } = call.report.actor;
+    const share = this.#shares.get(organizationId) ?? 0;
+    if (!always && (this.#calls.length >= QUEUED || share >= SHARE)) this.lose(call);
     else {
-      this.#shares.set(organization, share + 1);
-      this.#records.push(record);
+      this.#shares.set(organizationId, share + 1);
+      this.#calls.push(call);
     }
   }
 
@@ -44,12 +56,13 @@ export class Queue {
     if (this.#seals.size < SEALS) this.#seals.add(id);
   }
 
-  lose({ organization_id: organization = '', surface }: AuditRecord): void {
+  lose({ report, origin: { surface } }: QueuedCall): void {
     this.lostTotal++;
+    const organization = report.actor.organizationId;
     const key = `${surface} ${organization}`;
     const known = this.#lost.get(key);
     if (known) known.count++;
-    else this.#lost.set(key, { organization, surface: surface as AuditSurface, count: 1 }); // a record of this process has one
+    else this.#lost.set(key, { organization, surface, count: 1 });
   }
 
   lostOf(organization: string): number {
@@ -66,22 +79,22 @@ export class Queue {
     return taken;
   }
 
-  /** The first `n` records, which stay in the queue. */
-  first(n: number): AuditRecord[] {
-    return this.#records.slice(0, n);
+  /** The first `n` calls, which stay in the queue. */
+  first(n: number): QueuedCall[] {
+    return this.#calls.slice(0, n);
   }
 
   firstSeals(n: number): string[] {
     return [...this.#seals].slice(0, n);
   }
 
-  /** Removes the first `n` records, which are now in PostgreSQL. */
-  remove(n: number): AuditRecord[] {
-    const removed = this.#records.splice(0, n);
-    for (const { organization_id: organization = '' } of removed) {
-      const share = (this.#shares.get(organization) ?? 1) - 1;
-      if (share > 0) this.#shares.set(organization, share);
-      else this.#shares.delete(organization);
+  /** Removes the first `n` calls, whose records are now in PostgreSQL. */
+  remove(n: number): QueuedCall[] {
+    const removed = this.#calls.splice(0, n);
+    for (const { report } of removed) {
+      const { organizationId } = report.actor;
+      // The key stays: a Map that gains and loses keys on each call fills the old generation of V8's heap.
+      this.#shares.set(organizationId, (this.#shares.get(organizationId) ?? 1) - 1);
     }
     return removed;
   }

@@ -1,3 +1,4 @@
+import type { StoredAudit } from '../store/audit/records.ts';
 import type { AuditRecord } from './chain.ts';
 
 /** Buckets of durations: the first up to 1 ms, each further one sqrt(2) times as long, the last without end. */
@@ -18,7 +19,7 @@ interface Sum {
 }
 
 /** The sums of records by hour, app, surface, operation and outcome, for gateway.audit_hour. */
-export function sumsOf(records: readonly AuditRecord[]): Sum[] {
+export function sumsOf(records: readonly (AuditRecord | StoredAudit)[]): Sum[] {
   const sums = new Map<string, Sum>();
   for (const record of records) {
     const { organization_id = '', time = '', surface = '', operation = '', outcome = '' } = record;

@@ -6,10 +6,9 @@ import { PeriodicJob } from '../flow/periodic-job.ts';
 import { dropAudit, prepareAudit } from '../store/audit/append.ts';
 import { findUnsealed } from '../store/audit/records.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { recordedAddress } from './address.ts';
-import type { AuditRecord } from './chain.ts';
-import { Queue } from './queue.ts';
-import { ChainWriter } from './writer.ts';
+import { Queue, type QueuedCall } from './queue.ts';
+import { Recorder } from './recorder.ts';
+import { ChainWriter, type ChainWriterOptions } from './writer.ts';
 
 export interface TrailOptions {
   /** A connection of its own, so that records never wait for other work. */
@@ -35,6 +34,8 @@ const ABANDONED = 10;
 const ADOPTED = 500;
 /** Milliseconds that a stop may take. */
 const STOP = 2_500;
+/** The longest text of arguments that waits in memory. Of longer ones only the digest does. */
+const SHORT = 512;
 /** Milliseconds between two reports of errors. */
 const QUIET = 10_000;
 
@@ -48,8 +49,7 @@ export class Trail implements Books {
   readonly #writer: ChainWriter;
   readonly #flush: PeriodicJob;
   readonly #upkeep: PeriodicJob;
-  /** The last address and what records say of it, because callers come in rows. */
-  #address: readonly [string, string | undefined] = ['', undefined];
+  readonly #recorder: Recorder;
 
   constructor(options: TrailOptions) {
     this.#options = options;
@@ -60,14 +60,17 @@ export class Trail implements Books {
       told = performance.now();
       options.onError(error);
     };
-    this.#writer = new ChainWriter(db, keys, this.#queue, (lost) => this.#recordLoss(lost));
+    this.#recorder = new Recorder(keys, options.fullAddresses);
+    const recordLoss: ChainWriterOptions['recordLoss'] = (lost) => this.#recordLoss(lost);
+    this.#writer = new ChainWriter({ db, keys, queue: this.#queue, recorder: this.#recorder, recordLoss });
     this.#flush = new PeriodicJob({ every: EVERY, run: () => this.#writer.flush(), onError });
     this.#upkeep = new PeriodicJob({ every: UPKEEP, run: () => this.#round(), onError });
   }
 
   /** Prepares the partitions and reads PostgreSQL's clock. */
   async start(): Promise<void> {
-    this.#writer.learn(await prepareAudit(this.#options.db, AHEAD));
+    const sent = performance.now();
+    this.#writer.learn(await prepareAudit(this.#options.db, AHEAD), sent);
   }
 
   /** Records that were lost in this process. */
@@ -89,12 +92,12 @@ export class Trail implements Books {
 
   add(origin: CallOrigin, report: CallReport, ms: number): void {
     if (report.inserted !== undefined) this.#queue.seal(report.inserted);
-    else this.#queue.add(this.#recordOf(origin, report, ms, this.#writer.time()));
+    else this.#queue.add(this.#queued(origin, report, ms));
   }
 
   draft(origin: CallOrigin, report: CallReport, ms: number): AuditDraft {
-    const { time: _, ...members } = this.#recordOf(origin, report, ms, undefined);
-    return { id: members.id ?? '', members, inserted: false };
+    const queued = this.#queued(origin, report, ms);
+    return { id: queued.id, members: this.#recorder.recordOf(queued, undefined), inserted: false };
   }
 
   /** Appends what waits, for at most 2.5 s. */
@@ -116,53 +119,18 @@ export class Trail implements Books {
 
   #recordLoss(lost: readonly { organization: string; surface: CallOrigin['surface']; count: number }[]): void {
     for (const { organization, surface, count } of lost) {
-      const origin = { requestId: '', surface, from: '' };
       const report = {
-        actor: { organizationId: organization },
-        operation: 'lost',
-        targets: [],
-        count,
-        ...({ outcome: 'service_unavailable', status: 503, units: 0 } as const), // as a read of these calls would fail
+        ...{ actor: { organizationId: organization }, operation: 'lost', targets: [], count },
+        ...{ outcome: 'service_unavailable', status: 503, units: 0 },
       };
-      this.#queue.add(this.#recordOf(origin, report, 0, this.#writer.time()), true);
+      this.#queue.add(this.#queued({ requestId: '', surface, from: '' }, report, 0), true);
     }
   }
 
-  /** The members have the order of the columns (chain.ts). */
-  #recordOf(origin: CallOrigin, report: CallReport, ms: number, time: string | undefined): AuditRecord {
-    const { actor, input } = report;
-    const { requestId, from, client } = origin;
-    if (from !== this.#address[0]) this.#address = [from, recordedAddress(from, this.#options.fullAddresses)];
-    return {
-      time,
-      id: randomUUID(),
-      organization_id: actor.organizationId,
-      website_id: report.websiteId,
-      app_id: actor.appId,
-      installation_id: actor.installationId,
-      credential_id: actor.credentialId,
-      person_id: actor.personId,
-      client_name: client?.name,
-      client_version: client?.version,
-      address: this.#address[1],
-      surface: origin.surface,
-      operation: report.operation,
-      targets: report.targets,
-      count: report.count,
-      outcome: report.outcome,
-      status: report.status,
-      units: report.units,
-      duration_ms: ms >= 100_000 ? Math.round(ms) : Math.round(ms * 10) / 10,
-      request_id: requestId === '' ? undefined : requestId,
-      trace_id: origin.traceId,
-      input_digest: input && this.#digestOf(input),
-      operation_id: report.operationId,
-      replayed: report.replayed === true,
-    };
-  }
-
-  /** A keyed digest, because short arguments could be guessed from a plain one. */
-  #digestOf(input: Readonly<Record<string, unknown>>): string {
-    return `\\x${this.#options.keys.sign('audit input', stringify(input) ?? '').mac.toString('hex')}`;
+  /** The arguments stay in memory only as a short text or a digest. */
+  #queued(origin: CallOrigin, { input, ...report }: CallReport, ms: number): QueuedCall {
+    const text = input && (stringify(input) ?? '');
+    const kept = text === undefined || text.length <= SHORT ? text : this.#recorder.digestOf(text);
+    return { id: randomUUID(), at: performance.now(), ms, origin, report, input: kept };
   }
 }

@@ -4,9 +4,20 @@ import { type AuditBatch, appendAudit, type ChainHead, isBadRecord, isSealedElse
 import { readUnsealed } from '../store/audit/records.ts';
 import { isUnavailable, sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { auditText, chained, START } from './chain.ts';
+import { auditText, chained, START, storedText } from './chain.ts';
 import type { Queue } from './queue.ts';
+import type { Recorder } from './recorder.ts';
+import { auditRow, type ChainPlace } from './row.ts';
 import { sumsOf } from './sums.ts';
+
+export interface ChainWriterOptions {
+  readonly db: Database;
+  readonly keys: Keyring;
+  readonly queue: Queue;
+  readonly recorder: Recorder;
+  /** Adds a record to the queue for each of these losses. */
+  readonly recordLoss: (lost: ReturnType<Queue['takeLost']>) => void;
+}
 
 /** Records of one statement. Making them holds the event loop for about 5 ms. */
 const BATCH = 500;
@@ -28,10 +39,8 @@ interface Sending {
  * reply the same batch is sent again. PostgreSQL then finds the end of the chain in place and appends nothing.
  */
 export class ChainWriter {
-  readonly #db: Database;
-  readonly #keys: Keyring;
+  readonly #options: ChainWriterOptions;
   readonly #queue: Queue;
-  readonly #recordLoss: (lost: ReturnType<Queue['takeLost']>) => void;
   #name = randomUUID();
   /** By UTC day: the last record that is in PostgreSQL. */
   #ends: Ends = new Map();
@@ -41,24 +50,18 @@ export class ChainWriter {
   #offset = Date.now() - performance.now();
   #failingSince: number | undefined;
 
-  constructor(db: Database, keys: Keyring, queue: Queue, recordLoss: (lost: ReturnType<Queue['takeLost']>) => void) {
-    this.#db = db;
-    this.#keys = keys;
-    this.#queue = queue;
-    this.#recordLoss = recordLoss;
+  constructor(options: ChainWriterOptions) {
+    this.#options = options;
+    this.#queue = options.queue;
   }
 
   get stuck(): boolean {
     return this.#failingSince !== undefined && performance.now() - this.#failingSince > PATIENCE;
   }
 
-  learn(now: number): void {
-    this.#offset = now - performance.now();
-  }
-
-  /** The time by PostgreSQL's clock, in whole milliseconds. */
-  time(): string {
-    return new Date(Math.floor(this.#offset + performance.now())).toISOString();
+  /** PostgreSQL's clock said `now` after `sent` and before this moment. Keeps the offset if both can be true. */
+  learn(now: number, sent: number): void {
+    this.#offset = Math.min(now - sent, Math.max(now - performance.now(), this.#offset));
   }
 
   /** Appends everything that waits. Throws if PostgreSQL does not take it. */
@@ -68,13 +71,16 @@ export class ChainWriter {
         this.#sending ??= await this.#next();
         if (!this.#sending) return;
         const { batch, records, seals, ends } = this.#sending;
-        this.learn(await appendAudit(this.#db, batch));
+        const sent = performance.now();
+        this.learn(await appendAudit(this.#options.db, batch), sent);
         for (const [day, end] of ends) this.#ends.set(day, end);
         this.#queue.remove(records);
         this.#queue.removeSeals(seals);
         this.#sending = undefined;
         this.#most = BATCH;
         this.#failingSince = undefined;
+        // Records can be written again. Until then, losses are only counted.
+        this.#options.recordLoss(this.#queue.takeLost());
       } catch (error) {
         this.#failingSince ??= performance.now();
         if (!this.#recover(error)) throw error;
@@ -100,37 +106,34 @@ export class ChainWriter {
   }
 
   async #next(): Promise<Sending | undefined> {
+    const { db, keys, recorder, recordLoss } = this.#options;
     const waiting = this.#queue.firstSeals(BATCH);
-    const written = waiting.length === 0 ? [] : await readUnsealed(this.#db, waiting);
-    this.#recordLoss(this.#queue.takeLost());
-    const queued = this.#queue.first(this.#most);
+    const written = waiting.length === 0 ? [] : await readUnsealed(db, waiting);
+    if (this.#queue.size === 0) recordLoss(this.#queue.takeLost());
+    const queued = this.#queue.first(this.#most).map((call) => recorder.recordOf(call, this.#offset));
     if (queued.length === 0 && written.length === 0) {
       this.#queue.removeSeals(waiting);
       return undefined;
     }
-    const heads = new Map<string, ChainHead>();
-    const places = [...queued, ...written].map((record) => {
-      const day = record.time?.slice(0, 10) ?? '';
-      const end = heads.get(day) ?? this.#ends.get(day) ?? { seq: 0, digest: START };
-      const text = auditText(record);
-      const { kid, digest } = chained(this.#keys, end.digest, text);
-      const before = heads.get(day)?.before ?? end.seq;
-      heads.set(day, { day, before, seq: end.seq + 1, kid, digest });
-      return { record, text, place: { seq: end.seq + 1, kid, previous: end.digest, digest } };
-    });
-    const own = places.slice(0, queued.length);
-    const seals = places.slice(queued.length);
     const writer = this.#name;
+    const heads = new Map<string, ChainHead>();
+    const placeOf = (time: string, text: string): ChainPlace => {
+      const day = time.slice(0, 10);
+      const end = heads.get(day) ?? this.#ends.get(day) ?? { seq: 0, digest: START };
+      const { kid, digest } = chained(keys, end.digest, text);
+      const seq = end.seq + 1;
+      heads.set(day, { day, before: heads.get(day)?.before ?? end.seq, seq, kid, digest });
+      return { writer, seq, kid, previous: end.digest, digest };
+    };
+    const records = queued.map((record) => auditRow(record, placeOf(record.time ?? '', auditText(record))));
+    const seals = written.map((row) => ({ time: row.time, id: row.id, ...placeOf(row.time, storedText(row)) }));
     return {
       batch: {
         writer,
         heads: JSON.stringify([...heads.values()]),
-        // The text that the digest covers is sent as it is, with the place after it.
-        records: `[${own
-          .map(({ text, place }) => `${text.slice(0, -1)},"writer":"${writer}",${JSON.stringify(place).slice(1)}`)
-          .join(',')}]`,
-        seals: JSON.stringify(seals.map(({ record: { time, id }, place }) => ({ time, id, ...place }))),
-        sums: JSON.stringify(sumsOf(places.map(({ record }) => record))),
+        records: `{${records.join(',')}}`,
+        seals: JSON.stringify(seals),
+        sums: JSON.stringify(sumsOf([...queued, ...written])),
       },
       records: queued.length,
       seals: waiting,

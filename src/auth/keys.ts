@@ -29,6 +29,10 @@ export class Keyring {
     return this.#first.kid;
   }
 
+  has(kid: string): boolean {
+    return this.#keys.has(kid);
+  }
+
   sign(purpose: Purpose, data: string): { kid: string; mac: Buffer } {
     return { kid: this.#first.kid, mac: mac(this.#for(this.#first, purpose), data) };
   }

@@ -15,7 +15,7 @@ const ACTIVITIES: Readonly<Record<string, number>> = {
 };
 
 function activityOf({ operation, operation_id, surface }: AuditRecordDocument): number {
-  const known = ACTIVITIES[operation.slice(operation.lastIndexOf('_') + 1)];
+  const known = ACTIVITIES[operation.slice(operation.search(/[a-z]+$/))];
   return known ?? (operation_id !== undefined || surface === 'cli' || operation === 'lost' ? OTHER : READ);
 }
 

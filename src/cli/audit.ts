@@ -5,6 +5,7 @@ import { auditPages, newestAudit, readAuditReaders } from '../store/administrati
 import { recordOf } from '../store/calls/audit-records.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { ocsfOf } from './audit-ocsf.ts';
+import { verifyCommand } from './audit-verify.ts';
 import { readerDocument, readerTable, recordTable } from './audit-view.ts';
 import type { RunAction } from './context.ts';
 import { credential } from './credential.ts';
@@ -15,10 +16,11 @@ import { app, organization, person } from './references.ts';
 export function auditCommands(program: Command, register: RunAction): void {
   const group = program
     .command('audit')
-    .description('read the audit: one record for each call, each page that a person opens, and each command');
+    .description('read and check the audit: a record of each call, each page that a person opens, and each command');
   listCommand(group, register);
   exportCommand(group, register);
   readersCommand(group, register);
+  verifyCommand(group, register);
 }
 
 interface Filters {
@@ -44,7 +46,7 @@ function days(value: string): number {
 
 /** A name or an id, as a record can have it. Another text could match no record. */
 function word(value: string): string {
-  if (!/^[A-Za-z0-9_.:-]{1,128}$/.test(value)) {
+  if (!/^[A-Za-z0-9_.: -]{1,128}$/.test(value)) {
     throw new InvalidArgumentError('Expected a name or an id, such as contact_get or ctc_1_1_89.');
   }
   return value;

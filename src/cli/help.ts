@@ -43,6 +43,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'credential revoke': ['credential revoke crd_0123456789abcdef0123456789abcdef'],
   'author map': ['author map --credential crd_0123456789abcdef0123456789abcdef --website web_1_1 --operator opr_1_1_3'],
   'author unmap': ['author unmap --credential crd_0123456789abcdef0123456789abcdef --website web_1_1'],
+  'audit verify': ['audit verify', 'audit verify --from 2026-11-01 --to 2026-11-15 --json'],
   'author list': ['author list --website web_1_1'],
   'person add': ['person add --organization larkspur --email ada@example.com --role owner'],
   'person list': ['person list --organization larkspur'],

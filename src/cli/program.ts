@@ -4,6 +4,7 @@ import { packageVersion } from '../config/package.ts';
 import { StoreUnreachable, sqlState } from '../store/driver/errors.ts';
 import { StoreUnavailable } from '../store/embedded/unavailable.ts';
 import type { Store } from '../store/open/open.ts';
+import { audited } from './audited.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { addExamples, helpStyle } from './help.ts';
 import { workers } from './options.ts';
@@ -87,7 +88,9 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   const register: RunAction = (command, action) => {
     command.option('--json', 'print one JSON document').action(async (...args: unknown[]) => {
       const options: { json?: boolean } = command.opts();
-      await withContext(openOutput(options.json === true), (context) => action(context, ...args));
+      await withContext(openOutput(options.json === true), (context) =>
+        audited(command, context, (own) => action(own, ...args)),
+      );
     });
   };
   try {

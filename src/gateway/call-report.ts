@@ -1,9 +1,12 @@
-import type { CallActor, CallReport } from '../core/audit.ts';
+import type { AuditDraft, CallActor, CallReport } from '../core/audit.ts';
+import type { Authority } from '../core/authority.ts';
 import type { Failure } from '../core/failures.ts';
 import { parseId } from '../core/ids.ts';
 import type { Tool } from '../core/tool.ts';
 import type { OperationState } from './outcomes.ts';
 
+/** The most targets of a record. Path parameters come first, the outer record before the inner one. */
+const TARGETS = 3;
 /** Ids of records, of whatever kind. An id that a failed call names is recorded only in this form. */
 const ID = /^[a-z]{3}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$/;
 const isId = (value: unknown): value is string => typeof value === 'string' && value.length <= 100 && ID.test(value);
@@ -20,13 +23,20 @@ export interface EndedRun {
   readonly inserted?: string | undefined;
 }
 
+/** What the audit record of a call needs, beside its outcome. */
+export interface CallNotes {
+  units: number;
+  authority: Authority | undefined;
+  draft: AuditDraft | undefined;
+}
+
 /** The report on a call of a tool. */
 export function reportOf(tool: Tool, run: EndedRun): CallReport {
   const { actor, input, failure, operation } = run;
   const targets: string[] = [];
   for (const { id, name } of tool.parameters) {
     const value = id && input[name];
-    if (isId(value)) targets.push(value);
+    if (isId(value) && targets.length < TARGETS) targets.push(value);
   }
   const list = failure ? undefined : listOf(tool, run.body);
   const [only] = list ?? [];
@@ -49,7 +59,7 @@ export function reportOf(tool: Tool, run: EndedRun): CallReport {
 }
 
 /** The ids that the arguments of a skill name. */
-export const idsIn = (input: CallMembers): string[] => Object.values(input).filter(isId);
+export const idsIn = (input: CallMembers): string[] => Object.values(input).filter(isId).slice(0, TARGETS);
 
 /** The records of a list. Undefined: the tool answers no list. */
 function listOf(tool: Tool, body: unknown): readonly CallMembers[] | undefined {

@@ -1,36 +1,36 @@
 import type { Authorities } from '../auth/authority.ts';
 import type { AuditDraft, Books, CallActor } from '../core/audit.ts';
-import { type Authority, isRestricted, meets, type Resource } from '../core/authority.ts';
-import { type Condition, conditionApplies } from '../core/conditions.ts';
+import { type Authority, meets, type Resource } from '../core/authority.ts';
+import { conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
 import { PLAIN_BYTES } from '../core/limits.ts';
 import { givenOf } from '../core/parameters.ts';
 import { costOf } from '../core/price.ts';
 import type { FileBytes } from '../core/reads.ts';
-import type { Requirement } from '../core/scopes.ts';
 import type { CallContext, Discovery, Tool } from '../core/tool.ts';
 import { Caller } from '../store/calls/caller.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
 import { readOperation } from '../store/calls/operations.ts';
 import { openReads } from '../store/calls/reads.ts';
-import { isUnavailable } from '../store/driver/errors.ts';
 import type { Replica } from '../store/driver/lineage.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { accessOf } from './access.ts';
 import { parseInput, websiteOf } from './call-input.ts';
-import { reportOf } from './call-report.ts';
+import { type CallNotes, reportOf } from './call-report.ts';
 import type { Call, CallSource, Outcome } from './contract.ts';
 import type { Guides } from './guides.ts';
 import { ifMatchOf, keyOf, originOf } from './headers.ts';
 import type { OperationState } from './outcomes.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import type { RealtimeSessions } from './realtime-sessions.ts';
-import { lacking, mayEnter, type Registry, summaryOf } from './registry.ts';
+import { asFailure, isStoreUnavailable, notPermitted } from './refused.ts';
+import { mayEnter, type Registry, summaryOf } from './registry.ts';
 import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger } from './writes.ts';
 
 export { Caller } from '../store/calls/caller.ts';
 export type { AuditedSource, Call, CallSource, Outcome } from './contract.ts';
+export { asFailure } from './refused.ts';
 
 export interface CorridorOptions {
   readonly db: Database;
@@ -303,18 +303,8 @@ export class Corridor {
   }
 }
 
-/** What the audit record of a call needs, beside its outcome. */
-interface CallNotes {
-  units: number;
-  authority: Authority | undefined;
-  draft: AuditDraft | undefined;
-}
-
-interface ProvedCall {
-  readonly bearer: string | undefined;
-  readonly resource: Resource;
+interface ProvedCall extends Pick<Call, 'bearer' | 'resource' | 'source'> {
   readonly cost: number;
-  readonly source: CallSource | undefined;
   readonly noted?: CallNotes;
 }
 
@@ -323,29 +313,3 @@ type RunResult = { readonly operation?: OperationState } & (
   | { readonly bytes: FileBytes }
   | { readonly failure: Failure }
 );
-
-function notPermitted(tool: Tool, authority: Authority, requirement: Requirement | Condition): Failure {
-  const refused = tool.restrictions === 'refused' || ('unrestricted' in requirement && requirement.unrestricted);
-  return new Failure('not_permitted', {
-    required: {
-      ...lacking(authority, requirement),
-      unrestricted: refused === true && isRestricted(authority),
-    },
-    ...(tool.consent === 'refused' &&
-      authority.consentId !== null && {
-        detail: 'A token from a person’s consent cannot call this operation. Use an installation token.',
-      }),
-  });
-}
-
-const isStoreUnavailable = (error: unknown): boolean =>
-  isUnavailable(error instanceof Failure ? error.details.cause : error);
-
-export function asFailure(error: unknown): Failure {
-  if (error instanceof Failure) return error;
-  const unavailable = isUnavailable(error);
-  return new Failure(unavailable ? 'service_unavailable' : 'internal', {
-    cause: error,
-    ...(unavailable && { retryAfter: 1 }),
-  });
-}

@@ -10,6 +10,7 @@ import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { LEGACY, MODERN } from '../../src/surfaces/mcp/versions.ts';
 import { issue } from '../support/credentials.ts';
+import { audit } from './audit.ts';
 import { importing } from './import.ts';
 import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
@@ -30,7 +31,7 @@ import { webhooks } from './webhooks.ts';
  * `npm run bench` compares the gateway with hand-written peers. One run alternates between the gateway and a peer, and
  * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
  * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
- * million tombstones), `pulls`, `journal`, `realtime`, `webhooks`, `search`, `recall` and `import` add comparisons that do not run by default. `--
+ * million tombstones), `audit`, `pulls`, `journal`, `realtime`, `webhooks`, `search`, `recall` and `import` add comparisons that do not run by default. `--
  * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
  * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
  * dist/bench/report.html. Exit code 1: all rounds of a ratio are below those of the last run with `-- --record`.
@@ -216,6 +217,7 @@ async function run(): Promise<void> {
 }
 
 const alone = new Map([
+  ['audit', audit],
   ['pulls', pulls],
   ['journal', journal],
   ['realtime', realtime],

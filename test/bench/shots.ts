@@ -31,7 +31,7 @@ interface Shot {
   readonly p99: number;
 }
 
-async function shoot(
+export async function shoot(
   { port, path, body, writes, installations, authorizations, headers }: Target,
   token: string,
   seconds: number,

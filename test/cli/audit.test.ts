@@ -51,7 +51,7 @@ beforeAll(async () => {
       time: at(5_000),
       organization_id: organization,
       surface: 'cli',
-      operation: 'credential_revoke',
+      operation: 'credential revoke',
       targets: ['crd_1'],
     },
     {

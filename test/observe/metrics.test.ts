@@ -119,7 +119,7 @@ describe('/metrics', () => {
       outcome: new RegExp(
         `^(ok|unfinished|http_\\d{3}|-32\\d{3}|${FAILURE_CODES.join('|')}|invalid_client|invalid_request)$`,
       ),
-      pool: /^(reads|slow|upkeep|sources|writes|tasks|ends|replica)$/,
+      pool: /^(reads|slow|upkeep|audit|sources|writes|tasks|ends|replica)$/,
     };
     const ours = series.filter(({ name }) => name.startsWith('gateway_'));
     expect(ours.length).toBeGreaterThan(100);

@@ -1,4 +1,3 @@
-import { expect, vi } from 'vitest';
 import type { TestDatabase } from './database.ts';
 
 export type Kept = Readonly<Record<string, unknown>>;
@@ -10,15 +9,6 @@ export async function auditOf({ sql }: TestDatabase, where: Kept = {}): Promise<
   return rows
     .filter((row) => wanted.every(([name, value]) => row[name] === value))
     .map((row) => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)));
-}
-
-/** Waits at most a second until there are `n` such records, and returns them. */
-export async function awaitAudit(database: TestDatabase, n: number, where: Kept = {}): Promise<Kept[]> {
-  await vi.waitFor(async () => expect(await auditOf(database, where)).toHaveLength(n), {
-    timeout: 1_000,
-    interval: 50,
-  });
-  return auditOf(database, where);
 }
 
 const ALWAYS = ['time', 'id', 'duration_ms', 'writer', 'seq', 'kid', 'previous', 'digest', 'address', 'input_digest'];

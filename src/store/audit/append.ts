@@ -11,7 +11,7 @@ export interface ChainHead {
   readonly digest: string;
 }
 
-/** What one statement appends (gateway.append_audit). The lists are JSON texts. */
+/** What one statement appends (gateway.append_audit). `records` is a literal of an array (audit/row.ts), the rest JSON. */
 export interface AuditBatch {
   readonly writer: string;
   readonly heads: string;
@@ -29,7 +29,7 @@ const clockOf = async (db: Database, answer: Fragment): Promise<number> => {
 export const appendAudit = (db: Database, { writer, heads, records, seals, sums }: AuditBatch): Promise<number> =>
   clockOf(
     db,
-    sql`gateway.append_audit(${writer}::uuid, ${heads}::text::json, ${records}::text::json, ${seals}::text::json,
+    sql`gateway.append_audit(${writer}::uuid, ${heads}::text::json, ${records}::text::gateway.audit_row[], ${seals}::text::json,
                              ${sums}::text::json)`,
   );
 

@@ -108,11 +108,21 @@ BEGIN
 EXCEPTION WHEN lock_not_available THEN RETURN 0;
 END $$;
 
+-- A record as a process sends it. PostgreSQL reads this form in less than half of the time that JSON takes. The columns
+-- of gateway.audit may grow, but this type never changes, so that an older version can serve.
+CREATE TYPE gateway.audit_row AS (
+  time timestamptz, id uuid, organization_id text, website_id text, app_id text, installation_id text, credential_id text,
+  person_id text, client_name text, client_version text, address text, surface text, operation text, targets text[],
+  count integer, outcome text, status smallint, units integer, duration_ms real, request_id text, trace_id text,
+  input_digest bytea, operation_id text, replayed boolean, writer uuid, seq bigint, kid text, previous bytea, digest bytea
+);
+
 -- Appends records with their places in the chains of one process, seals records that writes have inserted, and adds to
 -- the sums. A head names the last place before and after. If the head is already there, an earlier attempt has done
 -- everything, and its reply was lost. Returns the time in Unix milliseconds.
-CREATE FUNCTION gateway.append_audit(p_writer uuid, p_heads json, p_records json, p_seals json, p_sums json)
-RETURNS float8 LANGUAGE plpgsql AS $$
+CREATE FUNCTION gateway.append_audit(
+  p_writer uuid, p_heads json, p_records gateway.audit_row[], p_seals json, p_sums json
+) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
   head record;
   sealed integer;
@@ -133,7 +143,11 @@ BEGIN
       RAISE EXCEPTION 'the chain of this process has another end' USING ERRCODE = 'GW500';
     END IF;
   END LOOP;
-  INSERT INTO gateway.audit SELECT * FROM json_populate_recordset(NULL::gateway.audit, p_records);
+  INSERT INTO gateway.audit (
+    time, id, organization_id, website_id, app_id, installation_id, credential_id, person_id, client_name, client_version,
+    address, surface, operation, targets, count, outcome, status, units, duration_ms, request_id, trace_id, input_digest,
+    operation_id, replayed, writer, seq, kid, previous, digest)
+  SELECT r.* FROM unnest(p_records) AS r;
   IF json_array_length(p_seals) > 0 THEN
     UPDATE gateway.audit a
        SET writer = p_writer, seq = s.seq, kid = s.kid, previous = s.previous, digest = s.digest
@@ -185,6 +199,16 @@ EXCEPTION
   -- PostgreSQL has undone the whole statement, so the caller repeats it.
   WHEN deadlock_detected OR serialization_failure THEN RAISE;
   WHEN OTHERS THEN RAISE EXCEPTION 'the audit record could not be written: %', SQLERRM USING ERRCODE = 'GW503';
+END $$;
+
+-- Inserts the record of a command of an operator. It waits for its seal like the record of a write.
+CREATE FUNCTION gateway.audit_command(p_organization text, p_operation text, p_targets text[], p_ms float8)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM gateway.prepare_audit_day((clock_timestamp() AT TIME ZONE 'UTC')::date);
+  INSERT INTO gateway.audit (time, organization_id, surface, operation, targets, outcome, status, units, duration_ms)
+  VALUES (date_trunc('milliseconds', clock_timestamp()), p_organization, 'cli', p_operation, p_targets, 'ok', 200, 0,
+          round(p_ms::numeric, 1));
 END $$;
 
 -- Like settle_operation. Inserts the record of the write, too, if the command has one and is now acknowledged.

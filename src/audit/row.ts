@@ -1,0 +1,41 @@
+import type { AuditRecord } from './chain.ts';
+
+export interface ChainPlace {
+  readonly writer: string;
+  readonly seq: number;
+  readonly kid: string;
+  readonly previous: string;
+  readonly digest: string;
+}
+
+/** Texts that need no quotes in a literal of PostgreSQL. Nearly all members are such texts. */
+const PLAIN = /^[\w.:/+~@*-]+$/;
+const escaped = (text: string): string => text.replace(/["\\]/g, '\\$&');
+
+/** A member of a row literal (PostgreSQL manual, section 8.16.6) within an array literal (section 8.15.6). */
+function member(value: string | number | null | undefined): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'number') return String(value);
+  return PLAIN.test(value) ? value : escaped(`"${escaped(value)}"`);
+}
+
+/** A digest `\x…`, written as `member` would write it. */
+const bytes = (digest: string | null | undefined): string =>
+  digest === undefined || digest === null ? '' : `\\"\\\\\\\\${digest.slice(1)}\\"`;
+
+const list = (values: readonly string[] = []): string =>
+  values.every((value) => PLAIN.test(value))
+    ? `\\"{${values.join(',')}}\\"`
+    : escaped(`"${escaped(`{${values.map((value) => `"${escaped(value)}"`).join(',')}}`)}"`);
+
+/** A record with its place as an element of an array literal of gateway.audit_row. */
+export const auditRow = (r: AuditRecord, { writer, seq, kid, previous, digest }: ChainPlace): string =>
+  `"(${member(r.time)},${r.id},${member(r.organization_id)},${member(r.website_id)},${member(r.app_id)},${member(
+    r.installation_id,
+  )},${member(r.credential_id)},${member(r.person_id)},${member(r.client_name)},${member(r.client_version)},${member(
+    r.address,
+  )},${r.surface},${member(r.operation)},${list(r.targets)},${member(r.count)},${r.outcome},${r.status},${r.units},${
+    r.duration_ms
+  },${member(r.request_id)},${member(r.trace_id)},${bytes(r.input_digest)},${member(r.operation_id)},${
+    r.replayed ? 't' : 'f'
+  },${writer},${seq},${member(kid)},${bytes(previous)},${bytes(digest)})"`;

@@ -1,0 +1,133 @@
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+import { AUDIT_COLUMNS, type StoredAudit } from './records.ts';
+
+/** The days from `from` to `to`, both included, as YYYY-MM-DD. */
+export interface AuditDays {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface SealedAudit extends StoredAudit {
+  readonly writer: string;
+  readonly seq: string;
+  readonly kid: string;
+  readonly previous: string;
+  readonly digest: string;
+}
+
+/** The end of a chain. Bytes are hexadecimal. */
+export interface AuditHead {
+  readonly writer: string;
+  readonly day: string;
+  readonly seq: number;
+  readonly kid: string;
+  readonly digest: string;
+}
+
+const start = (day: string) => sql`(${day}::text::date::timestamp AT TIME ZONE 'UTC')`;
+const inDays = ({ from, to }: AuditDays) => sql`a.time >= ${start(from)} AND a.time < ${start(to)} + interval '1 day'`;
+const hexOf = (column: 'previous' | 'digest') =>
+  column === 'previous' ? sql`'\\x' || encode(a.previous, 'hex')` : sql`'\\x' || encode(a.digest, 'hex')`;
+
+/** The first and the last day with a partition that can hold records, without days to come. */
+export async function auditDays(db: Database): Promise<AuditDays> {
+  const [row] = await db.read<{ from: string; to: string }>(sql`
+    SELECT coalesce(min(to_date(substr(c.relname, 7), 'YYYYMMDD')), (now() AT TIME ZONE 'UTC')::date)::text AS from,
+           (now() AT TIME ZONE 'UTC')::date::text AS to
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'gateway.audit'::regclass`);
+  return row ?? { from: '', to: '' };
+}
+
+export async function auditOrganizations(db: Database, days: AuditDays): Promise<string[]> {
+  const rows = await db.read<{ id: string }>(
+    sql`SELECT DISTINCT a.organization_id AS id FROM gateway.audit a WHERE ${inDays(days)} ORDER BY 1`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The next sealed records of an organization, the newest first. `before`: the last record of the previous page. */
+export const sealedPage = (
+  db: Database,
+  days: AuditDays,
+  organization: string,
+  before: Pick<StoredAudit, 'time' | 'id'> | undefined,
+  limit: number,
+): Promise<SealedAudit[]> =>
+  db.read<SealedAudit>(sql`
+    SELECT ${AUDIT_COLUMNS}, a.writer, a.seq, a.kid, ${hexOf('previous')} AS previous, ${hexOf('digest')} AS digest
+      FROM gateway.audit a
+     WHERE a.organization_id = ${organization} AND ${inDays(days)} AND a.seq IS NOT NULL
+       AND (a.time, a.id) < (coalesce(${before?.time ?? null}::timestamptz, 'infinity'),
+                             coalesce(${before?.id ?? null}::uuid, '00000000-0000-0000-0000-000000000000'))
+     ORDER BY a.time DESC, a.id DESC LIMIT ${limit}`);
+
+/** Places where the numbers or digests of a chain do not follow each other. `after`: the number before. */
+export const brokenLinks = (
+  db: Database,
+  day: string,
+  limit: number,
+): Promise<{ writer: string; seq: string; after: string }[]> =>
+  db.read(sql`
+    SELECT writer, seq, coalesce(last, 0) AS after
+      FROM (SELECT a.writer, a.seq, a.previous, lag(a.seq) OVER chain AS last, lag(a.digest) OVER chain AS ended
+              FROM gateway.audit a WHERE ${inDays({ from: day, to: day })} AND a.seq IS NOT NULL
+            WINDOW chain AS (PARTITION BY a.writer ORDER BY a.seq)) c
+     WHERE seq <> coalesce(last, 0) + 1 OR previous <> coalesce(ended, decode(repeat('00', 32), 'hex'))
+     ORDER BY writer, seq LIMIT ${limit}`);
+
+/** Chains whose last record is not the one that their head names. Without records, `last` is null. */
+export const wrongEnds = (
+  db: Database,
+  day: string,
+  limit: number,
+): Promise<{ writer: string; head: string | null; last: string | null }[]> =>
+  db.read(sql`
+    SELECT coalesce(h.writer, l.writer) AS writer, h.seq AS head, l.seq AS last
+      FROM (SELECT * FROM gateway.audit_chain c WHERE c.day = ${day}::text::date) h
+      FULL JOIN (SELECT DISTINCT ON (a.writer) a.writer, a.seq, a.digest FROM gateway.audit a
+                  WHERE ${inDays({ from: day, to: day })} AND a.seq IS NOT NULL ORDER BY a.writer, a.seq DESC) l
+        ON l.writer = h.writer
+     WHERE h.seq IS DISTINCT FROM l.seq OR h.digest IS DISTINCT FROM l.digest ORDER BY 1 LIMIT ${limit}`);
+
+export const auditHeads = (db: Database, { from, to }: AuditDays): Promise<AuditHead[]> =>
+  db.read<AuditHead>(sql`
+    SELECT writer, day::text, seq::float8 AS seq, kid, '\\x' || encode(digest, 'hex') AS digest FROM gateway.audit_chain
+     WHERE day BETWEEN ${from}::text::date AND ${to}::text::date ORDER BY day, writer`);
+
+/** Heads that were kept elsewhere and whose record is no longer there. */
+export const missingHeads = (db: Database, heads: readonly AuditHead[], limit: number): Promise<AuditHead[]> =>
+  db.read<AuditHead>(sql`
+    SELECT h.writer, h.day::text, h.seq::float8 AS seq, h.kid, h.digest
+      FROM json_to_recordset(${JSON.stringify(heads)}::text::json)
+           AS h (writer uuid, day date, seq bigint, kid text, digest text)
+     WHERE NOT EXISTS (SELECT FROM gateway.audit a WHERE a.time >= h.day::timestamp AT TIME ZONE 'UTC'
+                          AND a.time < (h.day + 1)::timestamp AT TIME ZONE 'UTC'
+                          AND a.writer = h.writer AND a.seq = h.seq AND a.digest = h.digest::bytea)
+       AND to_regclass('gateway.audit_' || to_char(h.day, 'YYYYMMDD')) IS NOT NULL
+     ORDER BY h.day, h.writer LIMIT ${limit}`);
+
+/** Records of writes that no process has sealed for more than a minute. */
+export const unsealedRecords = (
+  db: Database,
+  days: AuditDays,
+  limit: number,
+): Promise<{ id: string; time: string }[]> =>
+  db.read(sql`
+    SELECT a.id, a.time::text FROM gateway.audit a
+     WHERE ${inDays(days)} AND a.seq IS NULL AND a.time < now() - interval '1 minute' ORDER BY a.time LIMIT ${limit}`);
+
+/** Acknowledged writes of the ledger without an audit record, since the store has audit records. */
+export const unrecordedWrites = (
+  db: Database,
+  { from, to }: AuditDays,
+  limit: number,
+): Promise<{ operation_id: string; operation: string }[]> =>
+  db.read(sql`
+    SELECT o.operation_id, o.operation FROM gateway.operation o
+     WHERE o.status = 'acknowledged' AND o.created_at < now() - interval '1 minute'
+       AND o.created_at >= ${start(from)} AND o.created_at < ${start(to)} + interval '1 day'
+       AND o.created_at >= (SELECT m.applied_at FROM public.gateway_migration m WHERE m.name LIKE '%audit.sql')
+       AND NOT EXISTS (SELECT FROM gateway.audit a WHERE a.operation_id = o.operation_id AND NOT a.replayed
+                          AND a.time >= ${start(from)} - interval '1 day')
+     ORDER BY o.created_at LIMIT ${limit}`);

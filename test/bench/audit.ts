@@ -1,0 +1,87 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/config/package.ts';
+import { demoRecords } from '../../src/sources/files/demo.ts';
+import { importRecords } from '../../src/sources/files/import.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { issue } from '../support/credentials.ts';
+import { start } from './processes.ts';
+import { median } from './report.ts';
+import { shoot } from './shots.ts';
+import { openWorld } from './world.ts';
+
+const PORTS = { on: 8795, off: 8796 };
+const ROUNDS = 9;
+const SECONDS = 1.5;
+
+/** The processor time of processes, in microseconds. The kernel counts in steps of 10 ms. */
+function timeOf(pids: readonly (number | undefined)[]): number {
+  const fields = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []);
+  return fields.reduce((sum, one) => sum + (Number(one[11]) + Number(one[12])) * 10_000, 0);
+}
+
+/** The PostgreSQL processes that serve connections of this name, such as `gateway-audit`. */
+function backendsOf(children: readonly number[]): number[] {
+  const running = new Set(readdirSync('/proc'));
+  return children.filter((pid) => running.has(String(pid)));
+}
+
+interface Round {
+  readonly rate: number;
+  /** Microseconds of a request in the gateway, and in PostgreSQL. */
+  readonly gateway: number;
+  readonly store: number;
+}
+
+/**
+ * Compares reads of a contact with audit records and without them, in one interleaved run. On a busy machine the
+ * processor time of a request says more than the rate.
+ */
+export async function audit(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
+  const { db, sql, close } = await openWorld(store, 'gateway');
+  await importRecords(db, demoRecords(new Date()), {});
+  await sql`ANALYZE`;
+  const { token } = await issue(sql, 1);
+  const [contact] = await sql`SELECT id FROM platform.contact WHERE tenant = 1 AND site = 1 AND NOT deleted LIMIT 1`;
+  const path = `/api/v1/contacts/ctc_1_1_${contact?.['id']}`;
+  const script = fileURLToPath(new URL('dist/test/bench/booked.js', packageRoot));
+  const url = `postgres://postgres@${encodeURIComponent(store.host)}:${store.port}/gateway`;
+  const rounds = { on: [] as Round[], off: [] as Round[] }; // filled below
+  const servers = {
+    on: await start(script, ['on', String(PORTS.on), url], {}),
+    off: await start(script, ['off', String(PORTS.off), url], {}),
+  };
+  const round = async (state: 'on' | 'off', seconds: number): Promise<Round> => {
+    const pids = [servers[state].process.pid];
+    const rows = await sql<{ pid: number }[]>`SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()`;
+    const backends = backendsOf(rows.map(({ pid }) => pid));
+    const [own, theirs] = [timeOf(pids), timeOf(backends)];
+    const { rate } = await shoot({ port: PORTS[state], path }, token, seconds);
+    const calls = rate * seconds;
+    return { rate, gateway: (timeOf(pids) - own) / calls, store: (timeOf(backends) - theirs) / calls };
+  };
+  try {
+    for (const state of ['on', 'off', 'on', 'off'] as const) await round(state, 1);
+    for (let i = 0; i < ROUNDS; i++)
+      for (const state of i % 2 === 0 ? (['on', 'off'] as const) : (['off', 'on'] as const))
+        rounds[state].push(await round(state, SECONDS));
+    for (const state of ['on', 'off'] as const) {
+      const of = (member: keyof Round): number => median(rounds[state].map((one) => one[member]));
+      print(
+        `contact, audit records ${state.padEnd(4)} ${Math.round(of('rate'))}/s  gateway ${Math.round(of('gateway'))} µs` +
+          `  PostgreSQL ${Math.round(of('store'))} µs a request`,
+      );
+    }
+    const ratios = rounds.on.map((one, i) => {
+      const other = rounds.off[i];
+      return (one.gateway + one.store) / (other ? other.gateway + other.store : 1);
+    });
+    print(
+      `contact, audit records: processor time ${median(ratios).toFixed(3)} times that without` +
+        ` (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
+    );
+  } finally {
+    await Promise.all([servers.on.stop(), servers.off.stop()]);
+    await close();
+  }
+}
