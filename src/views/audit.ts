@@ -4,7 +4,7 @@ import { AUDIT_SURFACES, type AuditRecordDocument } from '../core/audit-records.
 import { example } from '../core/example.ts';
 import { OperationId, WebsiteId } from '../core/ids.ts';
 import { named } from '../core/json-schema.ts';
-import { ServiceText, writtenBy } from '../core/texts.ts';
+import { ServiceText } from '../core/texts.ts';
 import { Time } from '../core/view.ts';
 
 const idOf = (prefix: string, what: string) =>
@@ -12,8 +12,8 @@ const idOf = (prefix: string, what: string) =>
     .string()
     .regex(new RegExp(`^${prefix}_[a-f0-9]{32}$`))
     .describe(`Id of the ${what}.`);
-/** What a client told about itself. */
-const told = (what: string) => example('desk', writtenBy('outsiders', z.string()).nullable().describe(what));
+/** What a client told about itself: a client of this credential, so no outsider. */
+const told = (what: string) => example('desk', ServiceText.nullable().describe(what));
 
 export const AuditRecordSchema: z.ZodType<AuditRecordDocument, AuditRecordDocument> = named(
   'AuditRecord',
