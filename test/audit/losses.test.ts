@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Trail, type TrailOptions } from '../../src/audit/trail.ts';
 import type { CallReport } from '../../src/core/audit.ts';
@@ -168,6 +169,19 @@ describe('days', () => {
     const wrote = await gateway.ask(note.url, { token: own.token, body: { text: 'a note' }, headers });
     expect(wrote.status).toBe(200);
     await vi.waitFor(async () => expect(await count({ operation: 'visitor_note_add' })).toBe(1));
+  });
+
+  it('two processes can prepare a day at once', async () => {
+    const { sql } = gateway.database;
+    const prepare = (on: typeof sql | postgres.TransactionSql) => on`SELECT gateway.prepare_audit_day('2040-01-01')`;
+    let second: Promise<unknown> | undefined;
+    await sql.begin(async (first) => {
+      await prepare(first);
+      second = prepare(sql).then((rows) => rows.length);
+      await pause(300);
+    });
+    expect(await second).toBe(1);
+    await sql`DROP TABLE gateway.audit_20400101`;
   });
 
   it('nobody waits for a day to be dropped, and the next round drops it', async () => {

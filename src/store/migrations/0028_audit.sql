@@ -69,7 +69,9 @@ DECLARE
 BEGIN
   IF to_regclass('gateway.' || part) IS NOT NULL THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
-  IF to_regclass('gateway.' || part) IS NOT NULL THEN RETURN; END IF;
+  -- Another process may have created it meanwhile. Only a query is sure to see that, because to_regclass can remember that
+  -- there was none.
+  IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'gateway'::regnamespace AND relname = part) THEN RETURN; END IF;
   EXECUTE format('CREATE TABLE gateway.%I (LIKE gateway.audit INCLUDING ALL)', part);
   EXECUTE format('ALTER TABLE gateway.audit ATTACH PARTITION gateway.%I FOR VALUES FROM (%L) TO (%L)',
                  part, p_day::timestamp AT TIME ZONE 'UTC', (p_day + 1)::timestamp AT TIME ZONE 'UTC');

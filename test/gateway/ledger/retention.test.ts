@@ -72,7 +72,7 @@ describe('ID-07 after 24 hours', () => {
     expect((await world.journal()).length).toBe(journal.length + RECEIPTS[tool].length);
     if (tool === 'visitor_note_add') expect(await world.notes(text)).toBe(notes + 1);
     const row = (await world.row(id)) ?? '';
-    expect(row).toMatch(new RegExp(`^\\(${id},${writer.credential},1,1,1,${tool},acknowledged,"[^"]+",,,1,,\\)$`));
+    expect(row).toMatch(new RegExp(`^\\(${id},${writer.credential},1,1,1,${tool},acknowledged,"[^"]+",,,1,,,\\)$`));
     expect((await receipt(id, writer.token)).body.data.status).toBe('acknowledged');
   });
 
