@@ -89,6 +89,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'erase visitor': ['erase visitor vis_1_1_42 --reason "request 2026-18" --yes'],
   'erase list': ['erase list --json'],
   restored: ['restored', 'restored --yes', 'restored --yes --erasures erasures.json'],
+  'audit list': [
+    'audit list --organization larkspur --operation contact_get --from 2026-11-01T00:00:00Z',
+    'audit list --target ctc_1_1_89 --json',
+  ],
+  'audit export': ['audit export --from 2026-11-01T00:00:00Z --to 2026-12-01T00:00:00Z --format ocsf'],
+  'audit readers': ['audit readers ctc_1_1_89', 'audit readers ctc_1_1_89 --days 7 --json'],
   doctor: ['doctor --json'],
 };
 

@@ -55,6 +55,8 @@ interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly tags: readonly string[];
+  readonly 'x-required-scopes': readonly string[];
+  readonly 'x-required-data-access': readonly string[];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, Response>>;
@@ -176,7 +178,8 @@ describe('the served OpenAPI document', () => {
       expect(operation.summary.length).toBeGreaterThan(5);
       expect(operation.description.length).toBeGreaterThan(20);
       expect(operation.tags).toHaveLength(1);
-      for (const scope of tool?.required.scopes ?? []) expect(operation.description).toContain(scope);
+      expect(operation['x-required-scopes']).toEqual(tool?.required.scopes);
+      expect(operation['x-required-data-access']).toEqual(tool?.required.dataAccess);
     }
   });
 
