@@ -44,7 +44,7 @@ function replayCommand(group: Command, register: RunAction): void {
     const { db } = await store();
     const record = await ownEndpoint(db, command.args[0] ?? '');
     const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };
-    const { found, queued, truncated } = await replayWebhook(db, record, which);
+    const { found, queued, truncated } = await replayWebhook({ db }, record, which);
     out.result(
       { endpoint_id: record.id, found, queued, truncated },
       `${queued} deliveries are queued${truncated ? '. There may be more receipts: repeat with a later --since' : ''}.`,

@@ -82,6 +82,10 @@ const Environment = z
       .string()
       .refine((list) => listOf(list).every(isOrigin))
       .optional(),
+    GATEWAY_SOURCE_HOSTS: z
+      .string()
+      .refine((list) => areClientHosts(list) && !list.includes('*'))
+      .optional(),
     GATEWAY_MCP_EVENTS: z.enum(['current', 'sketch', 'off']).default('current'),
     GATEWAY_MCP_WEBHOOK_ID: z.enum(['event', 'message']).default('event'),
     GATEWAY_HOSTED_CONSENT_MAX: z.enum(['8h', '7d', '30d', '90d']).default('30d').transform(secondsOf),
@@ -174,6 +178,8 @@ export interface Config {
     readonly allowed: ReadonlySet<string>;
     readonly longest: number;
   };
+  /** The hosts of helpdesks that owners may add as sources in the console. */
+  readonly sourceHosts: readonly string[];
   /** The text of the extension that events over MCP follow. Undefined: no events over MCP. */
   readonly mcpEvents: { readonly text: 'current' | 'sketch'; readonly webhookId: 'event' | 'message' } | undefined;
   /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
@@ -241,6 +247,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       allowed: new Set(listOf(data.GATEWAY_CLIENT_ALLOW ?? '')),
       longest: data.GATEWAY_HOSTED_CONSENT_MAX,
     },
+    sourceHosts: listOf((data.GATEWAY_SOURCE_HOSTS ?? '').toLowerCase()),
     mcpEvents:
       data.GATEWAY_MCP_EVENTS === 'off'
         ? undefined

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { Keyring } from '../auth/keys.ts';
 import { isDatabase } from '../config/values.ts';
 import { Refused } from '../core/refused.ts';
+import type { Administrator } from '../store/administration/administrator.ts';
 import {
   deleteSource,
   insertSource,
   keepInstallation,
+  ownOrganization,
   pauseSource,
   type SourceRecord,
   startSource,
@@ -24,6 +26,8 @@ export interface SourceDoor {
   readonly keys: () => Promise<Keyring>;
   /** Gets the findings of a check, before the source is added or refused. */
   readonly tell: (finding: Finding) => void;
+  /** The owner or admin in whose organization the console makes a change. Undefined for the command line. */
+  readonly by?: Administrator;
 }
 
 export interface NewSourceRequest {
@@ -78,7 +82,7 @@ export const tokenProblem = (value: string): string | undefined =>
 
 /** Adds a source and writes its website. A running gateway then loads the source. Returns the id of the source. */
 export async function addSource(
-  { db, keys, tell }: SourceDoor,
+  { db, keys, tell, by }: SourceDoor,
   of: SourceKind,
   given: NewSourceRequest,
 ): Promise<string> {
@@ -118,10 +122,13 @@ export async function addSource(
   if (rows.length < changes.length)
     throw new Refused('The gateway cannot take the account of the helpdesk: its name is empty or not valid.');
   const named = rows.find(({ type }) => type === 'organization');
-  const organization = await takeOrganization(db, {
-    external_id: given.organization ?? String(named?.external_id),
-    name: given.organization ?? String(named?.data['name']),
-  });
+  const organization = by
+    ? await ownOrganization(db, by)
+    : await takeOrganization(db, {
+        external_id: given.organization ?? String(named?.external_id),
+        name: given.organization ?? String(named?.data['name']),
+      });
+  if (!organization) throw new Refused('You may not add a source to this organization now.');
   if (!(await keepInstallation(db, { tenant: organization.tenant, website }, installation)))
     throw new Refused(OTHER_INSTALLATION);
   const keyring = await keys();
@@ -137,6 +144,7 @@ export async function addSource(
       apiToken: given.apiToken === undefined ? null : keyring.seal('source', given.apiToken),
     },
     ADDING,
+    by,
   );
   if (!added)
     throw new Refused(`The organization ${organization.external_id} has a source of this account already.`, {
@@ -166,11 +174,11 @@ function requireReadable(findings: readonly Finding[], tell: SourceDoor['tell'],
 
 /** Removes a source. Returns what its owner still has to do, if the helpdesk could not be told. */
 export async function removeSource(
-  { db, keys }: Pick<SourceDoor, 'db' | 'keys'>,
+  { db, keys, by }: Pick<SourceDoor, 'db' | 'keys' | 'by'>,
   record: SourceRecord,
   withData: boolean,
 ): Promise<string | undefined> {
-  await pauseSource(db, record.id, true);
+  await pauseSource(db, record.id, true, by);
   const { openStoredReader } = await import('./reader/reader.ts');
   let forgotten = true;
   try {
@@ -180,7 +188,7 @@ export async function removeSource(
     // A source can be removed while its helpdesk does not answer.
     forgotten = false;
   }
-  if (!(await deleteSource(db, record.id, withData))) throw new Refused(`There is no source ${record.id}.`);
+  if (!(await deleteSource(db, record.id, withData, by))) throw new Refused(`There is no source ${record.id}.`);
   if (forgotten || record.mode !== 'live') return undefined;
   return 'The helpdesk could not be told. If no other source reads its outbox, run the statements at the end of the grants there.';
 }

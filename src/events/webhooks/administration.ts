@@ -6,6 +6,7 @@ import { receiverOf } from '../../outbound/receivers.ts';
 import { AddressRefused, checkedAddresses } from '../../outbound/resolve.ts';
 import type { SenderOptions } from '../../outbound/sender.ts';
 import { newWebhookSecret, type SealKeys } from '../../outbound/signature.ts';
+import type { Administrator } from '../../store/administration/administrator.ts';
 import type { CredentialRecord } from '../../store/administration/credentials.ts';
 import {
   claimTest,
@@ -30,6 +31,8 @@ export interface WebhookDoor {
   /** Opens the operator's keys. A change that seals nothing does not need the keys. */
   readonly keys: () => Promise<SealKeys>;
   readonly sender: SenderOptions;
+  /** The owner or admin in whose organization the console makes a change. Undefined for the command line. */
+  readonly by?: Administrator;
 }
 
 const EVENT_TYPES_MAX = 35;
@@ -86,17 +89,28 @@ export async function createWebhook(door: WebhookDoor, made: NewWebhook): Promis
   requireActive(credential);
   const { url, notes } = await receiver(door, made.url);
   const secret = newWebhookSecret();
-  const record = await insertEndpoint(door.db, {
-    id: made.id,
-    credential: credential.id,
-    tenant: site.tenant,
-    site: site.site,
-    url,
-    eventTypes: made.eventTypes ?? ALL_TYPES,
-    description: made.description ?? '',
-    secret: (await door.keys()).seal('webhook secret', secret),
-  });
-  if (!record) throw new Refused(notPermitted(credential.id, site.id));
+  const record = await insertEndpoint(
+    door.db,
+    {
+      id: made.id,
+      credential: credential.id,
+      tenant: site.tenant,
+      site: site.site,
+      url,
+      eventTypes: made.eventTypes ?? ALL_TYPES,
+      description: made.description ?? '',
+      secret: (await door.keys()).seal('webhook secret', secret),
+    },
+    door.by,
+  );
+  if (!record) {
+    const [existing] = await readEndpoints(door.db, { id: made.id });
+    throw new Refused(
+      existing
+        ? `Webhook ${made.id} exists already. Its secret is not shown again.`
+        : notPermitted(credential.id, site.id),
+    );
+  }
   return { record, secret, notes };
 }
 
@@ -113,7 +127,12 @@ export async function updateWebhook(
   const { credential, url } = changes;
   if (credential) requireActive(credential);
   const checked = url === undefined ? undefined : await receiver(door, url);
-  const record = await updateEndpoint(door.db, id, { ...changes, credential: credential?.id, url: checked?.url });
+  const record = await updateEndpoint(
+    door.db,
+    id,
+    { ...changes, credential: credential?.id, url: checked?.url },
+    door.by,
+  );
   if (!record) throw unknownWebhook(id);
   const lacks = record.permitted ? [] : [notPermitted(record.credential_id, record.website_id)];
   return { record, notes: [...(checked?.notes ?? []), ...lacks] };
@@ -121,12 +140,12 @@ export async function updateWebhook(
 
 /** Replaces the signing secret. The old secret also signs for `overlap` more seconds. */
 export async function rotateWebhook(
-  { db, keys }: WebhookDoor,
+  { db, keys, by }: WebhookDoor,
   { id }: EndpointRecord,
   overlap: number,
 ): Promise<WithSecret> {
   const secret = newWebhookSecret();
-  const record = await rotateEndpoint(db, id, (await keys()).seal('webhook secret', secret), overlap);
+  const record = await rotateEndpoint(db, id, (await keys()).seal('webhook secret', secret), overlap, by);
   if (record) return { record, secret, notes: [] };
   const [current] = await readEndpoints(db, { id });
   if (!current) throw unknownWebhook(id);
@@ -146,9 +165,9 @@ export interface Tested {
 }
 
 /** Sends one test delivery from this process and records it in the log of deliveries. A failed test is not repeated. */
-export async function testWebhook({ db, keys, sender }: WebhookDoor, { id }: EndpointRecord): Promise<Tested> {
+export async function testWebhook({ db, keys, sender, by }: WebhookDoor, { id }: EndpointRecord): Promise<Tested> {
   const opened = await keys();
-  const claim = await claimTest(db, id, `evt_${randomBytes(32).toString('hex')}`);
+  const claim = await claimTest(db, id, `evt_${randomBytes(32).toString('hex')}`, by);
   if (!claim) throw new Refused(`Webhook ${id} is disabled, or its credential lost the grant for the website.`);
   const outcome = await sendClaim({ keys: opened, sender }, claim);
   const settled = settlementOf(claim, outcome, []);
@@ -166,11 +185,11 @@ export interface ReplayedWebhook {
 
 /** Delivers receipts of the last seven days again. */
 export async function replayWebhook(
-  db: Database,
+  { db, by }: Pick<WebhookDoor, 'db' | 'by'>,
   { id }: Pick<EndpointRecord, 'id'>,
   which: Replay,
 ): Promise<ReplayedWebhook> {
-  const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which);
+  const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which, by);
   if (refused === 'unknown') throw unknownWebhook(id);
   if (refused === 'disabled')
     throw new Refused(`Webhook ${id} is disabled.`, { command: 'Enable the webhook with webhook update --enable.' });

@@ -80,9 +80,9 @@ const shownValue = (value: number | null | undefined, format: Plot['format']): s
 
 const round = (n: number): number => Math.round(n * 100) / 100;
 
-/** The end of the axis: 1, 2 or 5 times a power of ten, so that its half is a short number, too. */
+/** The end of the axis: 1, 2, 4, 6 or 8 times a power of ten, so that its half is a short number, too. */
 export function axisTop(largest: number): number {
   if (!Number.isFinite(largest) || largest <= 2) return 2;
   const power = 10 ** Math.floor(Math.log10(largest));
-  return ([1, 2, 5, 10].find((n) => n * power >= largest) ?? 10) * power;
+  return ([1, 2, 4, 6, 8, 10].find((n) => n * power >= largest) ?? 10) * power;
 }
