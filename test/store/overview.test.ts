@@ -77,11 +77,11 @@ test('who reads what: by app and operation, most calls first, in pages', async (
   };
   expect(await readReadings(own.db, 'org_1', 'day', PAGE)).toEqual({
     rows: [row('app_1', 'visitor_list', 20), row('app_1', 'contact_get', 5), row('app_2', 'contact_get', 1, 1)],
-    more: false,
+    total: 3,
   });
   expect(await readReadings(own.db, 'org_1', 'month', { limit: 1, offset: 0 })).toEqual({
     rows: [row('app_1', 'contact_get', 55)],
-    more: true,
+    total: 2,
   });
   expect((await readReadings(own.db, 'org_1', 'month', { ...PAGE, app: 'app_2' })).rows).toHaveLength(1);
 });

@@ -146,17 +146,17 @@ export interface Reading extends AppName {
   readonly units: number;
 }
 
-/** What each app calls, most calls first, from row `offset` on. `more` says whether there are more rows. */
+/** What each app calls, most calls first, from row `offset` on. `total` counts the rows of all pages. */
 export async function readReadings(
   db: Database,
   organization: string,
   period: Period,
   { limit, offset, app = null }: { readonly limit: number; readonly offset: number; readonly app?: string | null },
-): Promise<{ readonly rows: readonly Reading[]; readonly more: boolean }> {
+): Promise<{ readonly rows: readonly Reading[]; readonly total: number }> {
   const clock = await clockOf(db, period);
   // The sums of days do not fit a day that starts at any hour.
   const [days, hours] = period === 'day' ? [null, clock.from] : [clock.from, clock.until];
-  const rows = await db.read<Reading>(sql`
+  const rows = await db.read<Reading & { total: number }>(sql`
     WITH s AS (
       SELECT d.app_id, d.operation, d.calls, d.failures, d.units FROM gateway.audit_app_day d
        WHERE d.organization_id = ${organization} AND (${app}::text IS NULL OR d.app_id = ${app})
@@ -166,10 +166,11 @@ export async function readReadings(
         FROM gateway.audit_hour h
        WHERE h.organization_id = ${organization} AND h.hour >= ${hours}::timestamptz AND (${app}::text IS NULL OR h.app_id = ${app})
     ), summed AS (
-      SELECT s.app_id, s.operation, sum(s.calls)::float8 AS calls, sum(s.failures)::float8 AS failures, sum(s.units)::float8 AS units
-        FROM s GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${limit + 1}::integer OFFSET ${offset}::integer
+      SELECT s.app_id, s.operation, sum(s.calls)::float8 AS calls, sum(s.failures)::float8 AS failures, sum(s.units)::float8 AS units,
+             (count(*) OVER ())::integer AS total
+        FROM s GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${limit}::integer OFFSET ${offset}::integer
     ) SELECT x.*, a.name AS app_name FROM summed x LEFT JOIN gateway.app a ON a.id = x.app_id ORDER BY x.calls DESC, x.app_id, x.operation`);
-  return { rows: rows.slice(0, limit), more: rows.length > limit };
+  return { rows: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 };
 }
 
 /** Hours that one call sums. More calls follow until nothing is left. */

@@ -202,6 +202,22 @@ export const readRejects = (db: Database, id: string, limit: number): Promise<Re
   db.read<RejectRecord>(sql`
     SELECT origin, pointer, code FROM gateway.source_reject WHERE source = ${id} ORDER BY at, origin, pointer LIMIT ${limit}`);
 
+/** One page of the rejects of a source in the administrator's organization. */
+export const pageOfRejects = (
+  db: Database,
+  by: Administrator,
+  source: string,
+  slice: Slice,
+): Promise<Listed<RejectRecord>> =>
+  readPage(
+    db,
+    by,
+    sql`SELECT r.origin, r.pointer, r.code, r.at AS created_at, r.origin || r.pointer AS id
+          FROM gateway.source_reject r JOIN gateway.source s ON s.id = r.source
+         WHERE r.source = ${source} AND ${within(by, sql`s.tenant`)}`,
+    slice,
+  );
+
 /**
  * Pauses or starts a source. Pausing takes the lease from the gateway that runs it. Starting also starts a source whose
  * first load took too long.

@@ -16,8 +16,10 @@ export interface Plot {
   /** What each part of a bar is, with the class that colours it. */
   readonly parts: readonly { readonly name: string; readonly tone: 'calls' | 'failures' | 'time' }[];
   readonly bars: readonly Bar[];
-  /** Writes a value of the axis and of the table. */
+  /** Writes a value of the table. */
   readonly format: (value: number) => string;
+  /** Writes a value of the axis, in a few characters. By default as in the table. */
+  readonly axis?: (value: number) => string;
   /** The heading of the table's first column. */
   readonly when: string;
 }
@@ -31,7 +33,7 @@ const GAP = 1;
  * Bars over time, as SVG without scripts and inline styles. The table below the plot has the same numbers. The labels of
  * the axes are outside the drawing, so that they keep their size on a phone.
  */
-export function plot({ id, title, says, parts, bars, format, when }: Plot): Html {
+export function plot({ id, title, says, parts, bars, format, axis = format, when }: Plot): Html {
   const top = axisTop(Math.max(0, ...bars.map(({ values }) => heightOf(values))));
   const drawn = bars.map(({ label, values }, i) => {
     let below = 0;
@@ -55,7 +57,7 @@ export function plot({ id, title, says, parts, bars, format, when }: Plot): Html
       : html`<ul class="legend">${parts.map(({ name, tone }) => html`<li class="${tone}">${name}</li>`)}</ul>`
   }</figcaption>
 <div class="drawing">
-<ol class="scale" aria-hidden="true"><li>${format(top)}</li><li>${format(top / 2)}</li><li>0</li></ol>
+<ol class="scale" aria-hidden="true"><li>${axis(top)}</li><li>${axis(top / 2)}</li><li>0</li></ol>
 <svg viewBox="0 0 ${width} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${id} ${id}-says">
 <desc id="${id}-says">${says} The table after the plot has all numbers.</desc>
 <path class="grid" d="M0 0H${width}M0 ${HEIGHT / 2}H${width}M0 ${HEIGHT}H${width}"/>${drawn}
