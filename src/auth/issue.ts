@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Administrator } from '../store/administration/administrator.ts';
 import {
   type CredentialRecord,
   type Digests,
@@ -45,11 +46,16 @@ export async function rotateCredential(db: Database, id: string, overlap: number
 }
 
 /**
- * Ends a credential immediately, with all its secrets and tokens. Returns `undefined` if the credential does not exist.
+ * Ends a credential immediately, with all its secrets and tokens. Returns `undefined` if the credential does not exist,
+ * or if the administrator may not change it.
  */
-export async function revokeCredential(db: Database, id: string): Promise<CredentialRecord | undefined> {
+export async function revokeCredential(
+  db: Database,
+  id: string,
+  by?: Administrator,
+): Promise<CredentialRecord | undefined> {
   return atRevision(db, id, async (current) => {
-    const outcome = await endCredential(db, current);
+    const outcome = await endCredential(db, current, by);
     return outcome && { outcome };
   });
 }
@@ -65,9 +71,12 @@ async function atRevision<T>(
   id: string,
   change: (current: CredentialRecord) => Promise<{ outcome: T } | undefined>,
 ): Promise<T | undefined> {
+  let before: number | undefined;
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const [current] = await readCredentials(db, { id });
-    if (!current) return undefined;
+    // At the same revision, not another writer but the administrator's lack of authority has stopped the change.
+    if (!current || current.revision === before) return undefined;
+    before = current.revision;
     const done = await change(current);
     if (done) return done.outcome;
   }

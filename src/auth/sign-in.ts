@@ -134,7 +134,7 @@ export async function signOut(db: Database, session: string): Promise<string | u
   return endSession(db, digestOf(session));
 }
 
-type Session = Extract<SignedIn, { session: string }>;
+export type Session = Extract<SignedIn, { session: string }>;
 
 /** Opens the session of the only person. For several people, opens the choice among their organizations. */
 async function openFor(
@@ -146,7 +146,7 @@ async function openFor(
   return first && openSession(db, first.id, first.password);
 }
 
-async function openSession(db: Database, person: string, password?: string): Promise<Session | undefined> {
+export async function openSession(db: Database, person: string, password?: string): Promise<Session | undefined> {
   const session = newSecret('session');
   const digest = digestOf(session);
   const made = await createSession(db, {

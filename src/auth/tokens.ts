@@ -15,6 +15,7 @@ const PREFIX = {
   refresh_test: 'igwr_test_',
   code: 'igwc_',
   session: 'igwp_',
+  link: 'igwl_',
   secret: 'igws_',
 } as const;
 export type SecretKind = keyof typeof PREFIX;
@@ -22,7 +23,7 @@ export type SecretKind = keyof typeof PREFIX;
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const BODY = 43;
 const CHECKSUM = 6;
-const FORM = /^(?:igw[ar]?_(?:live|test)_|igw[cps]_)[0-9A-Za-z]{49}$/;
+const FORM = /^(?:igw[ar]?_(?:live|test)_|igw[clps]_)[0-9A-Za-z]{49}$/;
 const BEARER = /^igwa?_/;
 
 export const newSecret = (kind: SecretKind): string => secretFrom(kind, randomBytes(32));

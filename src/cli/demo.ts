@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { type Issued, issueCredential, newId } from '../auth/issue.ts';
+import { addPerson } from '../auth/people.ts';
+import { makeSignInLink, type SignInLink } from '../auth/sign-in-links.ts';
 import { DATA_ACCESS, SCOPES } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
 import { insertApp } from '../store/administration/apps.ts';
@@ -39,6 +41,8 @@ const ORGANIZATION = 'larkspur';
 const WEBSITES = ['larkspur-us', 'larkspur-eu'];
 const AUTHORS = ['op-priya', 'op-anke'];
 const CHANNEL = 'us-chat';
+/** The demo's owner has no password. A one-time link signs the owner in. */
+const OWNER = 'owner@larkspur.example';
 
 export function demoCommand(program: Command, register: RunAction): void {
   const command = program
@@ -86,6 +90,7 @@ export async function demoAccess(db: Database): Promise<Demo> {
   const restricted = await issue(db, made.installation, await restrictedPolicy(db, first));
   const full = await issue(db, made.installation, fullPolicy(sites));
   await mapAuthors(db, full.credential_id, sites);
+  await addPerson(db, { tenant: owner.tenant, email: OWNER, role: 'owner', password: null });
   return {
     organization_id: owner.id,
     app_id: made.id,
@@ -94,6 +99,14 @@ export async function demoAccess(db: Database): Promise<Demo> {
     full,
     restricted,
   };
+}
+
+/** A link that signs the demo's owner in to the console. Undefined when the store has no such owner. */
+export async function demoLink(db: Database, baseUrl: string): Promise<SignInLink | undefined> {
+  const [owner] = await db.query<{ id: string }>(sql`
+    SELECT p.id FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
+     WHERE o.external_id = ${ORGANIZATION} AND p.email = ${OWNER}`);
+  return owner && makeSignInLink(db, { person: owner.id, baseUrl });
 }
 
 async function clock(db: Database): Promise<Date> {

@@ -1,11 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { newId } from '../auth/issue.ts';
+import { addPerson } from '../auth/people.ts';
 import { emailOf, unlock } from '../auth/sign-in.ts';
+import { makeSignInLink } from '../auth/sign-in-links.ts';
 import { listConsents } from '../store/administration/consents.ts';
 import {
   disablePerson,
   enablePerson,
-  insertPerson,
   type PersonRecord,
   ROLES,
   type Role,
@@ -38,6 +38,7 @@ export function personCommands(program: Command, register: RunAction): void {
   unlockCommand(group, register);
   roleCommand(group, register);
   passwordCommand(group, register);
+  signInLinkCommand(group, register);
 }
 
 const terminal = (): PasswordSource => ({ input: process.stdin, questions: process.stderr });
@@ -63,7 +64,7 @@ function addCommand(group: Command, register: RunAction): void {
     const [existing] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
     if (existing) throw new Refused(`The organization already has a person ${plain(given.email)}: ${existing.id}.`);
     const password = (await passwordOf(given)) ?? null;
-    const made = await insertPerson(db, { id: newId('prs'), tenant, email: given.email, role: given.role, password });
+    const made = await addPerson(db, { tenant, email: given.email, role: given.role, password });
     if (!made) throw new Refused(`The organization already has a person ${plain(given.email)}.`);
     if (password === null) out.note('No password was set: the person signs in at the identity provider.');
     out.result(document(made), personText(made));
@@ -205,6 +206,25 @@ function consentsText(id: string, active: number, ended: number | undefined): st
   if (ended !== undefined) return `${ended} ended, ${active} active`;
   if (active === 0) return 'none is active';
   return `${active} active. List them: \`gateway consent list --person ${id}\`. Revoke one: \`gateway consent revoke CNS\`. End all: repeat this command with --end-consents`;
+}
+
+function signInLinkCommand(group: Command, register: RunAction): void {
+  const command = named(
+    group,
+    'sign-in-link',
+    'make a link that signs a person in to the console, once, within 15 minutes',
+  );
+  register(command, async ({ out, config, store }) => {
+    requirePerson(command);
+    const { db } = await store();
+    const id = await target(db, command);
+    const link = await makeSignInLink(db, { person: id, baseUrl: config.baseUrl });
+    if (!link) throw new Refused('Only an owner or admin who is not disabled can sign in.');
+    out.result(
+      { person_id: id, url: link.url, expires_at: link.until },
+      `${link.url}\n\nThe link works once, until ${time(link.until)}.`,
+    );
+  });
 }
 
 function present<T>(record: T | undefined): T {

@@ -1,6 +1,6 @@
 /** Reports about finished calls, for metrics and traces. A report never contains text from a caller. */
 
-export const SURFACES = ['rest', 'mcp', 'a2a', 'oauth', 'record', 'realtime', 'public'] as const;
+export const SURFACES = ['rest', 'mcp', 'a2a', 'oauth', 'record', 'console', 'realtime', 'public'] as const;
 export type Surface = (typeof SURFACES)[number];
 
 export interface EndedCall {

@@ -1,8 +1,18 @@
 import type { Logger } from 'pino';
 import { FAILURE_CODES, type Failure, statusOf } from '../core/failures.ts';
 
-/** The kind of an audited action. `view`: a person looks at a record on its page. */
-export type AuditKind = 'authentication' | 'authorization' | 'consent' | 'revocation' | 'view' | 'write';
+/**
+ * The kind of an audited action. `view`: a person looks at a record on its page, or exports a list of the console.
+ * `administration`: an owner or admin changes something in the console.
+ */
+export type AuditKind =
+  | 'administration'
+  | 'authentication'
+  | 'authorization'
+  | 'consent'
+  | 'revocation'
+  | 'view'
+  | 'write';
 
 /** `unknown`: nobody knows whether the action happened. */
 export interface Audit {

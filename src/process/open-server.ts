@@ -9,6 +9,7 @@ import { openStoreGauges } from '../observe/store-gauges.ts';
 import { documentFetcher } from '../outbound/documents.ts';
 import { userAgent } from '../outbound/sender.ts';
 import type { Store } from '../store/open/open.ts';
+import { consoleSurface } from '../surfaces/console/console.ts';
 import { publicApp } from '../surfaces/http/app.ts';
 import { openAllowed, openClientAddress } from '../surfaces/http/client-address.ts';
 import { loadedAt } from '../surfaces/http/loaded.ts';
@@ -19,6 +20,7 @@ import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
 import { recordSurface } from '../surfaces/record/record.ts';
 import { restSurface } from '../surfaces/rest/rest.ts';
 import { refusedPort } from './address.ts';
+import { consoleTools } from './console-tools.ts';
 import { uncollected } from './log.ts';
 import type { ServedGateway } from './open-gateway.ts';
 import type { ServeContext } from './serve.ts';
@@ -108,6 +110,7 @@ export async function openServer(
         provider,
       ),
       recordSurface({ baseUrl, db: store.db }, source, provider),
+      consoleSurface({ baseUrl, db: store.db, tools: consoleTools({ config, keys }, baseUrl) }, source, provider),
     ],
     upgrade: realtimeSurface(realtime),
     observer: { ended: metrics.ended, trace: tracing?.trace },

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isEmpty, loadDemo } from '../cli/demo.ts';
+import { demoLink, isEmpty, loadDemo } from '../cli/demo.ts';
 import type { Config } from '../config/config.ts';
 import type { Tracing } from '../observe/tracing.ts';
 import { openStore, type Store } from '../store/open/open.ts';
@@ -43,6 +43,13 @@ const tokenFile = (dataDir: string): string => join(dataDir, 'demo-token.json');
 /** The file with the token of the demo, if there is one. */
 export const keptToken = (dataDir: string): string | undefined =>
   existsSync(tokenFile(dataDir)) ? tokenFile(dataDir) : undefined;
+
+/** The one-time link of the demo's owner. Undefined without such an owner, or when the store does not answer. */
+export const ownerLink = ({ db }: Store, baseUrl: string): Promise<string | undefined> =>
+  demoLink(db, baseUrl).then(
+    (link) => link?.url,
+    () => undefined,
+  );
 
 /**
  * Loads the demo into an empty store. Writes the demo's token beside the data, to a file that only its owner can read.

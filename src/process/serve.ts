@@ -9,7 +9,7 @@ import type { Store } from '../store/open/open.ts';
 import { address, checkAddress } from './address.ts';
 import { buildInBackground } from './builds.ts';
 import { openLog, uncollected } from './log.ts';
-import { keptToken, openServedStore, prepareDemo } from './open-store.ts';
+import { keptToken, openServedStore, ownerLink, prepareDemo } from './open-store.ts';
 import { openTracing } from './open-tracing.ts';
 import { endInOrder, handleUncaught } from './uncaught.ts';
 import { addresses, welcome } from './welcome.ts';
@@ -62,11 +62,16 @@ export async function serve(context: CommandContext, options: { demo: boolean; w
   let building = false;
   try {
     if (stop.aborted) return;
-    const demo = options.demo && store.embedded && !worker ? await prepareDemo(store, config.dataDir) : undefined;
+    const ofDemo = options.demo && store.embedded && !worker;
+    const demo = ofDemo ? await prepareDemo(store, config.dataDir) : undefined;
     const ready = (baseUrl: string): void => {
       if (worker) return;
       out.note(`gateway ready on ${baseUrl}`);
-      out.note(demo ? welcome(baseUrl, demo) : addresses(baseUrl, keptToken(config.dataDir)));
+      const tell = (link?: string): void =>
+        out.note(demo ? welcome(baseUrl, demo, link) : addresses(baseUrl, keptToken(config.dataDir), link));
+      // Written to the terminal only, never to the log.
+      if (ofDemo) ownerLink(store, baseUrl).then(tell);
+      else tell();
       stop.addEventListener('abort', () => out.note('gateway stopping'), { once: true });
     };
     const serving = { config, keys, store, log, tracing, stop, ready };

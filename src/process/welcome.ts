@@ -20,7 +20,17 @@ What to click   ${baseUrl}/docs/clients
 Documentation   ${baseUrl}/docs
 `;
 
-export const welcome = (baseUrl: string, { token, website }: DemoAccess): string => `${paste(baseUrl)}\
+/** The link stands alone in its line, so that a click takes the whole of it. */
+const toConsole = (link: string | undefined): string =>
+  link === undefined
+    ? ''
+    : `\
+Console         ${link}
+                signs you in as the demo’s owner, once, within 15 minutes.
+`;
+
+export const welcome = (baseUrl: string, { token, website }: DemoAccess, link?: string): string => `${paste(baseUrl)}\
+${toConsole(link)}\
 Demo token      ${token}
                 is shown only now. The data folder keeps it in demo-token.json.
 
@@ -32,7 +42,8 @@ A first read, and the configuration of a client that takes the token:
 `;
 
 /** Shown at every start but the first. Does not contain the demo's token, but names the file with the token, if any. */
-export const addresses = (baseUrl: string, tokenFile: string | undefined): string => `${paste(baseUrl)}\
+export const addresses = (baseUrl: string, tokenFile: string | undefined, link?: string): string => `${paste(baseUrl)}\
+${toConsole(link)}\
 ${tokenFile === undefined ? '' : `Demo token      ${tokenFile}\n`}\
 With a token    ${JSON.stringify(clientConfiguration(baseUrl, 'YOUR_TOKEN'))}
 `;

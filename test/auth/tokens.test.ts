@@ -25,6 +25,7 @@ const KINDS: Readonly<Record<SecretKind, string>> = {
   refresh_test: 'igwr_test_',
   code: 'igwc_',
   session: 'igwp_',
+  link: 'igwl_',
   secret: 'igws_',
 };
 const kinds = Object.keys(KINDS) as SecretKind[]; // Object.keys loses the literal types of the keys

@@ -15,10 +15,12 @@ import type { Registry } from '../../src/gateway/registry.ts';
 import { streaming } from '../../src/gateway/streaming.ts';
 import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { senderOptions } from '../../src/outbound/sender.ts';
+import { consoleTools } from '../../src/process/console-tools.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
 import { publicKeys, signedCard } from '../../src/surfaces/a2a/signed-card.ts';
+import { consoleSurface } from '../../src/surfaces/console/console.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
 import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
@@ -133,6 +135,17 @@ export async function openTestGateway(
         openClientAddress([]),
       ),
       recordSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress([])),
+      consoleSurface(
+        {
+          baseUrl: BASE_URL,
+          db: own.db,
+          tools: consoleTools(
+            { config: { webhooks: { allowed: receivers }, sourceHosts: ['127.0.0.1'] }, keys: KEYS },
+            BASE_URL,
+          ),
+        },
+        openClientAddress([]),
+      ),
     ],
     upgrade: realtimeSurface(realtime),
     otherwise: publicApp({

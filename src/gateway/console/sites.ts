@@ -2,7 +2,10 @@ import { websiteNames } from './administration.ts';
 import type { Desk } from './desk.ts';
 
 /** A website of the organization, by its id. Undefined if the organization does not have it. */
-export async function findSite(desk: Desk, id: string): Promise<{ id: string; tenant: string; site: string } | undefined> {
+export async function findSite(
+  desk: Desk,
+  id: string,
+): Promise<{ id: string; tenant: string; site: string } | undefined> {
   const [, , site] = id.split('_');
   if (site === undefined || !(await websiteNames(desk)).has(id)) return undefined;
   return { id, tenant: desk.by.tenant, site };

@@ -8,12 +8,18 @@ import {
 } from '../../store/administration/overview.ts';
 import type { Desk } from './desk.ts';
 
-export { type CallSums, type Overview, PERIODS, type Period, type Reading } from '../../store/administration/overview.ts';
+export {
+  type CallSums,
+  type Overview,
+  PERIODS,
+  type Period,
+  type Reading,
+} from '../../store/administration/overview.ts';
 
 /** Calls of the organization's apps in a period. Undefined if the administrator has just lost the role. */
 export async function overviewOf({ db, by }: Desk, period: Period): Promise<Overview | undefined> {
   const organization = await organizationOf(db, by);
-  return organization && readOverview(db, organization, period);
+  return organization === undefined ? undefined : readOverview(db, organization, period);
 }
 
 /** Which apps call which operations. */
@@ -23,5 +29,5 @@ export async function readingsOf(
   search: Parameters<typeof readReadings>[3],
 ): Promise<{ readonly rows: readonly Reading[]; readonly total: number } | undefined> {
   const organization = await organizationOf(db, by);
-  return organization && readReadings(db, organization, period, search);
+  return organization === undefined ? undefined : readReadings(db, organization, period, search);
 }

@@ -3,8 +3,8 @@ import { Refused } from '../../core/refused.ts';
 import {
   createWebhook,
   type Managed,
-  replayWebhook,
   type ReplayedWebhook,
+  replayWebhook,
   requireOwn,
   rotateWebhook,
   type Tested,
@@ -58,6 +58,8 @@ export const listDeliveries = (
 
 export const newWebhookId = (): string => newId('whk');
 
+const doorOf = ({ db, by, tools }: Desk): WebhookDoor => ({ db, by, ...tools.webhooks });
+
 /** What a form says about a webhook. */
 export interface WebhookForm {
   readonly credential: string;
@@ -67,16 +69,11 @@ export interface WebhookForm {
   readonly description: string;
 }
 
-export async function addWebhook(desk: Desk, tools: WebhookTools, id: string, form: WebhookForm): Promise<WithSecret> {
-  return createWebhook({ ...tools, ...desk }, { ...form, id, ...(await grantOf(desk, form)) });
+export async function addWebhook(desk: Desk, id: string, form: WebhookForm): Promise<WithSecret> {
+  return createWebhook(doorOf(desk), { ...form, id, ...(await grantOf(desk, form)) });
 }
 
-export async function changeWebhook(
-  desk: Desk,
-  tools: WebhookTools,
-  id: string,
-  form: WebhookForm,
-): Promise<Managed | undefined> {
+export async function changeWebhook(desk: Desk, id: string, form: WebhookForm): Promise<Managed | undefined> {
   const record = await changeable(desk, id);
   if (!record) return undefined;
   const { credential, site } = await grantOf(desk, form);
@@ -85,7 +82,7 @@ export async function changeWebhook(
   // The same website again would drop the queue.
   const moved = site.id === record.website_id ? undefined : site;
   const { eventTypes, description } = form;
-  return updateWebhook({ ...tools, ...desk }, record, { credential, site: moved, url, eventTypes, description });
+  return updateWebhook(doorOf(desk), record, { credential, site: moved, url, eventTypes, description });
 }
 
 async function grantOf(desk: Desk, { credential, website }: WebhookForm) {
@@ -95,29 +92,19 @@ async function grantOf(desk: Desk, { credential, website }: WebhookForm) {
   return { credential: record, site };
 }
 
-export async function enableWebhook(
-  desk: Desk,
-  tools: WebhookTools,
-  id: string,
-  enabled: boolean,
-): Promise<Managed | undefined> {
+export async function enableWebhook(desk: Desk, id: string, enabled: boolean): Promise<Managed | undefined> {
   const record = await changeable(desk, id);
-  return record && updateWebhook({ ...tools, ...desk }, record, { enabled });
+  return record && updateWebhook(doorOf(desk), record, { enabled });
 }
 
-export async function newWebhookSecret(
-  desk: Desk,
-  tools: WebhookTools,
-  id: string,
-  overlap: number,
-): Promise<WithSecret | undefined> {
+export async function newWebhookSecret(desk: Desk, id: string, overlap: number): Promise<WithSecret | undefined> {
   const record = await changeable(desk, id);
-  return record && rotateWebhook({ ...tools, ...desk }, record, overlap);
+  return record && rotateWebhook(doorOf(desk), record, overlap);
 }
 
-export async function tryWebhook(desk: Desk, tools: WebhookTools, id: string): Promise<Tested | undefined> {
+export async function tryWebhook(desk: Desk, id: string): Promise<Tested | undefined> {
   const record = await changeable(desk, id);
-  return record && testWebhook({ ...tools, ...desk }, record);
+  return record && testWebhook(doorOf(desk), record);
 }
 
 export async function deliverAgain(desk: Desk, id: string, which: Replay): Promise<ReplayedWebhook | undefined> {

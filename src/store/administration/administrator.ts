@@ -56,7 +56,7 @@ export interface Listed<Row> {
 }
 
 /**
- * Reads one page of `rows`, newest row first. `rows` selects at least `id` and `created_at`, and has the condition
+ * Reads one page of `rows`, by default newest row first. `rows` selects at least `id` and `created_at`, and has the condition
  * `within`. So the statement proves the role itself, and has no rows when the administrator has lost it.
  */
 export async function readPage<Row extends object>(
@@ -64,13 +64,14 @@ export async function readPage<Row extends object>(
   by: Administrator,
   rows: Fragment,
   { limit, offset }: Slice,
+  order = sql`r.created_at DESC`,
 ): Promise<Listed<Row>> {
   const found = await db.read<Row & { total: number }>(
     runFor(
       by.personId,
       sql`WITH ${doorOf(by, empty)}
         SELECT r.*, (count(*) OVER ())::integer AS total FROM (${rows}) r
-         ORDER BY r.created_at DESC, r.id DESC LIMIT ${limit}::integer OFFSET ${offset}::integer`,
+         ORDER BY ${order}, r.id DESC LIMIT ${limit}::integer OFFSET ${offset}::integer`,
     ),
   );
   return { rows: found, total: found[0]?.total ?? 0 };

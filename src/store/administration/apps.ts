@@ -1,5 +1,14 @@
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
+import {
+  type Administrator,
+  type Listed,
+  mentions,
+  type Nullable,
+  readPage,
+  type Slice,
+  within,
+} from './administrator.ts';
 
 export interface AppRecord {
   readonly id: string;
@@ -50,6 +59,54 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
      WHERE (${id}::text IS NULL OR a.id = ${id}) AND (${tenant}::bigint IS NULL OR a.tenant = ${tenant})
      ORDER BY a.created_at, a.id`);
 }
+
+/** An app with what an administrator needs in a list. */
+export interface AppSummary {
+  readonly id: string;
+  readonly name: string;
+  readonly client_host: string | null;
+  readonly created_at: Date;
+  readonly active_credentials: number;
+  readonly active_consents: number;
+  /** The first end of an active credential. Null without one. */
+  readonly next_end: Date | null;
+}
+
+export interface AppSearch {
+  readonly id?: string | undefined;
+  readonly kind?: 'installed' | 'by_url' | undefined;
+  /** Only apps with an active credential, or only apps without one. */
+  readonly access?: 'active' | 'none' | undefined;
+  /** Part of the name or of the host. */
+  readonly text?: string | undefined;
+}
+
+/** One page of the apps in the administrator's organization. */
+export const pageOfApps = (
+  db: Database,
+  by: Administrator,
+  { id = null, kind = null, access = null, text = null }: Nullable<AppSearch>,
+  slice: Slice,
+): Promise<Listed<AppSummary>> =>
+  readPage(
+    db,
+    by,
+    sql`SELECT w.* FROM (
+      SELECT a.id, a.name, a.created_at, k.client_host, coalesce(k.active_credentials, 0) AS active_credentials, k.next_end,
+             (SELECT count(*)::integer FROM gateway.consent n JOIN gateway.credential c ON c.id = n.credential_id
+                JOIN gateway.installation i ON i.id = c.installation_id
+               WHERE i.app_id = a.id AND n.revoked_at IS NULL AND n.expires_at > now()) AS active_consents
+        FROM gateway.app a
+        LEFT JOIN LATERAL (
+          SELECT max(c.hosted_host) AS client_host, count(*) FILTER (WHERE c.revoked_at IS NULL AND c.expires_at > now())::integer AS active_credentials,
+                 min(c.expires_at) FILTER (WHERE c.revoked_at IS NULL AND c.expires_at > now()) AS next_end
+            FROM gateway.installation i JOIN gateway.credential c ON c.installation_id = i.id WHERE i.app_id = a.id) k ON true
+       WHERE ${within(by, sql`a.tenant`)} AND (${id}::text IS NULL OR a.id = ${id})) w
+     WHERE (${kind}::text IS NULL OR (w.client_host IS NOT NULL) = (${kind} = 'by_url'))
+       AND (${access}::text IS NULL OR (w.active_credentials > 0) = (${access} = 'active'))
+       AND ${mentions(text, [sql`w.name`, sql`coalesce(w.client_host, '')`])}`,
+    slice,
+  );
 
 /** Changes an app's quota at once. A smaller burst also limits the units that are already in the bucket. */
 export async function updateQuota(

@@ -2,6 +2,16 @@ import type { Resource } from '../../core/authority.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
+import {
+  type Administrator,
+  door,
+  type Listed,
+  mentions,
+  type Nullable,
+  readPage,
+  type Slice,
+  within,
+} from './administrator.ts';
 
 /** A person's consent to an app, without authorization code, tokens and digests. Each write here is one statement. */
 export interface ConsentRecord {
@@ -63,6 +73,9 @@ const view = (where: Fragment = empty): Fragment => sql`
        ${where}) v
    ORDER BY v.created_at, v.id`;
 
+/** The organization of a row of the table `consent`. */
+const TENANT = sql`(SELECT p.tenant FROM gateway.person p WHERE p.id = consent.person_id)`;
+
 export interface ConsentFilter {
   readonly credential?: string;
   readonly person?: string;
@@ -78,6 +91,34 @@ export async function listConsents(db: Database, filter: ConsentFilter = {}): Pr
     ) ${view(sql`WHERE ${tenant}::bigint IS NULL OR a.tenant = ${tenant}`)}`);
 }
 
+export interface ConsentSearch {
+  readonly id?: string | undefined;
+  readonly state?: ConsentRecord['state'] | undefined;
+  readonly app?: string | undefined;
+  readonly person?: string | undefined;
+  /** Part of the e-mail address, or of the name or host of the app. */
+  readonly text?: string | undefined;
+}
+
+/** One page of the consents in the administrator's organization. */
+export const pageOfConsents = (
+  db: Database,
+  by: Administrator,
+  { id = null, state = null, app = null, person = null, text = null }: Nullable<ConsentSearch>,
+  slice: Slice,
+): Promise<Listed<ConsentRecord>> =>
+  readPage(
+    db,
+    by,
+    sql`SELECT w.* FROM (
+      WITH c AS (SELECT * FROM gateway.consent WHERE (${id}::text IS NULL OR id = ${id})
+                   AND (${person}::text IS NULL OR person_id = ${person}))
+      ${view(sql`WHERE ${within(by, sql`a.tenant`)} AND (${app}::text IS NULL OR a.id = ${app})`)}) w
+     WHERE (${state}::text IS NULL OR w.state = ${state})
+       AND ${mentions(text, [sql`w.email`, sql`w.app_name`, sql`coalesce(w.client_host, '')`])}`,
+    slice,
+  );
+
 /** Ends all active consents and their tokens, and all sessions of people. Returns the number of ended consents. */
 export async function endConsents(db: Database): Promise<number> {
   const [row] = await db.query<{ ended: number }>(sql`
@@ -89,12 +130,12 @@ export async function endConsents(db: Database): Promise<number> {
 }
 
 /** Ends a consent and its tokens at once. Does not change an ended one. Undefined if there is none. */
-export async function revokeConsent(db: Database, id: string): Promise<ConsentRecord | undefined> {
+export async function revokeConsent(db: Database, id: string, by?: Administrator): Promise<ConsentRecord | undefined> {
   const [row] = await db.query<ConsentRecord>(sql`
-    WITH c AS (
+    WITH ${door(by)}c AS (
       UPDATE gateway.consent
          SET revoked_at = coalesce(revoked_at, now()), revoked_because = coalesce(revoked_because, 'revoked')
-       WHERE id = ${id} RETURNING *
+       WHERE id = ${id} AND ${within(by, TENANT)} RETURNING *
     ) ${view()}`);
   return row;
 }

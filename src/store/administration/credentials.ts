@@ -1,6 +1,7 @@
 import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, join, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
+import { type Administrator, door, type Listed, type Nullable, readPage, type Slice, within } from './administrator.ts';
 
 /** A credential without its secrets and digests. Each write in this file is one statement. */
 export interface CredentialRecord {
@@ -94,6 +95,10 @@ export async function insertCredential(
   return row;
 }
 
+/** The organization of a row of the table `credential`. */
+const TENANT = sql`(SELECT a.tenant FROM gateway.installation i JOIN gateway.app a ON a.id = i.app_id
+                     WHERE i.id = credential.installation_id)`;
+
 export interface CredentialFilter {
   readonly id?: string;
   readonly tenant?: string;
@@ -109,6 +114,34 @@ export async function readCredentials(db: Database, filter: CredentialFilter = {
        WHERE (${id}::text IS NULL OR id = ${id}) AND (${installation}::text IS NULL OR installation_id = ${installation})
     ) ${view(sql`WHERE (${tenant}::bigint IS NULL OR a.tenant = ${tenant}) AND (${app}::text IS NULL OR a.id = ${app})`)}`);
 }
+
+export interface CredentialSearch {
+  readonly id?: string | undefined;
+  readonly app?: string | undefined;
+  readonly state?: CredentialRecord['state'] | undefined;
+  /** Only active credentials that end within this number of days. */
+  readonly endsWithin?: number | undefined;
+}
+
+/** One page of the credentials in the administrator's organization. */
+export const pageOfCredentials = (
+  db: Database,
+  by: Administrator,
+  { id = null, app = null, state = null, endsWithin = null }: Nullable<CredentialSearch>,
+  slice: Slice,
+): Promise<Listed<CredentialRecord>> =>
+  readPage(
+    db,
+    by,
+    sql`SELECT w.* FROM (
+      WITH c AS (SELECT * FROM gateway.credential WHERE (${id}::text IS NULL OR id = ${id}))
+      ${view(sql`WHERE ${within(by, sql`a.tenant`)} AND (${app}::text IS NULL OR a.id = ${app})`)}) w
+     WHERE (${state}::text IS NULL OR w.state = ${state})
+       AND (${endsWithin}::integer IS NULL
+            OR w.state = 'active' AND w.expires_at < now() + make_interval(days => ${endsWithin}::integer))`,
+    slice,
+    endsWithin === null ? undefined : sql`r.expires_at`,
+  );
 
 /** Changes a credential at once. A real change adds one to its revision. Undefined if it is revoked or unknown. */
 export async function updateCredential(
@@ -175,15 +208,19 @@ export async function rotateSecrets(
   return row;
 }
 
-/** Revokes a credential and its installation tokens. Repeating changes nothing. Undefined if its revision changed. */
+/**
+ * Revokes a credential and its installation tokens. Repeating changes nothing. Undefined if its revision changed, or if
+ * the administrator may not change it.
+ */
 export async function endCredential(
   db: Database,
   which: { id: string; revision: number },
+  by?: Administrator,
 ): Promise<CredentialRecord | undefined> {
   const [row] = await db.query<CredentialRecord>(sql`
-    WITH c AS (
+    WITH ${door(by)}c AS (
       UPDATE gateway.credential SET revoked_at = coalesce(revoked_at, now())
-       WHERE id = ${which.id} AND revision = ${which.revision} RETURNING *
+       WHERE id = ${which.id} AND revision = ${which.revision} AND ${within(by, TENANT)} RETURNING *
     ), t AS (
       UPDATE gateway.token t SET revoked_at = now()
         FROM c WHERE t.credential_id = c.id AND t.kind = 'installation' AND t.revoked_at IS NULL

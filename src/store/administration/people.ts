@@ -1,6 +1,17 @@
 import { type Fragment, sql } from '../../core/sql.ts';
 import { mayConsent } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
+import {
+  type Administrator,
+  door,
+  type Listed,
+  mentions,
+  type Nullable,
+  readPage,
+  type Slice,
+  where,
+  within,
+} from './administrator.ts';
 import type { Candidate } from './references.ts';
 
 /** A person who can sign in to the consent page. The record has no password hash. */
@@ -27,16 +38,28 @@ const view = (of: Fragment): Fragment => sql`
          p.password IS NOT NULL AS password, p.subject IS NOT NULL AS identity, p.disabled_at, p.created_at
     FROM ${of} p JOIN platform.organization o ON o.tenant = p.tenant`;
 
-/** Inserts a person. Returns undefined when the organization already has a person with that e-mail address. */
+/**
+ * SQL condition: the administrator may change a person of this id and role. Nobody changes their own record, so an
+ * organization never loses its last owner or admin in the console. Only an owner makes, changes or disables an owner.
+ */
+const mayChange = (by: Administrator | undefined, id: Fragment, role: Fragment): Fragment =>
+  where(by, sql`door.person <> ${id} AND (door.role = 'owner' OR ${role} <> 'owner')`);
+
+/**
+ * Inserts a person. Returns undefined when the organization already has a person with that e-mail address, or when the
+ * administrator may not add this person.
+ */
 export async function insertPerson(
   db: Database,
   person: { id: string; tenant: string; email: string; role: Role; password: string | null },
+  by?: Administrator,
 ): Promise<PersonRecord | undefined> {
   const { id, tenant, email, role, password } = person;
   const [row] = await db.query<PersonRecord>(sql`
-    WITH made AS (
+    WITH ${door(by)}made AS (
       INSERT INTO gateway.person (id, tenant, email, role, password)
-      VALUES (${id}, ${tenant}::bigint, ${email}, ${role}, ${password})
+      SELECT ${id}::text, ${tenant}::bigint, ${email}::text, ${role}::text, ${password}::text
+       WHERE ${within(by, sql`${tenant}::bigint`)} AND ${mayChange(by, sql`''`, sql`${role}::text`)}
       ON CONFLICT (tenant, email) DO NOTHING RETURNING *
     ) ${view(sql`made`)}`);
   return row;
@@ -59,15 +82,49 @@ export const findPeople = (db: Database, refs: readonly string[], tenant?: strin
      WHERE ${tenant ?? null}::bigint IS NULL OR p.tenant = ${tenant ?? null}
      ORDER BY p.tenant, p.id`);
 
-/** Disables a person and ends the person's sessions and consents. Returns undefined when there is no such person. */
-export const disablePerson = (db: Database, id: string): Promise<PersonRecord | undefined> =>
-  change(db, id, sql`disabled_at = coalesce(disabled_at, now())`);
+export interface PersonSearch {
+  readonly id?: string | undefined;
+  readonly role?: Role | undefined;
+  readonly state?: PersonRecord['state'] | undefined;
+  /** Part of the e-mail address. */
+  readonly text?: string | undefined;
+}
 
-export const enablePerson = (db: Database, id: string): Promise<PersonRecord | undefined> =>
-  change(db, id, sql`disabled_at = NULL`);
+/** A person with the time of the newest sign-in whose session still lasts. */
+export interface PersonSummary extends PersonRecord {
+  readonly signed_in_at: Date | null;
+}
 
-export const setRole = (db: Database, id: string, role: Role): Promise<PersonRecord | undefined> =>
-  change(db, id, sql`role = ${role}`);
+/** One page of the people in the administrator's organization. */
+export const pageOfPeople = (
+  db: Database,
+  by: Administrator,
+  { id = null, role = null, state = null, text = null }: Nullable<PersonSearch>,
+  slice: Slice,
+): Promise<Listed<PersonSummary>> =>
+  readPage(
+    db,
+    by,
+    sql`SELECT w.*, (SELECT max(s.created_at) FROM gateway.session s WHERE s.person_id = w.id AND s.expires_at > now()) AS signed_in_at
+      FROM (${view(sql`gateway.person`)} WHERE ${within(by, sql`p.tenant`)} AND (${id}::text IS NULL OR p.id = ${id})) w
+     WHERE (${role}::text IS NULL OR w.role = ${role}) AND (${state}::text IS NULL OR w.state = ${state})
+       AND ${mentions(text, [sql`w.email`])}`,
+    slice,
+  );
+
+/**
+ * Disables a person and ends the person's sessions and consents. Like the functions below, returns undefined when there
+ * is no such person, or when the administrator may not change this person.
+ */
+export const disablePerson = (db: Database, id: string, by?: Administrator): Promise<PersonRecord | undefined> =>
+  change(db, id, sql`disabled_at = coalesce(disabled_at, now())`, by);
+
+export const enablePerson = (db: Database, id: string, by?: Administrator): Promise<PersonRecord | undefined> =>
+  change(db, id, sql`disabled_at = NULL`, by);
+
+/** Only an owner makes another owner. */
+export const setRole = (db: Database, id: string, role: Role, by?: Administrator): Promise<PersonRecord | undefined> =>
+  change(db, id, sql`role = ${role}`, by, mayChange(by, sql`''`, sql`${role}::text`));
 
 /**
  * Sets a person's password (null: none) and ends the person's sessions. `endConsents` also ends active consents, and
@@ -85,9 +142,19 @@ export async function setPassword(
   return person && row && row.ended !== null ? { person, ended: row.ended } : undefined;
 }
 
-async function change(db: Database, id: string, to: Fragment): Promise<PersonRecord | undefined> {
+async function change(
+  db: Database,
+  id: string,
+  to: Fragment,
+  by: Administrator | undefined,
+  condition = sql`true`,
+): Promise<PersonRecord | undefined> {
   const [row] = await db.query<PersonRecord>(sql`
-    WITH changed AS (UPDATE gateway.person SET ${to} WHERE id = ${id} RETURNING *) ${view(sql`changed`)}`);
+    WITH ${door(by)}changed AS (
+      UPDATE gateway.person SET ${to}
+       WHERE id = ${id} AND ${within(by, sql`person.tenant`)}
+         AND ${mayChange(by, sql`person.id`, sql`person.role`)} AND ${condition} RETURNING *
+    ) ${view(sql`changed`)}`);
   return row;
 }
 

@@ -5,8 +5,8 @@ import type { Database } from '../driver/postgres.ts';
  * Deletes rows that are no longer needed. Access tokens are deleted an hour after their end. During this hour, the
  * gateway can tell an ended token from an unknown token. Refresh tokens are deleted when their consent is revoked, or
  * an hour after it expires. Until then, replaced refresh tokens stay, because their reuse must end the consent.
- * Consents and known sign-in sources are deleted after 30 days. Expired sessions and old failed sign-ins are also
- * deleted. The salt of a replaced refresh token is deleted when the refresh can no longer be repeated.
+ * Consents and known sign-in sources are deleted after 30 days. Expired sessions and links, and old failed sign-ins, are
+ * also deleted. The salt of a replaced refresh token is deleted when the refresh can no longer be repeated.
  *
  * Changes at most `n` rows of each kind. Returns the number of changed rows of the most frequent kind.
  */
@@ -37,6 +37,10 @@ export async function purgeOAuth(db: Database, n: number): Promise<number> {
       DELETE FROM gateway.session WHERE digest IN (
         SELECT digest FROM gateway.session WHERE expires_at <= now()
          ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
+    ), l AS (
+      DELETE FROM gateway.sign_in_link WHERE digest IN (
+        SELECT digest FROM gateway.sign_in_link WHERE expires_at <= now()
+         ORDER BY expires_at LIMIT ${n} FOR UPDATE SKIP LOCKED) RETURNING 1
     ), f AS (
       DELETE FROM gateway.sign_in_failure WHERE ctid IN (
         SELECT ctid FROM gateway.sign_in_failure WHERE at < now() - interval '1 hour'
@@ -52,7 +56,7 @@ export async function purgeOAuth(db: Database, n: number): Promise<number> {
     )
     SELECT greatest((SELECT count(*) FROM x), (SELECT count(*) FROM t), (SELECT count(*) FROM r), (SELECT count(*) FROM m),
                     (SELECT count(*) FROM c), (SELECT count(*) FROM s), (SELECT count(*) FROM f),
-                    (SELECT count(*) FROM p))::integer AS purged`);
+                    (SELECT count(*) FROM p), (SELECT count(*) FROM l))::integer AS purged`);
   return row?.purged ?? 0;
 }
 

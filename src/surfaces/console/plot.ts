@@ -1,4 +1,5 @@
 import { type Html, html } from '../http/html.ts';
+import { table } from './table.ts';
 
 export interface Bar {
   /** When the bar starts, as its row of the table says it. */
@@ -65,12 +66,11 @@ export function plot({ id, title, says, parts, bars, format, axis = format, when
 <p class="times" aria-hidden="true"><span>${bars[0]?.label ?? ''}</span><span>${bars.at(-1)?.label ?? ''}</span></p>
 </div>
 <details><summary>${title} as a table</summary>
-<table><thead><tr><th scope="col">${when}</th>${parts.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
-<tbody>${bars.map(
-    ({ label, values }) => html`
-<tr><th scope="row">${label}</th>${parts.map((_, part) => html`<td class="number">${shownValue(values[part], format)}</td>`)}</tr>`,
-  )}
-</tbody></table>
+${table(
+  title,
+  [{ label: when, kind: 'name' }, ...parts.map(({ name }) => ({ label: name, kind: 'number' }) as const)],
+  bars.map(({ label, values }) => [label, ...parts.map((_, part) => shownValue(values[part], format))]),
+)}
 </details>
 </figure>`;
 }

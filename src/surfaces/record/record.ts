@@ -7,7 +7,7 @@ import type { ClientAddress } from '../http/client-address.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
 import { type Given, leave, tryToSignIn } from '../http/pages/sign-in.ts';
-import { errorPage, OF_RECORD, organizationsPage, signInPage } from '../http/pages/views.ts';
+import { errorPage, organizationsPage, RECORD, signInPage } from '../http/pages/views.ts';
 import type { PageServices, Visit } from '../http/pages/visit.ts';
 import type { RequestHandler } from '../http/records.ts';
 import { missingPage, recordPage, STYLE } from './page.ts';
@@ -36,7 +36,7 @@ export function recordSurface(
     if (leg === undefined) return guarded('GET', 'record', (visit) => showRecord(visit, id, read));
     if (leg === 'sign-in') return guarded('POST', 'record_sign_in', (visit) => receiveSignIn(visit, id));
     if (leg === 'sign-out') return guarded('POST', 'record_sign_out', (visit) => receiveSignOut(visit, id));
-    return provider ? guarded('GET', 'oauth_identity', (visit) => beginIdentity(visit, provider, id)) : missing;
+    return provider ? guarded('GET', 'oauth_identity', (visit) => beginIdentity(visit, provider, `/c/${id}`)) : missing;
   };
   return routesHandler('record', routeOf, { baseUrl }, source);
 }
@@ -90,12 +90,13 @@ async function showDoor(visit: Visit, id: string): Promise<void> {
   const organizations = await organizationsOf(visit.services.db, visit.wire.session);
   if (organizations.length === 0) return visit.page(200, signIn(visit, id, { email: '' }));
   const forms = { action: `/c/${id}/sign-in`, signOut: `/c/${id}/sign-out` };
-  visit.page(200, organizationsPage({ ...forms, organizations }));
+  visit.page(200, organizationsPage({ ...forms, own: RECORD, organizations }));
 }
 
 function signIn({ services: { identity } }: Visit, id: string, given: Given): string {
   return signInPage({
     action: `/c/${id}/sign-in`,
+    own: RECORD,
     ...given,
     ...(identity !== undefined && { identity: { action: `/c/${id}/identity`, name: identity } }),
   });
@@ -117,6 +118,6 @@ function showProblem(
   problem: { readonly title: string; readonly sentence: string },
   retryAfter: number | undefined,
 ): void {
-  const html = errorPage({ ...problem, requestId: visit.requestId, advice: OF_RECORD });
+  const html = errorPage({ ...problem, requestId: visit.requestId, advice: RECORD.advice });
   visit.page(status, html, undefined, { ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }) });
 }

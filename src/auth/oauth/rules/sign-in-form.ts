@@ -19,7 +19,7 @@ export const requireSignInForm = (form: Parameters | undefined, anywhere: boolea
 
 export const requireEmptyForm = (form: Parameters | undefined): void => requireFields(form, []);
 
-function requireFields(form: Parameters | undefined, names: readonly string[]): void {
+export function requireFields(form: Parameters | undefined, names: readonly string[]): void {
   const strange = [...(form ?? [])].some(([name, values]) => !names.includes(name) || values.length > 1);
   if (!form || strange) throw new OAuthError('invalid_request', { about: 'form' });
 }

@@ -139,29 +139,30 @@ const LABELS = {
   month: { day: 'numeric', month: 'short' },
 } as const;
 
-const appTable = ({ apps }: Overview): Html => html`${table(
-  'Calls by app',
-  [
-    { label: 'App', kind: 'name' },
-    { label: 'Calls', kind: 'number' },
-    { label: 'Failures', kind: 'number' },
-    { label: '95 % within', kind: 'number' },
-    { label: 'Units', kind: 'number' },
-  ],
-  apps
-    .slice(0, FEW)
-    .map((one) => [
-      caller(one),
-      count(one.calls),
-      html`${count(one.failures)} <span class="small">${share(one)}</span>`,
-      milliseconds(one.p95),
-      count(one.units),
-    ]),
-)}${
-  apps.length > FEW
-    ? html`<p class="small">The ${FEW} busiest of ${apps.length} apps. The list below names all of them.</p>`
-    : undefined
-}`;
+const appTable = ({ apps }: Overview): Html =>
+  html`${table(
+    'Calls by app',
+    [
+      { label: 'App', kind: 'name' },
+      { label: 'Calls', kind: 'number' },
+      { label: 'Failures', kind: 'number' },
+      { label: '95 % within', kind: 'number' },
+      { label: 'Units', kind: 'number' },
+    ],
+    apps
+      .slice(0, FEW)
+      .map((one) => [
+        caller(one),
+        count(one.calls),
+        html`${count(one.failures)} <span class="small">${share(one)}</span>`,
+        milliseconds(one.p95),
+        count(one.units),
+      ]),
+  )}${
+    apps.length > FEW
+      ? html`<p class="small">The ${FEW} busiest of ${apps.length} apps. The list below names all of them.</p>`
+      : undefined
+  }`;
 
 const readingTable = (rows: readonly Reading[]): Html =>
   table(
@@ -182,7 +183,14 @@ const readingTable = (rows: readonly Reading[]): Html =>
     ]),
   );
 
-const readingDocument = ({ app_id, app_name, operation, calls, failures, units }: Reading): Record<string, unknown> => ({
+const readingDocument = ({
+  app_id,
+  app_name,
+  operation,
+  calls,
+  failures,
+  units,
+}: Reading): Record<string, unknown> => ({
   app_id: app_id === '' ? null : app_id,
   app_name,
   operation,

@@ -1,3 +1,4 @@
+import { websiteNames } from '../../../gateway/console/administration.ts';
 import {
   DELIVERY_STATUSES,
   type DeliveryRecord,
@@ -7,7 +8,6 @@ import {
   listWebhooks,
   shownReceiver,
 } from '../../../gateway/console/webhooks.ts';
-import { websiteNames } from '../../../gateway/console/administration.ts';
 import { type Html, html } from '../../http/html.ts';
 import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
@@ -36,7 +36,7 @@ const receiver = (url: string): Html => html`<bdi>${plain(shownReceiver(url), SH
 
 function stateOf({ enabled, permitted, failing_since, disabled_because }: EndpointRecord): Html {
   if (!enabled)
-    return html`${state('disabled', 'off')}${disabled_because && html` <span class="small">${BECAUSE[disabled_because]}</span>`}`;
+    return html`${state('disabled', 'off')}${disabled_because ? html` <span class="small">${BECAUSE[disabled_because]}</span>` : undefined}`;
   if (!permitted) return state('not permitted', 'warn');
   return failing_since
     ? html`${state('failing', 'warn')} <span class="small">since ${time(failing_since)}</span>`
@@ -119,7 +119,11 @@ const webhookPage: ConsolePage = {
   path: /^\/console\/webhooks\/(whk_[a-f0-9]{32})$/,
   operation: 'console_webhook',
   async show(asked) {
-    const { desk, query, parameters: [id = ''] } = asked;
+    const {
+      desk,
+      query,
+      parameters: [id = ''],
+    } = asked;
     const search = { status: query.one('status', DELIVERY_STATUSES), event: query.text('event') };
     const [one, names, { rows, total }] = await Promise.all([
       findWebhook(desk, id),
@@ -138,14 +142,24 @@ ${facts([
   ['State', stateOf(one)],
   one.permitted
     ? undefined
-    : ['Lacks', 'Its credential may no longer read this website and its events. Deliveries wait until it may, or until you change the credential.'],
+    : [
+        'Lacks',
+        'Its credential may no longer read this website and its events. Deliveries wait until it may, or until you change the credential.',
+      ],
   ['Website', named(names.get(one.website_id) ?? one.website_id)],
   ['Credential', html`<code>${one.credential_id}</code>`],
   ['Events', html`${one.event_types.map((type, i) => [i === 0 ? '' : ', ', html`<code>${type}</code>`])}`],
   ['Waiting', one.pending === 0 ? 'Nothing' : `${one.pending} deliveries`],
-  one.gap_since ? ['Gap', html`Since ${time(one.gap_since)} notices were lost. The receiver must pull once.`] : undefined,
+  one.gap_since
+    ? ['Gap', html`Since ${time(one.gap_since)} notices were lost. The receiver must pull once.`]
+    : undefined,
   one.old_secret_until ? ['Old secret', html`Signs until ${time(one.old_secret_until)}`] : undefined,
-  own ? undefined : ['Belongs to', html`subscription <code>${one.subscription_id ?? ''}</code> of an MCP client, which alone can change it`],
+  own
+    ? undefined
+    : [
+        'Belongs to',
+        html`subscription <code>${one.subscription_id ?? ''}</code> of an MCP client, which alone can change it`,
+      ],
   ['Added', time(one.created_at)],
   ['Id', html`<code>${one.id}</code>`],
 ])}
@@ -162,7 +176,14 @@ ${list({
   ],
   table: table(
     'Deliveries',
-    [{ label: 'Event', kind: 'name' }, { label: 'Status' }, { label: 'Answer' }, { label: 'Attempts', kind: 'number' }, { label: 'Made' }, { label: 'Again' }],
+    [
+      { label: 'Event', kind: 'name' },
+      { label: 'Status' },
+      { label: 'Answer' },
+      { label: 'Attempts', kind: 'number' },
+      { label: 'Made' },
+      { label: 'Again' },
+    ],
     rows.map((row) => deliveryRow(asked, one, row)),
   ),
   empty: empty(
@@ -173,11 +194,11 @@ ${list({
 <p class="small">The log is kept for seven days. A delivery has at most five attempts.</p>
 ${own ? replayForm(asked, one) : undefined}
 <div class="zone">${dangerous(asked, {
-  summary: own ? 'Delete this webhook' : 'End this subscription',
-  says: html`Its queue and its log are lost.${own ? undefined : ' The client hears of it at its next request.'} This cannot be undone.`,
-  action: `${WEBHOOKS}/${id}/delete`,
-  button: own ? 'Delete webhook' : 'End subscription',
-})}</div>`,
+        summary: own ? 'Delete this webhook' : 'End this subscription',
+        says: html`Its queue and its log are lost.${own ? undefined : ' The client hears of it at its next request.'} This cannot be undone.`,
+        action: `${WEBHOOKS}/${id}/delete`,
+        button: own ? 'Delete webhook' : 'End subscription',
+      })}</div>`,
     };
   },
 };
@@ -223,7 +244,7 @@ const changes = (asked: Asked, { id, enabled }: EndpointRecord): Html => html`
 <div class="acts">
 <p class="buttons"><a class="button" href="${WEBHOOKS}/${id}/edit">Edit</a></p>
 ${enabled ? actForm(asked, { action: `${WEBHOOKS}/${id}/test`, button: 'Send a test', tone: 'plain' }) : undefined}
-${actForm(asked, enabled ? { action: `${WEBHOOKS}/${id}/disable`, button: 'Disable', tone: 'plain' } : { action: `${WEBHOOKS}/${id}/enable`, button: 'Enable' })}
+${actForm(asked, { action: `${WEBHOOKS}/${id}/${enabled ? 'disable' : 'enable'}`, button: enabled ? 'Disable' : 'Enable', tone: 'plain' })}
 </div>
 <details class="more"><summary>Replace the signing secret</summary>
 <p>The new secret is shown once. Until the old one ends, each delivery has both signatures, so the receiver loses nothing.</p>

@@ -4,9 +4,10 @@ import type { IdentityProvider } from '../../../auth/identity-provider.ts';
 import { NotVouchedFor } from '../../../auth/not-vouched-for.ts';
 import { SESSION_SECONDS, signInWith } from '../../../auth/sign-in.ts';
 import { Failure } from '../../../core/failures.ts';
+import { isConsolePage } from '../../../gateway/console/paths.ts';
 import { isRecordId } from '../../../gateway/record-page.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
-import { errorPage, OF_RECORD } from './views.ts';
+import { CONSOLE, errorPage, RECORD } from './views.ts';
 import type { Visit } from './visit.ts';
 
 interface Refusal {
@@ -36,8 +37,8 @@ const KeptCookie = z.strictObject({
   nonce: z.string(),
   verifier: z.string(),
   query: z.string().regex(QUERY),
-  /** Id of the record whose page asked for the sign-in. The query is empty if there is a record. */
-  record: z.string().refine(isRecordId).optional(),
+  /** Path of the gateway's own page that asked for the sign-in. The query is empty if there is such a page. */
+  page: z.string().refine(isOwnPage).optional(),
 });
 type KeptCookie = z.infer<typeof KeptCookie>;
 
@@ -70,16 +71,16 @@ const UNKNOWN: Refusal = {
 const CALLBACK = '/oauth/identity/callback';
 
 /**
- * Sends the browser to the identity provider. `record` is the id of the record whose page asks for the sign-in. It is
- * absent for an authorization request that the rules have checked. Throws `service_unavailable` when the provider does not answer.
+ * Sends the browser to the identity provider. `page` is the path of the gateway's own page that asks for the sign-in. It
+ * is absent for an authorization request that the rules have checked. Throws `service_unavailable` when the provider does not answer.
  */
-export async function beginIdentity(visit: Visit, provider: IdentityProvider, record?: string): Promise<void> {
+export async function beginIdentity(visit: Visit, provider: IdentityProvider, page?: string): Promise<void> {
   const { baseUrl } = visit.services;
-  const query = record === undefined ? visit.query : '';
-  if (!QUERY.test(query)) return refuse(visit, UNREADABLE, record);
+  const query = page === undefined ? visit.query : '';
+  if (!QUERY.test(query)) return refuse(visit, UNREADABLE, page);
   const { url, kept } = await provider.begin(baseUrl + CALLBACK);
-  const cookie = identityCookie(baseUrl, pack({ ...kept, query, record }), KEPT_SECONDS);
-  if (cookie.length > COOKIE_MAX) return refuse(visit, UNREADABLE, record);
+  const cookie = identityCookie(baseUrl, pack({ ...kept, query, page }), KEPT_SECONDS);
+  if (cookie.length > COOKIE_MAX) return refuse(visit, UNREADABLE, page);
   visit.redirect(url, { 'Set-Cookie': [cookie] });
 }
 
@@ -99,8 +100,8 @@ export async function finishIdentity(
   const forget = identityCookie(baseUrl, '', 0);
   visit.response.setHeader('Set-Cookie', forget);
   if (!kept) return refuse(visit, LAPSED);
-  const { record } = kept;
-  const tenant = record === undefined ? await tenantOf(clientOf(kept.query)) : null;
+  const { page } = kept;
+  const tenant = page === undefined ? await tenantOf(clientOf(kept.query)) : null;
   if (tenant === undefined) return refuse(visit, LAPSED);
   // Build the URL from the base URL and not from the header Host, because the identity provider compares this URL with
   // the redirect URI.
@@ -109,23 +110,28 @@ export async function finishIdentity(
     if (error instanceof NotVouchedFor) return error;
     throw error;
   });
-  if (identity instanceof NotVouchedFor) return refuse(visit, { ...REFUSED, cause: identity }, record);
+  if (identity instanceof NotVouchedFor) return refuse(visit, { ...REFUSED, cause: identity }, page);
   const signedIn = await signInWith(db, { tenant, ...identity });
-  if ('refused' in signedIn) return refuse(visit, UNKNOWN, record);
+  if ('refused' in signedIn) return refuse(visit, UNKNOWN, page);
   visit.record.audit = { person: signedIn.person };
-  const onward = record === undefined ? `/oauth/authorize?${kept.query}` : `/c/${record}`;
+  const onward = page ?? `/oauth/authorize?${kept.query}`;
   const session = sessionCookie(baseUrl, signedIn.session, SESSION_SECONDS);
   visit.redirect(baseUrl + onward, { 'Set-Cookie': [session, forget] });
 }
 
 /** Answers with an error page. The cause of the refusal goes only to the log. */
-function refuse(visit: Visit, { status, code, title, sentence, cause }: Refusal, record?: string): void {
+function refuse(visit: Visit, { status, code, title, sentence, cause }: Refusal, page?: string): void {
   const { requestId } = visit;
   visit.record.code = code;
   visit.record.cause = cause;
   visit.record.audit = { source: visit.wire.source };
-  const advice = record === undefined ? undefined : OF_RECORD;
+  const advice = page === undefined ? undefined : (page.startsWith('/c/') ? RECORD : CONSOLE).advice;
   visit.page(status, errorPage({ title, sentence, requestId, ...(advice !== undefined && { advice }) }));
+}
+
+/** True only for paths of the gateway, so that a forged cookie cannot send the person to another site. */
+function isOwnPage(path: string): boolean {
+  return path.startsWith('/c/') ? isRecordId(path.slice('/c/'.length)) : isConsolePage(path);
 }
 
 /**

@@ -46,7 +46,8 @@ export function hostOf(host: string): Html {
 
 interface PageContents {
   readonly title: string;
-  readonly kind: 'narrow' | 'wide';
+  readonly kind: 'narrow' | 'wide' | 'console';
+  /** The content of `main`. A page of the kind `console` brings its own `main`. */
   readonly body: Html;
   /** The path of a second stylesheet. All pages have the stylesheet oauth.css. */
   readonly style?: string;
@@ -69,9 +70,13 @@ export const shell = ({ title, kind, body, style }: PageContents): string =>
   }
 </head>
 <body>
-<header class="bar"><p class="brand">Installation Gateway</p></header>
+${
+  kind === 'console'
+    ? body
+    : html`<header class="bar"><p class="brand">Installation Gateway</p></header>
 <main class="${kind}">${body}
-</main>
+</main>`
+}
 </body>
 </html>
 `.text;

@@ -1,6 +1,32 @@
 import { type Html, html } from '../html.ts';
 import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
+/** What the sign-in page says for a page of the gateway itself. */
+export interface OwnPage {
+  /** Why the person must sign in. */
+  readonly lead: string;
+  /** What only owners and admins can do. Completes the sentence "Only owners and admins of an organization can …". */
+  readonly can: string;
+  /** What the person does on the page where an organization is chosen. */
+  readonly choose: string;
+  /** The advice on an error page. */
+  readonly advice: string;
+}
+
+export const RECORD: OwnPage = {
+  lead: 'This address belongs to a conversation, a contact or a visitor of an organization. Sign in to see the record.',
+  can: 'see records',
+  choose: 'Choose the organization that has the record.',
+  advice: 'No record was shown. You can close the page, or open the address of the record again.',
+};
+
+export const CONSOLE: OwnPage = {
+  lead: 'The console shows who may read the data of your organization. Sign in to see it.',
+  can: 'use the console',
+  choose: 'Choose the one that you want to see.',
+  advice: 'Nothing was changed. You can close the page, or open the console again.',
+};
+
 /** The pages trust no text. Every text is escaped, isolated and cut. Each form action is a path with its query. */
 export interface SignInView {
   readonly action: string;
@@ -9,8 +35,12 @@ export interface SignInView {
   readonly app?: string;
   /** The client by URL that asks. Absent for an installed client. */
   readonly client?: { readonly host: string; readonly name: string };
-  /** The host to which the person is sent after the decision. Absent on the page of a record. */
+  /** The host to which the person is sent after the decision. Absent for a page of the gateway itself. */
   readonly redirectHost?: string;
+  /** The gateway's own page that asks for the sign-in. Absent for an app. */
+  readonly own?: OwnPage;
+  /** A sentence above the form that says why the person must sign in. */
+  readonly note?: string;
   /** The e-mail address of the last attempt. Empty on the first visit. */
   readonly email: string;
   readonly problem?: string;
@@ -30,8 +60,9 @@ export interface ErrorView {
 export interface OrganizationsView {
   readonly action: string;
   readonly signOut: string;
-  /** The client by URL that asks. Absent on the page of a record. */
+  /** The client by URL that asks. Absent for a page of the gateway itself. */
   readonly client?: { readonly host: string; readonly name: string };
+  readonly own?: OwnPage;
   /** The token is what the button of the organization sends. */
   readonly organizations: readonly { readonly name: string; readonly token: string }[];
 }
@@ -49,6 +80,7 @@ ${
   ${locked ? undefined : html`<p><a href="#email">Check e-mail and password</a></p>`}
 </div>`
 }
+${view.note === undefined ? undefined : html`<p class="note">${plain(view.note)}</p>`}
 <p class="lead">${asks(view)}</p>
 <form method="post" action="${view.action}">
   <p class="field">
@@ -69,7 +101,7 @@ ${
     : undefined
 }
 <ul class="small">
-  <li>Only owners and admins of ${view.app === undefined ? 'an' : 'the'} organization can ${view.redirectHost === undefined ? 'see records' : 'decide'}.</li>
+  <li>Only owners and admins of ${view.app === undefined ? 'an' : 'the'} organization can ${view.own?.can ?? 'decide'}.</li>
   ${
     view.redirectHost === undefined
       ? undefined
@@ -80,9 +112,9 @@ ${
 }
 
 /** The host stands before the name, because the client chooses its name. */
-const asks = ({ client, app = '', organization = '', redirectHost }: SignInView): Html =>
-  redirectHost === undefined
-    ? html`This address belongs to a conversation, a contact or a visitor of an organization. Sign in to see the record.`
+const asks = ({ client, app = '', organization = '', own }: SignInView): Html =>
+  own
+    ? html`${own.lead}`
     : html`${
         client
           ? html`${hostOf(client.host)}, which calls itself ${named(client.name)}, asks for access to data of your organization.`
@@ -96,14 +128,14 @@ const ORGANIZATION = html`<p class="field">
   </p>`;
 
 /** The page on which a person of several organizations chooses one after the sign-in. */
-export function organizationsPage({ action, signOut, client, organizations }: OrganizationsView): string {
+export function organizationsPage({ action, signOut, client, own, organizations }: OrganizationsView): string {
   const body = html`
 <h1>Choose an organization</h1>
 <p class="lead">You belong to several organizations. ${
     client
       ? html`${hostOf(client.host)}, which calls itself ${named(client.name)}, can get
 access to data of one of them. The app gets nothing before you approve on the next page.`
-      : 'Choose the organization that has the record.'
+      : own?.choose
   }</p>
 <form method="post" action="${action}">
   ${organizations.map(
@@ -116,8 +148,6 @@ access to data of one of them. The app gets nothing before you approve on the ne
 }
 
 const OF_APP = 'The app got nothing from this page. You can close the page, or go back to the app and start again.';
-/** The advice on an error page that has no app. */
-export const OF_RECORD = 'No record was shown. You can close the page, or open the address of the record again.';
 
 /** The error page. It has no link to the app, because the app's redirect URI is not verified. */
 export function errorPage({ title, sentence, requestId, advice = OF_APP }: ErrorView): string {

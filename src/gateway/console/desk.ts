@@ -1,0 +1,53 @@
+import { digestOf, wellFormed } from '../../auth/tokens.ts';
+import { networkOf } from '../../flow/network.ts';
+import { RateLimit } from '../../flow/rate-limit.ts';
+import type { Administrator } from '../../store/administration/administrator.ts';
+import type { Database } from '../../store/driver/postgres.ts';
+import { type AdministratorRecord, readAdministrator } from '../../store/sign-in/administrators.ts';
+import type { SourceTools } from './sources.ts';
+import type { WebhookTools } from './webhooks.ts';
+
+export type { AdministratorRecord } from '../../store/sign-in/administrators.ts';
+
+/** What changes of webhooks and sources need besides the store. */
+export interface DeskTools {
+  readonly webhooks: WebhookTools;
+  readonly sources: SourceTools;
+}
+
+/** With a desk, a page of the console reads and changes one organization. Every statement proves the role again. */
+export interface Desk {
+  readonly db: Database;
+  readonly by: Administrator;
+  readonly tools: DeskTools;
+}
+
+export type Entered =
+  | { readonly state: 'signed_out' }
+  | { readonly state: 'throttled'; readonly retryAfter: number }
+  | { readonly state: 'entered'; readonly desk: Desk; readonly person: AdministratorRecord };
+
+/** How often one person may ask for a page of the console. Each process counts in its own memory. */
+const ASKED = { perMinute: 120, burst: 60 };
+
+/** Returns a function that finds the administrator of a session. `source` is the caller's address. */
+export function openDesks(
+  db: Database,
+  tools: DeskTools,
+): (asked: { session: string | undefined; source: string }) => Promise<Entered> {
+  const asked = new RateLimit(ASKED);
+  return async ({ session, source }) => {
+    if (session === undefined || !wellFormed(session)) return { state: 'signed_out' };
+    const digest = digestOf(session);
+    const person = await readAdministrator(db, { digest, network: networkOf(source) });
+    if (!person) return { state: 'signed_out' };
+    const retryAfter = asked.wait(person.id);
+    if (retryAfter > 0) return { state: 'throttled', retryAfter };
+    asked.failed(person.id);
+    return {
+      state: 'entered',
+      desk: { db, tools, by: { digest, personId: person.id, tenant: person.tenant } },
+      person,
+    };
+  };
+}

@@ -1,0 +1,17 @@
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+import { type Administrator, readPage, within } from './administrator.ts';
+
+/** The largest number of websites whose names one page of the console shows. */
+const WEBSITES = 1_000;
+
+/** The websites of the administrator's organization, with their names. */
+export const namesOfWebsites = async (
+  db: Database,
+  by: Administrator,
+): Promise<readonly { readonly id: string; readonly name: string }[]> => {
+  const rows = sql`SELECT 'web_' || w.tenant || '_' || w.site AS id, w.name, w.site AS created_at
+    FROM platform.website w WHERE ${within(by, sql`w.tenant`)}`;
+  const { rows: found } = await readPage<{ id: string; name: string }>(db, by, rows, { limit: WEBSITES, offset: 0 });
+  return found;
+};

@@ -1,0 +1,29 @@
+import { runFor, sql } from '../../core/sql.ts';
+import { isFresh } from '../administration/administrator.ts';
+import { atPrimary, mayConsent } from '../calls/guard.ts';
+import type { Database } from '../driver/postgres.ts';
+import type { Person } from './sessions.ts';
+
+/** A signed-in owner or admin, as the console shows the person. */
+export interface AdministratorRecord extends Person {
+  readonly organization: string;
+  /** True if the sign-in is recent enough for changes. */
+  readonly fresh: boolean;
+}
+
+/** Returns undefined when the session has ended, or when the person is disabled or no longer owner or admin. */
+export async function readAdministrator(
+  db: Database,
+  { digest, network }: { digest: Uint8Array; network: string },
+): Promise<AdministratorRecord | undefined> {
+  const [row] = await db.read<AdministratorRecord>(
+    runFor(
+      network,
+      sql`SELECT p.id, p.tenant, p.email, p.role, o.name AS organization, ${isFresh} AS fresh
+        FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+        JOIN platform.organization o ON o.tenant = p.tenant
+       WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND ${mayConsent}`,
+    ),
+  );
+  return row;
+}

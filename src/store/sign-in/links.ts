@@ -1,0 +1,50 @@
+import { sql } from '../../core/sql.ts';
+import { atPrimary, mayConsent } from '../calls/guard.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** Links of one person that work at the same time. A new link ends the oldest. */
+const LINKS = 5;
+
+/**
+ * Stores a one-time link. Returns its end, or undefined when the person is disabled or is no owner or admin. Also
+ * deletes links that have ended.
+ */
+export async function insertLink(
+  db: Database,
+  { digest, person, seconds }: { digest: Uint8Array; person: string; seconds: number },
+): Promise<Date | undefined> {
+  const [row] = await db.query<{ until: Date }>(sql`
+    WITH lapsed AS (
+      DELETE FROM gateway.sign_in_link WHERE digest IN (
+        SELECT l.digest FROM gateway.sign_in_link l WHERE l.expires_at <= now() ORDER BY l.expires_at LIMIT 20
+           FOR UPDATE SKIP LOCKED)
+    ), oldest AS (
+      DELETE FROM gateway.sign_in_link WHERE digest IN (
+        SELECT l.digest FROM gateway.sign_in_link l WHERE l.person_id = ${person}
+         ORDER BY l.created_at DESC OFFSET ${LINKS - 1}::integer)
+    )
+    INSERT INTO gateway.sign_in_link (digest, person_id, expires_at)
+    SELECT ${digest}::bytea, p.id, date_trunc('milliseconds', now() + make_interval(secs => ${seconds}::double precision))
+      FROM gateway.person p WHERE p.id = ${person} AND ${mayConsent}
+    RETURNING expires_at AS until`);
+  return row?.until;
+}
+
+/** Returns whom the link would sign in. Does not use the link up, because browsers fetch links ahead of a click. */
+export async function readLink(
+  db: Database,
+  digest: Uint8Array,
+): Promise<{ email: string; organization: string } | undefined> {
+  const [row] = await db.read<{ email: string; organization: string }>(sql`
+    SELECT p.email, o.name AS organization FROM gateway.sign_in_link l JOIN gateway.person p ON p.id = l.person_id
+      JOIN platform.organization o ON o.tenant = p.tenant
+     WHERE l.digest = ${atPrimary(digest)} AND l.expires_at > now() AND ${mayConsent}`);
+  return row;
+}
+
+/** Uses the link up and returns the id of its person. Two uses at the same time get one answer. */
+export async function takeLink(db: Database, digest: Uint8Array): Promise<string | undefined> {
+  const [row] = await db.query<{ person: string }>(sql`
+    DELETE FROM gateway.sign_in_link WHERE digest = ${digest} AND expires_at > now() RETURNING person_id AS person`);
+  return row?.person;
+}

@@ -1,0 +1,184 @@
+import { createHmac } from 'node:crypto';
+import type { IdentityProvider } from '../../auth/identity-provider.ts';
+import { organizationsOf } from '../../auth/memberships.ts';
+import { OAuthError } from '../../auth/oauth/errors.ts';
+import { type Parameters, single } from '../../auth/oauth/parameters.ts';
+import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
+import { sameSecret } from '../../auth/tokens.ts';
+import { type AdministratorRecord, type DeskTools, openDesks } from '../../gateway/console/desk.ts';
+import type { ClientAddress } from '../http/client-address.ts';
+import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
+import { CONSOLE, errorPage } from '../http/pages/views.ts';
+import type { PageServices, Visit } from '../http/pages/visit.ts';
+import type { RequestHandler } from '../http/records.ts';
+import { send } from '../http/reply.ts';
+import { doors, showSignIn } from './doors.ts';
+import { fileOf } from './export.ts';
+import { framed, missing, STYLE, unchanged } from './frame.ts';
+import type { Asked, ConsoleAct, ConsolePage, Done, Exported, Shown } from './page.ts';
+import { ACTS, PAGES } from './pages.ts';
+import { Query } from './query.ts';
+
+type Enter = ReturnType<typeof openDesks>;
+
+/** The console, at /console. Owners and admins of an organization look after its apps, consents and people. */
+export function consoleSurface(
+  { baseUrl, db, tools }: Pick<PageServices, 'baseUrl' | 'db'> & { readonly tools: DeskTools },
+  source: ClientAddress,
+  provider?: IdentityProvider,
+): RequestHandler {
+  const page = pageRoutes({ baseUrl, db, identity: provider?.name });
+  const enter = openDesks(db, tools);
+  const guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>): Route =>
+    page(method, operation, (visit) => show(visit).catch((error: unknown) => showRefusal(visit, error)));
+  const fixed = new Map<string, Route>([[STYLE, styleRoute('console/console.css')], ...doors(guarded, provider)]);
+  const routeOf = (path: string): Route | undefined => {
+    const own = fixed.get(path);
+    if (own) return own;
+    for (const one of PAGES) {
+      const found = one.path.exec(path);
+      if (found) return guarded('GET', one.operation, (visit) => show(visit, enter, { one, path, found }));
+    }
+    for (const one of ACTS) {
+      const found = one.path.exec(path);
+      if (found) return guarded('POST', one.operation, (visit) => change(visit, enter, { one, path, found }));
+    }
+    if (path !== '/console' && !path.startsWith('/console/')) return undefined;
+    const one: ConsolePage = { path: /^/, operation: 'console_missing', show: async () => undefined };
+    return guarded('GET', one.operation, (visit) => show(visit, enter, { one, path, found: [] }));
+  };
+  return routesHandler('console', routeOf, { baseUrl }, source);
+}
+
+interface Found<One> {
+  readonly one: One;
+  readonly path: string;
+  /** The match of the path: the whole path, then the groups. */
+  readonly found: readonly string[];
+}
+
+async function show(visit: Visit, enter: Enter, { one, path, found }: Found<ConsolePage>): Promise<void> {
+  const entered = await enter(visit.wire);
+  if (entered.state === 'signed_out') return showDoor(visit, path);
+  if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
+  const asked = askedOf(visit, entered, found);
+  const shown = await one.show(asked);
+  if (shown && 'rows' in shown) return sendFile(visit, entered.person, shown);
+  if (!shown) visit.record.code = 'not_found';
+  visit.record.audit = { person: entered.person.id };
+  answer(visit, path, entered.person, shown ?? missing(), asked.query.text('done'));
+}
+
+/**
+ * Answers the form of a change. Nothing is changed without the session of an owner or admin who has signed in a short
+ * time ago, and without the token of a form that the gateway has shown in this session for this change. The statement
+ * of the change proves session, role and time again.
+ */
+async function change(visit: Visit, enter: Enter, { one, path, found }: Found<ConsoleAct>): Promise<void> {
+  visit.record.does = 'administration';
+  const form = await visit.form();
+  requireSameOrigin(visit.wire, visit.services.baseUrl);
+  const from = one.from(found.slice(1));
+  const entered = await enter(visit.wire);
+  if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
+  if (entered.state === 'signed_out') {
+    visit.record.code = 'session_ended';
+    return showSignIn(visit, from, { status: 403, note: `${NOTHING} Your sign-in has ended.` });
+  }
+  const { person } = entered;
+  visit.record.audit = { person: person.id };
+  if (!person.fresh) {
+    visit.record.code = 'session_ended';
+    return showSignIn(visit, from, {
+      status: 403,
+      note: `${NOTHING} A change needs a sign-in of the last 15 minutes.`,
+    });
+  }
+  requireForm(form, one, formToken(visit, path));
+  const done = await one.run(askedOf(visit, entered, found), form);
+  if (done && 'target' in done) return answerDone(visit, one, person, done);
+  visit.record.code = done ? 'invalid_request' : 'not_permitted';
+  // The authority can have ended since it was checked. The person then reads the sign-in, as before the change.
+  const still = done ? entered : await enter(visit.wire);
+  if (still.state !== 'entered' || !still.person.fresh) {
+    visit.record.code = 'session_ended';
+    return showSignIn(visit, from, { status: 403, note: NOTHING });
+  }
+  answer(visit, from, person, done ?? unchanged());
+}
+
+const NOTHING = 'Nothing was changed.';
+
+/** One audit entry for a change. Later the same call appends the record to the books. */
+function answerDone(visit: Visit, one: ConsoleAct, person: AdministratorRecord, done: Done): void {
+  const { to, notice, target } = done;
+  visit.record.audit = { person: person.id, action: one.operation, target };
+  if (done.page) answer(visit, to, person, done.page);
+  else visit.redirect(`${to}?done=${notice}`);
+}
+
+/** A token for the form of one change in one session. The session's secret is in a cookie that no other site can read. */
+const formToken = ({ wire }: Visit, action: string): string =>
+  createHmac('sha256', wire.session ?? '')
+    .update(`console ${action}`)
+    .digest('base64url');
+
+function requireForm(form: Parameters | undefined, { fields }: ConsoleAct, token: string): asserts form is Parameters {
+  const strange = [...(form ?? [])].some(
+    ([name, values]) => values.length > 1 || (name !== 'csrf' && !fields.includes(name)),
+  );
+  if (!form || strange || !sameSecret(single(form, 'csrf') ?? '', token)) {
+    throw new OAuthError('invalid_request', { about: 'form' });
+  }
+}
+
+const askedOf = (visit: Visit, { desk, person }: Pick<Asked, 'desk' | 'person'>, found: readonly string[]): Asked => ({
+  desk,
+  person,
+  query: new Query(visit.query),
+  parameters: found.slice(1),
+  identity: visit.services.identity,
+  csrf: (action) => formToken(visit, action),
+});
+
+const answer = (visit: Visit, path: string, person: AdministratorRecord, shown: Shown, notice?: string): void =>
+  visit.page(shown.status ?? 200, framed(shown, { path, person, notice }));
+
+function sendFile(visit: Visit, person: AdministratorRecord, file: Exported): void {
+  const { type, name, text } = fileOf(file);
+  visit.record.does = 'view';
+  visit.record.audit = { person: person.id, exported: name };
+  send(visit.request, visit.response, 200, type, text, { 'Content-Disposition': `attachment; filename="${name}"` });
+}
+
+/** Shows the sign-in form, or the choice of an organization to a person of several who has just signed in. */
+async function showDoor(visit: Visit, path: string): Promise<void> {
+  const organizations = await organizationsOf(visit.services.db, visit.wire.session);
+  showSignIn(visit, path, { organizations });
+}
+
+function showThrottled(visit: Visit, retryAfter: number): void {
+  visit.record.code = 'quota_exceeded';
+  const sentence = 'You have opened too many pages in a short time. Wait a minute, then try again.';
+  showProblem(visit, 429, { title: 'Too many pages', sentence }, retryAfter);
+}
+
+/** A failure becomes an error page, and the log gets the reason. */
+function showRefusal(visit: Visit, error: unknown): void {
+  const { status, details } = visit.refusal(error);
+  const [title, sentence] =
+    status < 500
+      ? ['This request cannot be answered', 'The form did not come from this page, or the page is out of date.']
+      : ['The gateway cannot answer now', 'The gateway could not reach its store. Try again in a moment.'];
+  showProblem(visit, status, { title, sentence }, details.retryAfter);
+}
+
+function showProblem(
+  visit: Visit,
+  status: number,
+  problem: { readonly title: string; readonly sentence: string },
+  retryAfter: number | undefined,
+): void {
+  const text = errorPage({ ...problem, requestId: visit.requestId, advice: CONSOLE.advice });
+  visit.page(status, text, undefined, { ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }) });
+}

@@ -1,0 +1,127 @@
+import type { IdentityProvider } from '../../auth/identity-provider.ts';
+import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
+import { requireEmptyForm, requireFields, requireSignInForm } from '../../auth/oauth/rules/sign-in-form.ts';
+import { SESSION_SECONDS } from '../../auth/sign-in.ts';
+import { holderOfLink, LINK_PATH, signInByLink } from '../../auth/sign-in-links.ts';
+import { isConsolePage } from '../../gateway/console/paths.ts';
+import { sessionCookie } from '../http/pages/cookies.ts';
+import { beginIdentity } from '../http/pages/identity.ts';
+import type { Route } from '../http/pages/routes.ts';
+import { leave, tryToSignIn } from '../http/pages/sign-in.ts';
+import { CONSOLE, organizationsPage, signInPage } from '../http/pages/views.ts';
+import type { Visit } from '../http/pages/visit.ts';
+import { linkEndedPage, linkPage } from './link.ts';
+import { Query } from './query.ts';
+
+type Guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>) => Route;
+
+const SIGN_IN = '/console/sign-in';
+const SIGN_OUT = '/console/sign-out';
+const IDENTITY = '/console/identity';
+
+/** The ways into the console and out of it. */
+export const doors = (guarded: Guarded, provider: IdentityProvider | undefined): [string, Route][] => [
+  [SIGN_IN, guarded('POST', 'console_sign_in', receiveSignIn)],
+  [SIGN_OUT, guarded('POST', 'console_sign_out', receiveSignOut)],
+  ...(provider
+    ? [
+        [IDENTITY, guarded('GET', 'oauth_identity', (visit) => beginIdentity(visit, provider, onward(visit)))] as [
+          string,
+          Route,
+        ],
+      ]
+    : []),
+  [LINK_PATH, guarded('GET', 'console_link', showLink)],
+  [`${LINK_PATH}/use`, guarded('POST', 'console_link', useLink)],
+];
+
+/** The page of the console to which the browser goes after the sign-in. */
+function onward(visit: Visit): string {
+  const to = new Query(visit.query).text('to');
+  return to !== undefined && isConsolePage(to) ? to : '/console';
+}
+
+const leading = (leg: string, to: string): string => (to === '/console' ? leg : `${leg}?to=${encodeURIComponent(to)}`);
+
+interface SignInAsked {
+  readonly status?: number;
+  readonly email?: string;
+  readonly problem?: string;
+  readonly locked?: boolean;
+  readonly note?: string;
+  /** The organizations of a person who has signed in and must choose one. */
+  readonly organizations?: readonly { readonly name: string; readonly token: string }[];
+}
+
+/** Shows the sign-in, or the choice of an organization. The browser goes to the page `to` afterwards. */
+export function showSignIn(
+  visit: Visit,
+  to: string,
+  { status = 200, email = '', organizations = [], ...asked }: SignInAsked,
+  headers = {},
+): void {
+  const page = isConsolePage(to) ? to : '/console';
+  const action = leading(SIGN_IN, page);
+  const { identity } = visit.services;
+  const text =
+    organizations.length > 0
+      ? organizationsPage({ action, signOut: SIGN_OUT, own: CONSOLE, organizations })
+      : signInPage({
+          action,
+          own: CONSOLE,
+          email,
+          ...asked,
+          ...(identity !== undefined && { identity: { action: leading(IDENTITY, page), name: identity } }),
+        });
+  visit.page(status, text, undefined, headers);
+}
+
+async function receiveSignIn(visit: Visit): Promise<void> {
+  visit.record.does = 'authentication';
+  const form = await visit.form();
+  requireSameOrigin(visit.wire, visit.services.baseUrl);
+  requireSignInForm(form, true);
+  const to = onward(visit);
+  await tryToSignIn(visit, form, {
+    tenant: null,
+    onward: to,
+    ask: (status, given, headers) => showSignIn(visit, to, { status, ...given }, headers),
+  });
+}
+
+async function receiveSignOut(visit: Visit): Promise<void> {
+  visit.record.does = 'revocation';
+  const form = await visit.form();
+  requireSameOrigin(visit.wire, visit.services.baseUrl);
+  requireEmptyForm(form);
+  await leave(visit, '/console');
+}
+
+/**
+ * Shows the page of a one-time link. Chat programs, mail scanners and browsers fetch an address before anybody clicks,
+ * so the GET signs nobody in and does not use the link up. The button does.
+ */
+async function showLink(visit: Visit): Promise<void> {
+  const link = new Query(visit.query).text('link') ?? '';
+  const holder = await holderOfLink(visit.services.db, link);
+  if (!holder) return showLinkEnded(visit);
+  visit.page(200, linkPage({ ...holder, action: `${LINK_PATH}/use`, link }));
+}
+
+async function useLink(visit: Visit): Promise<void> {
+  visit.record.does = 'authentication';
+  const form = await visit.form();
+  requireSameOrigin(visit.wire, visit.services.baseUrl);
+  requireFields(form, ['link']);
+  const signedIn = await signInByLink(visit.services.db, form?.get('link')?.[0] ?? '');
+  if (!signedIn) return showLinkEnded(visit);
+  visit.record.audit = { person: signedIn.person, by: 'link' };
+  visit.redirect('/console', {
+    'Set-Cookie': sessionCookie(visit.services.baseUrl, signedIn.session, SESSION_SECONDS),
+  });
+}
+
+function showLinkEnded(visit: Visit): void {
+  visit.record.code = 'credentials';
+  visit.page(403, linkEndedPage());
+}

@@ -1,0 +1,76 @@
+import type { AdministratorRecord } from '../../gateway/console/desk.ts';
+import { type Html, html } from '../http/html.ts';
+import { EMAIL, named, plain, shell } from '../http/pages/shell.ts';
+import { noticeOf } from './notices.ts';
+import type { Shown } from './page.ts';
+
+/** The path of the stylesheet of the console. Its colours are those of oauth.css. */
+export const STYLE = '/console/console.css';
+
+/** The navigation. A page whose address begins with one of these belongs to it. */
+const NAVIGATION = [
+  ['/console', 'Overview'],
+  ['/console/apps', 'Apps'],
+  ['/console/consents', 'Consents'],
+  ['/console/webhooks', 'Webhooks'],
+  ['/console/sources', 'Sources'],
+  ['/console/people', 'People'],
+] as const;
+
+const isCurrent = (path: string, entry: string): boolean =>
+  path === entry || (entry !== '/console' && path.startsWith(`${entry}/`));
+
+/** A page of the console in its frame: skip link, organization, navigation and sign-out. */
+export function framed(
+  { title, body }: Shown,
+  { path, person, notice }: { path: string; person: AdministratorRecord; notice?: string | undefined },
+): string {
+  const said = noticeOf(notice);
+  return shell({
+    title: `${plain(title, 120)} · Console`,
+    kind: 'console',
+    style: STYLE,
+    body: html`<a class="skip" href="#content">Skip to the content</a>
+<header class="bar top">
+  <p class="brand">Installation Gateway <span class="of">${named(person.organization)}</span></p>
+  <form class="account" method="post" action="/console/sign-out">
+    <span class="small">${named(person.email, EMAIL)} · ${person.role}</span>
+    <button class="plain" type="submit">Sign out</button>
+  </form>
+</header>
+<div class="console">
+<nav class="rooms" aria-label="Console"><ul>${NAVIGATION.map(
+      ([href, label]) => html`
+  <li><a href="${href}"${isCurrent(path, href) ? html` aria-current="page"` : undefined}>${label}</a></li>`,
+    )}
+</ul></nav>
+<main id="content" tabindex="-1">
+${said === undefined ? undefined : html`<p class="done" role="status">${said}</p>`}
+${body}
+<p class="small zone">Times are in UTC.</p>
+</main>
+</div>`,
+  });
+}
+
+/** The page for an address that has nothing for this organization. */
+export const missing = (): Shown => ({
+  status: 404,
+  title: 'Not found',
+  body: html`<h1>Not found</h1>
+<p class="lead">Your organization has nothing at this address.</p>
+<p><a href="/console">Go to the overview</a></p>`,
+});
+
+/** The page after a change that was not made. */
+export const unchanged = (): Shown => ({
+  status: 409,
+  title: 'Nothing was changed',
+  body: html`<h1>Nothing was changed</h1>
+<p class="lead">You may not make this change, or somebody else was faster.</p>
+<p>Nobody can change their own role or disable themselves, and only an owner can change an owner. <a href="/console">Go to the
+overview</a> and look at the present state.</p>`,
+});
+
+export const heading = (title: Html | string, lead?: Html | string): Html => html`<div class="heading"><h1>${title}</h1>
+${lead === undefined ? undefined : html`<p class="lead">${lead}</p>`}</div>`;

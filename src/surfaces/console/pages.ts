@@ -1,0 +1,26 @@
+import type { ConsoleAct, ConsolePage } from './page.ts';
+import { appActs, appPages } from './pages/apps.ts';
+import { consentActs, consentPages } from './pages/consents.ts';
+import { overview } from './pages/overview.ts';
+import { personActs, personPages } from './pages/people.ts';
+import { sourceActs, sourceChangePages } from './pages/source-changes.ts';
+import { sourcePages } from './pages/sources.ts';
+import { usagePages } from './pages/usage.ts';
+import { webhookActs, webhookChangePages } from './pages/webhook-changes.ts';
+import { webhookPages } from './pages/webhooks.ts';
+
+/** Every page of the console. The first one whose address matches answers. */
+export const PAGES: readonly ConsolePage[] = [
+  overview,
+  ...appPages,
+  ...consentPages,
+  ...personPages,
+  ...usagePages,
+  ...webhookChangePages,
+  ...webhookPages,
+  ...sourceChangePages,
+  ...sourcePages,
+];
+
+/** Every change that the console can make. */
+export const ACTS: readonly ConsoleAct[] = [...appActs, ...consentActs, ...personActs, ...webhookActs, ...sourceActs];

@@ -1,0 +1,177 @@
+import {
+  type AppSummary,
+  type CredentialRecord,
+  endCredential,
+  findApp,
+  findCredential,
+  listApps,
+  listCredentials,
+  websiteNames,
+} from '../../../gateway/console/administration.ts';
+import { type Html, html } from '../../http/html.ts';
+import { hostOf, named } from '../../http/pages/shell.ts';
+import { limits, permissions, sensitive, websites } from '../access.ts';
+import { heading } from '../frame.ts';
+import type { Asked, ConsoleAct, ConsolePage } from '../page.ts';
+import { dangerous, ends, facts, state, time } from '../parts.ts';
+import { empty, exported, list, table } from '../table.ts';
+
+const APPS = '/console/apps';
+const KINDS = [
+  ['installed', 'Installed'],
+  ['by_url', 'Connected by a person'],
+] as const;
+const ACCESS = [
+  ['active', 'With access'],
+  ['none', 'Without access'],
+] as const;
+
+/** The host stands before the name, because a client by URL chooses its own name. */
+export const appName = ({ name, client_host }: Pick<AppSummary, 'name' | 'client_host'>): Html =>
+  client_host === null
+    ? named(name)
+    : html`${hostOf(client_host)} <span class="small">calls itself ${named(name)}</span>`;
+
+const appList: ConsolePage = {
+  path: /^\/console\/apps$/,
+  operation: 'console_apps',
+  async show(asked) {
+    const { query } = asked;
+    const search = {
+      kind: query.one('kind', ['installed', 'by_url']),
+      access: query.one('access', ['active', 'none']),
+      text: query.text('q'),
+    };
+    const { rows, total } = await listApps(asked.desk, search, query.slice);
+    const file = exported(asked, 'apps', rows.map(appDocument));
+    if (file) return file;
+    const shown = rows.map((app) => [
+      html`<a href="${APPS}/${app.id}">${appName(app)}</a>`,
+      app.client_host === null ? 'Installed' : 'Connected by a person',
+      app.active_credentials === 0 ? state('no access', 'off') : html`${app.active_credentials} active`,
+      app.active_consents,
+      app.next_end ? ends(app.next_end) : '–',
+    ]);
+    return {
+      title: 'Apps',
+      body: html`${heading('Apps', 'Every program that can read your organization’s data, and what it may see.')}
+${list({
+  path: APPS,
+  query,
+  noun: ['app', 'apps'],
+  total,
+  filters: [
+    { name: 'q', label: 'Name or host' },
+    { name: 'kind', label: 'Kind', choices: KINDS },
+    { name: 'access', label: 'Access', choices: ACCESS },
+  ],
+  table: table(
+    'Apps',
+    [
+      { label: 'App', kind: 'name' },
+      { label: 'Kind' },
+      { label: 'Credentials' },
+      { label: 'Consents', kind: 'number' },
+      { label: 'Next to expire' },
+    ],
+    shown,
+  ),
+  empty: empty(
+    'No app is connected yet',
+    html`Paste this gateway’s MCP address into a client, and approve it. Or the operator runs
+<code>gateway app create</code> and <code>gateway credential issue</code>. <a href="/docs/clients">Connect a client</a>`,
+  ),
+})}`,
+    };
+  },
+};
+
+const appDocument = (app: AppSummary): Record<string, unknown> => ({
+  app_id: app.id,
+  name: app.name,
+  client_host: app.client_host,
+  active_credentials: app.active_credentials,
+  active_consents: app.active_consents,
+  next_end: app.next_end,
+  created_at: app.created_at,
+});
+
+/** Credentials of one app that its page shows. The newest come first. */
+const CREDENTIALS = 50;
+
+const appPage: ConsolePage = {
+  path: /^\/console\/apps\/(app_[a-f0-9]{32})$/,
+  operation: 'console_app',
+  async show(asked) {
+    const [id = ''] = asked.parameters;
+    const [app, { rows, total }, names] = await Promise.all([
+      findApp(asked.desk, id),
+      listCredentials(asked.desk, { app: id }, { limit: CREDENTIALS, offset: 0 }),
+      websiteNames(asked.desk),
+    ]);
+    if (!app) return undefined;
+    return {
+      title: app.client_host ?? app.name,
+      body: html`<p class="up"><a href="${APPS}">Apps</a></p>
+${heading(app.client_host === null ? named(app.name) : hostOf(app.client_host), app.client_host === null ? undefined : html`The app calls itself ${named(app.name)}. The gateway has checked only the host.`)}
+${facts([
+  ['Id', html`<code>${app.id}</code>`],
+  ['Created', time(app.created_at)],
+  [
+    'Consents',
+    app.active_consents === 0
+      ? 'None is active'
+      : html`<a href="/console/consents?app=${app.id}">${app.active_consents} active</a>`,
+  ],
+])}
+<h2>What it may see</h2>
+${rows.length === 0 ? empty('This app has no credential', html`The operator issues one with <code>gateway credential issue --installation ${app.id}</code>.`) : rows.map((one) => credentialCard(asked, one, names))}
+${total > CREDENTIALS ? html`<p class="small">The page shows the newest ${CREDENTIALS} of ${total} credentials.</p>` : undefined}`,
+    };
+  },
+};
+
+function credentialCard(asked: Asked, one: CredentialRecord, names: ReadonlyMap<string, string>): Html {
+  const active = one.state === 'active';
+  const ids = one.sites.map((site) => `web_${one.tenant}_${site}`);
+  return html`
+<section class="panel" aria-labelledby="${one.id}">
+<h3 id="${one.id}"><code>${one.id}</code> ${state(one.state, active ? 'good' : 'off')} ${one.environment === 'test' ? state('test', 'warn') : undefined}</h3>
+${facts([
+  ['Websites', websites(ids, names)],
+  ['Sensitive data', sensitive(one)],
+  ['Limits', limits(one)],
+  one.state === 'revoked' && one.revoked_at ? ['Revoked', time(one.revoked_at)] : ['Expires', ends(one.expires_at)],
+  one.client_host === null ? ['Usable tokens', String(one.usable_tokens)] : undefined,
+])}
+${permissions(one)}
+${
+  active
+    ? dangerous(asked, {
+        summary: one.client_host === null ? 'Revoke this credential' : 'Disconnect this client',
+        says:
+          one.client_host === null
+            ? html`Its secret, its tokens and its consents end at once and for ever. The app gets 401 from its next request on.`
+            : html`Its consent and its tokens end at once. The client can ask a person for approval again.`,
+        action: `/console/credentials/${one.id}/revoke`,
+        button: one.client_host === null ? 'Revoke credential' : 'Disconnect client',
+      })
+    : undefined
+}
+</section>`;
+}
+
+const revoke: ConsoleAct = {
+  path: /^\/console\/credentials\/(crd_[a-f0-9]{32})\/revoke$/,
+  operation: 'credential_revoke',
+  fields: [],
+  from: () => APPS,
+  async run({ desk, parameters: [id = ''] }) {
+    const before = await findCredential(desk, id);
+    const ended = before && (await endCredential(desk, id));
+    return ended && { to: `${APPS}/${before.app_id}`, notice: 'credential_revoked', target: id };
+  },
+};
+
+export const appPages: readonly ConsolePage[] = [appList, appPage];
+export const appActs: readonly ConsoleAct[] = [revoke];

@@ -1,0 +1,94 @@
+import { listApps, listConsents, listCredentials, listPeople } from '../../../gateway/console/administration.ts';
+import { html } from '../../http/html.ts';
+import { EMAIL, named } from '../../http/pages/shell.ts';
+import { short } from '../access.ts';
+import { heading } from '../frame.ts';
+import type { ConsolePage } from '../page.ts';
+import { distance, ends, time } from '../parts.ts';
+import { empty, table } from '../table.ts';
+import { appName } from './apps.ts';
+import { usage } from './usage.ts';
+
+/** Credentials that end within this number of days stand on the overview. */
+const SOON = 14;
+const FEW = { limit: 5, offset: 0 };
+
+/** What an owner or admin looks for first: what ends soon, which apps have access, and who has come in. */
+export const overview: ConsolePage = {
+  path: /^\/console$/,
+  operation: 'console_overview',
+  async show(asked) {
+    const { desk, person } = asked;
+    const [calls, apps, ending, consents, people] = await Promise.all([
+      usage(asked),
+      listApps(desk, { access: 'active' }, FEW),
+      listCredentials(desk, { endsWithin: SOON }, FEW),
+      listConsents(desk, { state: 'active' }, FEW),
+      listPeople(desk, {}, { limit: 1_000, offset: 0 }),
+    ]);
+    const here = people.rows
+      .flatMap((one) => (one.signed_in_at ? [{ ...one, at: one.signed_in_at }] : []))
+      .toSorted((one, other) => other.at.getTime() - one.at.getTime());
+    return {
+      title: 'Overview',
+      body: html`${heading('Overview', html`Who may read the data of ${named(person.organization)}.`)}
+${calls}
+<h2>Access</h2>
+<dl class="figures">
+  <div><dt><a href="/console/apps?access=active">Apps with access</a></dt><dd>${apps.total}</dd></div>
+  <div><dt><a href="/console/consents?state=active">Active consents</a></dt><dd>${consents.total}</dd></div>
+  <div><dt><a href="/console/people">People</a></dt><dd>${people.total}</dd></div>
+  <div><dt>Ending within ${SOON} days</dt><dd>${ending.total}</dd></div>
+</dl>
+<section><h2>Credentials that end soon</h2>
+${
+  ending.total === 0
+    ? html`<p>No credential ends in the next ${SOON} days.</p>`
+    : html`${table(
+        'Credentials that end soon',
+        [{ label: 'App', kind: 'name' }, { label: 'Credential' }, { label: 'Ends' }],
+        ending.rows.map((one) => [
+          html`<a href="/console/apps/${one.app_id}">${appName({ name: one.app_name, client_host: one.client_host })}</a>`,
+          html`<code>${one.id}</code>`,
+          ends(one.expires_at),
+        ]),
+      )}<p class="small">The operator extends one with <code>gateway credential update CRD --expires 90d</code>. A client that a
+person has connected asks that person again.</p>`
+}
+</section>
+<section><h2>Newest consents</h2>
+${
+  consents.total === 0
+    ? html`<p>No consent is active. A consent begins when an owner or admin approves an app.</p>`
+    : table(
+        'Newest consents',
+        [{ label: 'App', kind: 'name' }, { label: 'Person' }, { label: 'May see' }, { label: 'Given' }],
+        consents.rows.map((one) => [
+          html`<a href="/console/consents/${one.id}">${appName({ name: one.app_name, client_host: one.client_host })}</a>`,
+          named(one.email, EMAIL),
+          short(one),
+          html`${time(one.created_at)} <span class="small">${distance(one.created_at)}</span>`,
+        ]),
+      )
+}
+</section>
+<section><h2>Signed in now</h2>
+${
+  here.length === 0
+    ? empty('Nobody is signed in', html`A sign-in lasts an hour.`)
+    : table(
+        'Signed in now',
+        [{ label: 'Person', kind: 'name' }, { label: 'Role' }, { label: 'Signed in' }],
+        here
+          .slice(0, FEW.limit)
+          .map((one) => [
+            html`<a href="/console/people/${one.id}">${named(one.email, EMAIL)}</a>`,
+            one.role,
+            html`${time(one.at)} <span class="small">${distance(one.at)}</span>`,
+          ]),
+      )
+}
+</section>`,
+    };
+  },
+};

@@ -1,0 +1,239 @@
+import { single } from '../../../auth/oauth/parameters.ts';
+import { emailOf } from '../../../auth/sign-in.ts';
+import {
+  changeRole,
+  disable,
+  enable,
+  findPerson,
+  invite,
+  listPeople,
+  type PersonSummary,
+  ROLES,
+} from '../../../gateway/console/administration.ts';
+import { type Html, html } from '../../http/html.ts';
+import { EMAIL, named, plain } from '../../http/pages/shell.ts';
+import { heading } from '../frame.ts';
+import type { Asked, ConsoleAct, ConsolePage, Shown } from '../page.ts';
+import { actForm, dangerous, facts, state, time } from '../parts.ts';
+import { empty, exported, list, table } from '../table.ts';
+
+const PEOPLE = '/console/people';
+const ADD = `${PEOPLE}/add`;
+const SHOWN_ROLES = [
+  ['owner', 'Owner'],
+  ['admin', 'Admin'],
+  ['operator', 'Operator'],
+] as const;
+const SHOWN_STATES = [
+  ['active', 'Active'],
+  ['disabled', 'Disabled'],
+] as const;
+const MEANS: Readonly<Record<PersonSummary['role'], string>> = {
+  owner: 'approves apps, sees records, uses the console, makes other owners',
+  admin: 'approves apps, sees records, uses the console',
+  operator: 'cannot sign in here',
+};
+
+const signsIn = ({ password, identity }: PersonSummary): string =>
+  [...(password ? ['password'] : []), ...(identity || !password ? ['identity provider'] : [])].join(', ');
+
+const personList: ConsolePage = {
+  path: /^\/console\/people$/,
+  operation: 'console_people',
+  async show(asked) {
+    const { query } = asked;
+    const search = {
+      role: query.one('role', ROLES),
+      state: query.one('state', ['active', 'disabled']),
+      text: query.text('q'),
+    };
+    const { rows, total } = await listPeople(asked.desk, search, query.slice);
+    const file = exported(asked, 'people', rows.map(personDocument));
+    if (file) return file;
+    return {
+      title: 'People',
+      body: html`${heading('People', 'Who may sign in, approve apps and see records.')}
+<p class="do"><a class="button plain" href="${ADD}">Add a person</a></p>
+${list({
+  path: PEOPLE,
+  query,
+  noun: ['person', 'people'],
+  total,
+  filters: [
+    { name: 'q', label: 'E-mail' },
+    { name: 'role', label: 'Role', choices: SHOWN_ROLES },
+    { name: 'state', label: 'State', choices: SHOWN_STATES },
+  ],
+  table: table(
+    'People',
+    [
+      { label: 'E-mail', kind: 'name' },
+      { label: 'Role' },
+      { label: 'State' },
+      { label: 'Signs in by' },
+      { label: 'Signed in' },
+    ],
+    rows.map((one) => [
+      html`<a href="${PEOPLE}/${one.id}">${named(one.email, EMAIL)}</a>${one.id === asked.person.id ? html` <span class="small">you</span>` : undefined}`,
+      one.role,
+      state(one.state, one.state === 'active' ? 'good' : 'off'),
+      signsIn(one),
+      one.signed_in_at ? time(one.signed_in_at) : '–',
+    ]),
+  ),
+  empty: empty('There is nobody yet', html`<a href="${ADD}">Add a person</a>`),
+})}`,
+    };
+  },
+};
+
+const personDocument = (one: PersonSummary): Record<string, unknown> => ({
+  person_id: one.id,
+  email: one.email,
+  role: one.role,
+  state: one.state,
+  password: one.password,
+  identity: one.identity,
+  disabled_at: one.disabled_at,
+  created_at: one.created_at,
+});
+
+const personPage: ConsolePage = {
+  path: /^\/console\/people\/(prs_[a-f0-9]{32})$/,
+  operation: 'console_person',
+  async show(asked) {
+    const [id = ''] = asked.parameters;
+    const one = await findPerson(asked.desk, id);
+    if (!one) return undefined;
+    return {
+      title: one.email,
+      body: html`<p class="up"><a href="${PEOPLE}">People</a></p>
+${heading(named(one.email, EMAIL))}
+${facts([
+  ['State', state(one.state, one.state === 'active' ? 'good' : 'off')],
+  ['Role', html`${one.role} <span class="small">${MEANS[one.role]}</span>`],
+  ['Signs in by', signsIn(one)],
+  ['Signed in', one.signed_in_at ? time(one.signed_in_at) : 'Not now'],
+  ['Added', time(one.created_at)],
+  one.disabled_at ? ['Disabled', time(one.disabled_at)] : undefined,
+  ['Consents', html`<a href="/console/consents?person=${one.id}">Consents of this person</a>`],
+  ['Id', html`<code>${one.id}</code>`],
+])}
+${changes(asked, one)}`,
+    };
+  },
+};
+
+function changes(asked: Asked, one: PersonSummary): Html {
+  const { person } = asked;
+  if (one.id === person.id)
+    return html`<p class="note">This is you. Another owner or admin can change your role or disable you.</p>`;
+  if (one.role === 'owner' && person.role !== 'owner')
+    return html`<p class="note">Only an owner can change an owner.</p>`;
+  const roles = SHOWN_ROLES.filter(([role]) => role !== 'owner' || person.role === 'owner');
+  return html`<h2>Role</h2>
+${actForm(asked, {
+  action: `${PEOPLE}/${one.id}/role`,
+  button: 'Change role',
+  fields: html`<p class="field"><label for="role">New role</label> ${select(roles, one.role)}</p>
+  <p class="small">As an operator, the person can no longer sign in here: sessions and consents of the person end.</p>`,
+})}
+<h2>Access</h2>
+${
+  one.state === 'active'
+    ? dangerous(asked, {
+        summary: 'Disable this person',
+        says: html`Sessions and consents of the person end at once. The consents end for ever. You can let the person sign in
+again later.`,
+        action: `${PEOPLE}/${one.id}/disable`,
+        button: 'Disable person',
+      })
+    : actForm(asked, { action: `${PEOPLE}/${one.id}/enable`, button: 'Let the person sign in again' })
+}`;
+}
+
+const select = (roles: readonly (readonly [string, string])[], chosen: string): Html =>
+  html`<select id="role" name="role">${roles.map(
+    ([role, label]) => html`<option value="${role}"${role === chosen ? html` selected` : undefined}>${label}</option>`,
+  )}</select>`;
+
+/** The form for a new person. After a refusal it shows the values again, and what is wrong. */
+function addForm(asked: Asked, given: { email: string; role: string; problem?: string }): Shown {
+  const { problem } = given;
+  const roles = SHOWN_ROLES.filter(([role]) => role !== 'owner' || asked.person.role === 'owner');
+  const described = problem === undefined ? undefined : html` aria-describedby="problem" aria-invalid="true"`;
+  return {
+    title: problem === undefined ? 'Add a person' : 'Problem: Add a person',
+    ...(problem !== undefined && { status: 400 }),
+    body: html`<p class="up"><a href="${PEOPLE}">People</a></p>
+${heading('Add a person')}
+${problem === undefined ? undefined : html`<div class="problem" role="alert"><p id="problem">${problem}</p></div>`}
+${actForm(asked, {
+  action: ADD,
+  button: 'Add person',
+  fields: html`<p class="field"><label for="email">E-mail</label>
+    <input id="email" name="email" type="email" value="${plain(given.email, EMAIL)}" autocomplete="off" autocapitalize="none" spellcheck="false" required${described}></p>
+  <p class="field"><label for="role">Role</label> ${select(roles, given.role)}</p>`,
+})}
+<p class="small">${
+      asked.identity === undefined
+        ? html`The person can sign in when the operator of this gateway has set a password: <code>gateway person password</code>.`
+        : html`The person signs in with ${named(asked.identity)}. The operator can also set a password.`
+    }</p>`,
+  };
+}
+
+const addPage: ConsolePage = {
+  path: /^\/console\/people\/add$/,
+  operation: 'console_person_add',
+  show: async (asked) => addForm(asked, { email: '', role: 'admin' }),
+};
+
+const add: ConsoleAct = {
+  path: /^\/console\/people\/add$/,
+  operation: 'person_add',
+  fields: ['email', 'role'],
+  from: () => ADD,
+  async run(asked, form) {
+    const typed = single(form, 'email') ?? '';
+    const role = ROLES.find((one) => one === single(form, 'role')) ?? 'operator';
+    const email = emailOf(typed);
+    const given = { email: typed, role };
+    if (email === '')
+      return addForm(asked, { ...given, problem: 'Type an e-mail address such as name@domain.example.' });
+    const added = await invite(asked.desk, { email, role });
+    if (added) return { to: `${PEOPLE}/${added.id}`, notice: 'person_added', target: added.id };
+    const [known] = (await listPeople(asked.desk, { text: email }, { limit: 25, offset: 0 })).rows.filter(
+      (one) => one.email === email,
+    );
+    return (
+      known && addForm(asked, { ...given, problem: `Your organization already has a person with this e-mail address.` })
+    );
+  },
+};
+
+const role: ConsoleAct = {
+  path: /^\/console\/people\/(prs_[a-f0-9]{32})\/role$/,
+  operation: 'person_role',
+  fields: ['role'],
+  from: ([id = '']) => `${PEOPLE}/${id}`,
+  async run({ desk, parameters: [id = ''] }, form) {
+    const wanted = ROLES.find((one) => one === single(form, 'role'));
+    const changed = wanted && (await changeRole(desk, id, wanted));
+    return changed && { to: `${PEOPLE}/${id}`, notice: 'role_changed', target: id };
+  },
+};
+
+const access = (name: 'disable' | 'enable', change: typeof disable): ConsoleAct => ({
+  path: new RegExp(`^/console/people/(prs_[a-f0-9]{32})/${name}$`),
+  operation: `person_${name}`,
+  fields: [],
+  from: ([id = '']) => `${PEOPLE}/${id}`,
+  async run({ desk, parameters: [id = ''] }) {
+    const changed = await change(desk, id);
+    return changed && { to: `${PEOPLE}/${id}`, notice: `person_${name}d`, target: id };
+  },
+});
+
+export const personPages: readonly ConsolePage[] = [personList, personPage, addPage];
+export const personActs: readonly ConsoleAct[] = [add, role, access('disable', disable), access('enable', enable)];

@@ -1,0 +1,54 @@
+import { type Html, html } from '../http/html.ts';
+import type { Asked } from './page.ts';
+
+const FORMAT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+const DAY = 86_400_000;
+
+/** A time, in UTC. */
+export const time = (at: Date): Html => html`<time datetime="${at.toISOString()}">${FORMAT.format(at)}</time>`;
+
+/** How far away a time is, in words. The title has the time itself. */
+export function distance(at: Date, now = Date.now()): string {
+  const far = Math.abs(at.getTime() - now);
+  const [n, unit] =
+    far < DAY / 24 ? [far / (DAY / 1440), 'minute'] : far < 2 * DAY ? [far / (DAY / 24), 'hour'] : [far / DAY, 'day'];
+  const count = Math.max(1, Math.floor(n));
+  const words = `${count} ${unit}${count === 1 ? '' : 's'}`;
+  return at.getTime() > now ? `in ${words}` : `${words} ago`;
+}
+
+/** The time of something that ends, and how far away it is. */
+export const ends = (at: Date): Html => html`${time(at)} <span class="small">${distance(at)}</span>`;
+
+type Tone = 'good' | 'warn' | 'off';
+
+/** A state as a word. The colour repeats the word. */
+export const state = (word: string, tone: Tone): Html => html`<span class="state ${tone}">${word}</span>`;
+
+/** A name and a value, below each other on a phone. */
+export const facts = (rows: readonly (readonly [name: string, value: Html | string] | undefined)[]): Html => html`
+<dl class="list">${rows.map((row) => row && html`<div><dt>${row[0]}</dt><dd>${row[1]}</dd></div>`)}</dl>`;
+
+/** The form of a change. The action is the address of a `ConsoleAct`. */
+export const actForm = (
+  asked: Pick<Asked, 'csrf'>,
+  {
+    action,
+    button,
+    fields,
+    tone = 'main',
+  }: { action: string; button: string; fields?: Html; tone?: 'main' | 'plain' | 'danger' },
+): Html => html`
+<form class="act" method="post" action="${action}">
+  <input type="hidden" name="csrf" value="${asked.csrf(action)}">${fields}
+  <p class="buttons"><button class="${tone}" type="submit">${button}</button></p>
+</form>`;
+
+/** A change that cannot be undone. The person opens the part, reads what ends, and presses the button. */
+export const dangerous = (
+  asked: Pick<Asked, 'csrf'>,
+  { summary, says, action, button }: { summary: string; says: Html; action: string; button: string },
+): Html => html`
+<details class="danger"><summary>${summary}</summary>
+<p>${says}</p>${actForm(asked, { action, button, tone: 'danger' })}
+</details>`;

@@ -1,0 +1,66 @@
+import { readParameters } from '../../auth/oauth/parameters.ts';
+import type { Slice } from '../../gateway/console/administration.ts';
+
+/** Rows of a list on one page. */
+export const ROWS = 25;
+/** Rows of a file at most. A longer list is refused, so that no file silently lacks rows. */
+export const FILE_ROWS = 5_000;
+const PAGES = 1_000;
+const TEXT = 200;
+
+export type Format = 'csv' | 'ndjson';
+
+/**
+ * The filters, the page number and the format in the address of a list. A filter that the page does not know counts as
+ * absent, because people edit addresses.
+ */
+export class Query {
+  readonly #parameters: ReadonlyMap<string, readonly string[]>;
+
+  constructor(text: string) {
+    this.#parameters = readParameters(text) ?? new Map();
+  }
+
+  text(name: string): string | undefined {
+    const value = (this.#parameters.get(name)?.[0] ?? '').trim();
+    return value === '' || value.length > TEXT ? undefined : value;
+  }
+
+  one<T extends string>(name: string, of: readonly T[]): T | undefined {
+    return of.find((one) => one === this.text(name));
+  }
+
+  get page(): number {
+    const page = /^[1-9]\d{0,3}$/.test(this.text('page') ?? '') ? Number(this.text('page')) : 1;
+    return Math.min(page, PAGES);
+  }
+
+  get format(): Format | undefined {
+    return this.one('format', ['csv', 'ndjson']);
+  }
+
+  /** The rows that the request asks for: one page, or all rows of a file and one more, which tells that it is too long. */
+  get slice(): Slice {
+    return this.format ? { limit: FILE_ROWS + 1, offset: 0 } : { limit: ROWS, offset: (this.page - 1) * ROWS };
+  }
+
+  /** True if the request filters the list by one of these parameters. */
+  filtered(names: readonly string[]): boolean {
+    return names.some((name) => this.text(name) !== undefined);
+  }
+
+  /** The query of an address with the same filters and other values. Undefined removes a value. */
+  with(changes: Readonly<Record<string, string | number | undefined>>): string {
+    const all = new Map<string, string>();
+    for (const name of this.#parameters.keys()) {
+      const value = this.text(name);
+      if (value !== undefined && name !== 'page' && name !== 'format' && name !== 'done') all.set(name, value);
+    }
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === undefined) all.delete(name);
+      else all.set(name, String(value));
+    }
+    const query = new URLSearchParams([...all]).toString();
+    return query === '' ? '' : `?${query}`;
+  }
+}

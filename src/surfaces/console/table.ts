@@ -1,0 +1,122 @@
+import { type Html, html } from '../http/html.ts';
+import type { Asked, Exported, Shown } from './page.ts';
+import { FILE_ROWS, type Query, ROWS } from './query.ts';
+
+interface Column {
+  readonly label: string;
+  /** `number`: set to the right. `name`: the name of the row. */
+  readonly kind?: 'number' | 'name';
+}
+
+type Cell = Html | string | number | undefined;
+
+/** A table. On a phone each row becomes a card, whose cells name their columns. The roles keep the table for readers. */
+export const table = (caption: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Html => html`
+<table role="table"><caption class="hidden">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map(
+  ({ label, kind = 'cell' }) => html`<th role="columnheader" scope="col" class="${kind}">${label}</th>`,
+)}</tr></thead>
+<tbody role="rowgroup">${rows.map(
+  (row) => html`
+<tr role="row">${row.map((cell, i) => {
+    const { label = '', kind = 'cell' } = columns[i] ?? {};
+    return html`<td role="cell" class="${kind}" data-label="${label}"><div>${cell ?? '–'}</div></td>`;
+  })}</tr>`,
+)}
+</tbody></table>`;
+
+/** A list without rows: what it is for, and what to do. */
+export const empty = (title: string, advice: Html): Html => html`
+<div class="empty"><p class="title">${title}</p>
+<p>${advice}</p></div>`;
+
+interface ListView {
+  /** The address of the list, without a query. */
+  readonly path: string;
+  readonly query: Query;
+  /** What the list holds, such as `consent`, and its plural. */
+  readonly noun: readonly [one: string, many: string];
+  readonly total: number;
+  readonly filters: readonly Filter[];
+  /** The table. Not shown when the list is empty. */
+  readonly table: Html;
+  /** Shown when there is no row, and no filter. */
+  readonly empty: Html;
+}
+
+export interface Filter {
+  readonly name: string;
+  readonly label: string;
+  /** Choices of a select, as value and label. Absent for a text. */
+  readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** The label of the choice that does not filter. By default `All`. */
+  readonly none?: string;
+}
+
+/** A list: filters, table, pages and export. */
+export function list(view: ListView): Html {
+  const { path, query, total, noun, filters } = view;
+  const filtered = query.filtered(filters.map(({ name }) => name));
+  const none =
+    query.page > 1
+      ? html`<div class="empty"><p class="title">There is no such page</p><p><a href="${path}${query.with({})}">Go to the first page</a></p></div>`
+      : filtered
+        ? html`<div class="empty"><p class="title">No ${noun[0]} matches</p><p><a href="${path}">Show all ${noun[1]}</a></p></div>`
+        : view.empty;
+  return html`${total > 0 || filtered ? filterForm(path, query, filters, filtered) : undefined}
+${total === 0 ? none : html`${view.table}${foot(view)}`}`;
+}
+
+const filterForm = (path: string, query: Query, filters: readonly Filter[], filtered: boolean): Html => html`
+<form class="filters" method="get" action="${path}" role="search">${filters.map(
+  ({ name, label, choices, none = 'All' }) => {
+    const value = query.text(name);
+    const id = `filter-${name}`;
+    return html`
+  <p><label for="${id}">${label}</label>${
+    choices
+      ? html`<select id="${id}" name="${name}"><option value="">${none}</option>${choices.map(
+          ([choice, text]) =>
+            html`<option value="${choice}"${choice === value ? html` selected` : undefined}>${text}</option>`,
+        )}</select>`
+      : html`<input id="${id}" name="${name}" type="search" value="${value ?? ''}" maxlength="200" autocomplete="off" spellcheck="false">`
+  }</p>`;
+  },
+)}
+  <p class="do"><button class="plain" type="submit">Filter</button>${filtered ? html` <a href="${path}">Clear</a>` : undefined}</p>
+</form>`;
+
+function foot({ path, query, total, noun }: ListView): Html {
+  const first = (query.page - 1) * ROWS + 1;
+  const last = Math.min(total, first + ROWS - 1);
+  const to = (page: number): string => `${path}${query.with({ page })}`;
+  return html`
+<div class="foot">
+  <p>${total <= ROWS ? total : html`${first}–${last} of ${total}`} ${noun[total === 1 ? 0 : 1]}</p>
+  ${
+    total > ROWS
+      ? html`<nav aria-label="Pages">${query.page > 1 ? html`<a rel="prev" href="${to(query.page - 1)}">Previous</a>` : undefined}
+    ${last < total ? html`<a rel="next" href="${to(query.page + 1)}">Next</a>` : undefined}</nav>`
+      : undefined
+  }
+  <p class="export">${
+    total > FILE_ROWS
+      ? html`Filter to ${FILE_ROWS} ${noun[1]} or fewer to export them`
+      : html`Export <a href="${path}${query.with({ format: 'csv' })}">CSV</a> <a href="${path}${query.with({ format: 'ndjson' })}">NDJSON</a>`
+  }</p>
+</div>`;
+}
+
+/** The file of a list, if the request asks for one. A list that is too long gets a page that says what to do. */
+export function exported(
+  { query }: Asked,
+  name: string,
+  rows: readonly Exported['rows'][number][],
+): Exported | Shown | undefined {
+  const { format } = query;
+  if (format === undefined) return undefined;
+  if (rows.length <= FILE_ROWS) return { name, format, rows };
+  const body = html`<h1>Too many rows</h1>
+<p class="lead">A file has at most ${FILE_ROWS} rows. Filter the list, then export it again.</p>`;
+  return { status: 400, title: 'Too many rows', body };
+}
