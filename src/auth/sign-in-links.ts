@@ -1,3 +1,4 @@
+import { networkOf } from '../flow/network.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { insertLink, readLink, takeLink } from '../store/sign-in/links.ts';
 import { openSession, type Session } from './sign-in.ts';
@@ -24,15 +25,22 @@ export async function makeSignInLink(
   return until && { url: `${baseUrl}${LINK_PATH}?link=${secret}`, until };
 }
 
+interface UsedLink {
+  readonly link: string;
+  /** The caller's address. */
+  readonly source: string;
+}
+
 /** Whom the link would sign in. Does not use the link up. */
 export const holderOfLink = async (
   db: Database,
-  link: string,
+  { link, source }: UsedLink,
 ): Promise<{ email: string; organization: string } | undefined> =>
-  wellFormed(link) ? readLink(db, digestOf(link)) : undefined;
+  wellFormed(link) ? readLink(db, { digest: digestOf(link), network: networkOf(source) }) : undefined;
 
 /** Uses a link up, and opens a session of its person. */
-export async function signInByLink(db: Database, link: string): Promise<Session | undefined> {
-  const person = wellFormed(link) ? await takeLink(db, digestOf(link)) : undefined;
+export async function signInByLink(db: Database, { link, source }: UsedLink): Promise<Session | undefined> {
+  if (!wellFormed(link)) return undefined;
+  const person = await takeLink(db, { digest: digestOf(link), network: networkOf(source) });
   return person === undefined ? undefined : openSession(db, person);
 }

@@ -19,7 +19,7 @@ export function exchange(options: RequestOptions, body?: string | Uint8Array): P
       response.on('end', () => {
         const bytes = Buffer.concat(parts);
         const text = bytes.toString('utf8');
-        const json = /json/.test(response.headers['content-type'] ?? '') && text !== '';
+        const json = /(?<!nd)json/.test(response.headers['content-type'] ?? '') && text !== '';
         resolve({
           status: response.statusCode ?? 0,
           headers: response.headers,

@@ -88,6 +88,8 @@ export interface PersonSearch {
   readonly state?: PersonRecord['state'] | undefined;
   /** Part of the e-mail address. */
   readonly text?: string | undefined;
+  /** Only people with a session that lasts. The newest sign-in comes first. */
+  readonly signedIn?: true;
 }
 
 /** A person with the time of the newest sign-in whose session still lasts. */
@@ -99,17 +101,21 @@ export interface PersonSummary extends PersonRecord {
 export const pageOfPeople = (
   db: Database,
   by: Administrator,
-  { id = null, role = null, state = null, text = null }: Nullable<PersonSearch>,
+  { id = null, role = null, state = null, text = null, signedIn = null }: Nullable<PersonSearch>,
   slice: Slice,
 ): Promise<Listed<PersonSummary>> =>
   readPage(
     db,
     by,
-    sql`SELECT w.*, (SELECT max(s.created_at) FROM gateway.session s WHERE s.person_id = w.id AND s.expires_at > now()) AS signed_in_at
+    sql`SELECT w.*, n.signed_in_at
       FROM (${view(sql`gateway.person`)} WHERE ${within(by, sql`p.tenant`)} AND (${id}::text IS NULL OR p.id = ${id})) w
+      CROSS JOIN LATERAL (SELECT max(s.created_at) AS signed_in_at FROM gateway.session s
+                           WHERE s.person_id = w.id AND s.expires_at > now()) n
      WHERE (${role}::text IS NULL OR w.role = ${role}) AND (${state}::text IS NULL OR w.state = ${state})
+       AND (${signedIn}::boolean IS NULL OR n.signed_in_at IS NOT NULL)
        AND ${mentions(text, [sql`w.email`])}`,
     slice,
+    signedIn === null ? undefined : sql`r.signed_in_at DESC`,
   );
 
 /**

@@ -1,4 +1,4 @@
-import { sql } from '../../core/sql.ts';
+import { runFor, sql } from '../../core/sql.ts';
 import { atPrimary, mayConsent } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
@@ -30,21 +30,35 @@ export async function insertLink(
   return row?.until;
 }
 
-/** Returns whom the link would sign in. Does not use the link up, because browsers fetch links ahead of a click. */
+/**
+ * Returns whom the link would sign in. Does not use the link up, because browsers fetch links ahead of a click.
+ * `network` is the caller's network. When connections are busy, the networks take turns.
+ */
 export async function readLink(
   db: Database,
-  digest: Uint8Array,
+  { digest, network }: { digest: Uint8Array; network: string },
 ): Promise<{ email: string; organization: string } | undefined> {
-  const [row] = await db.read<{ email: string; organization: string }>(sql`
-    SELECT p.email, o.name AS organization FROM gateway.sign_in_link l JOIN gateway.person p ON p.id = l.person_id
+  const [row] = await db.read<{ email: string; organization: string }>(
+    runFor(
+      network,
+      sql`SELECT p.email, o.name AS organization FROM gateway.sign_in_link l JOIN gateway.person p ON p.id = l.person_id
       JOIN platform.organization o ON o.tenant = p.tenant
-     WHERE l.digest = ${atPrimary(digest)} AND l.expires_at > now() AND ${mayConsent}`);
+     WHERE l.digest = ${atPrimary(digest)} AND l.expires_at > now() AND ${mayConsent}`,
+    ),
+  );
   return row;
 }
 
 /** Uses the link up and returns the id of its person. Two uses at the same time get one answer. */
-export async function takeLink(db: Database, digest: Uint8Array): Promise<string | undefined> {
-  const [row] = await db.query<{ person: string }>(sql`
-    DELETE FROM gateway.sign_in_link WHERE digest = ${digest} AND expires_at > now() RETURNING person_id AS person`);
+export async function takeLink(
+  db: Database,
+  { digest, network }: { digest: Uint8Array; network: string },
+): Promise<string | undefined> {
+  const [row] = await db.query<{ person: string }>(
+    runFor(
+      network,
+      sql`DELETE FROM gateway.sign_in_link WHERE digest = ${digest} AND expires_at > now() RETURNING person_id AS person`,
+    ),
+  );
   return row?.person;
 }

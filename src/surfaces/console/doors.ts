@@ -103,7 +103,7 @@ async function receiveSignOut(visit: Visit): Promise<void> {
  */
 async function showLink(visit: Visit): Promise<void> {
   const link = new Query(visit.query).text('link') ?? '';
-  const holder = await holderOfLink(visit.services.db, link);
+  const holder = await holderOfLink(visit.services.db, { link, source: visit.wire.source });
   if (!holder) return showLinkEnded(visit);
   visit.page(200, linkPage({ ...holder, action: `${LINK_PATH}/use`, link }));
 }
@@ -113,7 +113,10 @@ async function useLink(visit: Visit): Promise<void> {
   const form = await visit.form();
   requireSameOrigin(visit.wire, visit.services.baseUrl);
   requireFields(form, ['link']);
-  const signedIn = await signInByLink(visit.services.db, form?.get('link')?.[0] ?? '');
+  const signedIn = await signInByLink(visit.services.db, {
+    link: form?.get('link')?.[0] ?? '',
+    source: visit.wire.source,
+  });
   if (!signedIn) return showLinkEnded(visit);
   visit.record.audit = { person: signedIn.person, by: 'link' };
   visit.redirect('/console', {

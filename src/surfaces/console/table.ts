@@ -63,7 +63,7 @@ export function list(view: ListView): Html {
       : filtered
         ? html`<div class="empty"><p class="title">No ${noun[0]} matches</p><p><a href="${path}">Show all ${noun[1]}</a></p></div>`
         : view.empty;
-  return html`${total > 0 || filtered ? filterForm(path, query, filters, filtered) : undefined}
+  return html`${filters.length > 0 && (total > 0 || filtered) ? filterForm(path, query, filters, filtered) : undefined}
 ${total === 0 ? none : html`${view.table}${foot(view)}`}`;
 }
 

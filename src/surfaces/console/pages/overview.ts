@@ -5,7 +5,7 @@ import { short } from '../access.ts';
 import { heading } from '../frame.ts';
 import type { ConsolePage } from '../page.ts';
 import { distance, ends, time } from '../parts.ts';
-import { empty, table } from '../table.ts';
+import { table } from '../table.ts';
 import { appName } from './apps.ts';
 import { usage } from './usage.ts';
 
@@ -19,16 +19,14 @@ export const overview: ConsolePage = {
   operation: 'console_overview',
   async show(asked) {
     const { desk, person } = asked;
-    const [calls, apps, ending, consents, people] = await Promise.all([
+    const [calls, apps, ending, consents, people, here] = await Promise.all([
       usage(asked),
       listApps(desk, { access: 'active' }, FEW),
       listCredentials(desk, { endsWithin: SOON }, FEW),
       listConsents(desk, { state: 'active' }, FEW),
-      listPeople(desk, {}, { limit: 1_000, offset: 0 }),
+      listPeople(desk, {}, { limit: 1, offset: 0 }),
+      listPeople(desk, { signedIn: true }, FEW),
     ]);
-    const here = people.rows
-      .flatMap((one) => (one.signed_in_at ? [{ ...one, at: one.signed_in_at }] : []))
-      .toSorted((one, other) => other.at.getTime() - one.at.getTime());
     return {
       title: 'Overview',
       body: html`${heading('Overview', html`Who may read the data of ${named(person.organization)}.`)}
@@ -73,21 +71,17 @@ ${
 }
 </section>
 <section><h2>Signed in now</h2>
-${
-  here.length === 0
-    ? empty('Nobody is signed in', html`A sign-in lasts an hour.`)
-    : table(
-        'Signed in now',
-        [{ label: 'Person', kind: 'name' }, { label: 'Role' }, { label: 'Signed in' }],
-        here
-          .slice(0, FEW.limit)
-          .map((one) => [
-            html`<a href="/console/people/${one.id}">${named(one.email, EMAIL)}</a>`,
-            one.role,
-            html`${time(one.at)} <span class="small">${distance(one.at)}</span>`,
-          ]),
-      )
-}
+${table(
+  'Signed in now',
+  [{ label: 'Person', kind: 'name' }, { label: 'Role' }, { label: 'Signed in' }],
+  here.rows.map((one) => [
+    html`<a href="/console/people/${one.id}">${named(one.email, EMAIL)}</a>`,
+    one.role,
+    one.signed_in_at
+      ? html`${time(one.signed_in_at)} <span class="small">${distance(one.signed_in_at)}</span>`
+      : undefined,
+  ]),
+)}
 </section>`,
     };
   },

@@ -19,6 +19,7 @@ import { empty, exported, list, table } from '../table.ts';
 
 const PEOPLE = '/console/people';
 const ADD = `${PEOPLE}/add`;
+const ADDED = `${ADD}/send`;
 const SHOWN_ROLES = [
   ['owner', 'Owner'],
   ['admin', 'Admin'],
@@ -169,7 +170,7 @@ function addForm(asked: Asked, given: { email: string; role: string; problem?: s
 ${heading('Add a person')}
 ${problem === undefined ? undefined : html`<div class="problem" role="alert"><p id="problem">${problem}</p></div>`}
 ${actForm(asked, {
-  action: ADD,
+  action: ADDED,
   button: 'Add person',
   fields: html`<p class="field"><label for="email">E-mail</label>
     <input id="email" name="email" type="email" value="${plain(given.email, EMAIL)}" autocomplete="off" autocapitalize="none" spellcheck="false" required${described}></p>
@@ -190,7 +191,7 @@ const addPage: ConsolePage = {
 };
 
 const add: ConsoleAct = {
-  path: /^\/console\/people\/add$/,
+  path: /^\/console\/people\/add\/send$/,
   operation: 'person_add',
   fields: ['email', 'role'],
   from: () => ADD,

@@ -47,7 +47,7 @@ function addForm(asked: Asked, given: Given): Shown {
     title: problem === undefined ? 'Add a source' : 'Problem: Add a source',
     ...(problem !== undefined && { status: 400 }),
     body: html`<p class="up"><a href="${SOURCES}">Sources</a></p>
-${heading('Add a source', 'The gateway reads the database of a Chatwoot, and never changes it.')}
+${heading('Add a source', 'The gateway follows the database of a Chatwoot, and keeps a copy of its records.')}
 ${
   problem === undefined
     ? undefined

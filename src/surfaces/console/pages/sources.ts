@@ -24,7 +24,7 @@ const STATES = [
   ['failing', 'Failing'],
   ['paused', 'Paused'],
 ] as const;
-const TONES = { following: 'good', loading: 'good', failing: 'warn', paused: 'off' } as const;
+const TONES = { following: 'good', loading: 'good', failing: 'bad', paused: 'off' } as const;
 
 /** What a message for the command line means in the console. */
 export const told = (text: string): string =>
@@ -148,7 +148,9 @@ ${facts([
   ['Reads by', one.mode === 'poll' ? `polling, every ${one.period} s` : 'triggers (live)'],
   [
     'Records',
-    counted.length === 0 ? 'none' : counted.map(([name, n]) => `${n} ${name.replaceAll('_', ' ')}`).join(', '),
+    counted.length === 0
+      ? 'none'
+      : counted.map(([name, n]) => `${n} ${name.replaceAll('_', ' ')}${n === 1 ? '' : 's'}`).join(', '),
   ],
   unmapped.length === 0
     ? undefined
@@ -207,7 +209,7 @@ const findings = ({ findings: found, compare_error }: SourceRecord): Html | unde
 export const findingList = (all: SourceRecord['findings']): Html => html`
 <ul class="findings">${all.map(
   ({ level, about, text }) =>
-    html`<li>${state(level, level === 'warning' ? 'off' : 'warn')} <strong>${named(about, SHOWN)}</strong> ${told(text)}</li>`,
+    html`<li>${state(level, level === 'warning' ? 'off' : level === 'degraded' ? 'warn' : 'bad')} <strong>${named(about, SHOWN)}</strong> ${told(text)}</li>`,
 )}</ul>`;
 
 const removal = (asked: Asked, { id, website_id }: SourceRecord): Html => html`

@@ -53,7 +53,7 @@ ${
 </dl>
 <div class="plots">${plots(overview, period)}</div>
 <section><h2>By app</h2>${appTable(overview)}</section>
-<section><h2>Who reads what</h2>${readingTable(readings.rows)}
+<section><h2>Who reads what</h2>${readingTable(readings.rows.slice(0, FEW))}
 <p class="small">${
         readings.total > FEW ? html`The ${FEW} most frequent of ${readings.total}. ` : undefined
       }<a href="${inPeriod(USAGE, period)}">All apps and operations</a></p></section>`

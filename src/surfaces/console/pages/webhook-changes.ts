@@ -108,13 +108,13 @@ async function page(asked: Asked, editing: Editing, given: Given): Promise<Shown
         html`<option value="${one.id}"${given.credential === one.id ? html` selected` : undefined}>${plain(one.client_host ?? one.app_name, 80)} (${one.id.slice(0, 12)}…)</option>`,
     )}</select>
     <span class="small">Its permissions decide what is sent. When it ends, the webhook is silent.</span></p>
-  <fieldset class="choices"><legend>Events</legend>${EVENT_FAMILIES.map(
+  <fieldset class="choices"><legend>Changes of</legend>${EVENT_FAMILIES.map(
     (family) => html`
     <p><input id="type-${family}" name="${family}" type="checkbox" value="yes"${given.eventTypes.includes(`${family}.*`) ? html` checked` : undefined}>
       <label for="type-${family}">${family}</label></p>`,
   )}
   </fieldset>
-  <p class="field"><label for="types">Exact event types (optional)</label>
+  <p class="field"><label for="types">Only these event types of other kinds (optional)</label>
     <input id="types" name="types" value="${exact.join(' ')}" placeholder="conversation.changed" autocomplete="off" spellcheck="false"></p>
   <p class="field"><label for="description">Description (optional)</label>
     <input id="description" name="description" value="${given.description}" maxlength="240" autocomplete="off"></p>`,

@@ -39,7 +39,7 @@ function stateOf({ enabled, permitted, failing_since, disabled_because }: Endpoi
     return html`${state('disabled', 'off')}${disabled_because ? html` <span class="small">${BECAUSE[disabled_because]}</span>` : undefined}`;
   if (!permitted) return state('not permitted', 'warn');
   return failing_since
-    ? html`${state('failing', 'warn')} <span class="small">since ${time(failing_since)}</span>`
+    ? html`${state('failing', 'bad')} <span class="small">since ${time(failing_since)}</span>`
     : state('enabled', 'good');
 }
 
@@ -78,7 +78,6 @@ ${list({
       { label: 'Website' },
       { label: 'State' },
       { label: 'Waiting', kind: 'number' },
-      { label: 'Added' },
     ],
     rows.map((one) => [
       html`<a href="${WEBHOOKS}/${one.id}">${receiver(one.url)}</a>${
@@ -87,7 +86,6 @@ ${list({
       named(names.get(one.website_id) ?? one.website_id),
       stateOf(one),
       one.pending,
-      html`${time(one.created_at)}`,
     ]),
   ),
   empty: empty(
@@ -149,7 +147,7 @@ ${facts([
   ['Website', named(names.get(one.website_id) ?? one.website_id)],
   ['Credential', html`<code>${one.credential_id}</code>`],
   ['Events', html`${one.event_types.map((type, i) => [i === 0 ? '' : ', ', html`<code>${type}</code>`])}`],
-  ['Waiting', one.pending === 0 ? 'Nothing' : `${one.pending} deliveries`],
+  ['Waiting', one.pending === 0 ? 'Nothing' : `${one.pending} ${one.pending === 1 ? 'delivery' : 'deliveries'}`],
   one.gap_since
     ? ['Gap', html`Since ${time(one.gap_since)} notices were lost. The receiver must pull once.`]
     : undefined,
@@ -203,7 +201,7 @@ ${own ? replayForm(asked, one) : undefined}
   },
 };
 
-const DELIVERED = { pending: 'warn', delivered: 'good', failed: 'warn', dropped: 'off' } as const;
+const DELIVERED = { pending: 'warn', delivered: 'good', failed: 'bad', dropped: 'off' } as const;
 
 function deliveryRow(asked: Asked, { id, subscription_id }: EndpointRecord, row: DeliveryRecord) {
   const next = row.next_attempt_at;

@@ -1,0 +1,62 @@
+import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
+import type { Answer } from '../answer.ts';
+import { BASE_URL, type TestGateway } from '../gateway.ts';
+import { type Fields, newPerson, post, SAME } from '../oauth/oauth.ts';
+
+/** Another organization in every store of these tests. */
+export const RIVAL = 2001;
+
+export async function addRival({ database: { sql } }: TestGateway): Promise<void> {
+  await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (${RIVAL}, 'rival', 'Rival')`;
+  await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
+    VALUES (${RIVAL}, 1, 'rival', 'Rival website', 'UTC')`;
+}
+
+export interface SignedInPerson {
+  readonly id: string;
+  readonly email: string;
+  readonly cookie: string;
+}
+
+/** A person with a session that began `age` seconds ago. */
+export async function signedInAs(
+  gateway: TestGateway,
+  role = 'owner',
+  { tenant = 1, age = 0 }: { tenant?: number; age?: number } = {},
+): Promise<SignedInPerson> {
+  const { id, email } = await newPerson(gateway, role, tenant);
+  const secret = newSecret('session');
+  await gateway.database.sql`INSERT INTO gateway.session (digest, person_id, created_at, expires_at)
+    VALUES (${digestOf(secret)}, ${id}, now() - make_interval(secs => ${age}), now() + interval '1 hour')`;
+  return { id, email, cookie: `igw_session=${secret}` };
+}
+
+export const look = (gateway: TestGateway, path: string, cookie?: string): Promise<Answer> =>
+  gateway.ask(path, { unchecked: true, ...(cookie !== undefined && { headers: { cookie } }) });
+
+/** The token of the form with this action on a page. Empty if the page has no such form. */
+export function tokenIn({ text }: Answer, action: string): string {
+  const [, form = ''] = text.split(`action="${action}"`);
+  return /name="csrf" value="([^"]+)"/.exec(form.split('</form>')[0] ?? '')?.[1] ?? '';
+}
+
+interface Sent {
+  /** The page that has the form. */
+  readonly page: string;
+  readonly action: string;
+  readonly fields?: Fields;
+  readonly headers?: Record<string, string>;
+}
+
+/** Sends the form of a page as a browser does. */
+export async function submit(
+  gateway: TestGateway,
+  { cookie }: Pick<SignedInPerson, 'cookie'>,
+  { page, action, fields = {}, headers = SAME }: Sent,
+): Promise<Answer> {
+  const csrf = tokenIn(await look(gateway, page, cookie), action);
+  return post(gateway, action, { csrf, ...fields }, { ...headers, cookie });
+}
+
+export const ORIGIN = BASE_URL;
+export const asksToSignIn = ({ text }: Answer): boolean => text.includes('<h1>Sign in</h1>');
