@@ -78,6 +78,12 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'source resume': ['source resume src_0123456789abcdef0123456789abcdef'],
   'source remove': ['source remove src_0123456789abcdef0123456789abcdef --with-data'],
   'source grants': ['source grants chatwoot --mode live --role gateway_reader'],
+  'audit list': [
+    'audit list --organization larkspur --operation contact_get --from 2026-11-01T00:00:00Z',
+    'audit list --target ctc_1_1_89 --json',
+  ],
+  'audit export': ['audit export --from 2026-11-01T00:00:00Z --to 2026-12-01T00:00:00Z --format ocsf'],
+  'audit readers': ['audit readers ctc_1_1_89', 'audit readers ctc_1_1_89 --days 7 --json'],
   restored: ['restored', 'restored --yes'],
   doctor: ['doctor --json'],
 };

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+
 /**
  * The conventions of all commands. With --json, standard output is exactly one JSON document, and all other text goes
  * to standard error. Exit codes: 0 done, 1 refused or failed, 2 wrong usage.
@@ -6,6 +9,8 @@ export interface Output {
   readonly json: boolean;
   /** Writes the result to standard output, without control characters, because names come from outside. */
   result(document: object, text: string): void;
+  /** Writes one JSON document a line, and waits while standard output is full. False: nobody reads it any more. */
+  lines(documents: readonly object[]): Promise<boolean>;
   note(line: string): void;
 }
 
@@ -14,6 +19,21 @@ export function openOutput(json: boolean): Output {
     json,
     result: (document, text) => {
       process.stdout.write(json ? `${printableJson(document)}\n` : text === '' ? '' : `${printable(text)}\n`);
+    },
+    lines: async (documents) => {
+      const { stdout } = process;
+      const closed = new AbortController();
+      const close = (): void => closed.abort();
+      stdout.once('error', close);
+      try {
+        const full = !stdout.write(documents.map((one) => `${printableJson(one)}\n`).join(''));
+        if (full) await once(stdout, 'drain', { signal: closed.signal }).catch(close);
+        // A closed pipe is known only after the write.
+        else await setImmediate();
+        return !closed.signal.aborted;
+      } finally {
+        stdout.off('error', close);
+      }
     },
     note: (line) => {
       process.stderr.write(`${printable(line)}\n`);

@@ -36,6 +36,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   family: async () => (await import('./family.ts')).familyCommands,
   webhook: async () => (await import('./webhook.ts')).webhookCommands,
   source: async () => (await import('./source.ts')).sourceCommands,
+  audit: async () => (await import('./audit.ts')).auditCommands,
   restored: async () => (await import('./restored.ts')).restoredCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
 };

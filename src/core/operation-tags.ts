@@ -13,6 +13,7 @@ export const TAGS = {
   'AI features': 'Metadata of AI features. One operation detects the language of a text.',
   Configuration: 'Configuration metadata, the JSON Schema of this metadata, and previews of changes.',
   Events: 'Subscriptions to changes. A client pulls receipts of the changes from a subscription.',
+  Audit: 'Records of the calls that the credential has made.',
   Realtime: 'Sessions of the WebSocket that streams receipts of changes. MCP and A2A do not have these operations.',
 } as const;
 export type Tag = keyof typeof TAGS;
@@ -30,5 +31,6 @@ export const TOOLSET_OF: Readonly<Record<Tag, Toolset>> = {
   'AI features': 'settings',
   Configuration: 'settings',
   Events: 'events',
+  Audit: 'reports',
   Realtime: 'events',
 };

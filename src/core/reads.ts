@@ -1,3 +1,4 @@
+import type { AuditPage, OwnAuditFilter } from './audit-records.ts';
 import type { Demand } from './authority.ts';
 import type { SubscriptionReads } from './events.ts';
 import type { WebsiteKey } from './ids.ts';
@@ -79,6 +80,11 @@ export interface Reads extends SubscriptionReads {
   counts(request: CountRequest): Promise<CountReading>;
   search(request: SearchRequest): Promise<SearchPage>;
   customers(request: CustomerRequest): Promise<CustomerPage>;
+  /** The audit records of the caller's own credential. */
+  audit(
+    filter: OwnAuditFilter,
+    page: { readonly limit: number; readonly cursor: string | undefined },
+  ): Promise<AuditPage>;
 }
 
 export interface GrantedWebsite {

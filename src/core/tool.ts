@@ -275,6 +275,6 @@ export const NextCursor = named(
   ServiceText.nullable().describe('Cursor of the next page. Null if this page is the last page.'),
 );
 
-export const coverage = <T extends string>(value: T) => z.literal(value).describe('What was read. Always this value.');
+export const coverage = <T extends string>(value: T) => z.literal(value).describe('What was read.');
 
 export const listOf = <S extends z.ZodType>(schema: S) => z.array(schema).max(100);

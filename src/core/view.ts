@@ -230,9 +230,7 @@ export function access(classes: Readonly<Record<string, Requirement>>): Field {
   return field(
     z
       .strictObject(shape)
-      .describe(
-        'Classes of data that the credential may see in this record. These classes explain why members are absent.',
-      ),
+      .describe('Classes of data that the credential may see here. They explain why members are absent.'),
     [],
     (_, { grants }) =>
       Object.fromEntries(Object.entries(classes).map(([name, requirement]) => [name, holds(grants, requirement)])),

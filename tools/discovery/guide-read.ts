@@ -26,7 +26,7 @@ export default defineTool({
       '# Overview\n\nThis gateway gives an installed application access to stored data …',
       ServiceText.max(65_536).describe('Text of the guide, in Markdown (CommonMark).'),
     ),
-    coverage: z.literal('current_installation_guidance').describe('What was read. Always this value.'),
+    coverage: z.literal('current_installation_guidance').describe('What was read.'),
   }),
   async handle({ input, gateway }) {
     const content = gateway.guide(input.guide);

@@ -3,6 +3,7 @@ import type { SubscriptionReads } from '../../core/events.ts';
 import type { Reads } from '../../core/reads.ts';
 import type { Replica } from '../driver/lineage.ts';
 import type { Database } from '../driver/postgres.ts';
+import { readAudit } from './audit-records.ts';
 import type { Caller } from './caller.ts';
 import { readCounts } from './counts.ts';
 import { readCustomers } from './customers.ts';
@@ -38,6 +39,7 @@ export function openReads(
     search: (request) => caller.take(readSearch({ authority, website, db: slow }, request)),
     counts: (request) => caller.take(readCounts(access, slow, request)),
     customers: (request) => caller.take(readCustomers({ authority, website, db: slow }, request)),
+    audit: (filter, page) => caller.take(readAudit({ authority, db: slow }, filter, page)),
     report: (range) => caller.take(readReport(access, slow, range, replica)),
   };
 }

@@ -14,7 +14,7 @@ CREATE TABLE gateway.audit (
   address text,
   surface text NOT NULL CHECK (surface IN ('rest', 'mcp', 'a2a', 'page', 'cli')),
   operation text NOT NULL,
-  targets text[] NOT NULL DEFAULT '{}',                -- ids of records that the call names or that answered singly
+  targets text[] NOT NULL DEFAULT '{}' CHECK (cardinality(targets) <= 3),  -- ids that the call names or that answered singly
   count integer,                                       -- the records of a list, or of a loss
   outcome text NOT NULL,                               -- ok, or the code of the failure
   status smallint NOT NULL,
@@ -31,7 +31,14 @@ CREATE TABLE gateway.audit (
 ) PARTITION BY RANGE (time);
 CREATE INDEX audit_organization ON gateway.audit (organization_id, time DESC, id DESC);
 CREATE INDEX audit_credential ON gateway.audit (credential_id, time DESC, id DESC) WHERE credential_id IS NOT NULL;
-CREATE INDEX audit_target ON gateway.audit USING gin (targets) WHERE targets <> '{}';
+CREATE INDEX audit_person ON gateway.audit (person_id, time DESC, id DESC) WHERE person_id IS NOT NULL;
+-- Each includes its own array. Without the array, PostgreSQL would not answer from an index on an expression alone.
+CREATE INDEX audit_target_1 ON gateway.audit ((targets[1]), credential_id, time DESC, id DESC) INCLUDE (targets, person_id, outcome)
+  WHERE targets[1] IS NOT NULL;
+CREATE INDEX audit_target_2 ON gateway.audit ((targets[2]), credential_id, time DESC, id DESC) INCLUDE (targets, person_id, outcome)
+  WHERE targets[2] IS NOT NULL;
+CREATE INDEX audit_target_3 ON gateway.audit ((targets[3]), credential_id, time DESC, id DESC) INCLUDE (targets, person_id, outcome)
+  WHERE targets[3] IS NOT NULL;
 CREATE INDEX audit_unsealed ON gateway.audit (time) WHERE seq IS NULL;
 
 -- The last record of each chain. A removed end of a chain would not be noticed without it.

@@ -1,5 +1,6 @@
 import type { ConsoleAct, ConsolePage } from './page.ts';
 import { appActs, appPages } from './pages/apps.ts';
+import { auditPages } from './pages/audit.ts';
 import { consentActs, consentPages } from './pages/consents.ts';
 import { overview } from './pages/overview.ts';
 import { personActs, personPages } from './pages/people.ts';
@@ -16,6 +17,7 @@ export const PAGES: readonly ConsolePage[] = [
   ...consentPages,
   ...personPages,
   ...usagePages,
+  ...auditPages,
   ...webhookChangePages,
   ...webhookPages,
   ...sourceChangePages,

@@ -49,6 +49,8 @@ export interface Filter {
   readonly label: string;
   /** Choices of a select, as value and label. Absent for a text. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** What a text is. By default a text to search. */
+  readonly type?: 'date';
   /** The label of the choice that does not filter. By default `All`. */
   readonly none?: string;
 }
@@ -67,9 +69,9 @@ export function list(view: ListView): Html {
 ${total === 0 ? none : html`${view.table}${foot(view)}`}`;
 }
 
-const filterForm = (path: string, query: Query, filters: readonly Filter[], filtered: boolean): Html => html`
+export const filterForm = (path: string, query: Query, filters: readonly Filter[], filtered: boolean): Html => html`
 <form class="filters" method="get" action="${path}" role="search">${filters.map(
-  ({ name, label, choices, none = 'All' }) => {
+  ({ name, label, choices, type = 'search', none = 'All' }) => {
     const value = query.text(name);
     const id = `filter-${name}`;
     return html`
@@ -79,7 +81,7 @@ const filterForm = (path: string, query: Query, filters: readonly Filter[], filt
           ([choice, text]) =>
             html`<option value="${choice}"${choice === value ? html` selected` : undefined}>${text}</option>`,
         )}</select>`
-      : html`<input id="${id}" name="${name}" type="search" value="${value ?? ''}" maxlength="200" autocomplete="off" spellcheck="false">`
+      : html`<input id="${id}" name="${name}" type="${type}" value="${value ?? ''}" maxlength="200" autocomplete="off" spellcheck="false">`
   }</p>`;
   },
 )}

@@ -135,10 +135,8 @@ function conditionsByNeeds(tool: Tool): ReadonlyMap<string, readonly [Condition,
 }
 
 function describe(tool: Tool): string {
-  const { scopes, dataAccess } = tool.required;
+  // x-required-scopes and x-required-data-access say what every call needs.
   const lines = [tool.summary];
-  if (scopes.length > 0) lines.push(`Required scopes: ${scopes.join(', ')}.`);
-  if (dataAccess.length > 0) lines.push(`Required data access: ${dataAccess.join(', ')}.`);
   for (const [needs, [first, ...others]] of conditionsByNeeds(tool)) {
     const named = [first, ...others].map(conditionName).join(' or ');
     lines.push(
@@ -146,7 +144,7 @@ function describe(tool: Tool): string {
     );
   }
   if (tool.costWith) lines.push(`With ${tool.costWith.given}, a call costs ${tool.costWith.units} quota units.`);
-  if (tool.restrictions === 'refused') lines.push('Not for credentials with channel, team or subsite restrictions.');
+  if (tool.restrictions === 'refused') lines.push('Not for credentials with restrictions.');
   if (tool.consent === 'refused') lines.push('Not for tokens from a person’s consent.');
   return lines.join(' ');
 }
