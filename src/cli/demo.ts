@@ -87,10 +87,11 @@ export async function demoAccess(db: Database): Promise<Demo> {
   if (!first) throw new Error('the demo has no website');
   const made = { id: newId('app'), installation: newId('ins'), tenant: owner.tenant };
   await insertApp(db, { ...made, name: 'Demo agent', quota: { perMinute: 600, burst: 120 } });
+  // Before the credentials, because a store with a credential counts as loaded.
+  await addPerson(db, { tenant: owner.tenant, email: OWNER, role: 'owner', password: null });
   const restricted = await issue(db, made.installation, await restrictedPolicy(db, first));
   const full = await issue(db, made.installation, fullPolicy(sites));
   await mapAuthors(db, full.credential_id, sites);
-  await addPerson(db, { tenant: owner.tenant, email: OWNER, role: 'owner', password: null });
   return {
     organization_id: owner.id,
     app_id: made.id,

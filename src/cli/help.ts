@@ -50,6 +50,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'person enable': ['person enable ada@example.com'],
   'person unlock': ['person unlock ada@example.com'],
   'person role': ['person role ada@example.com --role admin'],
+  'person sign-in-link': ['person sign-in-link ada@example.com'],
   'person password': ['person password ada@example.com --end-consents'],
   'consent list': ['consent list --person ada@example.com'],
   'consent revoke': ['consent revoke cns_0123456789abcdef0123456789abcdef'],

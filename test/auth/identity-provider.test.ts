@@ -7,6 +7,7 @@ import { newId } from '../../src/auth/issue.ts';
 import { NotVouchedFor } from '../../src/auth/not-vouched-for.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
 import { insertPerson, type Role } from '../../src/store/administration/people.ts';
+import { consoleSurface } from '../../src/surfaces/console/console.ts';
 import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
 import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
@@ -63,6 +64,7 @@ const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer>
     handlers: [
       oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [], byUrl }), openClientAddress([]), at),
       recordSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
+      consoleSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
     ],
     otherwise: (_request, response) => void response.writeHead(404).end(),
   });
@@ -188,15 +190,36 @@ describe('a person signs in at the identity provider', () => {
     expect((await newBrowser().go(`${HTTP}/c/cnv_1_1_x/identity`)).status).toBe(404);
   });
 
+  it('for the console, and comes back to the page that was asked for', async () => {
+    const browser = newBrowser();
+    const form = await browser.go(`${HTTP}/console/people`);
+    expect(form.text).toContain('href="/console/identity?to=%2Fconsole%2Fpeople"');
+    const page = await browser.go(`${HTTP}/console/identity?to=%2Fconsole%2Fpeople`);
+    expect([page.status, page.url, page.text.includes(ADA.email)]).toEqual([200, `${HTTP}/console/people`, true]);
+    expect((await browser.go(`${HTTP}/console/people/add`)).text).toContain('The person signs in with');
+    await database.sql`UPDATE gateway.person SET role = 'operator'`;
+    const refused = await newBrowser().go(`${HTTP}/console/identity?to=https://evil.example`);
+    expect([refused.status, refused.text.includes('Nothing was changed.')]).toEqual([403, true]);
+  });
+
   it('and a forged cookie leads to no other address', async () => {
-    for (const record of ['//evil.example', 'x', 'cnv_1_1_11/../..', '']) {
-      const kept = { state: 's', nonce: 'n', verifier: 'v', query: '', record };
+    for (const page of [
+      '//evil.example',
+      'x',
+      '/c/cnv_1_1_11/../..',
+      '',
+      '/c/',
+      '/console/../x',
+      '/console//x',
+      '/consoles',
+    ]) {
+      const kept = { state: 's', nonce: 'n', verifier: 'v', query: '', page };
       const cookie = deflateRawSync(JSON.stringify(kept)).toString('base64url');
       const answer = await fetch(`http://127.0.0.1:${servers.get(HTTP)?.port}${CALLBACK}?code=x&state=s`, {
         redirect: 'manual',
         headers: { cookie: `igw_identity=${cookie}` },
       });
-      expect([answer.status, answer.headers.get('location')], record).toEqual([400, null]);
+      expect([answer.status, answer.headers.get('location')], page).toEqual([400, null]);
     }
   });
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { isEmpty } from '../../src/cli/demo.ts';
+import { demoLink, isEmpty } from '../../src/cli/demo.ts';
 import { runChecks } from '../../src/cli/doctor.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { loadAuthority } from '../../src/store/calls/authority.ts';
@@ -40,6 +40,14 @@ async function authorityOf(which: string) {
   const token = /"token":"([^"]+)"/.exec(JSON.stringify(Object(demo)[which]))?.[1] ?? '';
   return (await loadAuthority(database.db, digest(token)))?.authority;
 }
+
+test('has an owner without a password, whom a link signs in', async () => {
+  const [person] = await database.sql`SELECT email, role, password FROM gateway.person`;
+  expect(person).toEqual({ email: 'owner@larkspur.example', role: 'owner', password: null });
+  expect((await demoLink(database.db, 'https://gateway.example'))?.url).toMatch(
+    /^https:\/\/gateway\.example\/console\/enter\?link=igwl_\w{49}$/,
+  );
+});
 
 test('loads the organization, an app and two credentials, and no secret in clear', async () => {
   expect(await isEmpty(database.db)).toBe(false);

@@ -3,6 +3,7 @@ import { PassThrough } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import { verifyPassword } from '../../src/auth/passwords.ts';
+import { signInByLink } from '../../src/auth/sign-in-links.ts';
 import { runChecks } from '../../src/cli/doctor.ts';
 import {
   cliDatabase,
@@ -566,4 +567,30 @@ test.each([
   const { code, stdout } = await gateway(...argv.split(' '));
   expect(code).toBe(0);
   for (const word of words) expect(stdout).toContain(word);
+});
+
+describe('person sign-in-link', () => {
+  test('prints a link that works once, and the store has only its digest', async () => {
+    await gateway(...ADD, '--no-password');
+    const made = await document('person', 'sign-in-link', 'ada@example.org');
+    expect(made).toEqual({
+      person_id: expect.stringMatching(/^prs_/),
+      url: expect.stringMatching(/^http:\/\/[^/]+\/console\/enter\?link=igwl_\w{49}$/),
+      expires_at: expect.any(String),
+    });
+    const link = text(made, 'url').split('=')[1] ?? '';
+    expect(await dump(database)).not.toContain(link);
+    expect((await signInByLink(database.db, { link, source: '127.0.0.1' }))?.person).toBe(text(made, 'person_id'));
+    expect(await signInByLink(database.db, { link, source: '127.0.0.1' })).toBeUndefined();
+    expect((await gateway('person', 'sign-in-link', 'ada@example.org')).stdout).toContain(
+      'The link works once, until ',
+    );
+  });
+
+  test('refuses a disabled person and nobody', async () => {
+    await gateway(...ADD, '--no-password');
+    await gateway('person', 'disable', 'ada@example.org');
+    expect(await gateway('person', 'sign-in-link', 'ada@example.org')).toEqual(refused('Only an owner or admin'));
+    expect(await gateway('person', 'sign-in-link', 'nobody@example.org')).toEqual(refused('There is no person'));
+  });
 });

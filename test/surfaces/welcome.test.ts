@@ -58,11 +58,12 @@ describe('what the first start prints', () => {
 
   it('shows the address to paste alone in its line, in one column with the other addresses', () => {
     for (const text of [
-      welcome(BASE_URL, { token, website: 'web_1_1' }),
-      addresses(BASE_URL, '.data/demo-token.json'),
+      welcome(BASE_URL, { token, website: 'web_1_1' }, `${BASE_URL}/console/enter?link=x`),
+      addresses(BASE_URL, '.data/demo-token.json', `${BASE_URL}/console/enter?link=x`),
     ]) {
       expect(text.split('\n')[3]).toBe(`  ${BASE_URL}/mcp`);
       expect(text).toContain(`${BASE_URL}/docs/clients\n`);
+      expect(text).toContain(`Console         ${BASE_URL}/console/enter?link=x\n`);
       const rows = text.split('\n').filter((line) => /^[A-Z][\w ]+ {3}/.test(line));
       expect(rows.map((line) => line.search(/(?<= {3})\S/))).toEqual(rows.map(() => 16));
       expect(rows.length).toBeGreaterThan(2);
@@ -76,7 +77,7 @@ describe('what the first start prints', () => {
       { url: `${BASE_URL}/mcp`, headers: { Authorization: 'Bearer YOUR_TOKEN' } },
     ]);
     expect(text).toContain('.data/demo-token.json');
-    expect(addresses(BASE_URL, undefined)).not.toContain('Demo token');
+    expect(addresses(BASE_URL, undefined)).not.toMatch(/Demo token|Console/);
   });
 });
 

@@ -73,5 +73,8 @@ export const unchanged = (): Shown => ({
 overview</a> and look at the present state.</p>`,
 });
 
-export const heading = (title: Html | string, lead?: Html | string): Html => html`<div class="heading"><h1>${title}</h1>
-${lead === undefined ? undefined : html`<p class="lead">${lead}</p>`}</div>`;
+/** The heading of a page. `action` is the link to what people most often do there. */
+export const heading = (title: Html | string, lead?: Html | string, action?: Html): Html => html`<div class="heading">
+<div><h1>${title}</h1>
+${lead === undefined ? undefined : html`<p class="lead">${lead}</p>`}</div>${action}
+</div>`;

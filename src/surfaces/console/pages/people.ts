@@ -53,8 +53,7 @@ const personList: ConsolePage = {
     if (file) return file;
     return {
       title: 'People',
-      body: html`${heading('People', 'Who may sign in, approve apps and see records.')}
-<p class="do"><a class="button plain" href="${ADD}">Add a person</a></p>
+      body: html`${heading('People', 'Who may sign in, approve apps and see records.', html`<a class="button" href="${ADD}">Add a person</a>`)}
 ${list({
   path: PEOPLE,
   query,
@@ -174,13 +173,13 @@ ${actForm(asked, {
   button: 'Add person',
   fields: html`<p class="field"><label for="email">E-mail</label>
     <input id="email" name="email" type="email" value="${plain(given.email, EMAIL)}" autocomplete="off" autocapitalize="none" spellcheck="false" required${described}></p>
-  <p class="field"><label for="role">Role</label> ${select(roles, given.role)}</p>`,
-})}
-<p class="small">${
-      asked.identity === undefined
-        ? html`The person can sign in when the operator of this gateway has set a password: <code>gateway person password</code>.`
-        : html`The person signs in with ${named(asked.identity)}. The operator can also set a password.`
-    }</p>`,
+  <p class="field"><label for="role">Role</label> ${select(roles, given.role)}</p>
+  <p class="small">${
+    asked.identity === undefined
+      ? html`The person can sign in when the operator of this gateway has set a password: <code>gateway person password</code>.`
+      : html`The person signs in with ${named(asked.identity)}. The operator can also set a password.`
+  }</p>`,
+})}`,
   };
 }
 
