@@ -12,6 +12,7 @@ import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
 import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { recordSurface } from '../../src/surfaces/record/record.ts';
+import { testTools } from '../support/console/tools.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { Browser, openTestProvider, type TestProvider } from '../support/oauth/identity-provider.ts';
@@ -64,7 +65,7 @@ const serverAt = (baseUrl: string, at: IdentityProvider): Promise<RunningServer>
     handlers: [
       oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [], byUrl }), openClientAddress([]), at),
       recordSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
-      consoleSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
+      consoleSurface({ baseUrl, db: database.db, tools: testTools(baseUrl) }, openClientAddress([]), at),
     ],
     otherwise: (_request, response) => void response.writeHead(404).end(),
   });

@@ -15,7 +15,6 @@ import type { Registry } from '../../src/gateway/registry.ts';
 import { streaming } from '../../src/gateway/streaming.ts';
 import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { senderOptions } from '../../src/outbound/sender.ts';
-import { consoleTools } from '../../src/process/console-tools.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
@@ -34,6 +33,7 @@ import { recordSurface } from '../../src/surfaces/record/record.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { openTasks } from '../../src/tasks/tasks.ts';
 import { type Answer, exchange } from './answer.ts';
+import { testTools } from './console/tools.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
@@ -139,10 +139,7 @@ export async function openTestGateway(
         {
           baseUrl: BASE_URL,
           db: own.db,
-          tools: consoleTools(
-            { config: { webhooks: { allowed: receivers }, sourceHosts: ['127.0.0.1'] }, keys: KEYS },
-            BASE_URL,
-          ),
+          tools: testTools(BASE_URL, receivers),
         },
         openClientAddress([]),
       ),

@@ -99,7 +99,7 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Found<Co
   if (done && 'target' in done) return answerDone(visit, one, person, done);
   visit.record.code = done ? 'invalid_request' : 'not_permitted';
   // The authority can have ended since it was checked. The person then reads the sign-in, as before the change.
-  const still = done ? entered : await enter(visit.wire);
+  const still = await enter(visit.wire);
   if (still.state !== 'entered' || !still.person.fresh) {
     visit.record.code = 'session_ended';
     return showSignIn(visit, from, { status: 403, note: NOTHING });

@@ -301,7 +301,7 @@ export const webhookActs: readonly ConsoleAct[] = [
     return again && { notice: again.queued > 0 ? 'webhook_replayed' : 'webhook_nothing' };
   }),
   ...(['enable', 'disable'] as const).map((name) =>
-    change(name, { operation: 'webhook_update' }, async ({ desk }, id) => {
+    change(name, { operation: `webhook_${name}` }, async ({ desk }, id) => {
       const changed = await enableWebhook(desk, id, name === 'enable');
       return changed && { notice: `webhook_${name}d` };
     }),
