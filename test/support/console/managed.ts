@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import { chatwootWorld } from '../chatwoot/source-world.ts';
-import { addEndpoint, openReceiver, tell } from '../events/webhooks.ts';
+import { addEndpoint, openReceiver, type Receiver, tell } from '../events/webhooks.ts';
 import type { TestGateway } from '../gateway.ts';
 import type { Fields } from '../oauth/oauth.ts';
 
@@ -23,6 +23,7 @@ export interface Managed {
 }
 
 interface World {
+  readonly receiver: Receiver;
   plant(): Promise<Managed>;
   close(): Promise<void>;
 }
@@ -40,6 +41,7 @@ export async function openManaged(gateway: TestGateway): Promise<World> {
   const { port, server } = await relayTo(`${desk.host}/.s.PGSQL.${desk.port}`);
   let site = 100;
   return {
+    receiver,
     async plant() {
       const { credential } = await gateway.issue({ scopes: ['website_read', 'event_read'] });
       const [webhook, disabled] = [
@@ -100,7 +102,7 @@ export function managedActs(of: Managed): Record<string, Attempt> {
     credential: of.credential,
     website: 'web_1_1',
     url: of.receiver,
-    visitor: 'yes',
+    all_visitor: 'yes',
     description: 'typed',
   };
   const on = (page: string, leg: string, more: Fields = {}): Attempt => ({

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
 import { digestOf } from '../../../src/auth/tokens.ts';
@@ -7,6 +6,7 @@ import type { Answer } from '../../support/answer.ts';
 import {
   addRival,
   asksToSignIn,
+  forged,
   look,
   ORIGIN,
   RIVAL,
@@ -287,13 +287,6 @@ describe.each(NAMES)('%s', (name) => {
     expect(answer.text).toBe(missing.text);
   });
 });
-
-/** The token that a session's own secret makes for an action. */
-function forged({ cookie }: SignedInPerson, action: string): string {
-  return createHmac('sha256', cookie.split('=')[1] ?? '')
-    .update(`console ${action}`)
-    .digest('base64url');
-}
 
 describe('people among themselves', () => {
   const change = async (by: SignedInPerson, id: string, leg: string, fields: Fields = {}): Promise<number> => {

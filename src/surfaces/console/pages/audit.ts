@@ -1,4 +1,5 @@
 import { AUDIT_SURFACES } from '../../../core/audit-records.ts';
+import { FAILURE_CODES } from '../../../core/failures.ts';
 import { listApps, listPeople } from '../../../gateway/console/administration.ts';
 import {
   type AuditPlace,
@@ -127,7 +128,11 @@ const lineOf = (row: AuditRow): Record<string, unknown> => ({
 const filtersOf = ({ apps, people }: Names): Filter[] => [
   { name: 'target', label: 'Record' },
   { name: 'operation', label: 'Operation' },
-  { name: 'outcome', label: 'Outcome' },
+  {
+    name: 'outcome',
+    label: 'Outcome',
+    choices: ['ok', ...FAILURE_CODES].map((one) => [one, one.replaceAll('_', ' ')]),
+  },
   { name: 'app', label: 'App', choices: [...apps].map(([id, name]) => [id, plain(name, 60)]) },
   { name: 'person', label: 'Person', choices: [...people].map(([id, email]) => [id, plain(email, 60)]) },
   { name: 'surface', label: 'Interface', choices: AUDIT_SURFACES.map((one) => [one, SURFACES[one]]) },
@@ -238,7 +243,7 @@ function whoOf({ app_id, person_id, client_name, surface }: AuditRow, { apps, pe
   if (app_id === null) return person ?? html`${surface === 'cli' ? 'The command line' : 'Nobody'}`;
   return html`<a href="/console/apps/${app_id}">${named(apps.get(app_id) ?? app_id)}</a>${
     person || client_name !== null
-      ? html`<br><span class="small">${person && ['for ', person, ' ']}${client_name === null ? undefined : ['by ', named(client_name)]}</span>`
+      ? html`<p class="remark">${person && ['for ', person, ' ']}${client_name === null ? undefined : ['by ', named(client_name)]}</p>`
       : undefined
   }`;
 }

@@ -8,7 +8,7 @@ import {
   readingsOf,
 } from '../../../gateway/console/usage.ts';
 import { type Html, html } from '../../http/html.ts';
-import { named } from '../../http/pages/shell.ts';
+import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { plot } from '../plot.ts';
@@ -93,7 +93,11 @@ ${list({
         ['month', SPANS.month],
       ],
     },
-    { name: 'app', label: 'App', choices: overview.apps.map((one) => [one.app_id, one.app_name ?? one.app_id]) },
+    {
+      name: 'app',
+      label: 'App',
+      choices: overview.apps.map((one) => [one.app_id, plain(one.app_name ?? one.app_id, 60)]),
+    },
   ],
   table: readingTable(readings.rows),
   empty: empty('No calls in this period', html`Choose a longer period.`),

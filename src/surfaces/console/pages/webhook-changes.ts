@@ -28,7 +28,9 @@ import { WEBHOOKS } from './webhooks.ts';
 
 /** The credentials that the form can show. */
 const CREDENTIALS = { limit: 200, offset: 0 };
-const FIELDS = ['credential', 'website', 'url', 'description', 'types', ...EVENT_FAMILIES];
+/** The checkbox of a family. `website` alone is the field of the website. */
+const boxOf = (family: string): string => `all_${family}`;
+const FIELDS = ['credential', 'website', 'url', 'description', 'types', ...EVENT_FAMILIES.map(boxOf)];
 
 interface Given extends WebhookForm {
   readonly problem?: string;
@@ -44,7 +46,7 @@ const EMPTY: Given = {
 
 function formOf(form: Parameters): WebhookForm {
   const text = (name: string): string => (single(form, name) ?? '').trim();
-  const families = EVENT_FAMILIES.filter((family) => text(family) !== '').map((family) => `${family}.*`);
+  const families = EVENT_FAMILIES.filter((family) => text(boxOf(family)) !== '').map((family) => `${family}.*`);
   const exact = text('types')
     .split(/[\s,]+/)
     .filter((type) => type !== '');
@@ -110,7 +112,7 @@ async function page(asked: Asked, editing: Editing, given: Given): Promise<Shown
     <span class="small">Its permissions decide what is sent. When it ends, the webhook is silent.</span></p>
   <fieldset class="choices"><legend>Changes of</legend>${EVENT_FAMILIES.map(
     (family) => html`
-    <p><input id="type-${family}" name="${family}" type="checkbox" value="yes"${given.eventTypes.includes(`${family}.*`) ? html` checked` : undefined}>
+    <p><input id="type-${family}" name="${boxOf(family)}" type="checkbox" value="yes"${given.eventTypes.includes(`${family}.*`) ? html` checked` : undefined}>
       <label for="type-${family}">${family}</label></p>`,
   )}
   </fieldset>

@@ -81,7 +81,7 @@ ${list({
     ],
     rows.map((one) => [
       html`<a href="${WEBHOOKS}/${one.id}">${receiver(one.url)}</a>${
-        one.description === '' ? undefined : html`<br><span class="small">${named(one.description, SHOWN)}</span>`
+        one.description === '' ? undefined : html`<p class="remark">${named(one.description, SHOWN)}</p>`
       }`,
       named(names.get(one.website_id) ?? one.website_id),
       stateOf(one),
