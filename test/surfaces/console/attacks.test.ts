@@ -216,6 +216,15 @@ describe.each(NAMES)('%s', (name) => {
       (id: string) => gateway.database.sql`UPDATE gateway.person SET role = 'operator' WHERE id = ${id}`,
     ],
     [
+      'became an operator but kept a session',
+      async (id: string) => {
+        const { sql } = gateway.database;
+        const kept = await sql`SELECT * FROM gateway.session WHERE person_id = ${id}`;
+        await sql`UPDATE gateway.person SET role = 'operator' WHERE id = ${id}`;
+        await sql`INSERT INTO gateway.session ${sql(kept)} ON CONFLICT DO NOTHING`;
+      },
+    ],
+    [
       'was disabled',
       (id: string) => gateway.database.sql`UPDATE gateway.person SET disabled_at = now() WHERE id = ${id}`,
     ],
