@@ -56,8 +56,7 @@ export function openAuthorities(db: Database): Authorities {
       remembered.delete(key);
       before.delete(key);
       if (!found) throw new Failure('unauthenticated');
-      const { credentialId: credential } = found.authority;
-      throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { credential });
+      throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { actor: found.authority });
     }
     remember(key, found.authority);
     return { authority: bound(found.authority, resource), proof: found.proof };
@@ -83,7 +82,7 @@ export function openAuthorities(db: Database): Authorities {
  */
 function bound(authority: Authority, resource: Resource): Authority {
   if (authority.audience !== null && authority.audience !== resource) {
-    throw new Failure('wrong_resource', { credential: authority.credentialId });
+    throw new Failure('wrong_resource', { actor: authority });
   }
   return authority;
 }

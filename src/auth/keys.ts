@@ -5,7 +5,7 @@ import type { Key } from '../config/key-list.ts';
  * The purpose of a derived key (RFC 5869). A signature or a sealed text is valid only for the purpose for which it was
  * made.
  */
-export type Purpose = 'cursor' | 'webhook secret' | 'source' | 'agent card';
+export type Purpose = 'cursor' | 'webhook secret' | 'source' | 'agent card' | 'audit' | 'audit input';
 
 /**
  * The operator's keys (GATEWAY_KEYS). The first key makes all new signatures and sealed texts. Every key can verify

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { AUDIT_SURFACES, type AuditFilter, type AuditSurface } from '../core/audit-records.ts';
+import type { AuditSurface } from '../core/audit.ts';
+import { AUDIT_SURFACES, type AuditFilter } from '../core/audit-records.ts';
 import { ocsfOf } from '../gateway/audit-ocsf.ts';
 import { auditPages, newestAudit, readAuditReaders } from '../store/administration/audit-records.ts';
 import { recordOf } from '../store/calls/audit-records.ts';

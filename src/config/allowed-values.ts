@@ -40,6 +40,8 @@ export const EXPECTED: Readonly<Record<string, string>> = {
   GATEWAY_SOURCE_HOSTS: 'host names without ports such as chat.example, separated by commas',
   GATEWAY_MCP_EVENTS: 'current, sketch or off',
   GATEWAY_MCP_WEBHOOK_ID: 'event or message',
+  GATEWAY_AUDIT_DAYS: 'a whole number of days from 1 to 3650',
+  GATEWAY_AUDIT_ADDRESSES: 'network or full',
   GATEWAY_HOSTED_CONSENT_MAX: '8h, 7d, 30d or 90d',
   LOG_FORMAT: 'json or pretty',
   LOG_LEVEL: 'one of trace, debug, info, warn, error, fatal, silent',

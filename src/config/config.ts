@@ -88,6 +88,8 @@ const Environment = z
       .optional(),
     GATEWAY_MCP_EVENTS: z.enum(['current', 'sketch', 'off']).default('current'),
     GATEWAY_MCP_WEBHOOK_ID: z.enum(['event', 'message']).default('event'),
+    GATEWAY_AUDIT_DAYS: whole(1, 3_650).default(90),
+    GATEWAY_AUDIT_ADDRESSES: z.enum(['network', 'full']).default('network'),
     GATEWAY_HOSTED_CONSENT_MAX: z.enum(['8h', '7d', '30d', '90d']).default('30d').transform(secondsOf),
     LOG_FORMAT: z.enum(['json', 'pretty']).optional(),
     LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -182,6 +184,8 @@ export interface Config {
   readonly sourceHosts: readonly string[];
   /** The text of the extension that events over MCP follow. Undefined: no events over MCP. */
   readonly mcpEvents: { readonly text: 'current' | 'sketch'; readonly webhookId: 'event' | 'message' } | undefined;
+  /** `days`: how long audit records are kept. `fullAddresses`: they hold the client's whole address. */
+  readonly audit: { readonly days: number; readonly fullAddresses: boolean };
   /** The OpenID Connect provider for sign-in. If `undefined`, people sign in at the gateway itself. */
   readonly identity: { readonly issuer: string; readonly clientId: string; readonly clientSecret: string } | undefined;
   readonly logLevel: string;
@@ -252,6 +256,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       data.GATEWAY_MCP_EVENTS === 'off'
         ? undefined
         : { text: data.GATEWAY_MCP_EVENTS, webhookId: data.GATEWAY_MCP_WEBHOOK_ID },
+    audit: { days: data.GATEWAY_AUDIT_DAYS, fullAddresses: data.GATEWAY_AUDIT_ADDRESSES === 'full' },
     identity: identityOf(data),
     logLevel: data.LOG_LEVEL,
     logFormat: data.LOG_FORMAT,

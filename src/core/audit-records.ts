@@ -1,6 +1,6 @@
-/** The surfaces of a call, and what else leaves an audit record: a page that a person opens, and the command line. */
-export const AUDIT_SURFACES = ['rest', 'mcp', 'a2a', 'page', 'cli'] as const;
-export type AuditSurface = (typeof AUDIT_SURFACES)[number];
+import type { AuditSurface } from './audit.ts';
+
+export const AUDIT_SURFACES = ['rest', 'mcp', 'a2a', 'page', 'cli'] as const satisfies readonly AuditSurface[];
 
 /** The filters that an app has on its own records. Times are in RFC 3339. `from` is included, `to` is not. */
 export interface OwnAuditFilter {
@@ -21,7 +21,7 @@ export interface AuditFilter extends OwnAuditFilter {
 }
 
 /** One call, one page that a person opened, or one change by the command line. It has no content. */
-export interface AuditRecord {
+export interface AuditRecordDocument {
   readonly audit_id: string;
   readonly time: string;
   readonly organization_id: string;
@@ -48,6 +48,6 @@ export interface AuditRecord {
 }
 
 export interface AuditPage {
-  readonly records: readonly AuditRecord[];
+  readonly records: readonly AuditRecordDocument[];
   readonly next_cursor: string | null;
 }

@@ -22,6 +22,8 @@ export interface Authority extends Rights {
   readonly audience: Resource | null;
   /** Id of the consent under which the token was issued. `null` means that the token needed no consent. */
   readonly consentId: string | null;
+  /** The person who gave this consent. */
+  readonly personId: string | null;
   /** True for a client by URL, which a person has approved. Such a client can ask the person for more scopes. */
   readonly clientByUrl: boolean;
   readonly environment: 'live' | 'test';

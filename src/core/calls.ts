@@ -21,6 +21,8 @@ export interface Observer {
 }
 
 export interface CallTrace {
+  /** The trace id of a sampled call. */
+  readonly id: string | undefined;
   /** Runs `work`. The SQL statements that `work` starts belong to the trace of this call. */
   run<T>(work: () => T): T;
   /**

@@ -1,3 +1,4 @@
+import type { CallActor } from './audit.ts';
 import type { Requirement } from './scopes.ts';
 
 /**
@@ -170,8 +171,8 @@ export interface FailureDetails {
   readonly size?: number;
   /** The underlying error, for the log only. */
   readonly cause?: unknown;
-  /** The credential of a refused token, for the log only. */
-  readonly credential?: string;
+  /** Whose token was refused, for the log and the audit records only. */
+  readonly actor?: CallActor;
   /** True if the named website does not exist or is not granted. For the log only. */
   readonly outside?: true;
 }

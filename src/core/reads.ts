@@ -196,6 +196,8 @@ export interface Receipt {
 }
 
 export interface HealthReading {
+  /** `lost`: audit records of the organization that are lost. `stuck`: records cannot be written now. */
+  readonly audit: { readonly lost: number; readonly stuck: boolean };
   /** Unix milliseconds, by the clock of the store. */
   readonly checkedAt: number;
   /** By event family: the time of the last event in Unix milliseconds. */

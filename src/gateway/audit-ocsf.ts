@@ -1,5 +1,5 @@
 import { packageVersion } from '../config/package.ts';
-import type { AuditRecord } from '../core/audit-records.ts';
+import type { AuditRecordDocument } from '../core/audit-records.ts';
 
 /** The release of the schema that the events follow. docs/audit.md names its source. */
 export const OCSF_VERSION = '1.8.0';
@@ -14,7 +14,7 @@ const ACTIVITIES: Readonly<Record<string, number>> = {
   ...{ delete: 4, remove: 4, close: 4, revoke: 4, unmap: 4 },
 };
 
-function activityOf({ operation, operation_id, surface }: AuditRecord): number {
+function activityOf({ operation, operation_id, surface }: AuditRecordDocument): number {
   const known = ACTIVITIES[operation.slice(operation.lastIndexOf('_') + 1)];
   return known ?? (operation_id !== undefined || surface === 'cli' || operation === 'lost' ? OTHER : READ);
 }
@@ -26,7 +26,7 @@ const endpointOf = (address: string | null): object =>
 const LABELS: Readonly<Record<number, string>> = { 1: 'Create', 2: 'Read', 3: 'Update', 4: 'Delete', 99: 'Other' };
 
 /** The record as an event of the class API Activity. What the class has no attribute for is in `unmapped`. */
-export function ocsfOf(record: AuditRecord): object {
+export function ocsfOf(record: AuditRecordDocument): object {
   const activity = activityOf(record);
   const ok = record.outcome === 'ok';
   const { installation_id, credential_id, person_id, operation, targets, request_id } = record;

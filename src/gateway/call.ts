@@ -1,4 +1,5 @@
 import type { Authorities } from '../auth/authority.ts';
+import type { AuditDraft, Books, CallActor } from '../core/audit.ts';
 import { type Authority, isRestricted, meets, type Resource } from '../core/authority.ts';
 import { type Condition, conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
@@ -17,6 +18,7 @@ import type { Replica } from '../store/driver/lineage.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { accessOf } from './access.ts';
 import { parseInput, websiteOf } from './call-input.ts';
+import { reportOf } from './call-report.ts';
 import type { Call, CallSource, Outcome } from './contract.ts';
 import type { Guides } from './guides.ts';
 import { ifMatchOf, keyOf, originOf } from './headers.ts';
@@ -28,7 +30,7 @@ import type { Subscriptions } from './subscriptions.ts';
 import type { Ledger } from './writes.ts';
 
 export { Caller } from '../store/calls/caller.ts';
-export type { Call, CallSource, Outcome } from './contract.ts';
+export type { AuditedSource, Call, CallSource, Outcome } from './contract.ts';
 
 export interface CorridorOptions {
   readonly db: Database;
@@ -43,6 +45,8 @@ export interface CorridorOptions {
   readonly ledger: Ledger;
   readonly subscriptions: Subscriptions;
   readonly realtime: RealtimeSessions;
+  /** Makes audit records. Undefined in tests without them. */
+  readonly books?: Books | undefined;
   /** One of every `checkEvery` answers is checked against the tool's output schema. In tests, 1. */
   readonly checkEvery: number;
   readonly onDefect: (tool: Tool, error: unknown) => void;
@@ -76,9 +80,28 @@ export class Corridor {
     };
   }
 
-  /** For a request that calls no operation: checks the token and charges one unit. A refusal throws a Failure. */
-  admit(bearer: string | undefined, resource: Resource, source?: CallSource): Promise<Authority> {
-    return this.run(bearer, resource, async (caller) => caller.authority, source);
+  /**
+   * For a request that calls no operation: checks the token and charges one unit. A refusal throws a Failure. `refused`:
+   * the call that the surface refuses, and why.
+   */
+  async admit(
+    bearer: string | undefined,
+    resource: Resource,
+    source?: CallSource,
+    refused?: { readonly tool: Tool; readonly problem: unknown },
+  ): Promise<Authority> {
+    const report = (actor: CallActor, units: number, problem: unknown): void => {
+      if (refused)
+        source?.audited?.report(reportOf(refused.tool, { actor, input: {}, units, failure: asFailure(problem) }));
+    };
+    try {
+      const authority = await this.run(bearer, resource, async (caller) => caller.authority, source);
+      report(authority, 1, refused?.problem);
+      return authority;
+    } catch (error) {
+      if (error instanceof Failure && error.details.actor) report(error.details.actor, 0, error);
+      throw error;
+    }
   }
 
   /**
@@ -115,9 +138,11 @@ export class Corridor {
    * Charges one unit for each full or partial block of PLAIN_BYTES after the first. Never refuses, because the answer
    * already exists. If the app has too few units, it owes the rest.
    */
-  async payFor(authority: Authority, bytes: number): Promise<void> {
+  async payFor(authority: Authority, bytes: number, source?: CallSource): Promise<void> {
     const units = Math.ceil(bytes / PLAIN_BYTES) - 1;
-    if (units > 0) await this.#options.quota.owe(authority.appId, units);
+    if (units <= 0) return;
+    source?.audited?.owe(units);
+    await this.#options.quota.owe(authority.appId, units);
   }
 
   quotaOf(authority: Authority): QuotaState | undefined {
@@ -132,16 +157,25 @@ export class Corridor {
     const { tool } = received;
     const fromAgent = received.resource !== 'rest' && tool.effect === 'read';
     const call = { ...received, input: givenOf(tool.parameters, received.input, fromAgent) };
-    let authority: Authority | undefined;
+    const { bearer, resource, cost = costOf(call.tool, call.input), source } = call;
+    const noted: CallNotes = { units: 0, authority: undefined, draft: undefined };
+    const report = (actor: CallActor | undefined, ran: RunResult): void => {
+      const inserted = noted.draft?.inserted === true ? noted.draft.id : undefined;
+      if (actor)
+        source?.audited?.report(reportOf(tool, { actor, input: call.input, units: noted.units, inserted, ...ran }));
+    };
     try {
-      const { bearer, resource, cost = costOf(call.tool, call.input), source } = call;
-      const ran = await this.#proved({ bearer, resource, cost, source }, (caller, charge) => {
-        authority = caller.authority;
-        return this.#attempt(call, caller, charge);
+      const ran = await this.#proved({ bearer, resource, cost, source, noted }, (caller, charge) => {
+        noted.authority = caller.authority;
+        return this.#attempt(call, caller, charge, noted);
       });
+      const { authority } = noted;
+      report(authority, ran);
       return authority ? { ...ran, authority } : ran;
     } catch (error) {
       const failure = asFailure(error);
+      const { authority } = noted;
+      report(failure.details.actor ?? authority, { failure });
       return failure.status === 401 || !authority ? { failure } : { failure, authority };
     }
   }
@@ -152,12 +186,7 @@ export class Corridor {
    * the new one. A refusal with 401 gives the charged units back.
    */
   async #proved<T>(
-    {
-      bearer,
-      resource,
-      cost,
-      source,
-    }: { bearer: string | undefined; resource: Resource; cost: number; source: CallSource | undefined },
+    { bearer, resource, cost, source, noted }: ProvedCall,
     work: (caller: Caller, charge: () => Promise<void>) => Promise<T>,
   ): Promise<T> {
     const { authorities, quota } = this.#options;
@@ -170,6 +199,7 @@ export class Corridor {
         const charge = async (): Promise<void> => {
           source?.room(appId);
           paid ??= { app: appId, units: await quota.charge(appId, cost) };
+          if (noted) noted.units = paid.units;
         };
         const [ran] = await Promise.allSettled([work(caller, charge)]);
         const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
@@ -186,13 +216,16 @@ export class Corridor {
       }
       throw new Failure('authority_unavailable', { retryAfter: 1 });
     } catch (error) {
-      if (paid && error instanceof Failure && error.status === 401) quota.refund(paid.app, paid.units);
+      if (paid && error instanceof Failure && error.status === 401) {
+        quota.refund(paid.app, paid.units);
+        if (noted) noted.units = 0;
+      }
       throw error;
     }
   }
 
   /** Runs the call once. Throws only StaleAuthority. Every other error becomes a failure in the result. */
-  async #attempt(call: Call, caller: Caller, charge: () => Promise<void>): Promise<RunResult> {
+  async #attempt(call: Call, caller: Caller, charge: () => Promise<void>, noted: CallNotes): Promise<RunResult> {
     const { tool } = call;
     const { performs } = tool;
     const { authority } = caller;
@@ -209,17 +242,33 @@ export class Corridor {
       if (refused) throw notPermitted(tool, authority, refused);
       const website = websiteOf(tool, input, authority);
       const access = { authority, website, db: this.#options.db };
-      const write = { caller, access, tool, key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call), input };
+      const { books } = this.#options;
+      const audited = books && call.source?.audited;
+      const draft =
+        audited &&
+        ((operationId: string | undefined): AuditDraft => {
+          const operation = operationId === undefined ? undefined : { id: operationId, replayed: false };
+          const ended = { actor: authority, input: call.input, units: noted.units, operation };
+          noted.draft = books.draft(audited.origin, reportOf(tool, ended), audited.ms);
+          return noted.draft;
+        });
+      const named = { key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call) };
+      const write = { caller, access, tool, ...named, input, draft };
       const report = (entered: OperationState): void => {
         operation = entered;
       };
       const { ledger, subscriptions, realtime } = this.#options;
+      const reads = openReads(caller, access, this.#options.slow, this.#options.replica);
       const context: CallContext<unknown> = {
         input,
         authority,
         read: {
-          ...openReads(caller, access, this.#options.slow, this.#options.replica),
+          ...reads,
           ...subscriptions.reads(caller, access),
+          health: async () => ({
+            ...(await reads.health()),
+            audit: { lost: books?.lost(authority.organizationId) ?? 0, stuck: books?.stuck === true },
+          }),
           operation: async (named) =>
             caller.take(readOperation(access, 'id' in named ? [named.id] : await this.#idsOf(authority, named.key))),
         },
@@ -252,6 +301,21 @@ export class Corridor {
     onDefect(tool, checked.error);
     if (checkEvery === 1) throw new Failure('internal', { cause: checked.error });
   }
+}
+
+/** What the audit record of a call needs, beside its outcome. */
+interface CallNotes {
+  units: number;
+  authority: Authority | undefined;
+  draft: AuditDraft | undefined;
+}
+
+interface ProvedCall {
+  readonly bearer: string | undefined;
+  readonly resource: Resource;
+  readonly cost: number;
+  readonly source: CallSource | undefined;
+  readonly noted?: CallNotes;
 }
 
 type RunResult = { readonly operation?: OperationState } & (

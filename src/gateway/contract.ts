@@ -1,3 +1,4 @@
+import type { CallOrigin, CallReport } from '../core/audit.ts';
 import type { Authority, Resource } from '../core/authority.ts';
 import type { Failure, ParameterError } from '../core/failures.ts';
 import type { FileBytes } from '../core/reads.ts';
@@ -8,6 +9,19 @@ export interface CallSource {
   readonly from: string;
   /** Throws if too many answers to the app are unread. Runs before the call costs or changes anything. */
   room(app: string): void;
+  /** Undefined: the calls of this request leave no audit records. */
+  readonly audited?: AuditedSource | undefined;
+}
+
+/** The source of calls that leave audit records. */
+export interface AuditedSource {
+  readonly origin: CallOrigin;
+  /** Milliseconds since the request began. */
+  readonly ms: number;
+  /** Takes the report on a call, whose record is made when the request has ended. */
+  report(report: CallReport): void;
+  /** Adds units to the last report. */
+  owe(units: number): void;
 }
 
 export interface Call {

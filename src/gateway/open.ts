@@ -1,4 +1,5 @@
 import { openAuthorities } from '../auth/authority.ts';
+import type { Books } from '../core/audit.ts';
 import type { Tool } from '../core/tool.ts';
 import type { RemoteWriter } from '../core/writes.ts';
 import type { CursorKeys } from '../events/cursors.ts';
@@ -20,6 +21,8 @@ export interface GatewayOptions {
   /** Public base URL, for URLs in answers. The default is that of a development checkout. */
   readonly baseUrl?: string;
   readonly checkEvery: number;
+  /** Makes audit records. Without it, calls leave none. */
+  readonly books?: Books | undefined;
   readonly onDefect: (tool: Tool, error: unknown) => void;
   /** A writer that changes conversations and visitors in another system. Without it, all writes go to `store`. */
   readonly remote?: RemoteWriter;
@@ -35,6 +38,7 @@ export async function openGateway({
   onDefect,
   remote,
   declarations,
+  books,
 }: GatewayOptions): Promise<Corridor> {
   const { registry, skills } = declarations ?? (await loadDeclarations());
   const secret = openLedgerKey(store.db);
@@ -52,5 +56,6 @@ export async function openGateway({
     baseUrl,
     checkEvery,
     onDefect,
+    books,
   });
 }

@@ -17,7 +17,7 @@ export class RealtimeSessions {
     this.#base = baseUrl.replace(/^http/, 'ws');
   }
 
-  writes({ caller, access, origin = '' }: WriteCall): RealtimeWrites {
+  writes({ caller, access, origin = '', draft }: WriteCall): RealtimeWrites {
     const ticketOf = (id: string, { ticket, expires }: { ticket: string; expires: number }): RealtimeTicket => ({
       ticket,
       ticket_expires_at: expires,
@@ -33,7 +33,9 @@ export class RealtimeSessions {
         });
         const id = `rts_${randomBytes(16).toString('hex')}`;
         const { ticket, digest } = newTicket();
-        const done = await caller.take(createSession(access, { id, origin, sites, ticket: digest }));
+        const done = await caller.take(
+          createSession(access, { id, origin, sites, ticket: digest }, draft?.(undefined)),
+        );
         return {
           session_id: id,
           ...ticketOf(id, { ticket, expires: done.ticket_expires_at }),
@@ -45,11 +47,11 @@ export class RealtimeSessions {
       },
       createTicket: async (id) => {
         const { ticket, digest } = newTicket();
-        const done = await caller.take(createTicket(access, { id, origin, ticket: digest }));
+        const done = await caller.take(createTicket(access, { id, origin, ticket: digest }, draft?.(undefined)));
         return ticketOf(id, { ticket, expires: done.ticket_expires_at });
       },
       closeSession: async (id) => {
-        await caller.take(closeSession(access, { id, origin }));
+        await caller.take(closeSession(access, { id, origin }, draft?.(undefined)));
       },
     };
   }

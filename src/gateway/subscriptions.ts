@@ -23,7 +23,7 @@ import {
   writeSubscription,
 } from '../store/events/subscriptions.ts';
 import { type OperationState, resultOf } from './outcomes.ts';
-import { operationOf, type WriteCall } from './writes.ts';
+import { noteInserted, operationOf, type WriteCall } from './writes.ts';
 
 export class Subscriptions {
   readonly #writer: Database;
@@ -82,7 +82,9 @@ export class Subscriptions {
     const [first] = authority.websites.values();
     const operation = key === undefined ? undefined : operationOf(await this.#secret(), call, key);
     const access = { authority, db: this.#writer };
-    const entry = await caller.take(writeSubscription(access, first?.tenant ?? '0', command, operation));
+    const draft = call.draft?.(operation?.operationId);
+    const entry = await caller.take(writeSubscription(access, first?.tenant ?? '0', command, operation, draft));
+    noteInserted(draft, entry);
     return resultOf(entry, operation?.operationId, state);
   }
 

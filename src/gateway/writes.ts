@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
+import type { AuditDraft } from '../core/audit.ts';
 import { isRestricted } from '../core/authority.ts';
 import { native } from '../core/ids.ts';
 import type { Tool } from '../core/tool.ts';
@@ -21,6 +22,8 @@ export interface WriteCall {
   readonly ifMatch: number | undefined;
   readonly origin: string | undefined;
   readonly input: Readonly<Record<string, unknown>>;
+  /** Makes the draft of the write's audit record. Undefined: the write leaves none. */
+  readonly draft?: ((operationId: string | undefined) => AuditDraft) | undefined;
 }
 
 /** How long (ms) a command waits for its turn. The statement needs the rest of the 3 s of a request. */
@@ -69,7 +72,8 @@ export class Ledger {
     const [member, view] = about;
     const id = String(given[member]);
     const command = { ...given, operation: name, [member]: native(id) };
-    const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id } };
+    const draft = call.draft?.(operationId);
+    const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id }, draft };
     const reserves = remote?.onlySources === true ? ('sources' as const) : remote !== undefined;
     const kind = { write, authored: tool.author, receipts: tool.emits, remote: reserves };
     // All commands of a batch share one check of what their callers can see. So each restricted credential has a
@@ -83,6 +87,7 @@ export class Ledger {
       const { epoch } = entry;
       entry = await this.#perform(remote, work, { epoch, attempt: keyed.attempt, receipts: tool.emits });
     }
+    noteInserted(draft, entry);
     return result.parse(resultOf(entry, operationId, state));
   }
 
@@ -110,6 +115,11 @@ export class Ledger {
     // Too late: another replica has taken the command over and decides its outcome.
     return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
   }
+}
+
+/** Notes that the transaction of a write has inserted its audit record, as gateway.audit_writes does. */
+export function noteInserted(draft: AuditDraft | undefined, entry: Entry): void {
+  if (draft && entry.state === 'new' && !('refused' in entry.outcome)) draft.inserted = true;
 }
 
 /** A command's id and the fingerprint of its input. A repeated call has the same ones. */

@@ -12,6 +12,7 @@ export interface Sources {
   /** Returns true while reports are read from the replica. Absent when there is no replica. */
   readonly replica?: (() => boolean) | undefined;
   readonly quotaRefusals: () => number;
+  readonly audit: { readonly lostTotal: number; readonly queued: number };
   /** How long the event loop was held, in seconds (observe/loop.ts). */
   readonly loopHeld: () => number;
 }
@@ -38,6 +39,7 @@ export function openMetrics({
   held,
   replica,
   quotaRefusals,
+  audit,
   loopHeld,
 }: Sources): Metrics {
   const registry = new Registry();
@@ -84,6 +86,12 @@ export function openMetrics({
     'Charges that were refused because the quota of an app was used up.',
     quotaRefusals,
   );
+  total(
+    'gateway_audit_lost_total',
+    'Audit records that were lost because their queue was full.',
+    () => audit.lostTotal,
+  );
+  gauge('gateway_audit_queued', 'Audit records that are not in the store yet.', () => audit.queued);
   total(
     'gateway_event_loop_held_seconds_total',
     'Seconds by which the event loop was late, in delays longer than 250 ms. All callers of the process wait meanwhile.',

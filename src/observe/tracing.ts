@@ -91,6 +91,9 @@ export function startTracing(options: TracingOptions): Tracing {
       const startTime = Date.now();
       const call = { span: tracer.startSpan('call', { kind: SpanKind.SERVER }, context) };
       return {
+        get id() {
+          return call.span.isRecording() ? call.span.spanContext().traceId : undefined;
+        },
         run: (work) => current.run(call, work),
         follow(later) {
           const named = parent || !call.span.isRecording() ? undefined : contextOf(later);

@@ -1,3 +1,4 @@
+import { Trail } from '../audit/trail.ts';
 import { type McpEvents, openMcpEvents } from '../events/mcp/mcp-events.ts';
 import { openRealtime, type Realtime } from '../events/realtime/realtime.ts';
 import type { Corridor } from '../gateway/call.ts';
@@ -17,6 +18,7 @@ const CHECK_EVERY = 256;
 
 export interface ServedGateway extends Omit<Declarations, 'registry'> {
   readonly corridor: Corridor;
+  readonly trail: Trail;
   readonly guides: ReturnType<typeof readGuides>;
   readonly tasks: Tasks;
   readonly realtime: Realtime;
@@ -37,6 +39,14 @@ export async function openServedGateway(
     keys,
     onError: (error, source) => log.warn({ err: error, source }, 'a write did not reach the helpdesk of a source'),
   });
+  const trail = new Trail({
+    db: store.audit,
+    upkeep: store.upkeep,
+    keys,
+    ...config.audit,
+    onError: (error) => log.warn({ err: error }, 'audit records could not be written; they wait'),
+  });
+  await trail.start();
   const corridor = await openGateway({
     store,
     keys,
@@ -44,6 +54,7 @@ export async function openServedGateway(
     checkEvery: CHECK_EVERY,
     remote,
     declarations,
+    books: trail,
     onDefect: (tool, error) => log.error({ operation: tool.name, err: error }, 'an answer does not match its schema'),
   });
   const guides = readGuides();
@@ -54,6 +65,7 @@ export async function openServedGateway(
     corridor,
     onError: (error) => log.warn({ err: error }, 'upkeep of the tasks failed; it runs again soon'),
     onCall: tellRunCall(log),
+    books: trail,
   });
   const realtime = openRealtime({
     db: store.db,
@@ -71,5 +83,5 @@ export async function openServedGateway(
       eventKey: openLedgerKey(store.db),
       sender: senderOptions(config.webhooks.allowed, baseUrl),
     });
-  return { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime, events, remote };
+  return { corridor, trail, guides, resources, prompts, skills, skillFiles, tasks, realtime, events, remote };
 }

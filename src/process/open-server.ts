@@ -29,7 +29,7 @@ import { isWorker } from './workers.ts';
 /** Opens the surfaces and the HTTP server. `loop` watches the event loop from then on. */
 export async function openServer(
   { config, keys, store, log, tracing, stop }: ServeContext,
-  { corridor, guides, resources, prompts, skills, skillFiles, tasks, realtime, events }: ServedGateway,
+  { corridor, trail, guides, resources, prompts, skills, skillFiles, tasks, realtime, events }: ServedGateway,
   { port, baseUrl }: { readonly port: number; readonly baseUrl: string },
 ): Promise<{ readonly server: RunningServer; readonly loop: LoopWatch }> {
   const { registry } = corridor;
@@ -43,6 +43,7 @@ export async function openServer(
     held: () => running?.held() ?? { connections: 0, requests: 0, waiting: 0, unread: 0 },
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
+    audit: trail,
     loopHeld: () => loop?.seconds ?? 0,
   });
   // The number 0 means that a worker keeps no answer of the supervisor. The supervisor keeps the metrics of all workers
@@ -113,6 +114,7 @@ export async function openServer(
       consoleSurface({ baseUrl, db: store.db, tools: consoleTools({ config, keys }, baseUrl) }, source, provider),
     ],
     upgrade: realtimeSurface(realtime),
+    books: trail,
     observer: { ended: metrics.ended, trace: tracing?.trace },
     trustedProxies: config.trustedProxies,
     otherwise: published,

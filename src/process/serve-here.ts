@@ -21,7 +21,7 @@ async function serveHere(serving: ServeContext, declarations: Declarations): Pro
   // Before the first call, end the access of clients whose host is no longer on the list.
   if (clientHosts) await endStrangeHosts(store.db, clientHosts);
   const { server, loop } = await openServer(serving, gateway, at);
-  const { corridor, tasks, realtime, remote } = gateway;
+  const { corridor, trail, tasks, realtime, remote } = gateway;
   const background = startBackground({
     ...serving,
     registry: corridor.registry,
@@ -34,7 +34,8 @@ async function serveHere(serving: ServeContext, declarations: Declarations): Pro
   await server.leave();
   // Stop these together: the server stays open while a call waits for a task, or while a socket is open.
   await Promise.all([server.close(), tasks.stop(), realtime.stop(), background.leave()]);
-  await background.stop();
+  // The last calls and writes have ended, so their records are the last ones.
+  await Promise.all([background.stop(), trail.stop()]);
   await remote.close();
   loop.stop();
 }

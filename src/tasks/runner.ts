@@ -1,10 +1,11 @@
 import PQueue from 'p-queue';
+import type { Books, CallOrigin, CallReport } from '../core/audit.ts';
 import type { Authority } from '../core/authority.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { pauseUpTo } from '../flow/pause.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
-import { asFailure, type Corridor, type Outcome } from '../gateway/call.ts';
+import { asFailure, type CallSource, type Corridor, type Outcome } from '../gateway/call.ts';
 import { isUnavailable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { type Accepted, type RunEnd, startTasks, TASK_LEASE, type TaskRow } from '../store/tasks/tasks.ts';
@@ -15,6 +16,8 @@ import { type HeldTask, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './c
 export interface Work {
   readonly id: string;
   readonly requestId: string;
+  /** The request that sent the task, for the audit records of its calls. */
+  readonly origin?: CallOrigin | undefined;
   readonly bearer: string;
   readonly authority: Authority;
   readonly skill: Skill;
@@ -50,6 +53,7 @@ export interface RunnerOptions {
   readonly owner: string;
   readonly onError: (error: unknown) => void;
   readonly onCall?: (call: RunCall) => void;
+  readonly books?: Books | undefined;
   /** Called when a task of this process has ended or is dropped. */
   readonly onEnd?: (id: string) => void;
   /** The most tasks in memory, with up to 64 KiB of arguments each. Default: 1,000. One app can have half of them. */
@@ -216,6 +220,7 @@ export class Runner {
       tool,
       resource: 'a2a',
       bearer: job.bearer,
+      source: this.#sourceOf(job),
       input,
       // The sender paid for this call when the task was accepted.
       cost: 0,
@@ -226,6 +231,22 @@ export class Runner {
     if ('failure' in outcome) throw outcome.failure;
     if ('bytes' in outcome) throw new Error(`${name} returned bytes, but a skill needs JSON`);
     return outcome.body;
+  }
+
+  /** A task can outlive its request, so the records of its calls do not wait for the end of the request. */
+  #sourceOf({ origin }: RunningTask): CallSource | undefined {
+    const { books } = this.#options;
+    if (!books || !origin) return undefined;
+    const began = performance.now();
+    const audited = {
+      origin,
+      get ms() {
+        return performance.now() - began;
+      },
+      report: (report: CallReport) => books.add(origin, report, audited.ms),
+      owe: () => undefined,
+    };
+    return { from: origin.from, room: () => undefined, audited };
   }
 
   /** Stores the end of a task. Tries again until the lease of the task can have expired. */

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
+import type { Books, CallOrigin } from '../core/audit.ts';
 import { Failure } from '../core/failures.ts';
 import type { Skill } from '../core/skill.ts';
 import { pauseUpTo } from '../flow/pause.ts';
@@ -35,6 +36,9 @@ export interface NewTask {
   readonly id: string;
   /** The id of the request that sent the task. The log shows this id for each call of the task. */
   readonly requestId: string;
+  readonly origin?: CallOrigin | undefined;
+  /** Gets the units that the task costs beside the admission of its request. */
+  readonly charged?: ((units: number) => void) | undefined;
   readonly bearer: string;
   readonly caller: Caller;
   readonly messageId: string;
@@ -104,6 +108,7 @@ export interface TasksOptions {
   readonly onError: (error: unknown) => void;
   /** Called for each call that a task makes. The request that sent the task may have ended earlier. */
   readonly onCall?: (call: RunCall) => void;
+  readonly books?: Books | undefined;
   /** Milliseconds that a caller waits for its task to end. Default: PATIENCE. */
   readonly patience?: number;
   readonly held?: number;
@@ -129,7 +134,7 @@ export function openTasks(options: TasksOptions): Tasks {
 
   /** Accepts a task or takes its further message. `paid`: the units that the request has paid beside its admission. */
   const accept = async (request: NewTask): Promise<{ accepted: Accepted; paid: number }> => {
-    const { id: fresh, requestId, caller, taskId, skill, input, bearer, wait } = request;
+    const { id: fresh, requestId, origin, caller, taskId, skill, input, bearer, wait } = request;
     const { authority } = caller;
     const id = taskId === undefined ? fresh : askable(taskId);
     const key = await secret();
@@ -173,6 +178,7 @@ export function openTasks(options: TasksOptions): Tasks {
       const work = {
         id,
         requestId,
+        origin,
         bearer,
         authority,
         skill,
@@ -185,6 +191,7 @@ export function openTasks(options: TasksOptions): Tasks {
       accepted = await (taskId === undefined ? begin() : turns.take(id, begin));
     } finally {
       if (accepted?.verdict !== 'new' || held) corridor.refund(authority, paid);
+      else request.charged?.(paid);
     }
     return { accepted, paid };
   };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accepts } from '../core/accepted-values.ts';
-import { AUDIT_SURFACES, type AuditRecord } from '../core/audit-records.ts';
+import { AUDIT_SURFACES, type AuditRecordDocument } from '../core/audit-records.ts';
 import { example } from '../core/example.ts';
 import { OperationId, WebsiteId } from '../core/ids.ts';
 import { named } from '../core/json-schema.ts';
@@ -15,7 +15,7 @@ const idOf = (prefix: string, what: string) =>
 /** What a client told about itself. */
 const told = (what: string) => example('desk', writtenBy('outsiders', z.string()).nullable().describe(what));
 
-export const AuditRecordSchema: z.ZodType<AuditRecord, AuditRecord> = named(
+export const AuditRecordSchema: z.ZodType<AuditRecordDocument, AuditRecordDocument> = named(
   'AuditRecord',
   z
     .strictObject({
@@ -33,10 +33,7 @@ export const AuditRecordSchema: z.ZodType<AuditRecord, AuditRecord> = named(
       address: example('203.0.113.0/24', ServiceText.nullable().describe('Client’s network, or address.')),
       surface: z.enum(AUDIT_SURFACES).describe('How the call came.'),
       operation: example('contact_get', ServiceText.describe('Name of the operation.')),
-      targets: example(
-        ['ctc_1_1_89'],
-        z.array(ServiceText).max(3).describe('Ids of the records. Of a list, of its website.'),
-      ),
+      targets: example(['ctc_1_1_89'], z.array(ServiceText).describe('Ids of the records. Of a list, of its website.')),
       count: example(25, z.int().optional().describe('Records of a list.')),
       outcome: example('ok', ServiceText.describe('ok, or the failure code.')),
       status: example(200, z.int().describe('HTTP status over REST.')),

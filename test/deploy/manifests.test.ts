@@ -46,6 +46,7 @@ beforeAll(async () => {
       streams: () => 0,
       held: () => held,
       quotaRefusals: () => 0,
+      audit: { lostTotal: 0, queued: 0 },
       loopHeld: () => 0,
       replica: () => true,
     },

@@ -273,6 +273,7 @@ it('tells whether reports are read from the replica, where there is one', async 
     streams: () => 0,
     held: () => held,
     quotaRefusals: () => 0,
+    audit: { lostTotal: 0, queued: 0 },
     loopHeld: () => 0,
   };
   expect(await openMetrics(sources).text()).not.toContain('gateway_replica_current');
@@ -403,7 +404,7 @@ describe('traces', () => {
 
   it('nobody but a trusted proxy says in whose trace a call stands', async () => {
     const seen: (string | undefined)[] = [];
-    const call: CallTrace = { run: (work) => work(), follow: () => undefined, end: () => undefined };
+    const call: CallTrace = { id: undefined, run: (work) => work(), follow: () => undefined, end: () => undefined };
     const traceparent = `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01`;
     for (const trustedProxies of [undefined, ['10.0.0.0/8'], ['127.0.0.1']]) {
       const server = await startServer({

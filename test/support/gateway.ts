@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { expect } from 'vitest';
+import { Trail } from '../../src/audit/trail.ts';
 import { cardKeys } from '../../src/auth/card-keys.ts';
 import type { ClientsByUrlOptions } from '../../src/auth/oauth/clients/by-url.ts';
 import { openOAuth } from '../../src/auth/oauth/services.ts';
@@ -58,6 +59,8 @@ export interface TestGateway {
   readonly database: TestDatabase;
   readonly corridor: Corridor;
   readonly realtime: Realtime;
+  /** Undefined: calls leave no audit records. */
+  readonly trail: Trail | undefined;
   readonly port: number;
   readonly log: string[];
   /** Origins of receivers on loopback to which MCP clients may subscribe. A test adds its own. */
@@ -78,16 +81,29 @@ export async function openTestGateway(
   timings: Partial<Timings> = {},
   byUrl?: ClientsByUrlOptions,
   remote?: RemoteWriter,
+  audits = false,
 ): Promise<TestGateway> {
   const own = database ?? (await freshDatabase(template));
   const log: string[] = [];
   const lines = pino({ level: 'trace', base: null }, { write: (line: string) => void log.push(line) });
+  const trail = audits
+    ? new Trail({
+        db: own.db,
+        upkeep: own.db,
+        keys,
+        fullAddresses: false,
+        days: 90,
+        onError: (error) => log.push(`AUDIT ${String(error)}`),
+      })
+    : undefined;
+  await trail?.start();
   const corridor = await openGateway({
     store: { db: own.db, slow: own.db },
     keys,
     checkEvery: 1,
     onDefect: (tool, error) => log.push(`DEFECT ${tool.name} ${String(error)}`),
     ...(remote && { remote }),
+    books: trail,
   });
   const { registry } = corridor;
   const guides = readGuides();
@@ -103,6 +119,7 @@ export async function openTestGateway(
     // Some tests stop the store on purpose, so an unreachable store is not a defect. The next round tries again.
     onError: (error) => error instanceof StoreUnreachable || log.push(`DEFECT tasks ${String(error)}`),
     onCall: tellRunCall(lines),
+    books: trail,
   });
   const realtime = openRealtime({
     db: own.db,
@@ -126,6 +143,7 @@ export async function openTestGateway(
     port: 0,
     tls: undefined,
     log: lines,
+    books: trail,
     handlers: [
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts, skillFiles, events }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
@@ -167,6 +185,7 @@ export async function openTestGateway(
     database: own,
     corridor,
     realtime,
+    trail,
     port: server.port,
     log,
     receivers,
@@ -175,6 +194,7 @@ export async function openTestGateway(
     issue: (grant, tenant = 1) => issue(own.sql, tenant, grant),
     close: async () => {
       await Promise.all([server.close(), tasks.stop(), realtime.stop()]);
+      await trail?.stop();
       await own.close();
       expect(log.filter((line) => line.startsWith('DEFECT'))).toEqual([]);
     },

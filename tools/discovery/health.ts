@@ -20,10 +20,14 @@ function whyBehind({ state, lagSeconds }: NonNullable<HealthReading['source']>):
   return state === 'paused' ? `${last} Reading is paused.` : state === 'failing' ? `${last} Reading fails.` : last;
 }
 
-const sourceOf = (reason: string | undefined, checked_at: number) =>
+/** Why audit records are not complete. */
+const whyLost = ({ lost, stuck }: HealthReading['audit']): string | undefined =>
+  lost > 0 ? `${lost} audit records are lost.` : stuck ? 'Audit records cannot be written now. They wait.' : undefined;
+
+const componentOf = <Name extends string>(name: Name, reason: string | undefined, checked_at: number) =>
   reason === undefined
-    ? { name: 'source' as const, status: 'ready' as const, checked_at }
-    : { name: 'source' as const, status: 'degraded' as const, checked_at, reason };
+    ? { name, status: 'ready' as const, checked_at }
+    : { name, status: 'degraded' as const, checked_at, reason };
 
 export default defineTool({
   name: 'health',
@@ -55,7 +59,7 @@ export default defineTool({
         .array(
           z.strictObject({
             name: z
-              .enum([...COMPONENTS, 'source'])
+              .enum([...COMPONENTS, 'audit', 'source'])
               .describe('Name of the component. source: the helpdesk that the website follows, only if it has one.'),
             status: Status.describe('Status of the component.'),
             checked_at: z.int().describe('Time at which the component was checked, in Unix milliseconds.'),
@@ -83,15 +87,17 @@ export default defineTool({
     coverage: coverage('website_readiness'),
   }),
   async handle({ input, read }) {
-    const { checkedAt, lastEventAt, held, source } = await read.health();
+    const { checkedAt, lastEventAt, held, source, audit } = await read.health();
     const behind = source && whyBehind(source);
+    const incomplete = whyLost(audit);
     return {
       data: {
         website_id: input.website_id,
-        status: behind === undefined ? ('ready' as const) : ('degraded' as const),
+        status: (behind ?? incomplete) === undefined ? ('ready' as const) : ('degraded' as const),
         components: [
           ...COMPONENTS.map((name) => ({ name, status: 'ready' as const, checked_at: checkedAt })),
-          ...(source ? [sourceOf(behind, checkedAt)] : []),
+          componentOf('audit', incomplete, checkedAt),
+          ...(source ? [componentOf('source', behind, checkedAt)] : []),
         ],
         families: EVENT_FAMILIES.map((family) => {
           const last = lastEventAt.get(family) ?? null;

@@ -1,22 +1,30 @@
 import type { AuditFilter } from '../../core/audit-records.ts';
-import { join, raw, sql } from '../../core/sql.ts';
-import { type AuditPlace, type AuditRow, type AuditRows, auditRows, pageOf } from '../calls/audit-records.ts';
+import { type Fragment, join, raw, sql } from '../../core/sql.ts';
+import {
+  type AuditPlace,
+  type AuditRow,
+  type AuditRows,
+  type AuditSource,
+  auditRows,
+  pageOf,
+} from '../calls/audit-records.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** The records of a statement of an operator. */
 const ROWS = 1_000;
 
-/** Reads one page of records: of an organization, a credential, a person or a target. `limit` is at most 1,000. */
-export async function readAuditPage(
+/** Reads one page of records, of an organization, a credential or a person. `limit` is at most 1,000. */
+async function readAuditPage(
   db: Database,
-  filter: AuditFilter,
+  filter: AuditSource,
   {
     limit,
     after,
     order = 'newest',
   }: { readonly limit: number; readonly after?: AuditPlace | undefined; readonly order?: 'newest' | 'oldest' },
 ): Promise<AuditRows> {
-  return pageOf(await db.query<AuditRow>(auditRows(filter, { order, after, rows: ROWS + 1 })), Math.min(limit, ROWS));
+  const shown = Math.min(limit, ROWS);
+  return pageOf(await db.query<AuditRow>(auditRows(filter, { order, after, rows: shown + 1 })), shown);
 }
 
 /** The pages of all records that match, one organization after the other. Holds only one page. */
@@ -24,51 +32,111 @@ export async function* auditPages(
   db: Database,
   filter: AuditFilter,
   order: 'newest' | 'oldest',
+): AsyncGenerator<readonly AuditRow[]> {
+  for (const source of await sourcesOf(db, filter)) yield* pagesOf(db, source, order);
+}
+
+async function* pagesOf(
+  db: Database,
+  source: AuditSource,
+  order: 'newest' | 'oldest',
   limit = ROWS,
 ): AsyncGenerator<readonly AuditRow[]> {
-  for (const one of await separately(db, filter)) {
-    let after: AuditPlace | undefined;
-    do {
-      const { rows, next } = await readAuditPage(db, one, { limit, after, order });
-      if (rows.length > 0) yield rows;
-      after = next;
-    } while (after !== undefined);
-  }
+  let after: AuditPlace | undefined;
+  do {
+    const { rows, next } = await readAuditPage(db, source, { limit, after, order });
+    if (rows.length > 0) yield rows;
+    after = next;
+  } while (after !== undefined);
 }
 
 /** The newest records that match, at most `limit` of them. Reads until it has found them, or has seen all records. */
 export async function newestAudit(db: Database, filter: AuditFilter, limit: number): Promise<AuditRow[]> {
   const newest: AuditRow[] = [];
-  for (const one of await separately(db, filter)) {
+  for (const source of await sourcesOf(db, filter)) {
     let found = 0;
-    for await (const rows of auditPages(db, one, 'newest', limit)) {
+    for await (const rows of pagesOf(db, source, 'newest', limit)) {
       newest.push(...rows);
       found += rows.length;
       if (found >= limit) break;
     }
   }
-  const later = (a: AuditRow, b: AuditRow): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);
-  return newest.sort(later).slice(0, limit);
+  return newest.sort(newestFirst).slice(0, limit);
 }
 
-/** One filter for each index range that holds matching records in order: of a credential, a person or an organization. */
-async function separately(db: Database, filter: AuditFilter): Promise<AuditFilter[]> {
-  const { organization, app, credential, person, target } = filter;
-  if (credential !== undefined || person !== undefined) return [filter];
-  if (app !== undefined) {
-    const found = await db.query<{ id: string }>(sql`
-      SELECT c.id FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id WHERE i.app_id = ${app}`);
-    return found.map(({ id }) => ({ ...filter, credential: id }));
+/** Statements that a search sends for each of its sources. Each looks at a bounded number of records. */
+const STATEMENTS = 5;
+
+/**
+ * The newest records behind `after` that match, at most `limit` of them. Unlike `newestAudit`, the search is bounded: if
+ * matches are rare, `next` says where it goes on, and there can be fewer records before that place.
+ */
+export async function searchAudit(
+  db: Database,
+  filter: AuditFilter,
+  { limit, after }: { readonly limit: number; readonly after: AuditPlace | undefined },
+): Promise<AuditRows> {
+  const found: AuditRow[] = [];
+  let horizon: AuditPlace | undefined;
+  for (const source of await sourcesOf(db, filter)) {
+    let [next, seen] = [after, 0];
+    for (let n = 0; n < STATEMENTS && seen < limit; n++) {
+      const page = await readAuditPage(db, source, { limit: limit - seen, after: next });
+      found.push(...page.rows);
+      seen += page.rows.length;
+      next = page.next;
+      if (next === undefined) break;
+    }
+    // Before the newest of these places, every source has been searched.
+    if (next && (!horizon || isBehind(horizon, next))) horizon = next;
   }
-  if (organization !== undefined || (target !== undefined && !target.startsWith('web_'))) return [filter];
+  const rows = found.filter((row) => !horizon || !isBehind(placeOf(row), horizon)).sort(newestFirst);
+  const last = rows[limit - 1];
+  return { rows: rows.slice(0, limit), next: rows.length > limit && last ? placeOf(last) : horizon };
+}
+
+const placeOf = ({ at, id }: AuditRow): AuditPlace => ({ at: at.getTime(), id });
+const isBehind = (one: AuditPlace, other: AuditPlace): boolean =>
+  one.at < other.at || (one.at === other.at && one.id < other.id);
+const newestFirst = (a: AuditRow, b: AuditRow): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);
+
+/**
+ * Splits a filter into filters that an index can answer in order: of a person, of a credential or of an organization. The
+ * id of a website is the target of every list, so its records are found among those of the organization.
+ */
+async function sourcesOf(db: Database, filter: AuditFilter): Promise<AuditSource[]> {
+  const { organization, app, credential, person, target, from = null } = filter;
+  if (credential !== undefined || person !== undefined) return [filter];
+  const idsOf = async (statement: Fragment): Promise<(string | null)[]> =>
+    (await db.query<{ id: string | null }>(statement)).map(({ id }) => id);
+  if (app !== undefined) {
+    const credentials = sql`
+      SELECT c.id FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id WHERE i.app_id = ${app}`;
+    return (await idsOf(credentials)).map((id) => ({ ...filter, credential: id }));
+  }
+  if (target !== undefined && !target.startsWith('web_')) {
+    const callers = sql`SELECT DISTINCT a.credential_id AS id FROM (${naming(target, sql`coalesce(${from}::timestamptz, '-infinity')`)}) a`;
+    return (await idsOf(callers)).map((id) => ({ ...filter, credential: id }));
+  }
+  if (organization !== undefined) return [filter];
   // Looks up the next organization in the index, instead of reading all records.
-  const found = await db.query<{ id: string }>(sql`
+  const organizations = sql`
     WITH RECURSIVE o (id) AS (
       SELECT min(a.organization_id) FROM gateway.audit a
       UNION ALL SELECT (SELECT min(a.organization_id) FROM gateway.audit a WHERE a.organization_id > o.id) FROM o WHERE o.id IS NOT NULL)
-    SELECT o.id FROM o WHERE o.id IS NOT NULL`);
-  return found.map(({ id }) => ({ ...filter, organization: id }));
+    SELECT o.id FROM o WHERE o.id IS NOT NULL`;
+  return (await idsOf(organizations)).map((id) => ({ ...filter, organization: id ?? '' }));
 }
+
+/** SQL: the callers of all records since a time that name a target. Only the indexes of targets are read. */
+const naming = (target: string, since: Fragment): Fragment =>
+  join(
+    [1, 2, 3].map(
+      (n) => sql`SELECT a.credential_id, a.person_id, a.outcome, a.time FROM gateway.audit a
+        WHERE ${raw(`a.targets[${n}]`)} = ${target} AND a.time >= ${since}`,
+    ),
+    ' UNION ALL ',
+  );
 
 /** Who has read a record, or tried to. An app has a credential. A page is opened by a person without an app. */
 export interface AuditReader {
@@ -97,15 +165,12 @@ export async function readAuditReaders(
   db: Database,
   { target, days, organization = null }: { target: string; days: number; organization?: string | null },
 ): Promise<AuditReader[]> {
-  const named = [1, 2, 3].map(
-    (n) => sql`SELECT a.credential_id, a.person_id, a.outcome, a.time FROM gateway.audit a
-      WHERE ${raw(`a.targets[${n}]`)} = ${target} AND a.time >= now() - ${days}::integer * interval '1 day'`,
-  );
+  const named = naming(target, sql`now() - ${days}::integer * interval '1 day'`);
   return db.query<AuditReader>(sql`
     WITH r AS MATERIALIZED (
       SELECT a.credential_id, a.person_id, (count(*) FILTER (WHERE a.outcome = 'ok'))::integer AS calls,
              (count(*) FILTER (WHERE a.outcome <> 'ok'))::integer AS failed, min(a.time) AS first_at, max(a.time) AS last_at
-        FROM (${join(named, ' UNION ALL ')}) a GROUP BY 1, 2)
+        FROM (${named}) a GROUP BY 1, 2)
     SELECT o.public_id AS organization_id, p.id AS app_id, p.name AS app_name, r.credential_id, r.person_id, h.email,
            r.calls, r.failed, r.first_at, r.last_at
       FROM r

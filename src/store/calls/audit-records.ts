@@ -1,6 +1,7 @@
-import type { AuditFilter, AuditPage, AuditRecord, AuditSurface, OwnAuditFilter } from '../../core/audit-records.ts';
+import type { AuditSurface } from '../../core/audit.ts';
+import type { AuditFilter, AuditPage, AuditRecordDocument, OwnAuditFilter } from '../../core/audit-records.ts';
 import { invalidCursor } from '../../core/failures.ts';
-import { type Fragment, join, raw, sql } from '../../core/sql.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
 import { type Access, guarded, type Proved } from './guard.ts';
 import { sealed, unsealed } from './search.ts';
 
@@ -9,9 +10,6 @@ export interface AuditPlace {
   readonly at: number;
   readonly id: string;
 }
-
-/** What to find. The person can be an SQL expression. */
-type Sought = Omit<AuditFilter, 'person'> & { readonly person?: string | Fragment | undefined };
 
 export interface AuditRow {
   readonly at: Date;
@@ -47,15 +45,12 @@ interface AuditReading {
   readonly order: 'newest' | 'oldest';
   /** Start after this place. */
   readonly after: AuditPlace | undefined;
-  /** The largest number of records, as a constant of the program: PostgreSQL plans a LIMIT with a parameter badly. */
+  /** The largest number of rows. One more than the records of a page shows whether there are more. */
   readonly rows: number;
 }
 
 /** The records that one statement looks at. A page ends there, with a cursor that continues behind them. */
 export const LOOKED_AT = 10_000;
-
-/** A record has at most three targets (0028_audit.sql), and each place in the array has an index. */
-const TARGETS = [1, 2, 3].map((n) => raw(`a.targets[${n}]`));
 
 const COLUMNS = raw(`a.time AS at, a.id, a.organization_id, a.website_id, a.app_id, a.installation_id, a.credential_id,
   a.person_id, a.client_name, a.client_version, a.address, a.surface, a.operation, a.targets, a.count, a.outcome, a.status,
@@ -63,68 +58,37 @@ const COLUMNS = raw(`a.time AS at, a.id, a.organization_id, a.website_id, a.app_
 
 /**
  * The only SQL that finds audit records, for apps, for the command line and for pages. One index gives the records in
- * order: that of the person, of the credential with or without the target, or of the organization. The other filters are tested on each record, and
- * at most LOOKED_AT records are. So every filter has a bound, also one that matches nothing
- * (docs/decisions/audit-reading.md). A filter is null if it is not given, so there are few different statements, however
- * many filters callers combine.
+ * order: that of the person, of the credential with or without the target, or of the organization. The other filters are
+ * tested on each record, and at most LOOKED_AT records are. So every filter has a bound, also one that matches nothing
+ * (0029_audit_reading.sql). The text of the statement does not depend on the filters, however many a caller combines.
  *
- * Without a target, a credential and an organization there is no index. `allowed` is a condition before all others.
+ * `holds` is a condition. If it is not true, PostgreSQL reads no record.
  */
-export function auditRows(filter: Sought, { order, after, rows }: AuditReading, allowed = sql`true`): Fragment {
-  const newest = order === 'newest';
-  const by = (alias: string): Fragment => {
-    const way = newest ? 'DESC' : 'ASC';
-    return raw(`${alias}.time ${way}, ${alias}.id ${way}`);
-  };
-  const bounds = sql`${allowed} AND a.time >= coalesce(${filter.from ?? null}::timestamptz, '-infinity')
-      AND a.time < coalesce(${filter.to ?? null}::timestamptz, 'infinity') AND ${behind(after, newest)}`;
-  const sources = sourcesOf(filter).map(
-    (source) => sql`(SELECT a.* FROM gateway.audit a WHERE ${source} AND ${bounds}
-      ORDER BY ${by('a')} LIMIT ${raw(String(LOOKED_AT))})`,
-  );
-  return sql`SELECT ${COLUMNS}, a.place, a.matches FROM (
-    SELECT a.*, ${matching(filter)} AS matches, row_number() OVER (ORDER BY ${by('a')}) AS place
-      FROM (SELECT a.* FROM (${join(sources, ' UNION ALL ')}) a ORDER BY ${by('a')} LIMIT ${raw(String(LOOKED_AT))}) a) a
-   WHERE a.matches OR a.place = ${raw(String(LOOKED_AT))} ORDER BY ${by('a')} LIMIT ${raw(String(rows))}`;
+export function auditRows(filter: AuditSource, { order, after, rows }: AuditReading, holds = sql`true`): Fragment {
+  const { organization = null, app = null, person = null, surface = null, operation = null, target = null } = filter;
+  const { credential = null, outcome = null, from = null, to = null } = filter;
+  const at = after
+    ? sql`'epoch'::timestamptz + ${after.at}::bigint * interval '1 millisecond'`
+    : raw(order === 'newest' ? "'infinity'::timestamptz" : "'-infinity'::timestamptz");
+  return sql`SELECT ${COLUMNS}, f.place, f.matches
+    FROM gateway.${raw(`audit_by_${sourceOf(filter)}_${order}`)}(
+      ${organization}, ${app}, ${credential}, ${person}, ${surface}, ${operation}, ${target}, ${outcome},
+      coalesce(${from}::timestamptz, '-infinity'), coalesce(${to}::timestamptz, 'infinity'), ${at}, ${after?.id ?? '00000000-0000-0000-0000-000000000000'}::uuid,
+      ${rows}::integer) f
+   CROSS JOIN LATERAL (SELECT (f.record).*) a
+   WHERE ${holds} ORDER BY f.place`;
 }
 
-/** SQL: the record is behind the place. The comparison of the time alone lets PostgreSQL skip the days before it. */
-function behind(after: AuditPlace | undefined, newest: boolean): Fragment {
-  const time = after ? sql`'epoch'::timestamptz + ${after.at}::bigint * interval '1 millisecond'` : undefined;
-  const at = time ?? (newest ? sql`'infinity'::timestamptz` : sql`'-infinity'::timestamptz`);
-  const id = sql`${after?.id ?? '00000000-0000-0000-0000-000000000000'}::uuid`;
-  return newest
-    ? sql`a.time <= ${at} AND (a.time, a.id) < (${at}, ${id})`
-    : sql`a.time >= ${at} AND (a.time, a.id) > (${at}, ${id})`;
-}
+/** The filter of one statement. A credential that is null means records without a credential. */
+export type AuditSource = Omit<AuditFilter, 'credential'> & { readonly credential?: string | null | undefined };
 
-/**
- * SQL conditions, each on the first columns of one index. The id of a website is the target of every list, so an
- * organization's records are read in order and compared. The records of one credential have an index with the target.
- */
-function sourcesOf({ target, credential, organization, person }: Sought): Fragment[] {
-  if (person !== undefined) return [sql`a.person_id = ${person}`];
-  if (target !== undefined && credential !== undefined)
-    return TARGETS.map((column) => sql`${column} = ${target} AND a.credential_id = ${credential}`);
-  if (credential !== undefined) return [sql`a.credential_id = ${credential}`];
-  if (target !== undefined && !target.startsWith('web_')) return TARGETS.map((column) => sql`${column} = ${target}`);
-  if (organization === undefined) throw new Error('audit records are read by organization, credential or target');
-  return [sql`a.organization_id = ${organization}`];
+function sourceOf({ person, target, credential, organization }: AuditSource): string {
+  if (person !== undefined) return 'person';
+  if (target !== undefined && credential !== undefined) return credential === null ? 'bare_target' : 'target';
+  if (typeof credential === 'string') return 'credential';
+  if (organization === undefined) throw new Error('audit records are read by organization, credential or person');
+  return 'organization';
 }
-
-const matching = (filter: Sought): Fragment => {
-  const same = (column: string, value: string | Fragment | undefined): Fragment =>
-    sql`(${value ?? null}::text IS NULL OR ${raw(`a.${column}`)} = ${value ?? null})`;
-  const { organization, app, credential, person, surface, operation, outcome, target } = filter;
-  return join(
-    [
-      ...[same('organization_id', organization), same('app_id', app), same('credential_id', credential)],
-      ...[same('person_id', person), same('surface', surface), same('operation', operation), same('outcome', outcome)],
-      sql`(${target ?? null}::text IS NULL OR ${target ?? null} = ANY(a.targets))`,
-    ],
-    ' AND ',
-  );
-};
 
 export interface AuditRows {
   readonly rows: readonly AuditRow[];
@@ -144,7 +108,7 @@ export function pageOf(found: readonly AuditRow[], limit: number): AuditRows {
 }
 
 /** A record as every reader gets it. A member without a value is absent, or null if every record has the member. */
-export function recordOf(row: AuditRow): AuditRecord {
+export function recordOf(row: AuditRow): AuditRecordDocument {
   const { website_id, person_id, client_name: name, client_version: version, count, trace_id, operation_id } = row;
   return {
     audit_id: `aud_${row.id.replaceAll('-', '')}`,
@@ -164,9 +128,6 @@ export function recordOf(row: AuditRow): AuditRecord {
   };
 }
 
-/** The sizes of a statement's answer. There are few, because every connection prepares a statement for each. */
-const sizeFor = (limit: number): number => (limit < 26 ? 26 : 101);
-
 /**
  * Reads the records of the caller's own credential in one guarded statement. A token from a person's consent sees only
  * what was done with tokens of the same person, because one credential serves all people who approved the client.
@@ -176,14 +137,13 @@ export async function readAudit(
   filter: OwnAuditFilter,
   { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
 ): Promise<Proved<AuditPage>> {
-  const { credentialId: credential, consentId } = access.authority;
-  const person =
-    consentId === null ? undefined : sql`(SELECT n.person_id FROM gateway.consent n WHERE n.id = ${consentId})`;
+  const { credentialId: credential, personId } = access.authority;
+  const person = personId ?? undefined;
   const search = JSON.stringify([credential, filter.operation, filter.target, filter.outcome, filter.from, filter.to]);
   const after = cursor === undefined ? undefined : placeOf(unsealed(cursor, search));
   const found = auditRows(
     { ...filter, credential, person },
-    { order: 'newest', after, rows: sizeFor(limit) },
+    { order: 'newest', after, rows: limit + 1 },
     sql`guard.ok`,
   );
   const { proof, rows } = await guarded<AuditRow | { id: null }>(

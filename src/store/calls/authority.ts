@@ -27,6 +27,7 @@ interface AuthorityRow extends Found {
   expires_at: Date;
   audience: Resource | null;
   consent_id: string | null;
+  person_id: string | null;
   by_url: boolean;
 }
 
@@ -46,7 +47,7 @@ export async function loadAuthority(
 ): Promise<{ state: Found['state']; authority: Authority; proof: Proof | undefined } | null> {
   const columns = sql`
            c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
-           a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id,
+           a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id, n.person_id,
            c.hosted_client IS NOT NULL AS by_url,
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
@@ -91,6 +92,7 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     revision: row.revision,
     audience: row.audience,
     consentId: row.consent_id,
+    personId: row.person_id,
     clientByUrl: row.by_url,
     environment: row.environment,
     organizationId: row.organization_id,

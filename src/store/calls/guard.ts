@@ -100,7 +100,7 @@ export async function guarded<R extends object>(
   how: 'read' | 'query' = 'read',
 ): Promise<Guarded<R>> {
   const [turn, valid] =
-    'personId' in authority
+    'tenant' in authority
       ? [authority.personId, signedIn(authority)]
       : [authority.appId, holds(atPrimary(authority.digest), authority.revision)];
   const statement = runFor(

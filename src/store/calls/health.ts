@@ -22,6 +22,7 @@ export async function readHealth(access: WebsiteAccess): Promise<Proved<HealthRe
   );
   const [row] = rows;
   const answer = {
+    audit: { lost: 0, stuck: false },
     checkedAt: row?.now.getTime() ?? 0,
     // Receipts cover the whole website. So their times would tell a restricted caller about events outside the
     // restrictions.

@@ -1,9 +1,11 @@
+import type { AuditDraft } from '../../core/audit.ts';
 import type { Within } from '../../core/reads.ts';
 import { sql } from '../../core/sql.ts';
 import type { Command, Ending, Write } from '../../core/writes.ts';
 import { isUnavailable } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
+import { audited } from './audited.ts';
 import { guardedBatch, hex, type Proved, StaleAuthority } from './guard.ts';
 import type { Reader } from './projection.ts';
 import { nativeId, visible } from './read.ts';
@@ -19,6 +21,7 @@ export interface Keyed {
   readonly command: Command;
   /** The record that the command concerns. The command fails if the caller may not see this record. */
   readonly about: Pick<Within, 'view' | 'id'>;
+  readonly draft?: AuditDraft | undefined;
 }
 
 /**
@@ -82,9 +85,14 @@ export async function enter(
       ? sql`CASE WHEN EXISTS (SELECT FROM gateway.source w WHERE w.tenant = ${website.tenant} AND w.site = ${website.site}
                                  AND w.api_token IS NOT NULL) THEN ${reserves} END`
       : reserves;
-  const columns = sql`
-           gateway.write_batch(${website.tenant}, ${website.site}, ${write.name}, ${write.writer}, ${authored},
-             ${receipts}::text[], ${lease}, b.commands) AS entries`;
+  const drafts = batch.map((one) => one.draft);
+  const columns = (attempt: number) => sql`
+           ${audited(
+             drafts,
+             attempt,
+             sql`gateway.write_batch(${website.tenant}, ${website.site}, ${write.name}, ${write.writer}, ${authored},
+             ${receipts}::text[], ${lease}, b.commands)`,
+           )} AS entries`;
   const joins = sql`
      CROSS JOIN LATERAL (
        SELECT array_agg((k.id, k.attempt, k.credential, k.digest, k.revision, k.fingerprint,
@@ -97,8 +105,8 @@ export async function enter(
                      ${batch.map(({ command }) => JSON.stringify(command))}::text[]::jsonb[]) WITH ORDINALITY
                 AS k (id, attempt, credential, digest, revision, fingerprint, ok, about, command, n)) b`;
   try {
-    const { proofs, rows } = await repeated(() =>
-      guardedBatch<{ entries: (Entry | Undecided)[] }>(db, authorities, columns, joins),
+    const { proofs, rows } = await repeated((attempt) =>
+      guardedBatch<{ entries: (Entry | Undecided)[] }>(db, authorities, columns(attempt), joins),
     );
     const entries = rows[0]?.entries ?? [];
     const again = batch.filter((_, i) => entries[i]?.state === 'again');
@@ -141,7 +149,7 @@ export async function settle(
 ): Promise<boolean> {
   const { operationId, epoch, attempt = null, receipts } = held;
   const statement = sql`
-    SELECT gateway.settle_operation(${operationId}, ${epoch}, ${attempt}::uuid,
+    SELECT gateway.settle_audited(${operationId}, ${epoch}, ${attempt}::uuid,
                                     ${outcome && JSON.stringify(outcome)}::text::json, ${receipts}::text[]) AS settled`;
   const [row] = await repeated(() => db.query<{ settled: boolean }>(statement));
   return row?.settled === true;

@@ -40,8 +40,8 @@ export function sqlState(error: unknown): string {
 }
 
 // Statement and lock time-outs, deadlocks, lack of resources, a read-only server, a function refused by a standby
-// (55000).
-const BUSY = /^(57014|55P03|40P01|40001|25006|55000|53...)$/;
+// (55000), an audit record that cannot be written (GW503).
+const BUSY = /^(57014|55P03|40P01|40001|25006|55000|53...|GW503)$/;
 
 /** True when the store could not run the statement now. The data is unharmed, and a later attempt can succeed. */
 export const isUnavailable = (error: unknown): boolean =>

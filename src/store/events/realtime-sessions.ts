@@ -1,5 +1,7 @@
+import type { AuditDraft } from '../../core/audit.ts';
 import { Failure, type FailureCode } from '../../core/failures.ts';
 import { type Fragment, runFor, sql } from '../../core/sql.ts';
+import { auditedEntry } from '../calls/audited.ts';
 import { type Access, atPrimary, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
@@ -9,13 +11,21 @@ import { repeated } from '../driver/repeated.ts';
 type SessionAnswer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
 
 /** Calls an SQL function that changes a session. It proves the authority again after waiting for a lock. */
-async function write<Done>(access: Access, call: Fragment): Promise<Proved<Done>> {
-  const columns = sql`CASE WHEN guard.ok THEN ${call} END AS answer`;
+async function write<Done>(access: Access, call: Fragment, draft: AuditDraft | undefined): Promise<Proved<Done>> {
+  const entry = sql`json_build_object('state', 'new', 'outcome', ${call})`;
+  const columns = (attempt: number): Fragment =>
+    sql`CASE WHEN guard.ok THEN ${draft ? sql`${auditedEntry(draft, attempt, entry)} -> 'outcome'` : call} END AS answer`;
   // A lost reply can leave an unused session or ticket in the store. The next attempt replaces the ticket.
-  return repeated(async () => {
-    const { proof, rows } = await guarded<{ answer: SessionAnswer<Done> | null }>(access, columns, undefined, 'query');
+  return repeated(async (attempt) => {
+    const { proof, rows } = await guarded<{ answer: SessionAnswer<Done> | null }>(
+      access,
+      columns(attempt),
+      undefined,
+      'query',
+    );
     const answer = rows[0]?.answer;
     if (!answer) throw new StaleAuthority();
+    if (draft && !('refused' in answer)) draft.inserted = true;
     return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
   });
 }
@@ -34,11 +44,13 @@ export interface NewSession {
 export const createSession = (
   access: Access,
   { id, origin, sites, ticket }: NewSession,
+  draft?: AuditDraft,
 ): Promise<Proved<{ expires_at: number; ticket_expires_at: number }>> => {
   const { digest, revision } = access.authority;
   return write(
     access,
     sql`gateway.create_realtime_session(${digest}, ${revision}, ${origin}, ${id}, ${sites}::bigint[], ${ticket})`,
+    draft,
   );
 };
 
@@ -49,21 +61,24 @@ export const createSession = (
 export const createTicket = (
   access: Access,
   { id, origin, ticket }: Omit<NewSession, 'sites'>,
+  draft?: AuditDraft,
 ): Promise<Proved<{ ticket_expires_at: number }>> => {
   const { digest, revision, websites } = access.authority;
   const granted = [...websites.values()].map(({ site }) => site);
   return write(
     access,
     sql`gateway.create_realtime_ticket(${digest}, ${revision}, ${origin}, ${id}, ${granted}::bigint[], ${ticket})`,
+    draft,
   );
 };
 
 export const closeSession = (
   access: Access,
   { id, origin }: Pick<NewSession, 'id' | 'origin'>,
+  draft?: AuditDraft,
 ): Promise<Proved<unknown>> => {
   const { digest, revision } = access.authority;
-  return write(access, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`);
+  return write(access, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`, draft);
 };
 
 export interface TicketUse {

@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import type { AuditDraft } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
 import { EVENT_TYPE } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Ending } from '../../core/writes.ts';
+import { auditedEntry } from '../calls/audited.ts';
 import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
 import { repeated } from '../driver/repeated.ts';
 
@@ -90,15 +92,26 @@ export async function writeSubscription(
   tenant: string,
   command: SubscriptionCommand,
   operation: OperationKey | undefined,
+  draft?: AuditDraft,
 ): Promise<Proved<SubscriptionEntry>> {
   const { digest, credentialId, revision, installationId } = access.authority;
-  const columns = sql`CASE WHEN guard.ok THEN gateway.subscription_once(
+  const columns = (attempt: number) =>
+    sql`CASE WHEN guard.ok THEN ${auditedEntry(
+      draft,
+      attempt,
+      sql`gateway.subscription_once(
       ${digest}, ${operation?.operationId ?? null}::text, ${credentialId}, ${revision},
       ${installationId}, ${tenant}, ${sitesOf(access.authority)}::bigint[], ${command.operation},
-      ${operation?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb) END AS entry`;
+      ${operation?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb)`,
+    )} END AS entry`;
   const repeatable = operation !== undefined || command.operation === 'subscription_create';
   return repeated(async (attempt) => {
-    const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(access, columns, undefined, 'query');
+    const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(
+      access,
+      columns(attempt),
+      undefined,
+      'query',
+    );
     const entry = rows[0]?.entry;
     if (!entry) throw new StaleAuthority();
     // If a repeated attempt finds the effect of its own call, the answer is `new`, because the call is not a replay.

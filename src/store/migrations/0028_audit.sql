@@ -14,7 +14,7 @@ CREATE TABLE gateway.audit (
   address text,
   surface text NOT NULL CHECK (surface IN ('rest', 'mcp', 'a2a', 'page', 'cli')),
   operation text NOT NULL,
-  targets text[] NOT NULL DEFAULT '{}' CHECK (cardinality(targets) <= 3),  -- ids that the call names or that answered singly
+  targets text[] NOT NULL DEFAULT '{}',                -- ids of records that the call names or that answered singly
   count integer,                                       -- the records of a list, or of a loss
   outcome text NOT NULL,                               -- ok, or the code of the failure
   status smallint NOT NULL,
@@ -32,7 +32,7 @@ CREATE TABLE gateway.audit (
 CREATE INDEX audit_organization ON gateway.audit (organization_id, time DESC, id DESC);
 CREATE INDEX audit_credential ON gateway.audit (credential_id, time DESC, id DESC) WHERE credential_id IS NOT NULL;
 CREATE INDEX audit_person ON gateway.audit (person_id, time DESC, id DESC) WHERE person_id IS NOT NULL;
--- Each includes its own array. Without the array, PostgreSQL would not answer from an index on an expression alone.
+-- The first three targets of a record. Each index includes the array: without it, PostgreSQL would read the rows, too.
 CREATE INDEX audit_target_1 ON gateway.audit ((targets[1]), credential_id, time DESC, id DESC) INCLUDE (targets, person_id, outcome)
   WHERE targets[1] IS NOT NULL;
 CREATE INDEX audit_target_2 ON gateway.audit ((targets[2]), credential_id, time DESC, id DESC) INCLUDE (targets, person_id, outcome)
@@ -58,23 +58,35 @@ CREATE TABLE gateway.audit_hour (
   PRIMARY KEY (organization_id, hour, app_id, surface, operation, outcome)
 );
 
--- Creates the partitions of today, of the day before and of the next p_ahead days. Days are those of UTC.
-CREATE FUNCTION gateway.prepare_audit(p_ahead integer) RETURNS void LANGUAGE plpgsql AS $$
+-- The record of a write that another system performs. It is inserted when the outcome is stored. Null: there is none.
+ALTER TABLE gateway.operation ADD COLUMN audit jsonb;
+
+-- Creates the partition of a UTC day if it is missing. ATTACH blocks neither readers nor writers of the other days, as
+-- CREATE TABLE … PARTITION OF would.
+CREATE FUNCTION gateway.prepare_audit_day(p_day date) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  part CONSTANT text := 'audit_' || to_char(p_day, 'YYYYMMDD');
+BEGIN
+  IF to_regclass('gateway.' || part) IS NOT NULL THEN RETURN; END IF;
+  PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
+  IF to_regclass('gateway.' || part) IS NOT NULL THEN RETURN; END IF;
+  EXECUTE format('CREATE TABLE gateway.%I (LIKE gateway.audit INCLUDING ALL)', part);
+  EXECUTE format('ALTER TABLE gateway.audit ATTACH PARTITION gateway.%I FOR VALUES FROM (%L) TO (%L)',
+                 part, p_day::timestamp AT TIME ZONE 'UTC', (p_day + 1)::timestamp AT TIME ZONE 'UTC');
+END $$;
+
+-- Creates the partitions of today, of the day before and of the next p_ahead days. Returns the time in Unix milliseconds.
+CREATE FUNCTION gateway.prepare_audit(p_ahead integer) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
   today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
-  FOR i IN -1 .. p_ahead LOOP
-    IF to_regclass('gateway.audit_' || to_char(today + i, 'YYYYMMDD')) IS NULL THEN
-      EXECUTE format('CREATE TABLE gateway.%I PARTITION OF gateway.audit FOR VALUES FROM (%L) TO (%L)',
-                     'audit_' || to_char(today + i, 'YYYYMMDD'),
-                     (today + i)::timestamp AT TIME ZONE 'UTC', (today + i + 1)::timestamp AT TIME ZONE 'UTC');
-    END IF;
-  END LOOP;
+  FOR i IN -1 .. p_ahead LOOP PERFORM gateway.prepare_audit_day(today + i); END LOOP;
+  RETURN extract(epoch FROM clock_timestamp()) * 1000;
 END $$;
 
--- Drops the partitions of the days that are over for more than p_days days. Returns their number.
-CREATE FUNCTION gateway.drop_audit(p_days integer) RETURNS integer LANGUAGE plpgsql AS $$
+-- Drops the partitions of the days that are over for more than p_days days. Returns their number. Dropping a partition
+-- locks the whole table, so a later call drops it if the table is in use for longer than a fifth of a second.
+CREATE FUNCTION gateway.drop_audit(p_days integer) RETURNS integer LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
 DECLARE
   today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
   part record;
@@ -82,14 +94,128 @@ DECLARE
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
   FOR part IN
-    SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-     WHERE i.inhparent = 'gateway.audit'::regclass
-       AND to_date(substr(c.relname, 7), 'YYYYMMDD') < today - p_days
+    SELECT c.relname, to_date(substr(c.relname, 7), 'YYYYMMDD') AS day
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+     WHERE i.inhparent = 'gateway.audit'::regclass AND to_date(substr(c.relname, 7), 'YYYYMMDD') < today - p_days
+     ORDER BY 1
   LOOP
     EXECUTE format('DROP TABLE gateway.%I', part.relname);
+    DELETE FROM gateway.audit_chain WHERE day = part.day;
     dropped := dropped + 1;
   END LOOP;
-  DELETE FROM gateway.audit_chain WHERE day < today - p_days;
   DELETE FROM gateway.audit_hour WHERE hour < (today - p_days)::timestamp AT TIME ZONE 'UTC';
   RETURN dropped;
+EXCEPTION WHEN lock_not_available THEN RETURN 0;
 END $$;
+
+-- Appends records with their places in the chains of one process, seals records that writes have inserted, and adds to
+-- the sums. A head names the last place before and after. If the head is already there, an earlier attempt has done
+-- everything, and its reply was lost. Returns the time in Unix milliseconds.
+CREATE FUNCTION gateway.append_audit(p_writer uuid, p_heads json, p_records json, p_seals json, p_sums json)
+RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+  head record;
+  sealed integer;
+BEGIN
+  FOR head IN
+    SELECT * FROM json_to_recordset(p_heads) AS h (day date, before bigint, seq bigint, kid text, digest bytea)
+  LOOP
+    PERFORM gateway.prepare_audit_day(head.day);
+    INSERT INTO gateway.audit_chain AS c (writer, day, seq, kid, digest)
+    VALUES (p_writer, head.day, head.seq, head.kid, head.digest)
+    ON CONFLICT (writer, day) DO UPDATE SET seq = excluded.seq, kid = excluded.kid, digest = excluded.digest
+      WHERE c.seq = head.before;
+    IF NOT FOUND THEN
+      IF EXISTS (SELECT FROM gateway.audit_chain c
+                  WHERE c.writer = p_writer AND c.day = head.day AND c.seq = head.seq AND c.digest = head.digest) THEN
+        RETURN extract(epoch FROM clock_timestamp()) * 1000;
+      END IF;
+      RAISE EXCEPTION 'the chain of this process has another end' USING ERRCODE = 'GW500';
+    END IF;
+  END LOOP;
+  INSERT INTO gateway.audit SELECT * FROM json_populate_recordset(NULL::gateway.audit, p_records);
+  IF json_array_length(p_seals) > 0 THEN
+    UPDATE gateway.audit a
+       SET writer = p_writer, seq = s.seq, kid = s.kid, previous = s.previous, digest = s.digest
+      FROM json_to_recordset(p_seals) AS s (time timestamptz, id uuid, seq bigint, kid text, previous bytea, digest bytea)
+     WHERE a.time = s.time AND a.id = s.id AND a.seq IS NULL;
+    GET DIAGNOSTICS sealed = ROW_COUNT;
+    IF sealed <> json_array_length(p_seals) THEN
+      RAISE EXCEPTION 'another process has sealed a record' USING ERRCODE = 'GW409';
+    END IF;
+  END IF;
+  -- Each process takes the locks of the sums in the same order.
+  INSERT INTO gateway.audit_hour AS h (organization_id, hour, app_id, surface, operation, outcome, calls, units, buckets)
+  SELECT s.* FROM json_to_recordset(p_sums) AS s (organization_id text, hour timestamptz, app_id text, surface text,
+                                                   operation text, outcome text, calls bigint, units bigint, buckets bigint[])
+   ORDER BY 1, 2, 3, 4, 5, 6
+  ON CONFLICT (organization_id, hour, app_id, surface, operation, outcome) DO UPDATE
+     SET calls = h.calls + excluded.calls, units = h.units + excluded.units,
+         buckets = ARRAY(SELECT b.kept + b.more FROM unnest(h.buckets, excluded.buckets) WITH ORDINALITY AS b (kept, more, n)
+                          ORDER BY b.n);
+  RETURN extract(epoch FROM clock_timestamp()) * 1000;
+END $$;
+
+-- Inserts the records of the writes of a statement, within its transaction. A record and the effect commit together or
+-- not at all. p_entries are the ledger's answers in the order of p_drafts, which are the records without their end (null:
+-- none). A command that another system performs keeps its draft until its outcome is stored. p_again: an earlier attempt
+-- of this statement may have committed. If the record cannot be written, the write fails with GW503.
+CREATE FUNCTION gateway.audit_writes(p_entries json, p_drafts jsonb, p_again boolean) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  moment CONSTANT timestamptz := date_trunc('milliseconds', clock_timestamp());
+  took CONSTANT float8 := extract(epoch FROM moment - statement_timestamp()) * 1000;
+BEGIN
+  PERFORM gateway.prepare_audit_day((moment AT TIME ZONE 'UTC')::date);
+  INSERT INTO gateway.audit
+  SELECT r.*
+    FROM ROWS FROM (json_array_elements(p_entries), jsonb_array_elements(p_drafts)) AS d (entry, draft)
+   CROSS JOIN LATERAL jsonb_populate_record(NULL::gateway.audit, d.draft || jsonb_build_object(
+           'time', moment, 'duration_ms', round(((d.draft ->> 'duration_ms')::float8 + greatest(took, 0))::numeric, 1))
+           || CASE WHEN d.entry -> 'outcome' ->> 'rejected' IS NULL THEN '{}' ELSE jsonb_build_object(
+                'outcome', d.entry -> 'outcome' ->> 'rejected', 'status', 409) END) r
+   WHERE d.draft <> 'null' AND d.entry ->> 'state' = 'new' AND d.entry -> 'outcome' ->> 'refused' IS NULL
+     AND NOT (p_again AND EXISTS (SELECT FROM gateway.audit a WHERE a.seq IS NULL AND a.time > moment - interval '1 minute'
+                                     AND a.id = (d.draft ->> 'id')::uuid));
+  UPDATE gateway.operation o SET audit = d.draft
+    FROM ROWS FROM (json_array_elements(p_entries), jsonb_array_elements(p_drafts)) AS d (entry, draft)
+   WHERE d.entry ->> 'state' = 'reserved' AND d.draft <> 'null' AND o.operation_id = d.draft ->> 'operation_id'
+     AND o.status = 'pending' AND o.audit IS NULL;
+  RETURN p_entries;
+EXCEPTION
+  -- PostgreSQL has undone the whole statement, so the caller repeats it.
+  WHEN deadlock_detected OR serialization_failure THEN RAISE;
+  WHEN OTHERS THEN RAISE EXCEPTION 'the audit record could not be written: %', SQLERRM USING ERRCODE = 'GW503';
+END $$;
+
+-- Like settle_operation. Inserts the record of the write, too, if the command has one and is now acknowledged.
+CREATE FUNCTION gateway.settle_audited(
+  p_id text, p_epoch integer, p_attempt uuid, p_outcome json, p_receipts text[]
+) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  draft jsonb;
+  settled boolean;
+BEGIN
+  SELECT audit INTO draft FROM gateway.operation WHERE operation_id = p_id FOR UPDATE;
+  settled := gateway.settle_operation(p_id, p_epoch, p_attempt, p_outcome, p_receipts);
+  IF settled AND draft IS NOT NULL AND p_outcome IS NOT NULL THEN
+    UPDATE gateway.operation SET audit = NULL WHERE operation_id = p_id AND status = 'acknowledged' AND audit IS NOT NULL;
+    IF FOUND THEN
+      PERFORM gateway.audit_writes(json_build_array(json_build_object('state', 'new', 'outcome', p_outcome)),
+                                   jsonb_build_array(draft), false);
+    END IF;
+  END IF;
+  RETURN settled;
+END $$;
+
+-- As before. Erases the record of a write whose outcome nobody knows, too.
+CREATE OR REPLACE FUNCTION gateway.erase_outcomes(n integer) RETURNS integer LANGUAGE sql AS $$
+  WITH erased AS (
+    UPDATE gateway.operation o SET fingerprint = NULL, outcome = NULL, lease_until = NULL, attempt = NULL, audit = NULL,
+           status = CASE o.status WHEN 'pending' THEN 'outcome_unknown' ELSE o.status END
+     WHERE o.operation_id IN (
+       SELECT l.operation_id FROM gateway.operation l
+        WHERE l.fingerprint IS NOT NULL AND l.created_at <= now() - interval '24 hours'
+        ORDER BY l.created_at LIMIT n FOR UPDATE SKIP LOCKED)
+    RETURNING 1)
+  SELECT count(*)::integer FROM erased
+$$;

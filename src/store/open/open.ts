@@ -24,6 +24,8 @@ export interface Store {
    * its own pool, so that a silent one is noticed.
    */
   readonly tasks: { readonly begins: Database; readonly ends: Database };
+  /** A connection for audit records, so that they never wait for other work. */
+  readonly audit: Database;
   /** Connections for live sources. A batch of a first load can take long. These connections are opened at first use. */
   readonly sources: Database;
   /** The streaming replica. `undefined` when DATABASE_REPLICA_URL is not set. */
@@ -109,6 +111,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const slowTimeout = Math.max(SLOW_TIMEOUT, options.statementTimeout ?? 0);
   const slow = connect(SLOW, slowTimeout, '-slow');
   const upkeep = connect(1, slowTimeout, '-upkeep');
+  const audit = connect(1, options.statementTimeout ?? FAST_TIMEOUT, '-audit', true);
   const sources = connect(SOURCES, SOURCE_TIMEOUT, '-sources');
   const writer = (): Database => connect(1, options.statementTimeout ?? WRITE_TIMEOUT, '-writes', true);
   const task = (part: string): Database => connect(1, options.statementTimeout ?? FAST_TIMEOUT, part, true);
@@ -118,7 +121,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   let replica: Replica | undefined;
   const close = async (): Promise<void> => {
     await replica?.close();
-    await Promise.all([db, slow, upkeep, sources, tasks.begins, tasks.ends, ...writers].map((one) => one.close()));
+    await Promise.all(
+      [db, slow, upkeep, audit, sources, tasks.begins, tasks.ends, ...writers].map((one) => one.close()),
+    );
     await embedded?.stop();
   };
   // Clients of a pooler share connections, so a migration uses DATABASE_DIRECT_URL if it is set.
@@ -165,7 +170,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         void builder.close();
       });
     };
-    return { db, slow, upkeep, sources, writers, tasks, replica, embedded, version, pools, build, close };
+    return { db, slow, upkeep, audit, sources, writers, tasks, replica, embedded, version, pools, build, close };
   } catch (error) {
     await close();
     throw error;

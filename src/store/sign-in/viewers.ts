@@ -9,6 +9,7 @@ import type { Database } from '../driver/postgres.ts';
 export interface Viewer {
   readonly authority: PersonAuthority;
   readonly email: string;
+  readonly organizationId: string;
   readonly organization: string;
   /** The website of the record. Undefined unless it belongs to the person's organization. */
   readonly website: (WebsiteKey & { readonly name: string; readonly timeZone: string }) | undefined;
@@ -29,13 +30,14 @@ export async function readViewer(
     id: string;
     tenant: string;
     email: string;
+    organization_id: string;
     organization: string;
     name: string | null;
     time_zone: string | null;
   }>(
     runFor(
       network,
-      sql`SELECT p.id, p.tenant, p.email, o.name AS organization, w.name, w.time_zone
+      sql`SELECT p.id, p.tenant, p.email, o.public_id AS organization_id, o.name AS organization, w.name, w.time_zone
         FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
         JOIN platform.organization o ON o.tenant = p.tenant
         LEFT JOIN platform.website w ON w.tenant = p.tenant AND w.tenant::text = ${tenant}::text
@@ -59,6 +61,7 @@ export async function readViewer(
       websites: new Map(website && [[id, website]]),
     },
     email: row.email,
+    organizationId: row.organization_id,
     organization: row.organization,
     website,
   };

@@ -3,10 +3,12 @@ import { A2AError } from '@a2a-js/sdk/errors';
 import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
+import type { CallActor, CallReport } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
-import { Failure } from '../../core/failures.ts';
+import { Failure, type FailureCode, statusOf } from '../../core/failures.ts';
 import { BODY_BYTES } from '../../core/limits.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
+import { idsIn } from '../../gateway/call-report.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import { newTaskId } from '../../tasks/tasks.ts';
 import { readBody, requireJson } from '../http/body.ts';
@@ -15,6 +17,7 @@ import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts'
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
 import { atEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
 import {
+  INVALID_PARAMS,
   INVALID_REQUEST,
   type Message,
   PARSE_ERROR,
@@ -112,6 +115,9 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
       let authority: Authority | undefined;
       let stream: Stream | undefined;
       let era: A2aEra | undefined;
+      let asked: A2aRequest | undefined;
+      let end: SkillEnd = { outcome: 'ok', status: 200 };
+      const source = exchangeOf(request);
       const paid = (): void => {
         quota = authority && corridor.quotaOf(authority);
         if (authority) noteActor(record, authority);
@@ -136,7 +142,9 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
               record.does = 'write';
             }
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
-            const a2aRequest: A2aRequest = { bearer, caller, taskId, unit, signal: gone.signal, requestId };
+            const { origin } = source?.audited ?? {};
+            const a2aRequest: A2aRequest = { bearer, caller, taskId, unit, signal: gone.signal, requestId, origin };
+            asked = a2aRequest;
             const rpc = { jsonrpc: '2.0' as const, id, method: read.message.method, params: given }; // a literal type
             const outcome = await era.handle(rpc, requestHandler(services, a2aRequest));
             const first = 'jsonrpc' in outcome ? undefined : await outcome.next();
@@ -146,16 +154,22 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
             if ('jsonrpc' in outcome) return answerOf(outcome);
             return { first: first?.value, events: outcome };
           },
-          exchangeOf(request),
+          source,
         );
         paid();
+        if ('error' in result) end = endOf(result.error.code);
         if (stream && 'events' in result) await pump(stream, result, idOf(read));
         else if (!('events' in result)) reply(result, idOf(read));
       } catch (error) {
         // A 401 has no quota headers: without a valid token, no app pays for the request.
         if (!(error instanceof Failure && error.status === 401)) paid();
-        if (!(error instanceof RpcError || error instanceof A2AError)) throw error;
+        if (!(error instanceof RpcError || error instanceof A2AError)) {
+          const { code, status, details } = asFailure(error);
+          end = { outcome: code, status, actor: details.actor };
+          throw error;
+        }
         const fault = faultOf(error);
+        end = endOf(fault.code);
         if ('message' in read && era?.errorsInStream(read.message.method)) {
           record.code = String(fault.code);
           stream ??= new Stream(bearer, gone, () => undefined);
@@ -164,6 +178,13 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
         } else reply({ error: fault }, idOf(read));
       } finally {
         stream?.close();
+        const { actor = authority, ...ended } = end;
+        const { skill, input, charged = 0 } = asked ?? {};
+        if (skill !== undefined && actor) {
+          const targets = idsIn(input ?? {});
+          const units = end.actor ? 0 : 1 + charged;
+          source?.audited?.report({ actor, operation: skill, targets, ...ended, units, input });
+        }
       }
     };
     return answer().catch((error: unknown) => {
@@ -171,6 +192,18 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
     });
   };
 }
+
+type SkillEnd = Pick<CallReport, 'outcome' | 'status'> & { readonly actor?: CallActor | undefined };
+
+/** The end of a skill's call in audit records, by its JSON-RPC error. */
+function endOf(code: number): SkillEnd {
+  const failed: FailureCode =
+    code === INVALID_PARAMS ? 'invalid_parameter' : code === NO_TASK ? 'not_found' : 'invalid_request';
+  return { outcome: failed, status: statusOf(failed) };
+}
+
+/** A2A's error for a task that does not exist (A2A, section 5.4). */
+const NO_TASK = -32_001;
 
 /**
  * The version that the client asks for, in the header or the query parameter `A2A-Version` (A2A, section 3.6.1). No

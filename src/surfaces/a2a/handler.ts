@@ -7,6 +7,7 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
+import type { CallOrigin } from '../../core/audit.ts';
 import { Failure, invalidCursor } from '../../core/failures.ts';
 import type { Caller } from '../../gateway/call.ts';
 import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
@@ -35,7 +36,12 @@ export interface A2aRequest {
   readonly unit: number;
   /** Aborts when the client disconnects before the reply is complete. */
   readonly signal: AbortSignal;
+  readonly origin?: CallOrigin | undefined;
+  /** The units that the task costs beside the admission of the request. */
+  charged?: number;
   skill?: string;
+  /** The checked arguments of the skill. */
+  input?: Readonly<Record<string, unknown>>;
   /** The task to cancel, for the log. Absent if the client's id does not have the form of a task id. */
   canceled?: string;
   /** An error that is not an A2A error. The surface throws it: the SDK would send its text to the client. */
@@ -73,7 +79,9 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
     if (!offered) throw invalidField(`${work.at}.skill`, `one of ${skills.names.join(', ')}`);
     request.skill = work.skill;
     permit(offered, caller.authority);
-    return { skill: offered.skill, input: given(() => argumentsOf(offered, work.arguments), `${work.at}.arguments.`) };
+    const input = given(() => argumentsOf(offered, work.arguments), `${work.at}.arguments.`);
+    request.input = input;
+    return { skill: offered.skill, input };
   };
   const send = async ({ message, configuration }: SendMessageRequest, wait: boolean): Promise<SentTask> => {
     if (!message) throw new Error('unchecked params');
@@ -84,6 +92,10 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
       .send({
         id: taskId,
         requestId,
+        origin: request.origin,
+        charged: (units) => {
+          request.charged = units;
+        },
         bearer,
         caller,
         messageId: message.messageId,

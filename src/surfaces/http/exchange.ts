@@ -1,13 +1,16 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Books, CallOrigin, CallReport, ClientTold } from '../../core/audit.ts';
 import type { CallTrace, Observer } from '../../core/calls.ts';
 import { networkOf } from '../../flow/network.ts';
-import type { CallSource } from '../../gateway/call.ts';
+import type { AuditedSource, CallSource } from '../../gateway/call.ts';
+import { auditSurface, endOf, productOf } from './audited.ts';
 import type { Budget } from './budget.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestRecord, since, type teller } from './records.ts';
 
 export interface Serving {
   readonly tell: ReturnType<typeof teller>;
   readonly observer: Observer | undefined;
+  readonly books: Books | undefined;
   /** Reply bytes that clients have not read yet, on all surfaces. */
   readonly unread: Budget;
   /** Received body bytes. They count until their request ends. */
@@ -50,7 +53,7 @@ export const contextOf = (request: ExchangedRequest): RequestContext =>
 /**
  * One request and its reply. At its end, it frees all that it holds, and writes to the log, the metrics and the trace.
  */
-export class Exchange implements RequestContext, CallSource {
+export class Exchange implements RequestContext, CallSource, AuditedSource {
   readonly requestId = newRequestId();
   readonly record: RequestRecord = {};
   readonly request: IncomingMessage;
@@ -65,7 +68,11 @@ export class Exchange implements RequestContext, CallSource {
    * The unread bytes of this reply. `share`: the caller for whom they count. `since`: the start (performance.now()).
    */
   held: { readonly share: string; bytes: number; readonly since: number } | undefined;
+  /** The client as its protocol names it. Otherwise its User-Agent counts. */
+  client: ClientTold | undefined;
   #body = 0;
+  #reports: CallReport[] | undefined;
+  #owed = 0;
   readonly #serving: Serving;
   readonly #from: () => string;
   readonly #trace: CallTrace | undefined;
@@ -100,6 +107,29 @@ export class Exchange implements RequestContext, CallSource {
 
   get from(): string {
     return this.#from();
+  }
+
+  get audited(): this | undefined {
+    return this.#serving.books && this;
+  }
+
+  get origin(): CallOrigin {
+    const { requestId, record, request } = this;
+    const client = this.client ?? productOf(request.headers['user-agent']);
+    return { requestId, surface: auditSurface(record.surface), from: this.#from(), client, traceId: this.#trace?.id };
+  }
+
+  get ms(): number {
+    return performance.now() - this.#began;
+  }
+
+  report(report: CallReport): void {
+    this.#reports ??= [];
+    this.#reports.push(report);
+  }
+
+  owe(units: number): void {
+    this.#owed += units;
   }
 
   /** True if the client has its answer or is gone. Node does not report every disconnect (see connection.ts). */
@@ -161,11 +191,24 @@ export class Exchange implements RequestContext, CallSource {
       tell(entry, record, this.#from);
       const call = endedCall(entry, record, unfinished);
       observer?.ended(call);
+      this.#keep(ms, entry.status, unfinished);
       this.#trace?.end(call);
     };
     // A request may still be running after its client disconnects. Log it when it ends, because the caller and the
     // outcome are known only then.
     if (unfinished && typeof this.#work === 'object') void this.#work.then(book, book);
     else book();
+  }
+
+  /** Makes the audit records of the calls. */
+  #keep(ms: number, status: number, unfinished: boolean): void {
+    const { books } = this.#serving;
+    if (!books || !this.#reports) return;
+    const { origin, record } = this;
+    const last = this.#reports.length - 1;
+    this.#reports.forEach((report, i) => {
+      const units = report.units + (i === last ? this.#owed : 0);
+      books.add(origin, { ...report, ...endOf(report, { record, status, unfinished }), units }, ms);
+    });
   }
 }

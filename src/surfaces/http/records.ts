@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
+import type { CallActor } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
 import type { EndedCall, Surface } from '../../core/calls.ts';
 import type { Failure } from '../../core/failures.ts';
@@ -19,6 +20,8 @@ export interface RequestRecord {
   /** True if the request may have changed something. It then always gets its answer. Not logged. */
   effect?: boolean;
   credential?: string;
+  /** Who calls. Not logged. */
+  actor?: CallActor | undefined;
   consent?: string;
   cause?: unknown;
   /** The kind of the audit entry if the request succeeds (check LG-02). */
@@ -49,7 +52,9 @@ export function noteCall(
   if (operation) record.audit = { operation_id: operation.id, ...(operation.replayed && { replayed: true }) };
 }
 
-export function noteActor(record: RequestRecord, { appId, credentialId, consentId }: Authority): void {
+export function noteActor(record: RequestRecord, authority: Authority): void {
+  const { appId, credentialId, consentId } = authority;
+  record.actor = authority;
   record.app = appId;
   record.credential = credentialId;
   if (consentId !== null) record.consent = consentId;
@@ -60,7 +65,9 @@ export function noteRefusal(record: RequestRecord, failure: Failure): void {
   record.code = code;
   record.cause = details.cause;
   // An expired or revoked token is refused, but the log still names its credential.
-  if (details.credential !== undefined) record.credential ??= details.credential;
+  const { actor } = details;
+  if (actor?.credentialId !== undefined) record.credential ??= actor.credentialId;
+  record.actor ??= actor;
   record.does = doesOf(failure, record.does);
 }
 

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Books } from '../../core/audit.ts';
 import type { HeldResources, Observer } from '../../core/calls.ts';
 import { Failure } from '../../core/failures.ts';
 import { BUDGETS, Budget } from './budget.ts';
@@ -27,6 +28,8 @@ export interface ServerOptions {
   /** Upgrades to the realtime socket. On all other paths, the server ignores `Upgrade`. */
   readonly upgrade?: UpgradeHandler;
   readonly observer?: Observer;
+  /** Makes audit records. Without it, calls leave none. */
+  readonly books?: Books | undefined;
   /** Proxies whose X-Forwarded-For and traceparent are trusted. The default is none. */
   readonly trustedProxies?: readonly string[];
   readonly timeouts?: Timeouts;
@@ -105,6 +108,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const serving: Serving = {
     tell: teller(log),
     observer,
+    books: options.books,
     unread,
     bodies,
     headers: { ...SECURITY_HEADERS, ...(tls && HSTS) },

@@ -1,6 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { Failure } from '../../core/failures.ts';
+import { productOf } from './audited.ts';
 import type { Serving } from './exchange.ts';
 import { endedCall, newRequestId, noteRefusal, type RequestRecord, since } from './records.ts';
 import { headersOf, problem, replyRaw } from './reply.ts';
@@ -39,7 +40,7 @@ interface UpgradeContext {
 
 export function upgrades(
   handler: UpgradeHandler,
-  { tell, observer, headers, from: fromOf, trace: traceOf }: Serving,
+  { tell, observer, books, headers, from: fromOf, trace: traceOf }: Serving,
   baseUrl: string,
   closing: () => boolean,
 ): (request: IncomingMessage, socket: Duplex, head: Buffer, refusal: Failure | undefined) => void {
@@ -63,6 +64,16 @@ export function upgrades(
       tell(entry(status), record, from);
       const call = endedCall(entry(status), record, false);
       observer?.ended(call);
+      if (record.actor && books) {
+        const client = productOf(request.headers['user-agent']);
+        const origin = { requestId, surface: 'rest', from: from(), client, traceId: trace?.id } as const; // a literal type
+        const { actor, operation = 'realtime_socket' } = record;
+        books.add(
+          origin,
+          { actor, operation, targets: [], outcome: record.code ?? 'ok', status, units: 0 },
+          call.seconds * 1_000,
+        );
+      }
       trace?.end(call);
     };
     socket.on('error', () => socket.destroy());

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { ClientTold } from '../../core/audit.ts';
 import { INVALID_PARAMS, isObject, type Message, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import { ASSUMED, legacyOf, MODERN, SERVED, type Version } from './versions.ts';
 
@@ -24,6 +25,7 @@ export interface Era {
   readonly traceparent?: string;
   /** True if the client declares that it reads structuredContent. */
   readonly readsStructured?: boolean;
+  readonly client?: ClientTold | undefined;
 }
 
 /** True if MCP-Protocol-Version has a value other than one of the older versions. */
@@ -75,12 +77,28 @@ export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
   return {
     version: MODERN,
     readsStructured: isObject(capabilities['structuredContent']),
+    client: clientOf(client),
     ...(typeof traceparent === 'string' && { traceparent }),
   };
 }
 
 const isImplementation = (value: unknown): boolean =>
   isObject(value) && typeof value['name'] === 'string' && typeof value['version'] === 'string';
+
+/** What a client tells of itself, for audit records: short, and without characters that no name has. */
+function clientOf(told: unknown): ClientTold | undefined {
+  const { name, version } = isObject(told) ? told : {};
+  const short = (value: unknown, most: number): string =>
+    typeof value === 'string'
+      ? value
+          .toWellFormed()
+          .replace(/[\p{C}\s]+/gu, ' ')
+          .trim()
+          .slice(0, most)
+          .toWellFormed()
+      : '';
+  return short(name, 100) === '' ? undefined : { name: short(name, 100), version: short(version, 40) };
+}
 
 /** Node joins repeated headers of these names with a comma. The joined value differs from the value in the body. */
 const one = (headers: IncomingHttpHeaders, name: string): string | undefined => {

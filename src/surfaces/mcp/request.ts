@@ -1,5 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
+import type { Tool } from '../../core/tool.ts';
 import type { Selection } from '../../core/toolsets.ts';
 import type { Caller, CallSource, Corridor } from '../../gateway/call.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
@@ -47,11 +48,12 @@ export class McpRequest {
 
   /**
    * Checks the bearer token and charges one unit of quota, once for each request. Throws a Failure to refuse it. A
-   * method that calls no operation must call `admit` before it answers.
+   * method that calls no operation must call `admit` before it answers. `refused`: a tool that the surface refuses.
    */
-  async admit(): Promise<Authority> {
+  async admit(refused?: Tool): Promise<Authority> {
     if (this.authority) return this.authority;
-    this.authority = await this.corridor.admit(this.bearer, 'mcp', this.source);
+    const problem = refused && { tool: refused, problem: new Failure('not_permitted') };
+    this.authority = await this.corridor.admit(this.bearer, 'mcp', this.source, problem);
     return this.authority;
   }
 
@@ -85,7 +87,7 @@ export class McpRequest {
   /** Charges the bytes of the body. An MCP result contains the body twice, but is charged once, as in REST. */
   async pay(): Promise<void> {
     if (!this.authority || this.#bytes === 0) return;
-    await this.corridor.payFor(this.authority, this.#bytes);
+    await this.corridor.payFor(this.authority, this.#bytes, this.source);
   }
 
   /** Calls an operation. Throws a 401, so that the HTTP reply has this status too. */

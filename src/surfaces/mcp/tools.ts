@@ -34,7 +34,7 @@ export function mcpTools(registry: Registry) {
     async call(mcpRequest: McpRequest, name: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult> {
       const tool = registry.get(name);
       if (!tool || !selects(mcpRequest.selection, tool)) {
-        const authority = await mcpRequest.admit();
+        const authority = await mcpRequest.admit(tool);
         throw tool && mayCall(tool, authority) ? unlisted('tool') : unusable('tool');
       }
       const outcome = await mcpRequest.call(tool.name, ...argumentsOf(tool, input));

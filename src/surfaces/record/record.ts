@@ -4,6 +4,7 @@ import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
 import { requireEmptyForm, requireSignInForm } from '../../auth/oauth/rules/sign-in-form.ts';
 import { isRecordId, openRecordPages } from '../../gateway/record-page.ts';
 import type { ClientAddress } from '../http/client-address.ts';
+import { exchangeOf } from '../http/exchange.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
 import { type Given, leave, tryToSignIn } from '../http/pages/sign-in.ts';
@@ -55,6 +56,13 @@ async function showRecord(visit: Visit, id: string, read: ReadRecord): Promise<v
   const { viewer } = page;
   record.does = 'view';
   record.audit = { person: viewer.authority.personId, ...(page.state === 'shown' && { record: id }) };
+  exchangeOf(visit.request)?.report({
+    actor: { organizationId: viewer.organizationId, personId: viewer.authority.personId },
+    operation: 'record',
+    websiteId: viewer.website?.id,
+    targets: [id],
+    ...{ outcome: 'ok', status: 200, units: 0 }, // the end of the request says more (http/audited.ts)
+  });
   if (page.state === 'throttled') {
     record.code = 'quota_exceeded';
     const sentence = 'You have opened too many records in a short time. Wait a minute, then try again.';

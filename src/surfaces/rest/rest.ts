@@ -45,8 +45,8 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
      * Reports a problem of the body only after the bearer token is checked and its app has paid. So a caller without a
      * valid token learns nothing about the body. MCP has the same order.
      */
-    const proved = async (bearer: string, problem: unknown): Promise<never> => {
-      paid = await corridor.admit(bearer, 'rest', source);
+    const proved = async (bearer: string, tool: Tool, problem: unknown): Promise<never> => {
+      paid = await corridor.admit(bearer, 'rest', source, { tool, problem });
       noteActor(record, paid);
       throw problem;
     };
@@ -67,7 +67,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       // Without a well-formed token, a request is refused before its body is read.
       else if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       else {
-        const body = await readJson(request, response).catch((problem: unknown) => proved(bearer, problem));
+        const body = await readJson(request, response).catch((problem: unknown) => proved(bearer, tool, problem));
         problems.push(...addBody(tool, input, body));
       }
       const conditions = tool.bytes ? readConditions(request, wantsBytes, input) : undefined;
@@ -91,7 +91,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       const { authority } = outcome;
       const length = Buffer.byteLength(body);
       source?.hold(length);
-      if (authority) await corridor.payFor(authority, length);
+      if (authority) await corridor.payFor(authority, length, source);
       const headers = { ...quotaHeaders(authority), ...operationHeaders(outcome.operation) };
       if ('failure' in outcome) refuse(outcome.failure, headers);
       else if ('bytes' in outcome) {

@@ -1,11 +1,11 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
-import { plantAudit } from '../../support/audit.ts';
 import { type Managed, openManaged } from '../../support/console/managed.ts';
 import { times } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { newPerson } from '../../support/oauth/oauth.ts';
+import { plantAudit } from '../../support/planted-audit.ts';
 import { DESKTOP, openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.ts';
 
 /** The pages of webhooks, sources, the audit and the overview in a real browser. */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
-import { plantAudit } from '../../support/audit.ts';
 import {
   addRival,
   forged,
@@ -14,6 +13,7 @@ import { type Managed, managedActs, openManaged } from '../../support/console/ma
 import { tell, verified } from '../../support/events/webhooks.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { type Fields, post, SAME } from '../../support/oauth/oauth.ts';
+import { plantAudit } from '../../support/planted-audit.ts';
 import { textOf } from '../../support/surfaces/pages.ts';
 
 /** What an owner sees and changes on the pages of webhooks, sources, the audit and the overview. */

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PLANTED_DIGEST, type PlantedRecord, plantAudit } from '../../support/audit.ts';
 import { ALL_SCOPES } from '../../support/authority/grants.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { consented, newClient, newSession, RESOURCE, token as tokenOf } from '../../support/oauth/oauth.ts';
+import { PLANTED_DIGEST, type PlantedRecord, plantAudit } from '../../support/planted-audit.ts';
 
 let gateway: TestGateway;
 let own: Issued;

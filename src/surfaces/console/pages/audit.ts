@@ -5,10 +5,11 @@ import {
   type AuditPlace,
   type AuditReader,
   type AuditRow,
+  type AuditRows,
+  auditOf,
   ocsfOf,
   readersOf,
   recordOf,
-  searchAudit,
 } from '../../../gateway/console/audit.ts';
 import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named, plain } from '../../http/pages/shell.ts';
@@ -72,7 +73,7 @@ const auditPage: ConsolePage = {
     const search = searchOf(query);
     const format = query.one('format', ['ndjson', 'ocsf', 'csv']);
     const [found, names, readers] = await Promise.all([
-      searchAudit(desk, search, { limit: format ? FILE_ROWS : ROWS, after: format ? undefined : placeOf(query) }),
+      auditOf(desk, search, { limit: format ? FILE_ROWS : ROWS, after: format ? undefined : placeOf(query) }),
       namesFor(asked),
       search.target === undefined || format ? undefined : readersOf(desk, search.target, DAYS),
     ]);
@@ -171,12 +172,7 @@ function readerOf({ app_id, app_name, person_id, email }: AuditReader): Html {
   return app ?? person ?? html`The command line`;
 }
 
-interface FoundRows {
-  readonly rows: readonly AuditRow[];
-  readonly next: AuditPlace | undefined;
-}
-
-function recordPart(query: Query, { rows, next }: FoundRows, names: Names): Html {
+function recordPart(query: Query, { rows, next }: AuditRows, names: Names): Html {
   const on = next && `${AUDIT}${query.with({ after: `${next.at}.${next.id}` })}`;
   const more = on
     ? html`<nav aria-label="Pages"><a rel="next" href="${on}">${rows.length < ROWS ? 'Search older records' : 'Older'}</a></nav>`

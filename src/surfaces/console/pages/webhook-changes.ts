@@ -191,7 +191,7 @@ ${heading(title)}
 <div class="note"><p><strong>Copy the signing secret now.</strong> The gateway shows it only this once.</p>
 <p class="secret"><code>${secret}</code></p></div>
 ${notes.map((note) => html`<p class="note">${note}</p>`)}
-<p>The receiver verifies each delivery with it, as <a href="/docs/webhooks">Webhooks</a> describes.</p>
+<p>The receiver verifies each delivery with it, as <a href="/docs/guides/event_recovery#webhooks">Webhooks</a> describes.</p>
 <p class="buttons"><a class="button main" href="${WEBHOOKS}/${id}">I have copied it</a></p>`,
 });
 

@@ -1,0 +1,50 @@
+import { type Fragment, sql } from '../../core/sql.ts';
+import { sqlState } from '../driver/errors.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** A chain's end after a batch. `before`: the number of its last record before the batch. */
+export interface ChainHead {
+  readonly day: string;
+  readonly before: number;
+  readonly seq: number;
+  readonly kid: string;
+  readonly digest: string;
+}
+
+/** What one statement appends (gateway.append_audit). The lists are JSON texts. */
+export interface AuditBatch {
+  readonly writer: string;
+  readonly heads: string;
+  readonly records: string;
+  readonly seals: string;
+  readonly sums: string;
+}
+
+const clockOf = async (db: Database, answer: Fragment): Promise<number> => {
+  const [row] = await db.query<{ now: number }>(sql`SELECT ${answer} AS now`);
+  return row?.now ?? Date.now();
+};
+
+/** Appends a batch. Returns PostgreSQL's clock in Unix milliseconds. A repeated batch is appended only once. */
+export const appendAudit = (db: Database, { writer, heads, records, seals, sums }: AuditBatch): Promise<number> =>
+  clockOf(
+    db,
+    sql`gateway.append_audit(${writer}::uuid, ${heads}::text::json, ${records}::text::json, ${seals}::text::json,
+                             ${sums}::text::json)`,
+  );
+
+/** Creates the partitions of the next days. Returns PostgreSQL's clock in Unix milliseconds. */
+export const prepareAudit = (db: Database, ahead: number): Promise<number> =>
+  clockOf(db, sql`gateway.prepare_audit(${ahead}::integer)`);
+
+/** Drops the records of days that are over for more than `days` days. Returns the number of dropped days. */
+export async function dropAudit(db: Database, days: number): Promise<number> {
+  const [row] = await db.query<{ dropped: number }>(sql`SELECT gateway.drop_audit(${days}::integer) AS dropped`);
+  return row?.dropped ?? 0;
+}
+
+/** True if another process has sealed a record of the batch. PostgreSQL has then undone the whole batch. */
+export const isSealedElsewhere = (error: unknown): boolean => sqlState(error) === 'GW409';
+
+/** True if a value of the batch is the cause, so that the batch would fail again. */
+export const isBadRecord = (error: unknown): boolean => /^2[23]/.test(sqlState(error));

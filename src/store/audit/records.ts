@@ -1,0 +1,50 @@
+import { type Fragment, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+
+/** A stored audit record, as its chain covers it. Members without a value are null. */
+export interface StoredAudit {
+  readonly time: string;
+  readonly id: string;
+  readonly organization_id: string;
+  readonly website_id: string | null;
+  readonly app_id: string | null;
+  readonly installation_id: string | null;
+  readonly credential_id: string | null;
+  readonly person_id: string | null;
+  readonly client_name: string | null;
+  readonly client_version: string | null;
+  readonly address: string | null;
+  readonly surface: string;
+  readonly operation: string;
+  readonly targets: readonly string[];
+  readonly count: number | null;
+  readonly outcome: string;
+  readonly status: number;
+  readonly units: number;
+  readonly duration_ms: number;
+  readonly request_id: string | null;
+  readonly trace_id: string | null;
+  readonly input_digest: string | null;
+  readonly operation_id: string | null;
+  readonly replayed: boolean;
+}
+
+/** The columns of a StoredAudit. The time has milliseconds and ends with Z, and bytes are hexadecimal. */
+export const AUDIT_COLUMNS: Fragment = sql`
+  to_char(a.time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time, a.id, a.organization_id, a.website_id, a.app_id,
+  a.installation_id, a.credential_id, a.person_id, a.client_name, a.client_version, a.address, a.surface, a.operation,
+  to_json(a.targets) AS targets, a.count, a.outcome, a.status, a.units, a.duration_ms, a.request_id, a.trace_id,
+  '\\x' || encode(a.input_digest, 'hex') AS input_digest, a.operation_id, a.replayed`;
+
+/** Records of writes that wait for their seal: those with these ids, oldest first. */
+export const readUnsealed = (db: Database, ids: readonly string[]): Promise<StoredAudit[]> =>
+  db.read<StoredAudit>(sql`
+    SELECT ${AUDIT_COLUMNS} FROM gateway.audit a WHERE a.seq IS NULL AND a.id = ANY (${ids}::uuid[]) ORDER BY a.time, a.id`);
+
+/** The ids of records that wait for their seal for longer than `seconds`, for example after a process was killed. */
+export async function findUnsealed(db: Database, seconds: number, limit: number): Promise<string[]> {
+  const rows = await db.read<{ id: string }>(sql`
+    SELECT a.id FROM gateway.audit a WHERE a.seq IS NULL AND a.time < now() - make_interval(secs => ${seconds}::integer)
+     ORDER BY a.time LIMIT ${limit}`);
+  return rows.map(({ id }) => id);
+}

@@ -1,0 +1,16 @@
+import type { AuditDraft } from '../../core/audit.ts';
+import { type Fragment, sql } from '../../core/sql.ts';
+
+/**
+ * SQL of `entries`, a JSON list of the ledger's answers, that also inserts the audit record of each write with a draft.
+ * Effect and record commit together. `attempt`: a second attempt looks for the record of the first.
+ */
+export function audited(drafts: readonly (AuditDraft | undefined)[], attempt: number, entries: Fragment): Fragment {
+  if (drafts.every((draft) => draft === undefined)) return entries;
+  const members = JSON.stringify(drafts.map((draft) => draft?.members ?? null));
+  return sql`gateway.audit_writes(${entries}, ${members}::text::jsonb, ${attempt > 1}::boolean)`;
+}
+
+/** The same for one write. `entry` is its JSON answer of the ledger. */
+export const auditedEntry = (draft: AuditDraft | undefined, attempt: number, entry: Fragment): Fragment =>
+  draft ? sql`(${audited([draft], attempt, sql`json_build_array(${entry})`)} -> 0)` : entry;
