@@ -24,7 +24,7 @@ export interface TypedSource {
   readonly apiToken: string;
 }
 
-type Added = { readonly id: string } | { readonly problem: string; readonly findings: readonly Finding[] };
+type TypedResult = { readonly id: string } | { readonly problem: string; readonly findings: readonly Finding[] };
 
 /** The organizations for which this process is adding a source now. A check can take seconds, so each has one. */
 const adding = new Set<string>();
@@ -37,7 +37,7 @@ export async function addTypedSource(
   door: Omit<SourceDoor, 'tell'> & { readonly by: NonNullable<SourceDoor['by']> },
   hosts: readonly string[],
   typed: TypedSource,
-): Promise<Added> {
+): Promise<TypedResult> {
   const findings: Finding[] = [];
   const { tenant } = door.by;
   const request = requestOf(hosts, typed);

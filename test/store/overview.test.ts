@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { type Period, p95Of, readOverview, readReadings, sumAudit } from '../../src/store/administration/overview.ts';
+import {
+  p95Of,
+  readOverview,
+  readReadings,
+  sumAudit,
+  type UsagePeriod,
+} from '../../src/store/administration/overview.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 
 let own: TestDatabase;
@@ -37,7 +43,7 @@ test('the overview counts calls, failures and units by time and by app, before a
   await add(0, { organization: 'org_2', calls: 1_000 });
   await add(900, { calls: 1_000 });
   const all = async (): Promise<object> => {
-    const read = async (period: Period): Promise<unknown[]> => {
+    const read = async (period: UsagePeriod): Promise<unknown[]> => {
       const { now: _, ...overview } = await readOverview(own.db, 'org_1', period);
       return [overview, await readReadings(own.db, 'org_1', period, PAGE)];
     };

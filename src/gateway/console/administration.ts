@@ -1,6 +1,6 @@
 import { revokeCredential } from '../../auth/issue.ts';
 import { addPerson } from '../../auth/people.ts';
-import type { Listed, Slice } from '../../store/administration/administrator.ts';
+import type { ListPage, Slice } from '../../store/administration/administrator.ts';
 import { type AppSearch, type AppSummary, pageOfApps } from '../../store/administration/apps.ts';
 import {
   type ConsentRecord,
@@ -24,9 +24,9 @@ import {
   setRole,
 } from '../../store/administration/people.ts';
 import { namesOfWebsites } from '../../store/administration/websites.ts';
-import type { Desk } from './desk.ts';
+import type { AdministratorDesk } from './desk.ts';
 
-export type { Listed, Slice } from '../../store/administration/administrator.ts';
+export type { ListPage, Slice } from '../../store/administration/administrator.ts';
 export type { AppSearch, AppSummary } from '../../store/administration/apps.ts';
 export type { ConsentRecord, ConsentSearch } from '../../store/administration/consents.ts';
 export type { CredentialRecord, CredentialSearch } from '../../store/administration/credentials.ts';
@@ -36,52 +36,62 @@ export { type PersonSummary, ROLES, type Role } from '../../store/administration
  * What the console can do. Each function calls what the command line calls, under the authority of the desk. A change
  * answers undefined when it was not made: the record is not there, or the person may not make this change now.
  */
-export const listApps = (desk: Desk, search: AppSearch, slice: Slice): Promise<Listed<AppSummary>> =>
+export const listApps = (desk: AdministratorDesk, search: AppSearch, slice: Slice): Promise<ListPage<AppSummary>> =>
   pageOfApps(desk.db, desk.by, search, slice);
 
 export const listCredentials = (
-  desk: Desk,
+  desk: AdministratorDesk,
   search: CredentialSearch,
   slice: Slice,
-): Promise<Listed<CredentialRecord>> => pageOfCredentials(desk.db, desk.by, search, slice);
+): Promise<ListPage<CredentialRecord>> => pageOfCredentials(desk.db, desk.by, search, slice);
 
-export const listConsents = (desk: Desk, search: ConsentSearch, slice: Slice): Promise<Listed<ConsentRecord>> =>
-  pageOfConsents(desk.db, desk.by, search, slice);
+export const listConsents = (
+  desk: AdministratorDesk,
+  search: ConsentSearch,
+  slice: Slice,
+): Promise<ListPage<ConsentRecord>> => pageOfConsents(desk.db, desk.by, search, slice);
 
-export const listPeople = (desk: Desk, search: PersonSearch, slice: Slice): Promise<Listed<PersonSummary>> =>
-  pageOfPeople(desk.db, desk.by, search, slice);
+export const listPeople = (
+  desk: AdministratorDesk,
+  search: PersonSearch,
+  slice: Slice,
+): Promise<ListPage<PersonSummary>> => pageOfPeople(desk.db, desk.by, search, slice);
 
 const ONE: Slice = { limit: 1, offset: 0 };
 
-export const findApp = async (desk: Desk, id: string): Promise<AppSummary | undefined> =>
+export const findApp = async (desk: AdministratorDesk, id: string): Promise<AppSummary | undefined> =>
   (await listApps(desk, { id }, ONE)).rows[0];
 
-export const findCredential = async (desk: Desk, id: string): Promise<CredentialRecord | undefined> =>
+export const findCredential = async (desk: AdministratorDesk, id: string): Promise<CredentialRecord | undefined> =>
   (await listCredentials(desk, { id }, ONE)).rows[0];
 
-export const findConsent = async (desk: Desk, id: string): Promise<ConsentRecord | undefined> =>
+export const findConsent = async (desk: AdministratorDesk, id: string): Promise<ConsentRecord | undefined> =>
   (await listConsents(desk, { id }, ONE)).rows[0];
 
-export const findPerson = async (desk: Desk, id: string): Promise<PersonSummary | undefined> =>
+export const findPerson = async (desk: AdministratorDesk, id: string): Promise<PersonSummary | undefined> =>
   (await listPeople(desk, { id }, ONE)).rows[0];
 
 /** The names of the organization's websites, by id. */
-export const websiteNames = async (desk: Desk): Promise<ReadonlyMap<string, string>> =>
+export const websiteNames = async (desk: AdministratorDesk): Promise<ReadonlyMap<string, string>> =>
   new Map((await namesOfWebsites(desk.db, desk.by)).map(({ id, name }) => [id, name]));
 
-export const endCredential = (desk: Desk, id: string): Promise<CredentialRecord | undefined> =>
+export const endCredential = (desk: AdministratorDesk, id: string): Promise<CredentialRecord | undefined> =>
   revokeCredential(desk.db, id, desk.by);
 
-export const endConsent = (desk: Desk, id: string): Promise<ConsentRecord | undefined> =>
+export const endConsent = (desk: AdministratorDesk, id: string): Promise<ConsentRecord | undefined> =>
   revokeConsent(desk.db, id, desk.by);
 
-export const invite = (desk: Desk, person: { email: string; role: Role }): Promise<PersonRecord | undefined> =>
+export const invite = (
+  desk: AdministratorDesk,
+  person: { email: string; role: Role },
+): Promise<PersonRecord | undefined> =>
   addPerson(desk.db, { ...person, tenant: desk.by.tenant, password: null }, desk.by);
 
-export const changeRole = (desk: Desk, id: string, role: Role): Promise<PersonRecord | undefined> =>
+export const changeRole = (desk: AdministratorDesk, id: string, role: Role): Promise<PersonRecord | undefined> =>
   setRole(desk.db, id, role, desk.by);
 
-export const disable = (desk: Desk, id: string): Promise<PersonRecord | undefined> =>
+export const disable = (desk: AdministratorDesk, id: string): Promise<PersonRecord | undefined> =>
   disablePerson(desk.db, id, desk.by);
 
-export const enable = (desk: Desk, id: string): Promise<PersonRecord | undefined> => enablePerson(desk.db, id, desk.by);
+export const enable = (desk: AdministratorDesk, id: string): Promise<PersonRecord | undefined> =>
+  enablePerson(desk.db, id, desk.by);

@@ -16,7 +16,7 @@ export interface DeskTools {
 }
 
 /** With a desk, a page of the console reads and changes one organization. Every statement proves the role again. */
-export interface Desk {
+export interface AdministratorDesk {
   readonly db: Database;
   readonly by: Administrator;
   readonly tools: DeskTools;
@@ -25,7 +25,7 @@ export interface Desk {
 export type Entered =
   | { readonly state: 'signed_out' }
   | { readonly state: 'throttled'; readonly retryAfter: number }
-  | { readonly state: 'entered'; readonly desk: Desk; readonly person: AdministratorRecord };
+  | { readonly state: 'entered'; readonly desk: AdministratorDesk; readonly person: AdministratorRecord };
 
 /** How often one person may ask for a page of the console. Each process counts in its own memory. */
 const ASKED = { perMinute: 120, burst: 60 };

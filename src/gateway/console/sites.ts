@@ -1,9 +1,9 @@
 import { websiteNames } from './administration.ts';
-import type { Desk } from './desk.ts';
+import type { AdministratorDesk } from './desk.ts';
 
 /** A website of the organization, by its id. Undefined if the organization does not have it. */
 export async function findSite(
-  desk: Desk,
+  desk: AdministratorDesk,
   id: string,
 ): Promise<{ id: string; tenant: string; site: string } | undefined> {
   const [, , site] = id.split('_');

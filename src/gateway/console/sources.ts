@@ -1,4 +1,4 @@
-import type { Listed, Slice } from '../../store/administration/administrator.ts';
+import type { ListPage, Slice } from '../../store/administration/administrator.ts';
 import {
   askComparison,
   countRows,
@@ -9,7 +9,7 @@ import {
   type SourceRecord,
   type SourceSearch,
 } from '../../store/administration/sources.ts';
-import type { Desk } from './desk.ts';
+import type { AdministratorDesk } from './desk.ts';
 
 export type { RejectRecord, SourceRecord } from '../../store/administration/sources.ts';
 
@@ -35,30 +35,36 @@ export type SourceAdded =
 export interface SourceTools {
   /** The hosts of GATEWAY_SOURCE_HOSTS. */
   readonly hosts: readonly string[];
-  add(desk: Desk, form: SourceForm): Promise<SourceAdded>;
+  add(desk: AdministratorDesk, form: SourceForm): Promise<SourceAdded>;
   /** Returns what the owner still has to do at the helpdesk. */
-  remove(desk: Desk, record: SourceRecord, withData: boolean): Promise<string | undefined>;
+  remove(desk: AdministratorDesk, record: SourceRecord, withData: boolean): Promise<string | undefined>;
   /** SQL that gives the gateway its rights in the database of the helpdesk. */
   grants(mode: 'poll' | 'live'): Promise<string>;
 }
 
 /** The sources of one organization. */
-export const listSources = (desk: Desk, search: SourceSearch, slice: Slice): Promise<Listed<SourceRecord>> =>
-  pageOfSources(desk.db, desk.by, search, slice);
+export const listSources = (
+  desk: AdministratorDesk,
+  search: SourceSearch,
+  slice: Slice,
+): Promise<ListPage<SourceRecord>> => pageOfSources(desk.db, desk.by, search, slice);
 
-export const findSource = async (desk: Desk, id: string): Promise<SourceRecord | undefined> =>
+export const findSource = async (desk: AdministratorDesk, id: string): Promise<SourceRecord | undefined> =>
   (await listSources(desk, { id }, { limit: 1, offset: 0 })).rows[0];
 
-export const listRejects = (desk: Desk, id: string, slice: Slice): Promise<Listed<RejectRecord>> =>
+export const listRejects = (desk: AdministratorDesk, id: string, slice: Slice): Promise<ListPage<RejectRecord>> =>
   pageOfRejects(desk.db, desk.by, id, slice);
 
 /** The number of stored records by kind. */
-export const countRecords = async ({ db }: Desk, { tenant, site }: SourceRecord): Promise<Record<string, number>> =>
-  site === null ? {} : countRows(db, tenant, site);
+export const countRecords = async (
+  { db }: AdministratorDesk,
+  { tenant, site }: SourceRecord,
+): Promise<Record<string, number>> => (site === null ? {} : countRows(db, tenant, site));
 
 /** True if the source was running, or paused, before. */
-export const setPaused = ({ db, by }: Desk, id: string, paused: boolean): Promise<boolean> =>
+export const setPaused = ({ db, by }: AdministratorDesk, id: string, paused: boolean): Promise<boolean> =>
   pauseSource(db, id, paused, by);
 
 /** Asks the gateway that runs the source to compare all its records with the store. */
-export const compareSource = ({ db, by }: Desk, id: string): Promise<Date | undefined> => askComparison(db, id, by);
+export const compareSource = ({ db, by }: AdministratorDesk, id: string): Promise<Date | undefined> =>
+  askComparison(db, id, by);

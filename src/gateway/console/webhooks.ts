@@ -13,7 +13,7 @@ import {
   type WebhookDoor,
   type WithSecret,
 } from '../../events/webhooks/administration.ts';
-import type { Listed, Slice } from '../../store/administration/administrator.ts';
+import type { ListPage, Slice } from '../../store/administration/administrator.ts';
 import {
   type DeliveryRecord,
   type DeliverySearch,
@@ -25,7 +25,7 @@ import {
   type Replay,
 } from '../../store/administration/endpoints.ts';
 import { findCredential } from './administration.ts';
-import type { Desk } from './desk.ts';
+import type { AdministratorDesk } from './desk.ts';
 import { findSite } from './sites.ts';
 
 export { descriptionProblem, shownReceiver, typesProblem } from '../../events/webhooks/administration.ts';
@@ -43,22 +43,25 @@ export type WebhookTools = Pick<WebhookDoor, 'keys' | 'sender'>;
  * The webhooks of one organization. Each change calls what the command line calls, and throws `Refused` with a sentence
  * for the person. A change of a webhook that the organization does not have answers undefined.
  */
-export const listWebhooks = (desk: Desk, search: EndpointSearch, slice: Slice): Promise<Listed<EndpointRecord>> =>
-  pageOfEndpoints(desk.db, desk.by, search, slice);
+export const listWebhooks = (
+  desk: AdministratorDesk,
+  search: EndpointSearch,
+  slice: Slice,
+): Promise<ListPage<EndpointRecord>> => pageOfEndpoints(desk.db, desk.by, search, slice);
 
-export const findWebhook = async (desk: Desk, id: string): Promise<EndpointRecord | undefined> =>
+export const findWebhook = async (desk: AdministratorDesk, id: string): Promise<EndpointRecord | undefined> =>
   (await listWebhooks(desk, { id }, { limit: 1, offset: 0 })).rows[0];
 
 export const listDeliveries = (
-  desk: Desk,
+  desk: AdministratorDesk,
   id: string,
   search: DeliverySearch,
   slice: Slice,
-): Promise<Listed<DeliveryRecord>> => pageOfDeliveries(desk.db, desk.by, id, search, slice);
+): Promise<ListPage<DeliveryRecord>> => pageOfDeliveries(desk.db, desk.by, id, search, slice);
 
 export const newWebhookId = (): string => newId('whk');
 
-const doorOf = ({ db, by, tools }: Desk): WebhookDoor => ({ db, by, ...tools.webhooks });
+const doorOf = ({ db, by, tools }: AdministratorDesk): WebhookDoor => ({ db, by, ...tools.webhooks });
 
 /** What a form says about a webhook. */
 export interface WebhookForm {
@@ -69,11 +72,15 @@ export interface WebhookForm {
   readonly description: string;
 }
 
-export async function addWebhook(desk: Desk, id: string, form: WebhookForm): Promise<WithSecret> {
+export async function addWebhook(desk: AdministratorDesk, id: string, form: WebhookForm): Promise<WithSecret> {
   return createWebhook(doorOf(desk), { ...form, id, ...(await grantOf(desk, form)) });
 }
 
-export async function changeWebhook(desk: Desk, id: string, form: WebhookForm): Promise<Managed | undefined> {
+export async function changeWebhook(
+  desk: AdministratorDesk,
+  id: string,
+  form: WebhookForm,
+): Promise<Managed | undefined> {
   const record = await changeable(desk, id);
   if (!record) return undefined;
   const { credential, site } = await grantOf(desk, form);
@@ -85,36 +92,49 @@ export async function changeWebhook(desk: Desk, id: string, form: WebhookForm): 
   return updateWebhook(doorOf(desk), record, { credential, site: moved, url, eventTypes, description });
 }
 
-async function grantOf(desk: Desk, { credential, website }: WebhookForm) {
+async function grantOf(desk: AdministratorDesk, { credential, website }: WebhookForm) {
   const [record, site] = await Promise.all([findCredential(desk, credential), findSite(desk, website)]);
   if (!record) throw new Refused('Choose one of the credentials.');
   if (!site) throw new Refused('Choose one of the websites.');
   return { credential: record, site };
 }
 
-export async function enableWebhook(desk: Desk, id: string, enabled: boolean): Promise<Managed | undefined> {
+export async function enableWebhook(
+  desk: AdministratorDesk,
+  id: string,
+  enabled: boolean,
+): Promise<Managed | undefined> {
   const record = await changeable(desk, id);
   return record && updateWebhook(doorOf(desk), record, { enabled });
 }
 
-export async function newWebhookSecret(desk: Desk, id: string, overlap: number): Promise<WithSecret | undefined> {
+export async function newWebhookSecret(
+  desk: AdministratorDesk,
+  id: string,
+  overlap: number,
+): Promise<WithSecret | undefined> {
   const record = await changeable(desk, id);
   return record && rotateWebhook(doorOf(desk), record, overlap);
 }
 
-export async function tryWebhook(desk: Desk, id: string): Promise<Tested | undefined> {
+export async function tryWebhook(desk: AdministratorDesk, id: string): Promise<Tested | undefined> {
   const record = await changeable(desk, id);
   return record && testWebhook(doorOf(desk), record);
 }
 
-export async function deliverAgain(desk: Desk, id: string, which: Replay): Promise<ReplayedWebhook | undefined> {
+export async function deliverAgain(
+  desk: AdministratorDesk,
+  id: string,
+  which: Replay,
+): Promise<ReplayedWebhook | undefined> {
   const record = await changeable(desk, id);
   return record && replayWebhook(desk, record, which);
 }
 
-export const removeWebhook = (desk: Desk, id: string): Promise<boolean> => deleteEndpoint(desk.db, id, desk.by);
+export const removeWebhook = (desk: AdministratorDesk, id: string): Promise<boolean> =>
+  deleteEndpoint(desk.db, id, desk.by);
 
-async function changeable(desk: Desk, id: string): Promise<EndpointRecord | undefined> {
+async function changeable(desk: AdministratorDesk, id: string): Promise<EndpointRecord | undefined> {
   const record = await findWebhook(desk, id);
   if (record) requireOwn(record);
   return record;

@@ -49,7 +49,7 @@ export interface Slice {
   readonly offset: number;
 }
 
-export interface Listed<Row> {
+export interface ListPage<Row> {
   readonly rows: readonly Row[];
   /** The number of rows on all pages. 0 if the page lies behind the last row. */
   readonly total: number;
@@ -65,7 +65,7 @@ export async function readPage<Row extends object>(
   rows: Fragment,
   { limit, offset }: Slice,
   order = sql`r.created_at DESC`,
-): Promise<Listed<Row>> {
+): Promise<ListPage<Row>> {
   const found = await db.read<Row & { total: number }>(
     runFor(
       by.personId,

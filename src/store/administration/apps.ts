@@ -2,7 +2,7 @@ import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
-  type Listed,
+  type ListPage,
   mentions,
   type Nullable,
   readPage,
@@ -87,7 +87,7 @@ export const pageOfApps = (
   by: Administrator,
   { id = null, kind = null, access = null, text = null }: Nullable<AppSearch>,
   slice: Slice,
-): Promise<Listed<AppSummary>> =>
+): Promise<ListPage<AppSummary>> =>
   readPage(
     db,
     by,

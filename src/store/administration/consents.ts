@@ -5,7 +5,7 @@ import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
   door,
-  type Listed,
+  type ListPage,
   mentions,
   type Nullable,
   readPage,
@@ -106,7 +106,7 @@ export const pageOfConsents = (
   by: Administrator,
   { id = null, state = null, app = null, person = null, text = null }: Nullable<ConsentSearch>,
   slice: Slice,
-): Promise<Listed<ConsentRecord>> =>
+): Promise<ListPage<ConsentRecord>> =>
   readPage(
     db,
     by,

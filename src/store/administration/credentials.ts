@@ -1,7 +1,15 @@
 import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, join, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
-import { type Administrator, door, type Listed, type Nullable, readPage, type Slice, within } from './administrator.ts';
+import {
+  type Administrator,
+  door,
+  type ListPage,
+  type Nullable,
+  readPage,
+  type Slice,
+  within,
+} from './administrator.ts';
 
 /** A credential without its secrets and digests. Each write in this file is one statement. */
 export interface CredentialRecord {
@@ -129,7 +137,7 @@ export const pageOfCredentials = (
   by: Administrator,
   { id = null, app = null, state = null, endsWithin = null }: Nullable<CredentialSearch>,
   slice: Slice,
-): Promise<Listed<CredentialRecord>> =>
+): Promise<ListPage<CredentialRecord>> =>
   readPage(
     db,
     by,

@@ -5,7 +5,7 @@ import {
   type Administrator,
   door,
   doorAlone,
-  type Listed,
+  type ListPage,
   mentions,
   type Nullable,
   readPage,
@@ -107,7 +107,7 @@ export const pageOfEndpoints = (
   by: Administrator,
   { id = null, website = null, state = null, text = null }: Nullable<EndpointSearch>,
   slice: Slice,
-): Promise<Listed<EndpointRecord>> =>
+): Promise<ListPage<EndpointRecord>> =>
   readPage(
     db,
     by,
@@ -287,7 +287,7 @@ export const pageOfDeliveries = (
   endpoint: string,
   { status = null, event = null }: Nullable<DeliverySearch>,
   slice: Slice,
-): Promise<Listed<DeliveryRecord>> =>
+): Promise<ListPage<DeliveryRecord>> =>
   readPage(
     db,
     by,

@@ -3,10 +3,12 @@ import type { Database } from '../driver/postgres.ts';
 
 /** The periods of the overview. A week and a month end now, and start with a UTC day. */
 export const PERIODS = ['day', 'week', 'month'] as const;
-export type Period = (typeof PERIODS)[number];
+export type UsagePeriod = (typeof PERIODS)[number];
 
 /** For each period, its start, and the time of one bar of its plots. */
-const SPANS: Readonly<Record<Period, { readonly start: string; readonly step: string; readonly seconds: number }>> = {
+const SPANS: Readonly<
+  Record<UsagePeriod, { readonly start: string; readonly step: string; readonly seconds: number }>
+> = {
   day: { start: "date_trunc('hour', now(), 'UTC') - interval '23 hours'", step: '1 hour', seconds: 3_600 },
   week: { start: "date_trunc('day', now(), 'UTC') - interval '6 days'", step: '6 hours', seconds: 21_600 },
   month: { start: "date_trunc('day', now(), 'UTC') - interval '29 days'", step: '1 day', seconds: 86_400 },
@@ -51,7 +53,7 @@ const BUCKETS = 33;
 const EACH = Array.from({ length: BUCKETS }, (_, i) => `sum(s.buckets[${i + 1}])`).join(', ');
 
 /** Calls, failures and durations of one organization in a period, by time and by app. */
-export async function readOverview(db: Database, organization: string, period: Period): Promise<Overview> {
+export async function readOverview(db: Database, organization: string, period: UsagePeriod): Promise<Overview> {
   const { step, seconds } = SPANS[period];
   const clock = await clockOf(db, period);
   const rows = await db.read<SumRow>(sql`
@@ -69,7 +71,7 @@ export async function readOverview(db: Database, organization: string, period: P
   return overviewOf(rows, clock, seconds);
 }
 
-interface Clock {
+interface PeriodClock {
   readonly from: Date;
   readonly now: Date;
   /** Hours from this time on, at least those after `from`, are not in the sums by app. */
@@ -80,16 +82,16 @@ interface Clock {
  * The period, as values of the next statement: the planner of PostgreSQL cannot estimate times that another table has,
  * and reads the sums of all hours instead (0.9 s instead of 0.05 s on 27 November 2026, test/store/overview.test.ts).
  */
-async function clockOf(db: Database, period: Period): Promise<Clock> {
+async function clockOf(db: Database, period: UsagePeriod): Promise<PeriodClock> {
   const from = raw(SPANS[period].start);
-  const [clock] = await db.read<Clock>(
+  const [clock] = await db.read<PeriodClock>(
     sql`SELECT ${from} AS from, now() AS now, greatest(${from}, until) AS until FROM gateway.audit_summed`,
   );
   if (!clock) throw new Error('the store did not tell its time');
   return clock;
 }
 
-function overviewOf(rows: readonly SumRow[], { from, now }: Clock, seconds: number): Overview {
+function overviewOf(rows: readonly SumRow[], { from, now }: PeriodClock, seconds: number): Overview {
   const starts: Date[] = [];
   for (let time = from.getTime(); time <= now.getTime(); time += seconds * 1_000) starts.push(new Date(time));
   const byStart = grouped(rows, ({ start }) => start.getTime());
@@ -139,7 +141,7 @@ export function p95Of(buckets: readonly number[]): number | null {
   return at >= BUCKETS - 1 ? Number.POSITIVE_INFINITY : 2 ** (at / 2);
 }
 
-export interface Reading extends AppName {
+export interface AppReading extends AppName {
   readonly operation: string;
   readonly calls: number;
   readonly failures: number;
@@ -150,13 +152,13 @@ export interface Reading extends AppName {
 export async function readReadings(
   db: Database,
   organization: string,
-  period: Period,
+  period: UsagePeriod,
   { limit, offset, app = null }: { readonly limit: number; readonly offset: number; readonly app?: string | null },
-): Promise<{ readonly rows: readonly Reading[]; readonly total: number }> {
+): Promise<{ readonly rows: readonly AppReading[]; readonly total: number }> {
   const clock = await clockOf(db, period);
   // The sums of days do not fit a day that starts at any hour.
   const [days, hours] = period === 'day' ? [null, clock.from] : [clock.from, clock.until];
-  const rows = await db.read<Reading & { total: number }>(sql`
+  const rows = await db.read<AppReading & { total: number }>(sql`
     WITH s AS (
       SELECT d.app_id, d.operation, d.calls, d.failures, d.units FROM gateway.audit_app_day d
        WHERE d.organization_id = ${organization} AND (${app}::text IS NULL OR d.app_id = ${app})

@@ -4,7 +4,7 @@ import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
   door,
-  type Listed,
+  type ListPage,
   mentions,
   type Nullable,
   readPage,
@@ -103,7 +103,7 @@ export const pageOfPeople = (
   by: Administrator,
   { id = null, role = null, state = null, text = null, signedIn = null }: Nullable<PersonSearch>,
   slice: Slice,
-): Promise<Listed<PersonSummary>> =>
+): Promise<ListPage<PersonSummary>> =>
   readPage(
     db,
     by,

@@ -4,7 +4,7 @@ import {
   type Administrator,
   door,
   doorAlone,
-  type Listed,
+  type ListPage,
   mentions,
   type Nullable,
   readPage,
@@ -158,7 +158,7 @@ export const pageOfSources = (
   by: Administrator,
   { id = null, state = null, text = null }: Nullable<SourceSearch>,
   slice: Slice,
-): Promise<Listed<SourceRecord>> =>
+): Promise<ListPage<SourceRecord>> =>
   readPage(
     db,
     by,
@@ -208,7 +208,7 @@ export const pageOfRejects = (
   by: Administrator,
   source: string,
   slice: Slice,
-): Promise<Listed<RejectRecord>> =>
+): Promise<ListPage<RejectRecord>> =>
   readPage(
     db,
     by,

@@ -4,7 +4,7 @@ import { type Html, html } from '../http/html.ts';
 import { named } from '../http/pages/shell.ts';
 
 /** What a credential or a consent permits. */
-export interface Access {
+export interface Permitted {
   readonly scopes: readonly Scope[];
   readonly data_access: readonly DataAccess[];
   readonly channel_ids: readonly string[] | null;
@@ -15,7 +15,7 @@ export interface Access {
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The permissions in the words of the consent page, by group, with what they reveal. */
-export const permissions = ({ scopes, data_access }: Access): Html => html`
+export const permissions = ({ scopes, data_access }: Permitted): Html => html`
 <ul class="access">${GROUPS.map(({ title, scopes: all }) => {
   const held = all.filter((scope) => scopes.includes(scope));
   return held.length === 0
@@ -35,7 +35,7 @@ export const permissions = ({ scopes, data_access }: Access): Html => html`
 })}
 </ul>`;
 
-export const sensitive = ({ data_access }: Access): string =>
+export const sensitive = ({ data_access }: Permitted): string =>
   data_access.length === 0 ? 'None' : capital(data_access.map((flag) => CLASSES[flag]).join(', '));
 
 const LIMITS = [
@@ -45,7 +45,7 @@ const LIMITS = [
 ] as const;
 
 /** The restrictions in words, such as `1 channel, 2 teams`. */
-export function limits(access: Access): string {
+export function limits(access: Permitted): string {
   const found = LIMITS.flatMap(([dimension, noun]) => {
     const ids = access[dimension];
     return ids === null ? [] : [`${ids.length} ${noun}${ids.length === 1 ? '' : 's'}`];
@@ -58,7 +58,7 @@ export const websites = (ids: readonly string[], names: ReadonlyMap<string, stri
   html`${ids.length === 0 ? 'None' : ids.map((id, i) => [i === 0 ? '' : ', ', named(names.get(id) ?? id)])}`;
 
 /** One short line for a table, such as `7 permissions, personal data`. */
-export const short = ({ scopes, data_access }: Access): string =>
+export const short = ({ scopes, data_access }: Permitted): string =>
   [`${scopes.length} permission${scopes.length === 1 ? '' : 's'}`, ...data_access.map((flag) => CLASSES[flag])].join(
     ', ',
   );

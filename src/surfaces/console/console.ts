@@ -15,9 +15,9 @@ import { send } from '../http/reply.ts';
 import { doors, showSignIn } from './doors.ts';
 import { fileOf } from './export.ts';
 import { framed, missing, STYLE, unchanged } from './frame.ts';
-import type { Asked, ConsoleAct, ConsolePage, Done, Exported, Shown } from './page.ts';
+import type { Asked, ChangeDone, ConsoleAct, ConsolePage, Exported, ShownPage } from './page.ts';
 import { ACTS, PAGES } from './pages.ts';
-import { Query } from './query.ts';
+import { ListQuery } from './query.ts';
 
 type Enter = ReturnType<typeof openDesks>;
 
@@ -50,14 +50,14 @@ export function consoleSurface(
   return routesHandler('console', routeOf, { baseUrl }, source);
 }
 
-interface Found<One> {
+interface Matched<One> {
   readonly one: One;
   readonly path: string;
   /** The match of the path: the whole path, then the groups. */
   readonly found: readonly string[];
 }
 
-async function show(visit: Visit, enter: Enter, { one, path, found }: Found<ConsolePage>): Promise<void> {
+async function show(visit: Visit, enter: Enter, { one, path, found }: Matched<ConsolePage>): Promise<void> {
   const entered = await enter(visit.wire);
   if (entered.state === 'signed_out') return showDoor(visit, path);
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
@@ -74,7 +74,7 @@ async function show(visit: Visit, enter: Enter, { one, path, found }: Found<Cons
  * time ago, and without the token of a form that the gateway has shown in this session for this change. The statement
  * of the change proves session, role and time again.
  */
-async function change(visit: Visit, enter: Enter, { one, path, found }: Found<ConsoleAct>): Promise<void> {
+async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<ConsoleAct>): Promise<void> {
   visit.record.does = 'administration';
   const form = await visit.form();
   requireSameOrigin(visit.wire, visit.services.baseUrl);
@@ -110,7 +110,7 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Found<Co
 const NOTHING = 'Nothing was changed.';
 
 /** One audit entry for a change. Later the same call appends the record to the books. */
-function answerDone(visit: Visit, one: ConsoleAct, person: AdministratorRecord, done: Done): void {
+function answerDone(visit: Visit, one: ConsoleAct, person: AdministratorRecord, done: ChangeDone): void {
   const { to, notice, target } = done;
   visit.record.audit = { person: person.id, action: one.operation, target };
   if (done.page) answer(visit, to, person, done.page);
@@ -135,13 +135,13 @@ function requireForm(form: Parameters | undefined, { fields }: ConsoleAct, token
 const askedOf = (visit: Visit, { desk, person }: Pick<Asked, 'desk' | 'person'>, found: readonly string[]): Asked => ({
   desk,
   person,
-  query: new Query(visit.query),
+  query: new ListQuery(visit.query),
   parameters: found.slice(1),
   identity: visit.services.identity,
   csrf: (action) => formToken(visit, action),
 });
 
-const answer = (visit: Visit, path: string, person: AdministratorRecord, shown: Shown, notice?: string): void =>
+const answer = (visit: Visit, path: string, person: AdministratorRecord, shown: ShownPage, notice?: string): void =>
   visit.page(shown.status ?? 200, framed(shown, { path, person, notice }));
 
 function sendFile(visit: Visit, person: AdministratorRecord, file: Exported): void {

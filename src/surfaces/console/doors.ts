@@ -11,16 +11,16 @@ import { leave, tryToSignIn } from '../http/pages/sign-in.ts';
 import { CONSOLE, organizationsPage, signInPage } from '../http/pages/views.ts';
 import type { Visit } from '../http/pages/visit.ts';
 import { linkEndedPage, linkPage } from './link.ts';
-import { Query } from './query.ts';
+import { ListQuery } from './query.ts';
 
-type Guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>) => Route;
+type GuardedRoute = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>) => Route;
 
 const SIGN_IN = '/console/sign-in';
 const SIGN_OUT = '/console/sign-out';
 const IDENTITY = '/console/identity';
 
 /** The ways into the console and out of it. */
-export const doors = (guarded: Guarded, provider: IdentityProvider | undefined): [string, Route][] => [
+export const doors = (guarded: GuardedRoute, provider: IdentityProvider | undefined): [string, Route][] => [
   [SIGN_IN, guarded('POST', 'console_sign_in', receiveSignIn)],
   [SIGN_OUT, guarded('POST', 'console_sign_out', receiveSignOut)],
   ...(provider
@@ -37,7 +37,7 @@ export const doors = (guarded: Guarded, provider: IdentityProvider | undefined):
 
 /** The page of the console to which the browser goes after the sign-in. */
 function onward(visit: Visit): string {
-  const to = new Query(visit.query).text('to');
+  const to = new ListQuery(visit.query).text('to');
   return to !== undefined && isConsolePage(to) ? to : '/console';
 }
 
@@ -102,7 +102,7 @@ async function receiveSignOut(visit: Visit): Promise<void> {
  * so the GET signs nobody in and does not use the link up. The button does.
  */
 async function showLink(visit: Visit): Promise<void> {
-  const link = new Query(visit.query).text('link') ?? '';
+  const link = new ListQuery(visit.query).text('link') ?? '';
   const holder = await holderOfLink(visit.services.db, { link, source: visit.wire.source });
   if (!holder) return showLinkEnded(visit);
   visit.page(200, linkPage({ ...holder, action: `${LINK_PATH}/use`, link }));

@@ -2,7 +2,7 @@ import type { AdministratorRecord } from '../../gateway/console/desk.ts';
 import { type Html, html } from '../http/html.ts';
 import { EMAIL, named, plain, shell } from '../http/pages/shell.ts';
 import { noticeOf } from './notices.ts';
-import type { Shown } from './page.ts';
+import type { ShownPage } from './page.ts';
 
 /** The path of the stylesheet of the console. Its colours are those of oauth.css. */
 export const STYLE = '/console/console.css';
@@ -23,7 +23,7 @@ const isCurrent = (path: string, entry: string): boolean =>
 
 /** A page of the console in its frame: skip link, organization, navigation and sign-out. */
 export function framed(
-  { title, body }: Shown,
+  { title, body }: ShownPage,
   { path, person, notice }: { path: string; person: AdministratorRecord; notice?: string | undefined },
 ): string {
   const said = noticeOf(notice);
@@ -55,7 +55,7 @@ ${body}
 }
 
 /** The page for an address that has nothing for this organization. */
-export const missing = (): Shown => ({
+export const missing = (): ShownPage => ({
   status: 404,
   title: 'Not found',
   body: html`<h1>Not found</h1>
@@ -64,7 +64,7 @@ export const missing = (): Shown => ({
 });
 
 /** The page after a change that was not made. */
-export const unchanged = (): Shown => ({
+export const unchanged = (): ShownPage => ({
   status: 409,
   title: 'Nothing was changed',
   body: html`<h1>Nothing was changed</h1>

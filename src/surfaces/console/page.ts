@@ -1,14 +1,14 @@
 import type { Parameters } from '../../auth/oauth/parameters.ts';
-import type { AdministratorRecord, Desk } from '../../gateway/console/desk.ts';
+import type { AdministratorDesk, AdministratorRecord } from '../../gateway/console/desk.ts';
 import type { Html } from '../http/html.ts';
-import type { Format, Query } from './query.ts';
+import type { Format, ListQuery } from './query.ts';
 
 /** What a page of the console gets. The session is checked before. */
 export interface Asked {
   /** With the desk, the page calls functions of src/gateway/console. Every statement proves the role again. */
-  readonly desk: Desk;
+  readonly desk: AdministratorDesk;
   readonly person: AdministratorRecord;
-  readonly query: Query;
+  readonly query: ListQuery;
   /** The groups of the expression `path` that matched the address. */
   readonly parameters: readonly string[];
   /** Display name of the identity provider. Undefined without one. */
@@ -18,7 +18,7 @@ export interface Asked {
 }
 
 /** A page inside the frame of the console. */
-export interface Shown {
+export interface ShownPage {
   readonly title: string;
   readonly body: Html;
   /** The status of the answer. By default 200. */
@@ -38,11 +38,11 @@ export interface ConsolePage {
   readonly path: RegExp;
   readonly operation: string;
   /** Undefined: the organization has no such record. */
-  show(asked: Asked): Promise<Shown | Exported | undefined>;
+  show(asked: Asked): Promise<ShownPage | Exported | undefined>;
 }
 
 /** What a change tells. Exactly one audit entry names the person, the action and the target. */
-export interface Done {
+export interface ChangeDone {
   /** The page to which the browser goes. */
   readonly to: string;
   /** The sentence that the page shows (notices.ts). */
@@ -50,7 +50,7 @@ export interface Done {
   /** The id of what was changed. */
   readonly target: string;
   /** Shown at once, and never again, because it holds a secret. Without it, the browser goes to the page `to`. */
-  readonly page?: Shown;
+  readonly page?: ShownPage;
 }
 
 /** A change: the POST of a form. The gateway has checked origin, session, recent sign-in and token before `run`. */
@@ -64,5 +64,5 @@ export interface ConsoleAct {
   /** The page that has the form. The browser returns there after a sign-in. */
   from(parameters: readonly string[]): string;
   /** Undefined: the change was not made. Shown: the form again, with what is wrong. Nothing was changed then. */
-  run(asked: Asked, form: Parameters): Promise<Done | Shown | undefined>;
+  run(asked: Asked, form: Parameters): Promise<ChangeDone | ShownPage | undefined>;
 }

@@ -14,7 +14,7 @@ export type Format = 'csv' | 'ndjson';
  * The filters, the page number and the format in the address of a list. A filter that the page does not know counts as
  * absent, because people edit addresses.
  */
-export class Query {
+export class ListQuery {
   readonly #parameters: ReadonlyMap<string, readonly string[]>;
 
   constructor(text: string) {

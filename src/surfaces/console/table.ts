@@ -1,8 +1,8 @@
 import { type Html, html } from '../http/html.ts';
-import type { Asked, Exported, Shown } from './page.ts';
-import { FILE_ROWS, type Query, ROWS } from './query.ts';
+import type { Asked, Exported, ShownPage } from './page.ts';
+import { FILE_ROWS, type ListQuery, ROWS } from './query.ts';
 
-interface Column {
+interface TableColumn {
   readonly label: string;
   /** `number`: set to the right. `name`: the name of the row. */
   readonly kind?: 'number' | 'name';
@@ -11,7 +11,11 @@ interface Column {
 type Cell = Html | string | number | undefined;
 
 /** A table. On a phone each row becomes a card, whose cells name their columns. The roles keep the table for readers. */
-export const table = (caption: string, columns: readonly Column[], rows: readonly (readonly Cell[])[]): Html => html`
+export const table = (
+  caption: string,
+  columns: readonly TableColumn[],
+  rows: readonly (readonly Cell[])[],
+): Html => html`
 <table role="table"><caption class="hidden">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map(
   ({ label, kind = 'cell' }) => html`<th role="columnheader" scope="col" class="${kind}">${label}</th>`,
@@ -33,18 +37,18 @@ export const empty = (title: string, advice: Html): Html => html`
 interface ListView {
   /** The address of the list, without a query. */
   readonly path: string;
-  readonly query: Query;
+  readonly query: ListQuery;
   /** What the list holds, such as `consent`, and its plural. */
   readonly noun: readonly [one: string, many: string];
   readonly total: number;
-  readonly filters: readonly Filter[];
+  readonly filters: readonly ListFilter[];
   /** The table. Not shown when the list is empty. */
   readonly table: Html;
   /** Shown when there is no row, and no filter. */
   readonly empty: Html;
 }
 
-export interface Filter {
+export interface ListFilter {
   readonly name: string;
   readonly label: string;
   /** Choices of a select, as value and label. Absent for a text. */
@@ -69,7 +73,12 @@ export function list(view: ListView): Html {
 ${total === 0 ? none : html`${view.table}${foot(view)}`}`;
 }
 
-export const filterForm = (path: string, query: Query, filters: readonly Filter[], filtered: boolean): Html => html`
+export const filterForm = (
+  path: string,
+  query: ListQuery,
+  filters: readonly ListFilter[],
+  filtered: boolean,
+): Html => html`
 <form class="filters" method="get" action="${path}" role="search">${filters.map(
   ({ name, label, choices, type = 'search', none = 'All' }) => {
     const value = query.text(name);
@@ -114,7 +123,7 @@ export function exported(
   { query }: Asked,
   name: string,
   rows: readonly Exported['rows'][number][],
-): Exported | Shown | undefined {
+): Exported | ShownPage | undefined {
   const { format } = query;
   if (format === undefined) return undefined;
   if (rows.length <= FILE_ROWS) return { name, format, rows };

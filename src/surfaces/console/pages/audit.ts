@@ -16,8 +16,8 @@ import { EMAIL, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage, Exported } from '../page.ts';
 import { state, time } from '../parts.ts';
-import { FILE_ROWS, type Query, ROWS } from '../query.ts';
-import { empty, type Filter, filterForm, table } from '../table.ts';
+import { FILE_ROWS, type ListQuery, ROWS } from '../query.ts';
+import { empty, filterForm, type ListFilter, table } from '../table.ts';
 
 const AUDIT = '/console/audit';
 /** Apps and people that the filters name. */
@@ -28,12 +28,12 @@ const FILTERS = ['operation', 'target', 'outcome', 'app', 'person', 'surface', '
 
 const SURFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A', page: 'Page', cli: 'Command line' } as const;
 
-interface Names {
+interface NamesShown {
   readonly apps: ReadonlyMap<string, string>;
   readonly people: ReadonlyMap<string, string>;
 }
 
-async function namesFor({ desk }: Asked): Promise<Names> {
+async function namesFor({ desk }: Asked): Promise<NamesShown> {
   const [apps, people] = await Promise.all([listApps(desk, {}, NAMES), listPeople(desk, {}, NAMES)]);
   return {
     apps: new Map(apps.rows.map(({ id, name, client_host }) => [id, client_host ?? name])),
@@ -47,7 +47,7 @@ function dayOf(text: string | undefined, days: number): string | undefined {
   return Number.isNaN(at) ? undefined : new Date(at + days * 86_400_000).toISOString();
 }
 
-const searchOf = (query: Query) => ({
+const searchOf = (query: ListQuery) => ({
   operation: query.text('operation'),
   target: query.text('target'),
   outcome: query.text('outcome'),
@@ -59,7 +59,7 @@ const searchOf = (query: Query) => ({
 });
 
 /** Where the search goes on. The address has it, and it finds records of the organization only. */
-function placeOf(query: Query): AuditPlace | undefined {
+function placeOf(query: ListQuery): AuditPlace | undefined {
   const [, at, id] =
     /^(\d{1,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(query.text('after') ?? '') ?? [];
   return at === undefined || id === undefined ? undefined : { at: Number(at), id };
@@ -126,7 +126,7 @@ const lineOf = (row: AuditRow): Record<string, unknown> => ({
   operation_id: row.operation_id,
 });
 
-const filtersOf = ({ apps, people }: Names): Filter[] => [
+const filtersOf = ({ apps, people }: NamesShown): ListFilter[] => [
   { name: 'target', label: 'Record' },
   { name: 'operation', label: 'Operation' },
   {
@@ -172,7 +172,7 @@ function readerOf({ app_id, app_name, person_id, email }: AuditReader): Html {
   return app ?? person ?? html`The command line`;
 }
 
-function recordPart(query: Query, { rows, next }: AuditRows, names: Names): Html {
+function recordPart(query: ListQuery, { rows, next }: AuditRows, names: NamesShown): Html {
   const on = next && `${AUDIT}${query.with({ after: `${next.at}.${next.id}` })}`;
   const more = on
     ? html`<nav aria-label="Pages"><a rel="next" href="${on}">${rows.length < ROWS ? 'Search older records' : 'Older'}</a></nav>`
@@ -212,7 +212,7 @@ ${table(
 
 const SECONDS = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' });
 
-function rowOf(query: Query, row: AuditRow, names: Names) {
+function rowOf(query: ListQuery, row: AuditRow, names: NamesShown) {
   const narrow = (name: string, value: string, words: Html | string = value): Html =>
     html`<a href="${AUDIT}${query.with({ after: undefined, [name]: value })}">${words}</a>`;
   return [
@@ -231,7 +231,7 @@ function rowOf(query: Query, row: AuditRow, names: Names) {
   ];
 }
 
-function whoOf({ app_id, person_id, client_name, surface }: AuditRow, { apps, people }: Names): Html {
+function whoOf({ app_id, person_id, client_name, surface }: AuditRow, { apps, people }: NamesShown): Html {
   const person =
     person_id === null
       ? undefined

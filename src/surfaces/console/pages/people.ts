@@ -13,7 +13,7 @@ import {
 import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
-import type { Asked, ConsoleAct, ConsolePage, Shown } from '../page.ts';
+import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm, dangerous, facts, state, time } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 
@@ -158,7 +158,7 @@ const select = (roles: readonly (readonly [string, string])[], chosen: string): 
   )}</select>`;
 
 /** The form for a new person. After a refusal it shows the values again, and what is wrong. */
-function addForm(asked: Asked, given: { email: string; role: string; problem?: string }): Shown {
+function addForm(asked: Asked, given: { email: string; role: string; problem?: string }): ShownPage {
   const { problem } = given;
   const roles = SHOWN_ROLES.filter(([role]) => role !== 'owner' || asked.person.role === 'owner');
   const described = problem === undefined ? undefined : html` aria-describedby="problem" aria-invalid="true"`;

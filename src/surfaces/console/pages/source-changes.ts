@@ -9,7 +9,7 @@ import {
 } from '../../../gateway/console/sources.ts';
 import { type Html, html } from '../../http/html.ts';
 import { heading } from '../frame.ts';
-import type { Asked, ConsoleAct, ConsolePage, Done, Shown } from '../page.ts';
+import type { Asked, ChangeDone, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm } from '../parts.ts';
 import { empty } from '../table.ts';
 import { findingList, SOURCES, told } from './sources.ts';
@@ -20,12 +20,12 @@ const MODES = [
 ] as const;
 const FIELDS = ['url', 'account', 'mode', 'period', 'time_zone', 'api_url', 'api_token'];
 
-interface Given extends Omit<SourceForm, 'url' | 'apiToken'> {
+interface SourceGiven extends Omit<SourceForm, 'url' | 'apiToken'> {
   readonly problem?: string;
   readonly findings?: SourceRecord['findings'];
 }
 
-const EMPTY: Given = { account: '1', mode: 'poll', period: '15', timeZone: 'UTC', apiUrl: '' };
+const EMPTY: SourceGiven = { account: '1', mode: 'poll', period: '15', timeZone: 'UTC', apiUrl: '' };
 
 const text = (form: Parameters, name: string): string => (single(form, name) ?? '').trim();
 
@@ -40,7 +40,7 @@ const formOf = (form: Parameters): SourceForm => ({
 });
 
 /** The form for a new source. The address and the token hold secrets, so a refused form does not repeat them. */
-function addForm(asked: Asked, given: Given): Shown {
+function addForm(asked: Asked, given: SourceGiven): ShownPage {
   const { problem, findings = [] } = given;
   const { hosts } = asked.desk.tools.sources;
   return {
@@ -63,7 +63,7 @@ const closed = empty(
 <code>GATEWAY_SOURCE_HOSTS</code>. <a href="/docs">Documentation</a>`,
 );
 
-const fields = (asked: Asked, given: Given, hosts: readonly string[]): Html => html`
+const fields = (asked: Asked, given: SourceGiven, hosts: readonly string[]): Html => html`
 <p>First a database administrator runs the <a href="${SOURCES}/grants">SQL that gives the rights</a>.</p>
 ${actForm(asked, {
   action: `${SOURCES}/add`,
@@ -132,7 +132,7 @@ const add: ConsoleAct = {
 function change(
   name: string,
   operation: string,
-  make: (asked: Asked, id: string) => Promise<(Pick<Done, 'notice'> & Partial<Done>) | undefined>,
+  make: (asked: Asked, id: string) => Promise<(Pick<ChangeDone, 'notice'> & Partial<ChangeDone>) | undefined>,
 ): ConsoleAct {
   return {
     path: new RegExp(`^/console/sources/(src_[a-f0-9]{32})/${name}$`),

@@ -1,18 +1,18 @@
 import {
+  type AppReading,
   type CallSums,
   type Overview,
   overviewOf,
   PERIODS,
-  type Period,
-  type Reading,
   readingsOf,
+  type UsagePeriod,
 } from '../../../gateway/console/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { plot } from '../plot.ts';
-import type { Query } from '../query.ts';
+import type { ListQuery } from '../query.ts';
 import { empty, exported, list, table } from '../table.ts';
 
 const USAGE = '/console/usage';
@@ -20,10 +20,10 @@ const SPANS = { day: 'Last 24 hours', week: 'Last 7 days', month: 'Last 30 days'
 /** Rows of a table on the overview. */
 const FEW = 10;
 
-const periodOf = (query: Query): Period => query.one('period', PERIODS) ?? 'day';
+const periodOf = (query: ListQuery): UsagePeriod => query.one('period', PERIODS) ?? 'day';
 
 /** The address of the page with another period. The shortest period is the default. */
-const inPeriod = (path: string, period: Period): string => (period === 'day' ? path : `${path}?period=${period}`);
+const inPeriod = (path: string, period: UsagePeriod): string => (period === 'day' ? path : `${path}?period=${period}`);
 
 /** What the apps of the organization have called: figures, plots, and tables with the first rows. */
 export async function usage({ desk, query }: Asked): Promise<Html | undefined> {
@@ -106,7 +106,7 @@ ${list({
   },
 };
 
-function plots({ series, total }: Overview, period: Period): Html {
+function plots({ series, total }: Overview, period: UsagePeriod): Html {
   const format = new Intl.DateTimeFormat('en-GB', { ...LABELS[period], timeZone: 'UTC' });
   const labels = series.map(({ start }) => format.format(start));
   const step = { day: 'hour', week: 'six hours', month: 'day' }[period];
@@ -168,7 +168,7 @@ const appTable = ({ apps }: Overview): Html =>
       : undefined
   }`;
 
-const readingTable = (rows: readonly Reading[]): Html =>
+const readingTable = (rows: readonly AppReading[]): Html =>
   table(
     'Calls by app and operation',
     [
@@ -194,7 +194,7 @@ const readingDocument = ({
   calls,
   failures,
   units,
-}: Reading): Record<string, unknown> => ({
+}: AppReading): Record<string, unknown> => ({
   app_id: app_id === '' ? null : app_id,
   app_name,
   operation,
@@ -204,10 +204,10 @@ const readingDocument = ({
 });
 
 /** The audit records of the row. */
-const auditOf = ({ app_id: app, operation }: Pick<Reading, 'app_id' | 'operation'>): string =>
+const auditOf = ({ app_id: app, operation }: Pick<AppReading, 'app_id' | 'operation'>): string =>
   `/console/audit?${new URLSearchParams({ ...(app !== '' && { app }), operation })}`;
 
-const caller = ({ app_id: id, app_name: name }: Pick<Reading, 'app_id' | 'app_name'>): Html | string => {
+const caller = ({ app_id: id, app_name: name }: Pick<AppReading, 'app_id' | 'app_name'>): Html | string => {
   if (id === '') return 'People and the command line';
   return name === null ? html`<code>${id}</code>` : html`<a href="/console/apps/${id}">${named(name)}</a>`;
 };

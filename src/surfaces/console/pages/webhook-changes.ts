@@ -21,7 +21,7 @@ import {
 import { type Html, html } from '../../http/html.ts';
 import { plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
-import type { Asked, ConsoleAct, ConsolePage, Done, Shown } from '../page.ts';
+import type { Asked, ChangeDone, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm } from '../parts.ts';
 import { empty } from '../table.ts';
 import { WEBHOOKS } from './webhooks.ts';
@@ -32,11 +32,11 @@ const CREDENTIALS = { limit: 200, offset: 0 };
 const boxOf = (family: string): string => `all_${family}`;
 const FIELDS = ['credential', 'website', 'url', 'description', 'types', ...EVENT_FAMILIES.map(boxOf)];
 
-interface Given extends WebhookForm {
+interface WebhookGiven extends WebhookForm {
   readonly problem?: string;
 }
 
-const EMPTY: Given = {
+const EMPTY: WebhookGiven = {
   credential: '',
   website: '',
   url: '',
@@ -76,7 +76,7 @@ interface Editing {
   readonly more?: Html;
 }
 
-async function page(asked: Asked, editing: Editing, given: Given): Promise<Shown> {
+async function page(asked: Asked, editing: Editing, given: WebhookGiven): Promise<ShownPage> {
   const { problem } = given;
   const [{ rows }, names] = await Promise.all([
     listCredentials(asked.desk, { state: 'active' }, CREDENTIALS),
@@ -150,8 +150,8 @@ const editing = (id: string): Editing => ({
 /** Runs a change. A refusal becomes the sentence of the form. */
 async function orForm<Made>(
   make: () => Promise<Made>,
-  form: (problem: string) => Promise<Shown>,
-): Promise<Made | Shown> {
+  form: (problem: string) => Promise<ShownPage>,
+): Promise<Made | ShownPage> {
   try {
     return await make();
   } catch (error) {
@@ -176,7 +176,7 @@ const editPage: ConsolePage = {
   },
 };
 
-const givenOf = (one: EndpointRecord): Given => ({
+const givenOf = (one: EndpointRecord): WebhookGiven => ({
   credential: one.credential_id,
   website: one.website_id,
   url: one.url,
@@ -184,7 +184,7 @@ const givenOf = (one: EndpointRecord): Given => ({
   eventTypes: one.event_types,
 });
 
-const secretPage = (id: string, secret: string, notes: readonly string[], title: string): Shown => ({
+const secretPage = (id: string, secret: string, notes: readonly string[], title: string): ShownPage => ({
   title,
   body: html`<p class="up"><a href="${WEBHOOKS}/${id}">Webhook</a></p>
 ${heading(title)}
@@ -204,7 +204,7 @@ const add: ConsoleAct = {
     const given = formOf(form);
     const typed = single(form, 'id') ?? '';
     const id = /^whk_[a-f0-9]{32}$/.test(typed) ? typed : newWebhookId();
-    return orForm<Done | Shown>(
+    return orForm<ChangeDone | ShownPage>(
       async () => {
         requireForm(given);
         const { secret, notes } = await addWebhook(asked.desk, id, given);
@@ -220,7 +220,7 @@ const add: ConsoleAct = {
 function change(
   name: string,
   { operation, fields = [], to }: { operation: string; fields?: readonly string[]; to?: string },
-  make: (asked: Asked, id: string, form: Parameters) => Promise<Omit<Done, 'to' | 'target'> | undefined>,
+  make: (asked: Asked, id: string, form: Parameters) => Promise<Omit<ChangeDone, 'to' | 'target'> | undefined>,
 ): ConsoleAct {
   const from = ([id = '']: readonly string[]): string => `${WEBHOOKS}/${id}`;
   return {
@@ -230,7 +230,7 @@ function change(
     from,
     async run(asked, form) {
       const [id = ''] = asked.parameters;
-      return orForm<Done | Shown | undefined>(
+      return orForm<ChangeDone | ShownPage | undefined>(
         async () => {
           const made = await make(asked, id, form);
           return made && { to: to ?? from([id]), target: id, ...made };
@@ -241,7 +241,7 @@ function change(
   };
 }
 
-const refusedPage = (id: string, problem: string): Shown => ({
+const refusedPage = (id: string, problem: string): ShownPage => ({
   status: 400,
   title: 'Nothing was changed',
   body: html`<p class="up"><a href="${WEBHOOKS}/${id}">Webhook</a></p>
@@ -258,7 +258,7 @@ const edit: ConsoleAct = {
   run(asked, form) {
     const [id = ''] = asked.parameters;
     const given = formOf(form);
-    return orForm<Done | Shown | undefined>(
+    return orForm<ChangeDone | ShownPage | undefined>(
       async () => {
         requireForm(given);
         const changed = await changeWebhook(asked.desk, id, given);
