@@ -29,7 +29,7 @@ export interface Overview {
   readonly total: CallSums;
   /** One element for each span of time, in order. Those without a call are present. */
   readonly series: readonly (CallSums & { readonly start: Date })[];
-  /** The app with the most calls first. */
+  /** The app with the most calls first. Pages that people open, and the command line, do not count. */
   readonly apps: readonly (CallSums & AppName)[];
 }
 
@@ -52,7 +52,7 @@ interface SumRow extends AppName {
 const BUCKETS = 33;
 const EACH = Array.from({ length: BUCKETS }, (_, i) => `sum(s.buckets[${i + 1}])`).join(', ');
 
-/** Calls, failures and durations of one organization in a period, by time and by app. */
+/** Calls of apps, their failures and durations, in one organization and period, by time and by app. */
 export async function readOverview(db: Database, organization: string, period: UsagePeriod): Promise<Overview> {
   const { step, seconds } = SPANS[period];
   const clock = await clockOf(db, period);
@@ -60,9 +60,11 @@ export async function readOverview(db: Database, organization: string, period: U
     WITH s AS (
       SELECT h.hour, h.app_id, h.calls, h.failures, h.units, h.buckets FROM gateway.audit_app_hour h
        WHERE h.organization_id = ${organization} AND h.hour >= ${clock.from}::timestamptz AND h.hour < ${clock.until}::timestamptz
+         AND h.app_id <> ''
        UNION ALL
       SELECT h.hour, h.app_id, h.calls, CASE WHEN h.outcome <> 'ok' THEN h.calls ELSE 0 END, h.units, h.buckets::integer[]
         FROM gateway.audit_hour h WHERE h.organization_id = ${organization} AND h.hour >= ${clock.until}::timestamptz
+         AND h.app_id <> ''
     ), summed AS (
       SELECT date_bin(${step}::text::interval, s.hour, ${clock.from}::timestamptz) AS start, s.app_id, sum(s.calls)::float8 AS calls,
              sum(s.failures)::float8 AS failures, sum(s.units)::float8 AS units, to_json(ARRAY[${raw(EACH)}]) AS buckets
