@@ -97,7 +97,15 @@ test('who reads what: by app and operation, most calls first, in pages', async (
 });
 
 test('an hour is summed once, by one of several processes, and not before it is over', async () => {
-  for (const hoursAgo of [0, 3, 4]) await add(hoursAgo, {});
+  for (const hoursAgo of [0, 1, 2, 3, 4]) await add(hoursAgo, {});
+  await Promise.all([sumAll(), sumAll(), sumAll()]);
+  await sumAll();
+  const [summed] = await own.sql`SELECT (SELECT sum(calls)::integer FROM gateway.audit_app_day) AS days,
+    (SELECT sum(calls)::integer FROM gateway.audit_app_hour) AS hours, (SELECT count(*)::integer FROM gateway.audit_app_hour) AS n`;
+  // The hour before this one waits for ten minutes.
+  expect([3, 4]).toContain(summed?.['n']);
+  expect([summed?.['days'], summed?.['hours']]).toEqual([summed?.['n'] * 10, summed?.['n'] * 10]);
+});
   await Promise.all([sumAll(), sumAll(), sumAll()]);
   await sumAll();
   const rows = await own.sql`SELECT sum(calls)::integer AS calls FROM gateway.audit_app_day`;
