@@ -106,14 +106,6 @@ test('an hour is summed once, by one of several processes, and not before it is 
   expect([3, 4]).toContain(summed?.['n']);
   expect([summed?.['days'], summed?.['hours']]).toEqual([summed?.['n'] * 10, summed?.['n'] * 10]);
 });
-  await Promise.all([sumAll(), sumAll(), sumAll()]);
-  await sumAll();
-  const rows = await own.sql`SELECT sum(calls)::integer AS calls FROM gateway.audit_app_day`;
-  expect(rows[0]).toEqual({ calls: 20 });
-  const [hours] =
-    await own.sql`SELECT count(*)::integer AS n, sum(calls)::integer AS calls FROM gateway.audit_app_hour`;
-  expect(hours).toEqual({ n: 2, calls: 20 });
-});
 
 test('sums that no overview shows any more are deleted', async () => {
   for (const hoursAgo of [2, 890]) await add(hoursAgo, {});
