@@ -1,10 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { AuditSurface } from '../core/audit.ts';
 import { AUDIT_SURFACES, type AuditFilter } from '../core/audit-records.ts';
+import { ocsfOf } from '../gateway/audit-ocsf.ts';
 import { auditPages, newestAudit, readAuditReaders } from '../store/administration/audit-records.ts';
 import { recordOf } from '../store/calls/audit-records.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { ocsfOf } from './audit-ocsf.ts';
 import { verifyCommand } from './audit-verify.ts';
 import { readerDocument, readerTable, recordTable } from './audit-view.ts';
 import type { RunAction } from './context.ts';

@@ -41,10 +41,8 @@ export function openOutput(json: boolean): Output {
   };
 }
 
-/** A command cannot do its work. The operator sees only the message, without a stack. The exit code is 1. */
-export class Refused extends Error {
-  override readonly name = 'Refused';
-}
+/** A command that throws this shows only the message. The exit code is 1. */
+export { Refused } from '../core/refused.ts';
 
 /** A table. Without rows, the sentence `none`. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[], none = ''): string {

@@ -1,32 +1,20 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { newId } from '../auth/issue.ts';
 import { openGivenKeys } from '../auth/key-file.ts';
+import type { Config } from '../config/config.ts';
+import { addSource, PERIOD, removeSource, type SourceDoor } from '../sources/administration.ts';
 import type { SourceKind } from '../sources/kinds.ts';
-import type { Change, Finding, Installation } from '../sources/source.ts';
-import {
-  deleteSource,
-  insertSource,
-  keepInstallation,
-  pauseSource,
-  readSources,
-  startSource,
-  takeOrganization,
-} from '../store/administration/sources.ts';
+import type { Finding } from '../sources/source.ts';
+import { pauseSource, readSources } from '../store/administration/sources.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { CommandContext, RunAction } from './context.ts';
+import type { RunAction } from './context.ts';
 import { displayName, whole } from './options.ts';
-import { plain, Refused } from './output.ts';
 import { checkCommand } from './source-check.ts';
 import { type Added, databaseUrl, safeUrl, token, webUrl, withInput, zone } from './source-options.ts';
 import { detailsOf, findingText, source, sourceDocument, sourceTable, sourceText } from './source-view.ts';
 
 /** The kinds of src/sources/kinds.ts. That file loads the database driver, which the help does not need. */
 const KINDS: readonly SourceKind[] = ['chatwoot'];
-/** Seconds between two polls, if the operator gives no period. */
-const PERIOD = 15;
-/** Seconds for which no gateway may run a new source, so that `add` can write its website. */
-const ADDING = 30;
 export function sourceCommands(program: Command, register: RunAction): void {
   const group = program.command('source').description('manage live sources: helpdesks whose data the gateway follows');
   addCommand(group, register);
@@ -37,6 +25,11 @@ export function sourceCommands(program: Command, register: RunAction): void {
   removeCommand(group, register);
   grantsCommand(group, register);
 }
+
+const sourceDoor = (db: Database, config: Config): Pick<SourceDoor, 'db' | 'keys'> => ({
+  db,
+  keys: () => openGivenKeys(config),
+});
 
 const kindArgument = (command: Command): Command => command.argument('<KIND>', `helpdesk: ${KINDS.join(', ')}`, kind);
 const modeOption = (): Option =>
@@ -89,94 +82,13 @@ function addCommand(group: Command, register: RunAction): void {
     // The keys are opened before the store, so that a missing key is reported before anything is written.
     await openGivenKeys(context.config);
     const { db } = await store();
-    const id = await add(context, db, kind(command.args[0] ?? ''), given);
+    const tell = (finding: Finding): void => out.note(findingText(finding));
+    const id = await addSource({ ...sourceDoor(db, context.config), tell }, kind(command.args[0] ?? ''), given);
     const record = await source(db, id);
     const details = await detailsOf(db, record);
     out.result(sourceDocument(record, details), sourceText(record, details));
     out.note(`A running gateway loads the source now. Its progress: gateway source show ${id}`);
   });
-}
-
-async function add({ out, config }: CommandContext, db: Database, of: SourceKind, given: Added): Promise<string> {
-  const [{ SOURCE_KINDS }, { openReader }, { writePage }, { explainSource, OTHER_INSTALLATION }] = await Promise.all([
-    import('../sources/openers.ts'),
-    import('../sources/reader/reader.ts'),
-    import('../sources/engine/page.ts'),
-    import('../sources/follow/explain.ts'),
-  ]);
-  const id = newId('src');
-  const account = String(given.account);
-  const { row, external_id: website } = SOURCE_KINDS[of].website(account);
-  const settings = {
-    address: given.url,
-    account,
-    mode: given.mode,
-    period: given.period,
-    timeZone: given.timeZone,
-    storage: given.storage ?? null,
-    reader: id,
-  };
-  const helpdesk = openReader(of, settings);
-  const changes: Change[] = [];
-  let installation: Installation;
-  try {
-    tell(out, await helpdesk.check(), `gateway source grants ${of} --mode ${given.mode}`);
-    installation = await helpdesk.installation();
-    for await (const page of helpdesk.reread([row])) changes.push(...page);
-  } catch (error) {
-    throw error instanceof Refused ? error : new Refused(explainSource(error), { cause: error });
-  } finally {
-    await helpdesk.close();
-  }
-  const rows = changes.flatMap((change) =>
-    'prepared' in change && 'row' in change.prepared ? [change.prepared.row] : [],
-  );
-  if (rows.length < changes.length)
-    throw new Refused('The gateway cannot take the account of the helpdesk: its name is empty or not valid.');
-  const named = rows.find(({ type }) => type === 'organization');
-  const organization = await takeOrganization(db, {
-    external_id: given.organization ?? String(named?.external_id),
-    name: given.organization ?? String(named?.data['name']),
-  });
-  if (!(await keepInstallation(db, { tenant: organization.tenant, website }, installation)))
-    throw new Refused(OTHER_INSTALLATION);
-  const keys = await openGivenKeys(config);
-  const added = await insertSource(
-    db,
-    {
-      ...settings,
-      id,
-      tenant: organization.tenant,
-      kind: of,
-      address: keys.seal('source', given.url),
-      apiUrl: given.apiUrl ?? null,
-      apiToken: given.apiToken === undefined ? null : keys.seal('source', given.apiToken),
-    },
-    ADDING,
-  );
-  if (!added)
-    throw new Refused(
-      `The organization ${plain(organization.external_id)} has a source of this account already. See: gateway source list. For another installation with the same account number, give --organization.`,
-    );
-  const own = rows
-    .filter(({ type }) => type === 'website')
-    .map((one) => ({ from: row, prepared: { row: { ...one, owner: organization.external_id } } }));
-  await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
-  await keepInstallation(db, { tenant: organization.tenant, website }, installation);
-  await startSource(db, id, website);
-  return id;
-}
-
-/** Prints the warnings of a check. Throws when the source cannot be read. */
-function tell({ note }: CommandContext['out'], findings: readonly Finding[], grants: string): void {
-  for (const finding of findings) note(findingText(finding));
-  const refused = findings.filter(({ level }) => level === 'refused').length;
-  // If the address, the account or the server is wrong, missing rights are not the cause.
-  const rights = !findings.some(({ about }) => about === 'address' || about === 'account' || about === 'server');
-  if (refused > 0)
-    throw new Refused(
-      `The source cannot be read: see the ${refused === 1 ? 'reason' : `${refused} reasons`} above.${rights ? ` The SQL that gives all rights: ${grants}` : ''}`,
-    );
 }
 
 function listCommand(group: Command, register: RunAction): void {
@@ -233,21 +145,8 @@ function removeCommand(group: Command, register: RunAction): void {
       ? `The website ${record.website_id ?? ''} and all its records are deleted.`
       : 'Its records stay.';
     await confirm(command, `Remove ${record.id}? ${lost}`);
-    await pauseSource(db, record.id, true);
-    const { openStoredReader } = await import('../sources/reader/reader.ts');
-    let forgotten = true;
-    try {
-      const helpdesk = openStoredReader(await openGivenKeys(config), record);
-      await helpdesk.forget().finally(() => helpdesk.close());
-    } catch {
-      // A source can be removed while its helpdesk does not answer.
-      forgotten = false;
-    }
-    if (!(await deleteSource(db, record.id, withData))) throw new Refused(`There is no source ${record.id}.`);
-    if (!forgotten && record.mode === 'live')
-      out.note(
-        'The helpdesk could not be told. If no other source reads its outbox, run the statements at the end of the grants there.',
-      );
+    const left = await removeSource(sourceDoor(db, config), record, withData);
+    if (left !== undefined) out.note(left);
     out.result(
       { source_id: record.id, removed: true, data_removed: withData },
       `Source ${record.id} is removed. ${lost}`,

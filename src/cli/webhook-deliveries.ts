@@ -1,17 +1,10 @@
 import { type Command, Option } from 'commander';
-import {
-  DELIVERY_STATUSES,
-  type DeliveryStatus,
-  REPLAYED_MAX,
-  readDeliveries,
-  replayDeliveries,
-} from '../store/administration/endpoints.ts';
-import { openLedgerKey } from '../store/calls/ledger.ts';
+import { replayWebhook, testWebhook } from '../events/webhooks/administration.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus, readDeliveries } from '../store/administration/endpoints.ts';
 import type { RunAction } from './context.ts';
 import { moment } from './options.ts';
-import { plain, Refused } from './output.ts';
-import { testEndpoint } from './webhook-test.ts';
-import { deliveryDocument, deliveryTable, endpoint, ownEndpoint, unknown } from './webhook-view.ts';
+import { webhookDoor } from './webhook-door.ts';
+import { deliveryDocument, deliveryTable, endpoint, ownEndpoint, testDocument } from './webhook-view.ts';
 
 /** The commands about the deliveries of one webhook. */
 export function deliveryCommands(group: Command, register: RunAction): void {
@@ -27,8 +20,11 @@ function testCommand(group: Command, register: RunAction): void {
   register(command, async ({ out, store, config }) => {
     const { db } = await store();
     const record = await ownEndpoint(db, command.args[0] ?? '');
-    const { document, accepted } = await testEndpoint(db, config, record);
-    out.result(document, accepted ? 'The receiver accepted the test.' : 'The receiver did not accept the test.');
+    const { accepted, ...tested } = await testWebhook(webhookDoor(db, config), record);
+    out.result(
+      testDocument(record, { accepted, ...tested }),
+      accepted ? 'The receiver accepted the test.' : 'The receiver did not accept the test.',
+    );
     if (!accepted) process.exitCode = 1;
   });
 }
@@ -46,21 +42,12 @@ function replayCommand(group: Command, register: RunAction): void {
       command.error("error: one of '--event <EVT>' and '--since <TIME>' is required");
     }
     const { db } = await store();
-    const { id } = await ownEndpoint(db, command.args[0] ?? '');
+    const record = await ownEndpoint(db, command.args[0] ?? '');
     const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };
-    const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which);
-    if (refused === 'unknown') throw unknown(id);
-    if (refused === 'disabled')
-      throw new Refused(`Webhook ${id} is disabled. Enable the webhook with webhook update --enable.`);
-    if (refused === 'not_permitted')
-      throw new Refused(`The credential of webhook ${id} lost the grant for the website.`);
-    if (found === 0 && event !== undefined) {
-      throw new Refused(`The website has no receipt ${JSON.stringify(plain(event))} of the last seven days.`);
-    }
-    const cut = found === REPLAYED_MAX;
+    const { found, queued, truncated } = await replayWebhook({ db }, record, which);
     out.result(
-      { endpoint_id: id, found, queued, truncated: cut },
-      `${queued} deliveries are queued${cut ? '. There may be more receipts: repeat with a later --since' : ''}.`,
+      { endpoint_id: record.id, found, queued, truncated },
+      `${queued} deliveries are queued${truncated ? '. There may be more receipts: repeat with a later --since' : ''}.`,
     );
   });
 }

@@ -1,18 +1,13 @@
+import { requireOwn, shownReceiver, type Tested } from '../events/webhooks/administration.ts';
 import { type DeliveryRecord, type EndpointRecord, readEndpoints } from '../store/administration/endpoints.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { facts, plain, Refused, table, time } from './output.ts';
-
-/** Returns the URL without its query, because the query often contains a secret of the receiver (WH-11). */
-export function shown(address: string): string {
-  const url = new URL(address);
-  return url.search === '' ? url.href : `${url.origin}${url.pathname}?…`;
-}
 
 export const endpointDocument = (record: EndpointRecord): object => ({
   endpoint_id: record.id,
   credential_id: record.credential_id,
   website_id: record.website_id,
-  url: shown(record.url),
+  url: shownReceiver(record.url),
   event_types: record.event_types,
   description: record.description,
   subscription_id: record.subscription_id,
@@ -38,7 +33,7 @@ export const endpointText = (record: EndpointRecord): string =>
     ['webhook', `${record.id}, ${stateOf(record)}`],
     ['credential', record.credential_id],
     ['website', record.website_id],
-    ['receiver', plain(shown(record.url))],
+    ['receiver', plain(shownReceiver(record.url))],
     ['event types', record.event_types],
     ...(record.description === '' ? [] : [['description', plain(record.description)] as const]),
     ...(record.gap_since ? [['gap since', time(record.gap_since)] as const] : []),
@@ -52,7 +47,7 @@ export const endpointTable = (records: readonly EndpointRecord[]): string =>
       record.id,
       record.credential_id,
       record.website_id,
-      plain(shown(record.url)),
+      plain(shownReceiver(record.url)),
       stateOf(record),
       String(record.pending),
     ]),
@@ -72,6 +67,15 @@ export const deliveryDocument = (record: DeliveryRecord): object => ({
   error: record.error,
   created_at: record.created_at,
   ended_at: record.ended_at,
+});
+
+export const testDocument = ({ id }: EndpointRecord, { delivery, event, accepted, status, error }: Tested): object => ({
+  endpoint_id: id,
+  delivery_id: delivery,
+  event_id: event,
+  status: accepted ? 'delivered' : 'failed',
+  response_status: status,
+  error,
 });
 
 export const deliveryTable = (records: readonly DeliveryRecord[], none: string): string =>
@@ -95,13 +99,11 @@ export async function endpoint(db: Database, id: string): Promise<EndpointRecord
   return record;
 }
 
-/** An endpoint that the command line has made. The client of an MCP subscription changes its endpoints itself. */
+/** A webhook that no client of MCP has made. */
 export async function ownEndpoint(db: Database, id: string): Promise<EndpointRecord> {
   const record = await endpoint(db, id);
-  if (record.subscription_id === null) return record;
-  throw new Refused(
-    `Webhook ${id} belongs to subscription ${record.subscription_id} of an MCP client, which alone can change it. webhook delete ends the subscription.`,
-  );
+  requireOwn(record);
+  return record;
 }
 
 export const unknown = (id: string): Refused => new Refused(`There is no webhook ${JSON.stringify(plain(id))}.`);

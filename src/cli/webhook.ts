@@ -1,36 +1,26 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
-import { openGivenKeys } from '../auth/key-file.ts';
-import { EVENT_FAMILIES, EVENT_TYPE } from '../core/events.ts';
-import { receiverOf } from '../outbound/receivers.ts';
-import { AddressRefused, checkedAddresses, resolveName } from '../outbound/resolve.ts';
-import { newWebhookSecret } from '../outbound/signature.ts';
-import type { CredentialRecord } from '../store/administration/credentials.ts';
 import {
-  deleteEndpoint,
-  type EndpointRecord,
-  insertEndpoint,
-  readEndpoints,
-  rotateEndpoint,
-  updateEndpoint,
-} from '../store/administration/endpoints.ts';
+  createWebhook,
+  descriptionProblem,
+  rotateWebhook,
+  shownReceiver,
+  typesProblem,
+  updateWebhook,
+  type WithSecret,
+} from '../events/webhooks/administration.ts';
+import type { CredentialRecord } from '../store/administration/credentials.ts';
+import { deleteEndpoint, readEndpoints } from '../store/administration/endpoints.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { CommandContext, RunAction } from './context.ts';
+import type { RunAction } from './context.ts';
 import { credential } from './credential.ts';
 import { DAY, duration } from './options.ts';
 import { plain, Refused } from './output.ts';
 import { website } from './references.ts';
 import { deliveryCommands } from './webhook-deliveries.ts';
-import {
-  endpoint,
-  endpointDocument,
-  endpointTable,
-  endpointText,
-  ownEndpoint,
-  shown,
-  unknown,
-} from './webhook-view.ts';
+import { webhookDoor } from './webhook-door.ts';
+import { endpoint, endpointDocument, endpointTable, endpointText, ownEndpoint, unknown } from './webhook-view.ts';
 
 export function webhookCommands(program: Command, register: RunAction): void {
   const group = program
@@ -44,25 +34,16 @@ export function webhookCommands(program: Command, register: RunAction): void {
   deleteCommand(group, register);
 }
 
-const EVENT_TYPES_MAX = 35;
-const DESCRIPTION_MAX = 240;
-const ALL_TYPES = EVENT_FAMILIES.map((family) => `${family}.*`);
-
 function eventType(value: string, before: readonly string[] | undefined): string[] {
-  if (!EVENT_TYPE.test(value)) {
-    throw new InvalidArgumentError(
-      'Expected an exact event type such as conversation.changed, or a family such as conversation.*.',
-    );
-  }
   const all = [...new Set([...(before ?? []), value])];
-  if (all.length > EVENT_TYPES_MAX) throw new InvalidArgumentError(`There are at most ${EVENT_TYPES_MAX} event types.`);
+  const problem = typesProblem(all);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
   return all;
 }
 
 function description(value: string): string {
-  if (value.length > DESCRIPTION_MAX || /[\p{Cc}\p{Surrogate}]/u.test(value)) {
-    throw new InvalidArgumentError(`A description has at most ${DESCRIPTION_MAX} printable characters.`);
-  }
+  const problem = descriptionProblem(value);
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
   return value;
 }
 
@@ -88,34 +69,25 @@ function createCommand(group: Command, register: RunAction): void {
       .requiredOption('--website <WEB>', 'website, by id or external_id')
       .requiredOption('--url <URL>', 'https URL of the receiver, on port 443 or 8443'),
   );
-  register(command, async (context) => {
-    const { out, store, config } = context;
+  register(command, async ({ out, store, config }) => {
     const given = command.opts<EndpointOptions & { credential: string; website: string; url: string }>();
     const { db } = await store();
     const owner = await usable(db, given.credential);
     const site = await website(db, given.website, owner.tenant);
-    const url = await receiver(context, given.url);
-    const secret = newWebhookSecret();
-    const keys = await openGivenKeys(config);
-    const made = await insertEndpoint(db, {
+    const made = await createWebhook(webhookDoor(db, config), {
       id: newId('whk'),
-      credential: owner.id,
-      tenant: site.tenant,
-      site: site.site,
-      url,
-      eventTypes: given.eventType ?? ALL_TYPES,
-      description: given.description ?? '',
-      secret: keys.seal('webhook secret', secret),
+      credential: owner,
+      site,
+      url: given.url,
+      eventTypes: given.eventType,
+      description: given.description,
     });
-    if (!made) throw new Refused(notPermitted(owner.id, site.id));
-    out.result({ ...endpointDocument(made), secret }, secretText(made, secret));
+    for (const note of made.notes) out.note(note);
+    out.result({ ...endpointDocument(made.record), secret: made.secret }, secretText(made));
   });
 }
 
-const notPermitted = (crd: string, web: string): string =>
-  `Credential ${crd} lacks a grant for the receipts of ${web}. The credential needs the website, website_read, event_read and no restrictions.`;
-
-const secretText = (record: EndpointRecord, secret: string): string =>
+const secretText = ({ record, secret }: WithSecret): string =>
   `${endpointText(record)}\n\n  secret  ${secret}\n\nThe secret is shown only now. The store keeps it encrypted.`;
 
 async function usable(db: Database, ref: string): Promise<CredentialRecord> {
@@ -123,28 +95,6 @@ async function usable(db: Database, ref: string): Promise<CredentialRecord> {
   if (record.state !== 'active') throw new Refused(`Credential ${record.id} is ${record.state}.`);
   return record;
 }
-
-async function receiver({ out, config }: CommandContext, text: string): Promise<string> {
-  const checked = receiverOf(text, config.webhooks.allowed);
-  if ('refused' in checked) throw new Refused(checked.refused + allowing(checked.origin));
-  const { url, exempt } = checked;
-  try {
-    await checkedAddresses(url, exempt, resolveName);
-  } catch (error) {
-    if (error instanceof AddressRefused)
-      throw new Refused(
-        `The host name of the receiver resolves to an address that is not public.${allowing(url.origin)}`,
-      );
-    out.note('The host name of the receiver does not resolve now. Deliveries wait until the name resolves.');
-  }
-  return url.href;
-}
-
-/** Names the setting with which an operator can allow a receiver that is not https and public. */
-const allowing = (origin: string | undefined): string =>
-  origin === undefined
-    ? ''
-    : ` To allow this receiver, set GATEWAY_WEBHOOK_ALLOW=${origin} for the running gateway and for this command.`;
 
 function listCommand(group: Command, register: RunAction): void {
   const command = group
@@ -182,17 +132,15 @@ function updateCommand(group: Command, register: RunAction): void {
     const owner = given.credential === undefined ? undefined : await usable(db, given.credential);
     const site =
       given.website === undefined ? undefined : await website(db, given.website, owner?.tenant ?? record.tenant);
-    const url = given.url === undefined ? undefined : await receiver(context, given.url);
-    const updated = await updateEndpoint(db, record.id, {
-      credential: owner?.id,
+    const { record: updated, notes } = await updateWebhook(webhookDoor(db, context.config), record, {
+      credential: owner,
       site,
-      url,
+      url: given.url,
       eventTypes: given.eventType,
       description: given.description,
       enabled: given.enable ? true : given.disable ? false : undefined,
     });
-    if (!updated) throw unknown(record.id);
-    if (!updated.permitted) context.out.note(notPermitted(updated.credential_id, updated.website_id));
+    for (const note of notes) context.out.note(note);
     context.out.result(endpointDocument(updated), endpointText(updated));
   });
 }
@@ -212,16 +160,8 @@ function rotateCommand(group: Command, register: RunAction): void {
     const { overlap } = command.opts<{ overlap: number }>();
     const { db } = await store();
     const record = await ownEndpoint(db, command.args[0] ?? '');
-    const secret = newWebhookSecret();
-    const keys = await openGivenKeys(config);
-    const rotated = await rotateEndpoint(db, record.id, keys.seal('webhook secret', secret), overlap);
-    if (!rotated) {
-      const { old_secret_until: until } = await endpoint(db, record.id);
-      throw new Refused(
-        `The previous secret of ${record.id} still signs until ${until?.toISOString() ?? 'now'}. Rotate after that time, or end both older secrets at once with --overlap 0s.`,
-      );
-    }
-    out.result({ ...endpointDocument(rotated), secret }, secretText(rotated, secret));
+    const rotated = await rotateWebhook(webhookDoor(db, config), record, overlap);
+    out.result({ ...endpointDocument(rotated.record), secret: rotated.secret }, secretText(rotated));
   });
 }
 
@@ -233,7 +173,7 @@ function deleteCommand(group: Command, register: RunAction): void {
     const { db } = await store();
     const { id, url, subscription_id: subscription } = await endpoint(db, command.args[0] ?? '');
     const whole = subscription === null ? '' : ` Subscription ${subscription} of an MCP client ends.`;
-    await confirm(command, `Delete ${id} for ${plain(shown(url))}? Its queue and its log are lost.${whole}`);
+    await confirm(command, `Delete ${id} for ${plain(shownReceiver(url))}? Its queue and its log are lost.${whole}`);
     if (!(await deleteEndpoint(db, id))) throw unknown(id);
     out.result({ endpoint_id: id, deleted: true }, `Webhook ${id} is deleted.`);
   });

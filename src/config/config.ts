@@ -82,6 +82,10 @@ const Environment = z
       .string()
       .refine((list) => listOf(list).every(isOrigin))
       .optional(),
+    GATEWAY_SOURCE_HOSTS: z
+      .string()
+      .refine((list) => areClientHosts(list) && !list.includes('*'))
+      .optional(),
     GATEWAY_MCP_EVENTS: z.enum(['current', 'sketch', 'off']).default('current'),
     GATEWAY_MCP_WEBHOOK_ID: z.enum(['event', 'message']).default('event'),
     GATEWAY_AUDIT_DAYS: whole(1, 3_650).default(90),
@@ -176,6 +180,8 @@ export interface Config {
     readonly allowed: ReadonlySet<string>;
     readonly longest: number;
   };
+  /** The hosts of helpdesks that owners may add as sources in the console. */
+  readonly sourceHosts: readonly string[];
   /** The text of the extension that events over MCP follow. Undefined: no events over MCP. */
   readonly mcpEvents: { readonly text: 'current' | 'sketch'; readonly webhookId: 'event' | 'message' } | undefined;
   /** `days`: how long audit records are kept. `fullAddresses`: they hold the client's whole address. */
@@ -245,6 +251,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
       allowed: new Set(listOf(data.GATEWAY_CLIENT_ALLOW ?? '')),
       longest: data.GATEWAY_HOSTED_CONSENT_MAX,
     },
+    sourceHosts: listOf((data.GATEWAY_SOURCE_HOSTS ?? '').toLowerCase()),
     mcpEvents:
       data.GATEWAY_MCP_EVENTS === 'off'
         ? undefined

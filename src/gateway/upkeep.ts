@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RemoteWriter } from '../core/writes.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
+import { sumAudit } from '../store/administration/overview.ts';
 import { forgetRemoved } from '../store/administration/sources.ts';
 import { eraseOutcomes, settle, takeLapsed } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -27,7 +28,7 @@ const PATIENCE = 3_000;
 
 /**
  * One round of maintenance. Asks another system how commands of a lost replica ended. Erases outcomes of writes after
- * 24 hours. Deletes staged records of removed sources, and tokens and consents that ended long ago. Ends consents of
+ * 24 hours. Deletes staged records of removed sources, and tokens and consents that ended long ago. Sums audit records. Ends consents of
  * clients whose host is no longer trusted. Returns the number of changed rows.
  */
 export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
@@ -37,6 +38,7 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
   await forgetRemoved(db);
+  while (await sumAudit(db)) changed++;
   // While the replicas restart, one with the old list can still store a consent. So each round looks again.
   if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
   if (!remote) return changed;

@@ -20,6 +20,7 @@ import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
 import { recordSurface } from '../surfaces/record/record.ts';
 import { restSurface } from '../surfaces/rest/rest.ts';
 import { refusedPort } from './address.ts';
+import { consoleTools } from './console-tools.ts';
 import { uncollected } from './log.ts';
 import type { ServedGateway } from './open-gateway.ts';
 import type { ServeContext } from './serve.ts';
@@ -110,7 +111,11 @@ export async function openServer(
         provider,
       ),
       recordSurface({ baseUrl, db: store.db }, source, provider),
-      consoleSurface({ baseUrl, db: store.db, registry }, source, provider),
+      consoleSurface(
+        { baseUrl, db: store.db, registry, tools: consoleTools({ config, keys }, baseUrl) },
+        source,
+        provider,
+      ),
     ],
     upgrade: realtimeSurface(realtime),
     books: trail,

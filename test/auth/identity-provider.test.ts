@@ -13,6 +13,7 @@ import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
 import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { recordSurface } from '../../src/surfaces/record/record.ts';
+import { testTools } from '../support/console/tools.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { Browser, openTestProvider, type TestProvider } from '../support/oauth/identity-provider.ts';
@@ -65,7 +66,11 @@ const serverAt = async (baseUrl: string, at: IdentityProvider): Promise<RunningS
     handlers: [
       oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [], byUrl }), openClientAddress([]), at),
       recordSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
-      consoleSurface({ baseUrl, db: database.db, registry: await loadTools() }, openClientAddress([]), at),
+      consoleSurface(
+        { baseUrl, db: database.db, registry: await loadTools(), tools: testTools(baseUrl) },
+        openClientAddress([]),
+        at,
+      ),
     ],
     otherwise: (_request, response) => void response.writeHead(404).end(),
   });

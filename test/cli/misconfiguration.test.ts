@@ -186,6 +186,7 @@ const CASES = (): Record<string, Case[]> => ({
   GATEWAY_CLIENT_ALLOW: each('GATEWAY_CLIENT_ALLOW', ['*', '127.0.0.1:9000', 'http://127.0.0.1:9000/client.json']),
   GATEWAY_AUDIT_DAYS: each('GATEWAY_AUDIT_DAYS', ['0', '3651', '-1', '90d', 'all']),
   GATEWAY_AUDIT_ADDRESSES: each('GATEWAY_AUDIT_ADDRESSES', ['none', 'FULL', 'address']),
+  GATEWAY_SOURCE_HOSTS: each('GATEWAY_SOURCE_HOSTS', ['*', 'https://chat.example', 'chat.example:5432', 'a b']),
   GATEWAY_HOSTED_CONSENT_MAX: each('GATEWAY_HOSTED_CONSENT_MAX', ['1h', '31d', '30', 'never']),
   GATEWAY_MCP_WEBHOOK_ID: each('GATEWAY_MCP_WEBHOOK_ID', ['both', 'events', 'MESSAGE']),
   GATEWAY_MCP_EVENTS: each('GATEWAY_MCP_EVENTS', ['on', 'true', 'CURRENT', 'sketch,current']),

@@ -34,6 +34,7 @@ import { recordSurface } from '../../src/surfaces/record/record.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { openTasks } from '../../src/tasks/tasks.ts';
 import { type Answer, exchange } from './answer.ts';
+import { testTools } from './console/tools.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
@@ -154,7 +155,10 @@ export async function openTestGateway(
         openClientAddress(trustedProxies),
       ),
       recordSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress(trustedProxies)),
-      consoleSurface({ baseUrl: BASE_URL, db: own.db, registry }, openClientAddress(trustedProxies)),
+      consoleSurface(
+        { baseUrl: BASE_URL, db: own.db, registry, tools: testTools(BASE_URL, receivers) },
+        openClientAddress(trustedProxies),
+      ),
     ],
     upgrade: realtimeSurface(realtime),
     otherwise: publicApp({

@@ -138,6 +138,7 @@ export const SHORTER = names(
   'sources/writer/writer',
   'store/embedded/platform',
   'surfaces/console/console-flow',
+  'surfaces/console/managed-flow',
   'surfaces/openapi/openapi',
   'surfaces/record/record-flow',
   'tasks/model',

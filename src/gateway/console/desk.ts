@@ -4,13 +4,22 @@ import { RateLimit } from '../../flow/rate-limit.ts';
 import type { Administrator } from '../../store/administration/administrator.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type AdministratorRecord, readAdministrator } from '../../store/sign-in/administrators.ts';
+import type { SourceTools } from './sources.ts';
+import type { WebhookTools } from './webhooks.ts';
 
 export type { AdministratorRecord } from '../../store/sign-in/administrators.ts';
+
+/** What changes of webhooks and sources need besides the store. */
+export interface DeskTools {
+  readonly webhooks: WebhookTools;
+  readonly sources: SourceTools;
+}
 
 /** With a desk, a page of the console reads and changes one organization. Every statement proves the role again. */
 export interface AdministratorDesk {
   readonly db: Database;
   readonly by: Administrator;
+  readonly tools: DeskTools;
 }
 
 export type Entered =
@@ -22,7 +31,10 @@ export type Entered =
 const ASKED = { perMinute: 120, burst: 60 };
 
 /** Returns a function that finds the administrator of a session. `source` is the caller's address. */
-export function openDesks(db: Database): (asked: { session: string | undefined; source: string }) => Promise<Entered> {
+export function openDesks(
+  db: Database,
+  tools: DeskTools,
+): (asked: { session: string | undefined; source: string }) => Promise<Entered> {
   const asked = new RateLimit(ASKED);
   return async ({ session, source }) => {
     if (session === undefined || !wellFormed(session)) return { state: 'signed_out' };
@@ -32,6 +44,10 @@ export function openDesks(db: Database): (asked: { session: string | undefined; 
     const retryAfter = asked.wait(person.id);
     if (retryAfter > 0) return { state: 'throttled', retryAfter };
     asked.failed(person.id);
-    return { state: 'entered', desk: { db, by: { digest, personId: person.id, tenant: person.tenant } }, person };
+    return {
+      state: 'entered',
+      desk: { db, tools, by: { digest, personId: person.id, tenant: person.tenant } },
+      person,
+    };
   };
 }

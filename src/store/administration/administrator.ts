@@ -85,3 +85,7 @@ export const mentions = (text: string | null, columns: readonly Fragment[]): Fra
         columns.map((column) => sql`strpos(lower(${column}), lower(${text}::text)) > 0`),
         ' OR ',
       )})`;
+
+/** The WITH list of a statement that has no other entry. */
+export const doorAlone = (by: Administrator | undefined): Fragment =>
+  by ? sql`WITH ${door(by)}nothing AS (SELECT)` : empty;

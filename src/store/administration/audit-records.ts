@@ -62,9 +62,44 @@ export async function newestAudit(db: Database, filter: AuditFilter, limit: numb
       if (found >= limit) break;
     }
   }
-  const later = (a: AuditRow, b: AuditRow): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);
-  return newest.sort(later).slice(0, limit);
+  return newest.sort(newestFirst).slice(0, limit);
 }
+
+/** Statements that a search sends for each of its sources. Each looks at a bounded number of records. */
+const STATEMENTS = 5;
+
+/**
+ * The newest records behind `after` that match, at most `limit` of them. Unlike `newestAudit`, the search is bounded: if
+ * matches are rare, `next` says where it goes on, and there can be fewer records before that place.
+ */
+export async function searchAudit(
+  db: Database,
+  filter: AuditFilter,
+  { limit, after }: { readonly limit: number; readonly after: AuditPlace | undefined },
+): Promise<AuditRows> {
+  const found: AuditRow[] = [];
+  let horizon: AuditPlace | undefined;
+  for (const source of await sourcesOf(db, filter)) {
+    let [next, seen] = [after, 0];
+    for (let n = 0; n < STATEMENTS && seen < limit; n++) {
+      const page = await readAuditPage(db, source, { limit: limit - seen, after: next });
+      found.push(...page.rows);
+      seen += page.rows.length;
+      next = page.next;
+      if (next === undefined) break;
+    }
+    // Before the newest of these places, every source has been searched.
+    if (next && (!horizon || isBehind(horizon, next))) horizon = next;
+  }
+  const rows = found.filter((row) => !horizon || !isBehind(placeOf(row), horizon)).sort(newestFirst);
+  const last = rows[limit - 1];
+  return { rows: rows.slice(0, limit), next: rows.length > limit && last ? placeOf(last) : horizon };
+}
+
+const placeOf = ({ at, id }: AuditRow): AuditPlace => ({ at: at.getTime(), id });
+const isBehind = (one: AuditPlace, other: AuditPlace): boolean =>
+  one.at < other.at || (one.at === other.at && one.id < other.id);
+const newestFirst = (a: AuditRow, b: AuditRow): number => b.at.getTime() - a.at.getTime() || (a.id < b.id ? 1 : -1);
 
 /**
  * Splits a filter into filters that an index can answer in order: of a person, of a credential or of an organization.

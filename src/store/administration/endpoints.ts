@@ -1,6 +1,17 @@
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type Claim, LEASE, padded } from '../events/deliveries.ts';
+import {
+  type Administrator,
+  door,
+  doorAlone,
+  type ListPage,
+  mentions,
+  type Nullable,
+  readPage,
+  type Slice,
+  within,
+} from './administrator.ts';
 
 /** A webhook endpoint without its secrets. Each write in this file is one statement. */
 export interface EndpointRecord {
@@ -51,17 +62,22 @@ export interface NewEndpoint {
 }
 
 /**
- * Inserts an endpoint, which gets receipts from now on. Undefined if the credential may not get the website's events.
+ * Inserts an endpoint, which gets receipts from now on. Undefined if the credential may not get the website's events, or
+ * if the endpoint exists.
  */
-export async function insertEndpoint(db: Database, made: NewEndpoint): Promise<EndpointRecord | undefined> {
+export async function insertEndpoint(
+  db: Database,
+  made: NewEndpoint,
+  by?: Administrator,
+): Promise<EndpointRecord | undefined> {
   const [row] = await db.query<EndpointRecord>(sql`
-    WITH e AS (
+    WITH ${door(by)}e AS (
       INSERT INTO gateway.webhook_endpoint (id, credential_id, tenant, site, url, event_types, description, secret, position)
       SELECT ${made.id}, ${made.credential}, ${made.tenant}, ${made.site}, ${made.url}, ${made.eventTypes}::text[],
              ${made.description}, ${made.secret},
              coalesce((SELECT h.position FROM gateway.journal_head h WHERE h.tenant = ${made.tenant} AND h.site = ${made.site}), 0)
-       WHERE gateway.may_be_told(${made.credential}, ${made.tenant}, ${made.site})
-      RETURNING *
+       WHERE gateway.may_be_told(${made.credential}, ${made.tenant}, ${made.site}) AND ${within(by, sql`${made.tenant}::bigint`)}
+      ON CONFLICT (id) DO NOTHING RETURNING *
     ) ${view(sql`e`)}`);
   return row;
 }
@@ -76,6 +92,32 @@ export async function readEndpoints(
      WHERE (${id}::text IS NULL OR x.id = ${id}) AND (${credential}::text IS NULL OR x.credential_id = ${credential}))`)}`,
   );
 }
+
+export interface EndpointSearch {
+  readonly id?: string | undefined;
+  readonly website?: string | undefined;
+  readonly state?: 'enabled' | 'disabled' | 'failing' | undefined;
+  /** Part of the URL or of the description. */
+  readonly text?: string | undefined;
+}
+
+/** One page of the endpoints in the administrator's organization. */
+export const pageOfEndpoints = (
+  db: Database,
+  by: Administrator,
+  { id = null, website = null, state = null, text = null }: Nullable<EndpointSearch>,
+  slice: Slice,
+): Promise<ListPage<EndpointRecord>> =>
+  readPage(
+    db,
+    by,
+    sql`SELECT v.* FROM (${view(sql`(
+      SELECT * FROM gateway.webhook_endpoint x WHERE ${within(by, sql`x.tenant`)} AND (${id}::text IS NULL OR x.id = ${id}))`)}) v
+     WHERE (${website}::text IS NULL OR v.website_id = ${website}) AND ${mentions(text, [sql`v.url`, sql`v.description`])}
+       AND CASE ${state}::text WHEN 'enabled' THEN v.enabled WHEN 'disabled' THEN NOT v.enabled
+                               WHEN 'failing' THEN v.enabled AND v.failing_since IS NOT NULL ELSE true END`,
+    slice,
+  );
 
 export interface EndpointChanges {
   readonly credential?: string | undefined;
@@ -94,11 +136,14 @@ export async function updateEndpoint(
   db: Database,
   id: string,
   { credential, site, url, eventTypes, description, enabled }: EndpointChanges,
+  by?: Administrator,
 ): Promise<EndpointRecord | undefined> {
-  await db.query(sql`
-    SELECT gateway.update_webhook(
+  const changed = await db.query(sql`
+    ${doorAlone(by)} SELECT gateway.update_webhook(
       ${id}, ${credential ?? null}::text, ${site?.tenant ?? null}::bigint, ${site?.site ?? null}::bigint, ${url ?? null}::text,
-      ${eventTypes ?? null}::text[], ${description ?? null}::text, ${enabled ?? null}::boolean)`);
+      ${eventTypes ?? null}::text[], ${description ?? null}::text, ${enabled ?? null}::boolean)
+      FROM gateway.webhook_endpoint e WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)}`);
+  if (changed.length === 0) return undefined;
   const [row] = await readEndpoints(db, { id });
   return row;
 }
@@ -113,26 +158,29 @@ export async function rotateEndpoint(
   id: string,
   secret: string,
   overlap: number,
+  by?: Administrator,
 ): Promise<EndpointRecord | undefined> {
   const [row] = await db.query<EndpointRecord>(sql`
-    WITH e AS (
+    WITH ${door(by)}e AS (
       UPDATE gateway.webhook_endpoint
          SET secret = ${secret}, updated_at = now(),
              old_secret = CASE WHEN ${overlap}::integer > 0 THEN secret END,
              old_secret_until = CASE WHEN ${overlap}::integer > 0
                                 THEN date_trunc('milliseconds', now() + make_interval(secs => ${overlap}::integer)) END
-       WHERE id = ${id} AND (${overlap}::integer = 0 OR coalesce(old_secret_until <= now(), true)) RETURNING *
+       WHERE id = ${id} AND (${overlap}::integer = 0 OR coalesce(old_secret_until <= now(), true)) AND ${within(by, sql`tenant`)} RETURNING *
     ) ${view(sql`e`)}`);
   return row;
 }
 
 /** Deletes an endpoint, and the subscription of an MCP client that it belongs to. False if there is none. */
-export async function deleteEndpoint(db: Database, id: string): Promise<boolean> {
+export async function deleteEndpoint(db: Database, id: string, by?: Administrator): Promise<boolean> {
   // Everything locks a subscription before its endpoints. One statement for both would lock the endpoint first.
   const ended = await db.query(sql`
-    DELETE FROM gateway.subscription s USING gateway.webhook_endpoint e WHERE e.id = ${id} AND s.id = e.subscription_id RETURNING s.id`);
+    ${doorAlone(by)} DELETE FROM gateway.subscription s USING gateway.webhook_endpoint e
+     WHERE e.id = ${id} AND s.id = e.subscription_id AND ${within(by, sql`e.tenant`)} RETURNING s.id`);
   if (ended.length > 0) return true;
-  const rows = await db.query(sql`DELETE FROM gateway.webhook_endpoint WHERE id = ${id} RETURNING id`);
+  const rows = await db.query(sql`
+    ${doorAlone(by)} DELETE FROM gateway.webhook_endpoint e WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)} RETURNING e.id`);
   return rows.length > 0;
 }
 
@@ -140,11 +188,17 @@ export async function deleteEndpoint(db: Database, id: string): Promise<boolean>
  * Makes a test delivery for this process to send now: a website.heartbeat at the end of the journal, even if the
  * endpoint did not ask for it. Undefined if the endpoint is disabled, or its credential may not get the events.
  */
-export async function claimTest(db: Database, id: string, eventId: string): Promise<Claim | undefined> {
+export async function claimTest(
+  db: Database,
+  id: string,
+  eventId: string,
+  by?: Administrator,
+): Promise<Claim | undefined> {
   const [row] = await db.query<{ claim: Claim }>(sql`
-    WITH e AS (
+    WITH ${door(by)}e AS (
       SELECT x.* FROM gateway.webhook_endpoint x
-       WHERE x.id = ${id} AND x.enabled AND gateway.may_be_told(x.credential_id, x.tenant, x.site) FOR NO KEY UPDATE
+       WHERE x.id = ${id} AND x.enabled AND gateway.may_be_told(x.credential_id, x.tenant, x.site) AND ${within(by, sql`x.tenant`)}
+         FOR NO KEY UPDATE
     ), d AS (
       INSERT INTO gateway.webhook_delivery
         (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, test, attempts, attempted_at, due_at, lease_until)
@@ -174,13 +228,14 @@ export async function replayDeliveries(
   id: string,
   eventKey: Uint8Array,
   which: Replay,
+  by?: Administrator,
 ): Promise<Replayed> {
   const [event, since, until] = 'event' in which ? [which.event, null, null] : [null, which.since, which.until];
   const [row] = await db.query<Replayed>(sql`
-    SELECT r.refused, coalesce(r.receipts, 0) AS found, coalesce(r.queued, 0) AS queued FROM gateway.replay_webhooks(
-      ${id}, ${padded(eventKey)}, ${event}::text, ${since}::timestamptz, ${until}::timestamptz, ${REPLAYED_MAX}::integer) r`);
-  if (!row) throw new Error('replay_webhooks gave no verdict');
-  return row;
+    ${doorAlone(by)} SELECT r.refused, coalesce(r.receipts, 0) AS found, coalesce(r.queued, 0) AS queued FROM gateway.webhook_endpoint e CROSS JOIN LATERAL gateway.replay_webhooks(
+      e.id, ${padded(eventKey)}, ${event}::text, ${since}::timestamptz, ${until}::timestamptz, ${REPLAYED_MAX}::integer) r
+     WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)}`);
+  return row ?? { refused: 'unknown', found: 0, queued: 0 };
 }
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const;
@@ -203,6 +258,12 @@ export interface DeliveryRecord {
   readonly ended_at: Date | null;
 }
 
+const deliveries = sql`
+    SELECT d.id, d.event_id, d.event_type, d.test, d.status, d.attempts - d.attempts_before AS attempts, d.attempted_at,
+           CASE WHEN d.status = 'pending' AND coalesce(d.lease_until < now(), true) THEN d.due_at END AS next_attempt_at,
+           d.response_status, d.error, d.created_at, d.ended_at
+      FROM gateway.webhook_delivery d`;
+
 export const readDeliveries = (
   db: Database,
   endpoint: string,
@@ -210,9 +271,28 @@ export const readDeliveries = (
   n: number,
 ): Promise<DeliveryRecord[]> =>
   db.read<DeliveryRecord>(sql`
-    SELECT d.id, d.event_id, d.event_type, d.test, d.status, d.attempts - d.attempts_before AS attempts, d.attempted_at,
-           CASE WHEN d.status = 'pending' AND coalesce(d.lease_until < now(), true) THEN d.due_at END AS next_attempt_at,
-           d.response_status, d.error, d.created_at, d.ended_at
-      FROM gateway.webhook_delivery d
+    ${deliveries}
      WHERE d.endpoint_id = ${endpoint} AND (${status ?? null}::text IS NULL OR d.status = ${status ?? null})
      ORDER BY d.created_at DESC, d.position DESC LIMIT ${n}::integer`);
+
+export interface DeliverySearch {
+  readonly status?: DeliveryStatus | undefined;
+  readonly event?: string | undefined;
+}
+
+/** One page of the deliveries of an endpoint in the administrator's organization. */
+export const pageOfDeliveries = (
+  db: Database,
+  by: Administrator,
+  endpoint: string,
+  { status = null, event = null }: Nullable<DeliverySearch>,
+  slice: Slice,
+): Promise<ListPage<DeliveryRecord>> =>
+  readPage(
+    db,
+    by,
+    sql`${deliveries}
+     WHERE d.endpoint_id = ${endpoint} AND ${within(by, sql`d.tenant`)}
+       AND (${status}::text IS NULL OR d.status = ${status}) AND (${event}::text IS NULL OR d.event_id = ${event})`,
+    slice,
+  );

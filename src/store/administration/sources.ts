@@ -1,5 +1,16 @@
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
+import {
+  type Administrator,
+  door,
+  doorAlone,
+  type ListPage,
+  mentions,
+  type Nullable,
+  readPage,
+  type Slice,
+  within,
+} from './administrator.ts';
 
 export type SourceState = 'loading' | 'following' | 'paused' | 'failing';
 
@@ -70,13 +81,29 @@ export async function takeOrganization(
   return row;
 }
 
+/** The organization of an administrator who may make changes now. */
+export async function ownOrganization(
+  db: Database,
+  by: Administrator,
+): Promise<{ tenant: string; external_id: string } | undefined> {
+  const [row] = await db.query<{ tenant: string; external_id: string }>(sql`
+    ${doorAlone(by)} SELECT o.tenant, o.external_id FROM platform.organization o WHERE ${within(by, sql`o.tenant`)}`);
+  return row;
+}
+
 /** Inserts a source that no gateway runs for `seconds`. False if the organization already has one of this account. */
-export async function insertSource(db: Database, source: NewSource, seconds: number): Promise<boolean> {
+export async function insertSource(
+  db: Database,
+  source: NewSource,
+  seconds: number,
+  by?: Administrator,
+): Promise<boolean> {
   const rows = await db.query(sql`
-    INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, storage, address, api_url, api_token, lease_until)
-    VALUES (${source.id}, ${source.tenant}::bigint, ${source.kind}, ${source.account}, ${source.mode}, ${source.period}, ${source.timeZone},
-            ${source.storage}::text, ${source.address}, ${source.apiUrl}::text, ${source.apiToken}::text,
-            now() + make_interval(secs => ${seconds}))
+    ${doorAlone(by)} INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, storage, address, api_url, api_token, lease_until)
+    SELECT ${source.id}, ${source.tenant}::bigint, ${source.kind}, ${source.account}, ${source.mode}, ${source.period}::integer, ${source.timeZone},
+           ${source.storage}::text, ${source.address}, ${source.apiUrl}::text, ${source.apiToken}::text,
+           now() + make_interval(secs => ${seconds})
+     WHERE ${within(by, sql`${source.tenant}::bigint`)}
     ON CONFLICT (tenant, kind, account) DO NOTHING RETURNING id`);
   return rows.length > 0;
 }
@@ -107,17 +134,40 @@ export async function startSource(db: Database, id: string, website: string): Pr
      WHERE s.id = ${id}`);
 }
 
-export async function readSources(db: Database, id: string | null): Promise<SourceRecord[]> {
-  return db.query<SourceRecord>(sql`
-    SELECT s.id, s.tenant, s.site, s.kind, s.account, o.public_id AS organization_id,
+const view = sql`
+      SELECT s.id, s.tenant, s.site, s.kind, s.account, o.public_id AS organization_id,
            'web_' || s.tenant || '_' || s.site AS website_id, s.mode, s.period, s.time_zone, s.storage, s.address,
            s.api_token IS NOT NULL AS writes_back, s.lease_until >= now() AS held,
            gateway.source_state(s) AS state, gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
            (SELECT count(DISTINCT r.origin)::integer FROM gateway.source_reject r WHERE r.source = s.id) AS rejects,
            s.suppressed::float8 AS suppressed, s.unmapped, s.created_at, s.findings, s.compare_error
-      FROM gateway.source s JOIN platform.organization o ON o.tenant = s.tenant
-     WHERE ${id}::text IS NULL OR s.id = ${id} ORDER BY s.created_at, s.id`);
+      FROM gateway.source s JOIN platform.organization o ON o.tenant = s.tenant`;
+
+export async function readSources(db: Database, id: string | null): Promise<SourceRecord[]> {
+  return db.query<SourceRecord>(sql`${view} WHERE ${id}::text IS NULL OR s.id = ${id} ORDER BY s.created_at, s.id`);
 }
+
+export interface SourceSearch {
+  readonly id?: string | undefined;
+  readonly state?: SourceState | undefined;
+  /** Part of the account or of the id of the website. */
+  readonly text?: string | undefined;
+}
+
+/** One page of the sources in the administrator's organization. */
+export const pageOfSources = (
+  db: Database,
+  by: Administrator,
+  { id = null, state = null, text = null }: Nullable<SourceSearch>,
+  slice: Slice,
+): Promise<ListPage<SourceRecord>> =>
+  readPage(
+    db,
+    by,
+    sql`SELECT v.* FROM (${view} WHERE ${within(by, sql`s.tenant`)} AND (${id}::text IS NULL OR s.id = ${id})) v
+     WHERE (${state}::text IS NULL OR v.state = ${state}) AND ${mentions(text, [sql`v.account`, sql`coalesce(v.website_id, '')`])}`,
+    slice,
+  );
 
 /** The tables whose records a source can have. */
 const COUNTED = [
@@ -154,23 +204,39 @@ export const readRejects = (db: Database, id: string, limit: number): Promise<Re
   db.read<RejectRecord>(sql`
     SELECT origin, pointer, code FROM gateway.source_reject WHERE source = ${id} ORDER BY at, origin, pointer LIMIT ${limit}`);
 
+/** One page of the rejects of a source in the administrator's organization. */
+export const pageOfRejects = (
+  db: Database,
+  by: Administrator,
+  source: string,
+  slice: Slice,
+): Promise<ListPage<RejectRecord>> =>
+  readPage(
+    db,
+    by,
+    sql`SELECT r.origin, r.pointer, r.code, r.at AS created_at, r.origin || r.pointer AS id
+          FROM gateway.source_reject r JOIN gateway.source s ON s.id = r.source
+         WHERE r.source = ${source} AND ${within(by, sql`s.tenant`)}`,
+    slice,
+  );
+
 /**
  * Pauses or starts a source. Pausing takes the lease from the gateway that runs it. Starting also starts a source whose
  * first load took too long.
  */
-export async function pauseSource(db: Database, id: string, paused: boolean): Promise<boolean> {
+export async function pauseSource(db: Database, id: string, paused: boolean, by?: Administrator): Promise<boolean> {
   const rows = await db.query(sql`
-    UPDATE gateway.source SET paused = ${paused}, epoch = epoch + 1, lease_until = '-infinity', holder = NULL,
+    ${doorAlone(by)} UPDATE gateway.source SET paused = ${paused}, epoch = epoch + 1, lease_until = '-infinity', holder = NULL,
            last_error = CASE WHEN ${paused} THEN last_error END, failures = 0, retry_at = NULL
-     WHERE id = ${id} AND (paused <> ${paused} OR NOT ${paused}::boolean AND retry_at = 'infinity') RETURNING id`);
+     WHERE id = ${id} AND (paused <> ${paused} OR NOT ${paused}::boolean AND retry_at = 'infinity') AND ${within(by, sql`tenant`)} RETURNING id`);
   return rows.length > 0;
 }
 
 /** Asks for a comparison of the whole source. Returns the time of this request, by the clock of the store. */
-export async function askComparison(db: Database, id: string): Promise<Date | undefined> {
-  const [row] = await db.query<{ at: Date }>(
-    sql`UPDATE gateway.source SET compare_asked = now() WHERE id = ${id} RETURNING compare_asked AS at`,
-  );
+export async function askComparison(db: Database, id: string, by?: Administrator): Promise<Date | undefined> {
+  const [row] = await db.query<{ at: Date }>(sql`
+    ${doorAlone(by)} UPDATE gateway.source SET compare_asked = now()
+     WHERE id = ${id} AND ${within(by, sql`tenant`)} RETURNING compare_asked AS at`);
   return row?.at;
 }
 
@@ -186,9 +252,10 @@ export async function forgetRemoved(db: Database): Promise<void> {
 }
 
 /** Deletes a source. `withData` also deletes its website, with everything on it. */
-export async function deleteSource(db: Database, id: string, withData: boolean): Promise<boolean> {
+export async function deleteSource(db: Database, id: string, withData: boolean, by?: Administrator): Promise<boolean> {
   const rows = await db.query(sql`
-    WITH gone AS (DELETE FROM gateway.source WHERE id = ${id} RETURNING tenant, site),
+    WITH ${door(by)}gone AS (
+           DELETE FROM gateway.source WHERE id = ${id} AND ${within(by, sql`tenant`)} RETURNING tenant, site),
          data AS (DELETE FROM platform.website w USING gone g WHERE ${withData} AND w.tenant = g.tenant AND w.site = g.site)
     SELECT FROM gone`);
   await db.query(sql`SELECT gateway.source_forget(${id})`);

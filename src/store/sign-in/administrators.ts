@@ -7,6 +7,8 @@ import type { Person } from './sessions.ts';
 /** A signed-in owner or admin, as the console shows the person. */
 export interface AdministratorRecord extends Person {
   readonly organization: string;
+  /** The public id of the organization. */
+  readonly organization_id: string;
   /** True if the sign-in is recent enough for changes. */
   readonly fresh: boolean;
 }
@@ -19,7 +21,7 @@ export async function readAdministrator(
   const [row] = await db.read<AdministratorRecord>(
     runFor(
       network,
-      sql`SELECT p.id, p.tenant, p.email, p.role, o.name AS organization, ${isFresh} AS fresh
+      sql`SELECT p.id, p.tenant, p.email, p.role, o.name AS organization, o.public_id AS organization_id, ${isFresh} AS fresh
         FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
         JOIN platform.organization o ON o.tenant = p.tenant
        WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND ${mayConsent}`,

@@ -5,8 +5,10 @@ import { OAuthError } from '../../auth/oauth/errors.ts';
 import { type Parameters, single } from '../../auth/oauth/parameters.ts';
 import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
 import { sameSecret } from '../../auth/tokens.ts';
-import { type AdministratorRecord, openDesks } from '../../gateway/console/desk.ts';
+import type { CallReport } from '../../core/audit.ts';
+import { type AdministratorRecord, type DeskTools, openDesks } from '../../gateway/console/desk.ts';
 import type { ClientAddress } from '../http/client-address.ts';
+import { exchangeOf } from '../http/exchange.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
 import { CONSOLE, errorPage } from '../http/pages/views.ts';
 import type { PageServices, Visit } from '../http/pages/visit.ts';
@@ -25,12 +27,17 @@ interface Enter extends Pick<Asked, 'registry'> {
 
 /** The console, at /console. Owners and admins of an organization look after its apps, consents and people. */
 export function consoleSurface(
-  { baseUrl, db, registry }: Pick<PageServices, 'baseUrl' | 'db'> & Pick<Asked, 'registry'>,
+  {
+    baseUrl,
+    db,
+    registry,
+    tools,
+  }: Pick<PageServices, 'baseUrl' | 'db'> & Pick<Asked, 'registry'> & { readonly tools: DeskTools },
   source: ClientAddress,
   provider?: IdentityProvider,
 ): RequestHandler {
   const page = pageRoutes({ baseUrl, db, identity: provider?.name });
-  const enter: Enter = { desk: openDesks(db), registry };
+  const enter: Enter = { desk: openDesks(db, tools), registry };
   const guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>): Route =>
     page(method, operation, (visit) => show(visit).catch((error: unknown) => showRefusal(visit, error)));
   const fixed = new Map<string, Route>([[STYLE, styleRoute('console/console.css')], ...doors(guarded, provider)]);
@@ -65,6 +72,11 @@ async function show(visit: Visit, enter: Enter, { one, path, found }: Matched<Co
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
   const asked = askedOf(visit, { ...entered, registry: enter.registry }, found);
   const shown = await one.show(asked);
+  tell(visit, entered.person, {
+    operation: one.operation,
+    targets: found.slice(1),
+    outcome: shown ? 'ok' : 'not_found',
+  });
   if (shown && 'rows' in shown) return sendFile(visit, entered.person, shown);
   if (!shown) visit.record.code = 'not_found';
   visit.record.audit = { person: entered.person.id };
@@ -89,7 +101,9 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
   }
   const { person } = entered;
   visit.record.audit = { person: person.id };
+  const refused = { operation: one.operation, targets: found.slice(1), outcome: 'not_permitted' };
   if (!person.fresh) {
+    tell(visit, person, refused);
     visit.record.code = 'session_ended';
     return showSignIn(visit, from, {
       status: 403,
@@ -98,10 +112,11 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
   }
   requireForm(form, one, formToken(visit, path));
   const done = await one.run(askedOf(visit, { ...entered, registry: enter.registry }, found), form);
-  if (done && 'to' in done) return answerDone(visit, one, person, done);
+  if (done && 'target' in done) return answerDone(visit, one, person, done);
   visit.record.code = done ? 'invalid_request' : 'not_permitted';
+  tell(visit, person, { ...refused, outcome: visit.record.code });
   // The authority can have ended since it was checked. The person then reads the sign-in, as before the change.
-  const still = done ? entered : await enter.desk(visit.wire);
+  const still = await enter.desk(visit.wire);
   if (still.state !== 'entered' || !still.person.fresh) {
     visit.record.code = 'session_ended';
     return showSignIn(visit, from, { status: 403, note: NOTHING });
@@ -111,15 +126,25 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
 
 const NOTHING = 'Nothing was changed.';
 
-/** One audit entry for a change. Later the same call appends the record to the books. */
-function answerDone(
+/** Appends a record to the books. It has the ids in the address, never a value of a form. */
+const tell = (
   visit: Visit,
-  one: ConsoleAct,
-  person: AdministratorRecord,
-  { to, notice, target }: ChangeDone,
-): void {
+  { organization_id, id }: AdministratorRecord,
+  call: Pick<CallReport, 'operation' | 'targets' | 'outcome'>,
+): void =>
+  exchangeOf(visit.request)?.report({
+    actor: { organizationId: organization_id, personId: id },
+    ...call,
+    ...{ status: 200, units: 0 }, // the end of the request says more (http/audited.ts)
+  });
+
+/** One audit entry for a change, in the log and in the books. */
+function answerDone(visit: Visit, one: ConsoleAct, person: AdministratorRecord, done: ChangeDone): void {
+  const { to, notice, target } = done;
   visit.record.audit = { person: person.id, action: one.operation, target };
-  visit.redirect(`${to}?done=${notice}`);
+  tell(visit, person, { operation: one.operation, targets: [target], outcome: 'ok' });
+  if (done.page) answer(visit, to, person, done.page);
+  else visit.redirect(`${to}?done=${notice}`);
 }
 
 /** A token for the form of one change in one session. The session's secret is in a cookie that no other site can read. */

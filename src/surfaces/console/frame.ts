@@ -12,6 +12,9 @@ const NAVIGATION = [
   ['/console', 'Overview'],
   ['/console/apps', 'Apps'],
   ['/console/consents', 'Consents'],
+  ['/console/audit', 'Audit'],
+  ['/console/webhooks', 'Webhooks'],
+  ['/console/sources', 'Sources'],
   ['/console/people', 'People'],
 ] as const;
 

@@ -52,6 +52,8 @@ export interface ChangeDone {
   readonly notice: string;
   /** The id of what was changed. */
   readonly target: string;
+  /** Shown at once, and never again, because it holds a secret. Without it, the browser goes to the page `to`. */
+  readonly page?: ShownPage;
 }
 
 /** A change: the POST of a form. The gateway has checked origin, session, recent sign-in and token before `run`. */

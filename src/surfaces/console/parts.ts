@@ -20,7 +20,7 @@ export function distance(at: Date, now = Date.now()): string {
 /** The time of something that ends, and how far away it is. */
 export const ends = (at: Date): Html => html`${time(at)} <span class="small">${distance(at)}</span>`;
 
-type Tone = 'good' | 'warn' | 'off';
+type Tone = 'good' | 'warn' | 'bad' | 'off';
 
 /** A state as a word. The colour repeats the word. */
 export const state = (word: string, tone: Tone): Html => html`<span class="state ${tone}">${word}</span>`;

@@ -53,6 +53,10 @@ export interface ListFilter {
   readonly label: string;
   /** Choices of a select, as value and label. Absent for a text. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** What a text is. By default a text to search. */
+  readonly type?: 'date';
+  /** The label of the choice that does not filter. By default `All`. */
+  readonly none?: string;
 }
 
 /** A list: filters, table, pages and export. */
@@ -65,24 +69,31 @@ export function list(view: ListView): Html {
       : filtered
         ? html`<div class="empty"><p class="title">No ${noun[0]} matches</p><p><a href="${path}">Show all ${noun[1]}</a></p></div>`
         : view.empty;
-  return html`${total > 0 || filtered ? filterForm(path, query, filters, filtered) : undefined}
+  return html`${filters.length > 0 && (total > 0 || filtered) ? filterForm(path, query, filters, filtered) : undefined}
 ${total === 0 ? none : html`${view.table}${foot(view)}`}`;
 }
 
-const filterForm = (path: string, query: ListQuery, filters: readonly ListFilter[], filtered: boolean): Html => html`
-<form class="filters" method="get" action="${path}" role="search">${filters.map(({ name, label, choices }) => {
-  const value = query.text(name);
-  const id = `filter-${name}`;
-  return html`
+export const filterForm = (
+  path: string,
+  query: ListQuery,
+  filters: readonly ListFilter[],
+  filtered: boolean,
+): Html => html`
+<form class="filters" method="get" action="${path}" role="search">${filters.map(
+  ({ name, label, choices, type = 'search', none = 'All' }) => {
+    const value = query.text(name);
+    const id = `filter-${name}`;
+    return html`
   <p><label for="${id}">${label}</label>${
     choices
-      ? html`<select id="${id}" name="${name}"><option value="">All</option>${choices.map(
+      ? html`<select id="${id}" name="${name}"><option value="">${none}</option>${choices.map(
           ([choice, text]) =>
             html`<option value="${choice}"${choice === value ? html` selected` : undefined}>${text}</option>`,
         )}</select>`
-      : html`<input id="${id}" name="${name}" type="search" value="${value ?? ''}" maxlength="200" autocomplete="off" spellcheck="false">`
+      : html`<input id="${id}" name="${name}" type="${type}" value="${value ?? ''}" maxlength="200" autocomplete="off" spellcheck="false">`
   }</p>`;
-})}
+  },
+)}
   <p class="do"><button class="plain" type="submit">Filter</button>${filtered ? html` <a href="${path}">Clear</a>` : undefined}</p>
 </form>`;
 

@@ -11,7 +11,7 @@ export function productOf(header: string | undefined): ClientTold | undefined {
   return name === undefined ? undefined : { name, version };
 }
 
-const SURFACES: Partial<Record<Surface, AuditSurface>> = { mcp: 'mcp', a2a: 'a2a', record: 'page' };
+const SURFACES: Partial<Record<Surface, AuditSurface>> = { mcp: 'mcp', a2a: 'a2a', record: 'page', console: 'page' };
 
 /** The surface in audit records. Realtime sockets are an operation of REST. */
 export const auditSurface = (surface: Surface | undefined): AuditSurface =>
@@ -27,6 +27,6 @@ export function endOf(
 ): Pick<CallReport, 'outcome' | 'status'> {
   const failed = FAILURE_CODES.find((code) => code === record.code);
   const outcome = failed ?? (report.outcome === 'ok' && unfinished ? 'unfinished' : report.outcome);
-  if (record.surface === 'rest' || record.surface === 'record') return { outcome, status };
+  if (record.surface === 'rest' || auditSurface(record.surface) === 'page') return { outcome, status };
   return { outcome, status: failed && outcome !== report.outcome ? statusOf(failed) : report.status };
 }

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
 import type { Answer } from '../answer.ts';
 import { BASE_URL, type TestGateway } from '../gateway.ts';
@@ -60,3 +61,10 @@ export async function submit(
 
 export const ORIGIN = BASE_URL;
 export const asksToSignIn = ({ text }: Answer): boolean => text.includes('<h1>Sign in</h1>');
+
+/** The token that a session's own secret makes for an action. */
+export function forged({ cookie }: SignedInPerson, action: string): string {
+  return createHmac('sha256', cookie.split('=')[1] ?? '')
+    .update(`console ${action}`)
+    .digest('base64url');
+}

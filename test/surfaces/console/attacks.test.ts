@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
 import { digestOf } from '../../../src/auth/tokens.ts';
@@ -7,6 +6,7 @@ import type { Answer } from '../../support/answer.ts';
 import {
   addRival,
   asksToSignIn,
+  forged,
   look,
   ORIGIN,
   RIVAL,
@@ -15,6 +15,15 @@ import {
   submit,
   tokenIn,
 } from '../../support/console/console.ts';
+import {
+  type Attempt,
+  MANAGED_NAMES,
+  type Managed,
+  managedActs,
+  managedState,
+  openManaged,
+  SHOW_SECRET,
+} from '../../support/console/managed.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { consented, type Fields, newClient, newPerson, PAGE_POLICY, post, SAME } from '../../support/oauth/oauth.ts';
@@ -24,15 +33,22 @@ let gateway: TestGateway;
 let owner: SignedInPerson;
 let issued: Issued;
 let consent: string;
+let world: Awaited<ReturnType<typeof openManaged>>;
+let managed: Managed;
 let other: { id: string; email: string };
 let barred: { id: string };
 
 beforeAll(async () => {
   gateway = await openTestGateway();
   await addRival(gateway);
+  world = await openManaged(gateway);
 });
-afterAll(() => gateway.close());
+afterAll(async () => {
+  await world.close();
+  await gateway.close();
+});
 beforeEach(async () => {
+  managed = await world.plant();
   owner = await signedInAs(gateway);
   const client = await newClient(gateway);
   issued = client;
@@ -45,12 +61,6 @@ beforeEach(async () => {
   barred = await newPerson(gateway, 'admin');
   await gateway.database.sql`UPDATE gateway.person SET disabled_at = now() WHERE id = ${barred.id}`;
 });
-
-interface Attempt {
-  readonly page: string;
-  readonly action: string;
-  readonly fields?: Fields;
-}
 
 /** Every change of the console, with the page that has its form. */
 const acts = (): Record<string, Attempt> => ({
@@ -79,11 +89,15 @@ const acts = (): Record<string, Attempt> => ({
   },
   person_disable: { page: `/console/people/${other.id}`, action: `/console/people/${other.id}/disable` },
   person_enable: { page: `/console/people/${barred.id}`, action: `/console/people/${barred.id}/enable` },
+  ...managedActs(managed),
 });
 const NAMES = [
   ...['credential_revoke', 'consent_revoke', 'operation_switch_off', 'operation_switch_on'],
   ...['person_add', 'person_role', 'person_disable', 'person_enable'],
+  ...MANAGED_NAMES,
 ];
+/** The status of a change that was made. */
+const made = (name: string): number => (SHOW_SECRET.includes(name) ? 200 : 303);
 const act = (name: string): Attempt => acts()[name] ?? { page: '', action: '' };
 
 it('the table has every change of the console', () => {
@@ -99,6 +113,7 @@ async function state(): Promise<string> {
     await sql`SELECT id, revoked_at FROM gateway.consent ORDER BY id`,
     await sql`SELECT id, role, email, disabled_at FROM gateway.person WHERE id <> ${owner.id} ORDER BY id`,
     await sql`SELECT digest FROM gateway.token WHERE revoked_at IS NULL ORDER BY digest`,
+    ...(await managedState(gateway)),
   ]);
 }
 
@@ -108,13 +123,16 @@ const send = (attempt: Attempt, csrf: string, headers: Record<string, string>): 
 const tokenOf = async (attempt: Attempt, { cookie }: SignedInPerson): Promise<string> =>
   tokenIn(await look(gateway, attempt.page, cookie), attempt.action);
 
+const DONE = /^\/console\/[a-z0-9_/]+\?done=[a-z_]+$/;
+
 describe.each(NAMES)('%s', (name) => {
   it('is done for an owner with the form of the page, exactly once in the audit', async () => {
     const before = await state();
     gateway.log.splice(0);
     const done = await submit(gateway, owner, act(name));
-    expect([done.status, done.text]).toEqual([303, '']);
-    expect(done.headers.location).toMatch(/^\/console\/[a-z0-9_/]+\?done=[a-z_]+$/);
+    expect(done.status).toBe(made(name));
+    if (SHOW_SECRET.includes(name)) expect(done.text).toMatch(/<code>whsec_[A-Za-z0-9+/=]{44}<\/code>/);
+    else expect([done.text, done.headers.location]).toEqual(['', expect.stringMatching(DONE)]);
     expect(await state()).not.toBe(before);
     const audited = (): Record<string, unknown>[] =>
       gateway.log.map((line) => JSON.parse(line)).filter((line) => line.audit === 'administration');
@@ -124,7 +142,7 @@ describe.each(NAMES)('%s', (name) => {
       action: name,
       person: owner.id,
       decision: 'allowed',
-      target: expect.stringMatching(/^(crd|cns|prs|app)_[a-f0-9]{32}( [a-z_]+)?$/),
+      target: expect.stringMatching(/^(crd|cns|prs|app|whk|src)_[a-f0-9]{32}( [a-z_]+)?$/),
     });
   });
 
@@ -144,7 +162,7 @@ describe.each(NAMES)('%s', (name) => {
       expect([answer.status, answer.headers.location], JSON.stringify(headers)).toEqual([400, undefined]);
     }
     expect(await state()).toBe(before);
-    expect((await send(attempt, csrf, { origin: ORIGIN, cookie: owner.cookie })).status).toBe(303);
+    expect((await send(attempt, csrf, { origin: ORIGIN, cookie: owner.cookie })).status).toBe(made(name));
   });
 
   it('changes nothing without the token of this form in this session', async () => {
@@ -195,7 +213,7 @@ describe.each(NAMES)('%s', (name) => {
     expect((await look(gateway, attempt.page, owner.cookie)).status).toBe(200);
     await gateway.database
       .sql`UPDATE gateway.session SET created_at = now() - interval '14 minutes' WHERE person_id = ${owner.id}`;
-    expect((await send(attempt, fields, { ...SAME, cookie: owner.cookie })).status).toBe(303);
+    expect((await send(attempt, fields, { ...SAME, cookie: owner.cookie })).status).toBe(made(name));
   });
 
   it.each([
@@ -251,9 +269,23 @@ describe.each(NAMES)('%s', (name) => {
     const attempt = act(name);
     if (name === 'person_add') {
       await submit(gateway, rival, attempt);
-      const made = await gateway.database
+      const added = await gateway.database
         .sql`SELECT tenant::integer FROM gateway.person WHERE email = ${String(attempt.fields?.['email'])}`;
-      expect([...made]).toEqual([{ tenant: RIVAL }]);
+      expect([...added]).toEqual([{ tenant: RIVAL }]);
+      return;
+    }
+    if (name === 'source_add') {
+      expect((await submit(gateway, rival, attempt)).status).toBe(303);
+      const added = await gateway.database.sql`SELECT tenant::integer FROM gateway.source WHERE account = '7'`;
+      expect([...added]).toEqual([{ tenant: RIVAL }]);
+      return;
+    }
+    if (name === 'webhook_create') {
+      const before = await state();
+      const csrf = forged(rival, attempt.action);
+      const answer = await send(attempt, csrf, { ...SAME, cookie: rival.cookie });
+      expect([answer.status, await state()]).toEqual([400, before]);
+      expect((await look(gateway, attempt.page, rival.cookie)).text).not.toContain(managed.credential);
       return;
     }
     expect((await look(gateway, attempt.page, rival.cookie)).status).toBe(404);
@@ -270,13 +302,6 @@ describe.each(NAMES)('%s', (name) => {
     expect(answer.text).toBe(missing.text);
   });
 });
-
-/** The token that a session's own secret makes for an action. */
-function forged({ cookie }: SignedInPerson, action: string): string {
-  return createHmac('sha256', cookie.split('=')[1] ?? '')
-    .update(`console ${action}`)
-    .digest('base64url');
-}
 
 describe('people among themselves', () => {
   const change = async (by: SignedInPerson, id: string, leg: string, fields: Fields = {}): Promise<number> => {

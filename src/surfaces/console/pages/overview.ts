@@ -7,6 +7,7 @@ import type { ConsolePage } from '../page.ts';
 import { distance, ends, time } from '../parts.ts';
 import { table } from '../table.ts';
 import { appName } from './apps.ts';
+import { usage } from './usage.ts';
 
 /** Credentials that end within this number of days stand on the overview. */
 const SOON = 14;
@@ -16,8 +17,10 @@ const FEW = { limit: 5, offset: 0 };
 export const overview: ConsolePage = {
   path: /^\/console$/,
   operation: 'console_overview',
-  async show({ desk, person }) {
-    const [apps, ending, consents, people, here] = await Promise.all([
+  async show(asked) {
+    const { desk, person } = asked;
+    const [calls, apps, ending, consents, people, here] = await Promise.all([
+      usage(asked),
       listApps(desk, { access: 'active' }, FEW),
       listCredentials(desk, { endsWithin: SOON }, FEW),
       listConsents(desk, { state: 'active' }, FEW),
@@ -27,6 +30,8 @@ export const overview: ConsolePage = {
     return {
       title: 'Overview',
       body: html`${heading('Overview', html`Who may read the data of ${named(person.organization)}.`)}
+${calls}
+<h2>Access</h2>
 <dl class="figures">
   <div><dt><a href="/console/apps?access=active">Apps with access</a></dt><dd>${apps.total}</dd></div>
   <div><dt><a href="/console/consents?state=active">Active consents</a></dt><dd>${consents.total}</dd></div>

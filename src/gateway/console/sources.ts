@@ -1,0 +1,70 @@
+import type { ListPage, Slice } from '../../store/administration/administrator.ts';
+import {
+  askComparison,
+  countRows,
+  pageOfRejects,
+  pageOfSources,
+  pauseSource,
+  type RejectRecord,
+  type SourceRecord,
+  type SourceSearch,
+} from '../../store/administration/sources.ts';
+import type { AdministratorDesk } from './desk.ts';
+
+export type { RejectRecord, SourceRecord } from '../../store/administration/sources.ts';
+
+/** What a form says about a new source. Every value is as the person typed it. */
+export interface SourceForm {
+  readonly url: string;
+  readonly account: string;
+  readonly mode: 'poll' | 'live';
+  readonly period: string;
+  readonly timeZone: string;
+  readonly apiUrl: string;
+  readonly apiToken: string;
+}
+
+type SourceFinding = SourceRecord['findings'][number];
+
+/** A source that was added, or why it was not. */
+export type SourceAdded =
+  | { readonly id: string }
+  | { readonly problem: string; readonly findings: readonly SourceFinding[] };
+
+/** What changes sources. Only processes that serve the console load it (src/process/console-sources.ts). */
+export interface SourceTools {
+  /** The hosts of GATEWAY_SOURCE_HOSTS. */
+  readonly hosts: readonly string[];
+  add(desk: AdministratorDesk, form: SourceForm): Promise<SourceAdded>;
+  /** Returns what the owner still has to do at the helpdesk. */
+  remove(desk: AdministratorDesk, record: SourceRecord, withData: boolean): Promise<string | undefined>;
+  /** SQL that gives the gateway its rights in the database of the helpdesk. */
+  grants(mode: 'poll' | 'live'): Promise<string>;
+}
+
+/** The sources of one organization. */
+export const listSources = (
+  desk: AdministratorDesk,
+  search: SourceSearch,
+  slice: Slice,
+): Promise<ListPage<SourceRecord>> => pageOfSources(desk.db, desk.by, search, slice);
+
+export const findSource = async (desk: AdministratorDesk, id: string): Promise<SourceRecord | undefined> =>
+  (await listSources(desk, { id }, { limit: 1, offset: 0 })).rows[0];
+
+export const listRejects = (desk: AdministratorDesk, id: string, slice: Slice): Promise<ListPage<RejectRecord>> =>
+  pageOfRejects(desk.db, desk.by, id, slice);
+
+/** The number of stored records by kind. */
+export const countRecords = async (
+  { db }: AdministratorDesk,
+  { tenant, site }: SourceRecord,
+): Promise<Record<string, number>> => (site === null ? {} : countRows(db, tenant, site));
+
+/** True if the source was running, or paused, before. */
+export const setPaused = ({ db, by }: AdministratorDesk, id: string, paused: boolean): Promise<boolean> =>
+  pauseSource(db, id, paused, by);
+
+/** Asks the gateway that runs the source to compare all its records with the store. */
+export const compareSource = ({ db, by }: AdministratorDesk, id: string): Promise<Date | undefined> =>
+  askComparison(db, id, by);

@@ -1,0 +1,32 @@
+import type { Keyring } from '../auth/keys.ts';
+import type { Config } from '../config/config.ts';
+import type { DeskTools } from '../gateway/console/desk.ts';
+import { senderOptions } from '../outbound/sender.ts';
+
+interface ConsoleSettings {
+  readonly config: { readonly webhooks: Pick<Config['webhooks'], 'allowed'> } & Pick<Config, 'sourceHosts'>;
+  readonly keys: Keyring;
+}
+
+/** What the console needs to change webhooks and sources. The code of sources is loaded when it is first needed. */
+export function consoleTools({ config, keys: ring }: ConsoleSettings, baseUrl: string): DeskTools {
+  const keys = async (): Promise<Keyring> => ring;
+  return {
+    webhooks: { keys, sender: senderOptions(config.webhooks.allowed, baseUrl) },
+    sources: {
+      hosts: config.sourceHosts,
+      add: async ({ db, by }, form) => {
+        const { addTypedSource } = await import('../sources/from-form.ts');
+        return addTypedSource({ db, by, keys }, config.sourceHosts, form);
+      },
+      remove: async ({ db, by }, record, withData) => {
+        const { removeSource } = await import('../sources/administration.ts');
+        return removeSource({ db, by, keys }, record, withData);
+      },
+      grants: async (mode) => {
+        const { SOURCE_KINDS } = await import('../sources/openers.ts');
+        return SOURCE_KINDS.chatwoot.grants({ mode });
+      },
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { Refused } from '../core/refused.ts';
+import {
+  addSource,
+  apiOf,
+  apiProblem,
+  databaseProblem,
+  encryptedAddress,
+  type NewSourceRequest,
+  PERIOD,
+  type SourceDoor,
+  timeZoneProblem,
+  tokenProblem,
+} from './administration.ts';
+import type { Finding } from './source.ts';
+
+/** A source as an owner types it in the console. */
+export interface TypedSource {
+  readonly url: string;
+  readonly account: string;
+  readonly mode: 'poll' | 'live';
+  readonly period: string;
+  readonly timeZone: string;
+  readonly apiUrl: string;
+  readonly apiToken: string;
+}
+
+type TypedResult = { readonly id: string } | { readonly problem: string; readonly findings: readonly Finding[] };
+
+/** The organizations for which this process is adding a source now. A check can take seconds, so each has one. */
+const adding = new Set<string>();
+
+/**
+ * Adds a source that an owner asks for. The owner may not make the gateway connect to other machines of its network, so
+ * only hosts of GATEWAY_SOURCE_HOSTS are allowed, and only over TLS.
+ */
+export async function addTypedSource(
+  door: Omit<SourceDoor, 'tell'> & { readonly by: NonNullable<SourceDoor['by']> },
+  hosts: readonly string[],
+  typed: TypedSource,
+): Promise<TypedResult> {
+  const findings: Finding[] = [];
+  const { tenant } = door.by;
+  const request = requestOf(hosts, typed);
+  if (typeof request === 'string') return { problem: request, findings };
+  if (adding.has(tenant)) return { problem: 'Another source is being added. Wait until it is there.', findings };
+  adding.add(tenant);
+  try {
+    return { id: await addSource({ ...door, tell: (finding) => findings.push(finding) }, 'chatwoot', request) };
+  } catch (error) {
+    if (error instanceof Refused) return { problem: error.sentence, findings };
+    throw error;
+  } finally {
+    adding.delete(tenant);
+  }
+}
+
+/** The request, or why it is refused. */
+function requestOf(hosts: readonly string[], typed: TypedSource): NewSourceRequest | string {
+  const { url, account, mode, period, timeZone, apiUrl, apiToken } = typed;
+  const bad = databaseProblem(url) ?? hostProblem(hosts, new URL(url));
+  if (bad !== undefined) return bad;
+  const address = encryptedAddress(url, false);
+  if (address === undefined)
+    return 'The data and the password would travel without encryption. Add ?sslmode=verify-full to the address.';
+  if (!isWhole(account)) return 'The account is a whole number from 1 to 1000000.';
+  if (period !== '' && !isWhole(period)) return 'The period is a whole number of seconds from 1 to 1000000.';
+  if ((apiUrl === '') !== (apiToken === '')) return 'The address of the API and its token need each other.';
+  const zone = timeZoneProblem(timeZone);
+  if (zone !== undefined) return zone;
+  const api =
+    apiUrl === '' ? undefined : (apiProblem(apiUrl) ?? tokenProblem(apiToken) ?? hostProblem(hosts, new URL(apiUrl)));
+  if (api !== undefined) return api;
+  return {
+    url: address,
+    account: Number(account),
+    mode,
+    period: period === '' ? PERIOD : Number(period),
+    timeZone,
+    ...(apiUrl !== '' && { apiUrl: apiOf(apiUrl), apiToken }),
+  };
+}
+
+const isWhole = (text: string): boolean => /^[1-9]\d{0,6}$/.test(text) && Number(text) <= 1_000_000;
+
+/** A parameter such as `host` could lead to another machine than the one that is checked. */
+function hostProblem(hosts: readonly string[], { hostname, searchParams }: URL): string | undefined {
+  if ([...searchParams.keys()].some((name) => name !== 'sslmode'))
+    return 'The only parameter that the address may have is sslmode.';
+  return hosts.includes(hostname.toLowerCase())
+    ? undefined
+    : `The operator of this gateway has not allowed the host ${JSON.stringify(hostname)}. Allowed: ${hosts.join(', ')}.`;
+}

@@ -1,0 +1,247 @@
+import { AUDIT_SURFACES } from '../../../core/audit-records.ts';
+import { FAILURE_CODES } from '../../../core/failures.ts';
+import { listApps, listPeople } from '../../../gateway/console/administration.ts';
+import {
+  type AuditPlace,
+  type AuditReader,
+  type AuditRow,
+  type AuditRows,
+  auditOf,
+  ocsfOf,
+  readersOf,
+  recordOf,
+} from '../../../gateway/console/audit.ts';
+import { type Html, html } from '../../http/html.ts';
+import { EMAIL, named, plain } from '../../http/pages/shell.ts';
+import { heading } from '../frame.ts';
+import type { Asked, ConsolePage, Exported } from '../page.ts';
+import { state, time } from '../parts.ts';
+import { FILE_ROWS, type ListQuery, ROWS } from '../query.ts';
+import { empty, filterForm, type ListFilter, table } from '../table.ts';
+
+const AUDIT = '/console/audit';
+/** Apps and people that the filters name. */
+const NAMES = { limit: 200, offset: 0 };
+/** Days for which the page of a record says who has read it. */
+const DAYS = 30;
+const FILTERS = ['operation', 'target', 'outcome', 'app', 'person', 'surface', 'from', 'to'] as const;
+
+const SURFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A', page: 'Page', cli: 'Command line' } as const;
+
+interface NamesShown {
+  readonly apps: ReadonlyMap<string, string>;
+  readonly people: ReadonlyMap<string, string>;
+}
+
+async function namesFor({ desk }: Asked): Promise<NamesShown> {
+  const [apps, people] = await Promise.all([listApps(desk, {}, NAMES), listPeople(desk, {}, NAMES)]);
+  return {
+    apps: new Map(apps.rows.map(({ id, name, client_host }) => [id, client_host ?? name])),
+    people: new Map(people.rows.map(({ id, email }) => [id, email])),
+  };
+}
+
+/** The start of a UTC day, `days` days later. Undefined for what is no day. */
+function dayOf(text: string | undefined, days: number): string | undefined {
+  const at = /^\d{4}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  return Number.isNaN(at) ? undefined : new Date(at + days * 86_400_000).toISOString();
+}
+
+const searchOf = (query: ListQuery) => ({
+  operation: query.text('operation'),
+  target: query.text('target'),
+  outcome: query.text('outcome'),
+  app: query.text('app'),
+  person: query.text('person'),
+  surface: query.one('surface', AUDIT_SURFACES),
+  from: dayOf(query.text('from'), 0),
+  to: dayOf(query.text('to'), 1),
+});
+
+/** Where the search goes on. The address has it, and it finds records of the organization only. */
+function placeOf(query: ListQuery): AuditPlace | undefined {
+  const [, at, id] =
+    /^(\d{1,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(query.text('after') ?? '') ?? [];
+  return at === undefined || id === undefined ? undefined : { at: Number(at), id };
+}
+
+const auditPage: ConsolePage = {
+  path: /^\/console\/audit$/,
+  operation: 'console_audit',
+  async show(asked) {
+    const { desk, query } = asked;
+    const search = searchOf(query);
+    const format = query.one('format', ['ndjson', 'ocsf', 'csv']);
+    const [found, names, readers] = await Promise.all([
+      auditOf(desk, search, { limit: format ? FILE_ROWS : ROWS, after: format ? undefined : placeOf(query) }),
+      namesFor(asked),
+      search.target === undefined || format ? undefined : readersOf(desk, search.target, DAYS),
+    ]);
+    if (!found) return undefined;
+    const complete = found.next === undefined;
+    if (format && complete) return fileOf(format, found.rows);
+    return {
+      title: 'Audit',
+      body: html`${heading('Audit', 'Every call of an app, every page that a person opened, and every change. Without content.')}
+${
+  format
+    ? html`<div class="problem" role="alert"><p>Too many records for one file</p><p>A file has at most ${FILE_ROWS} records. Choose
+fewer days, or ask the operator for <code>gateway audit export</code>, which has no limit.</p></div>`
+    : undefined
+}
+${filterForm(AUDIT, query, filtersOf(names), query.filtered(FILTERS))}
+${search.target === undefined || readers === undefined ? undefined : readerPart(search.target, readers)}
+${recordPart(query, format ? { ...found, rows: found.rows.slice(0, ROWS) } : found, names)}`,
+    };
+  },
+};
+
+function fileOf(format: 'ndjson' | 'ocsf' | 'csv', rows: readonly AuditRow[]): Exported {
+  const records = rows.map(recordOf);
+  if (format === 'ocsf')
+    return { name: 'audit-ocsf', format: 'ndjson', rows: records.map((one) => ({ ...ocsfOf(one) })) };
+  if (format === 'ndjson') return { name: 'audit', format, rows: records.map((one) => ({ ...one })) };
+  return { name: 'audit', format, rows: rows.map(lineOf) };
+}
+
+/** A line of a CSV file has a cell for every member, also for an absent one. */
+const lineOf = (row: AuditRow): Record<string, unknown> => ({
+  audit_id: recordOf(row).audit_id,
+  time: row.at,
+  website_id: row.website_id,
+  app_id: row.app_id,
+  credential_id: row.credential_id,
+  person_id: row.person_id,
+  client: [row.client_name, row.client_version].filter((one) => one !== null).join(' '),
+  address: row.address,
+  surface: row.surface,
+  operation: row.operation,
+  targets: row.targets,
+  count: row.count,
+  outcome: row.outcome,
+  status: row.status,
+  units: row.units,
+  duration_ms: row.duration_ms,
+  request_id: row.request_id,
+  operation_id: row.operation_id,
+});
+
+const filtersOf = ({ apps, people }: NamesShown): ListFilter[] => [
+  { name: 'target', label: 'Record' },
+  { name: 'operation', label: 'Operation' },
+  {
+    name: 'outcome',
+    label: 'Outcome',
+    choices: ['ok', ...FAILURE_CODES].map((one) => [one, one.replaceAll('_', ' ')]),
+  },
+  { name: 'app', label: 'App', choices: [...apps].map(([id, name]) => [id, plain(name, 60)]) },
+  { name: 'person', label: 'Person', choices: [...people].map(([id, email]) => [id, plain(email, 60)]) },
+  { name: 'surface', label: 'Interface', choices: AUDIT_SURFACES.map((one) => [one, SURFACES[one]]) },
+  { name: 'from', label: 'From (UTC)', type: 'date' },
+  { name: 'to', label: 'To', type: 'date' },
+];
+
+/** Who has read one record. */
+const readerPart = (target: string, readers: readonly AuditReader[]): Html => html`
+<section><h2>Who read <code>${target}</code> in the last ${DAYS} days</h2>
+${
+  readers.length === 0
+    ? html`<p>No call named this record.</p>`
+    : table(
+        'Readers of the record',
+        [
+          { label: 'Who', kind: 'name' },
+          { label: 'Read', kind: 'number' },
+          { label: 'Refused or failed', kind: 'number' },
+          { label: 'First' },
+          { label: 'Last' },
+        ],
+        readers.map((one) => [readerOf(one), one.calls, one.failed, time(one.first_at), time(one.last_at)]),
+      )
+}
+<p class="small">Calls that showed the record in a list, or that named only its conversation or visitor, do not count.</p>
+</section>`;
+
+function readerOf({ app_id, app_name, person_id, email }: AuditReader): Html {
+  const person =
+    person_id === null
+      ? undefined
+      : html`<a href="/console/people/${person_id}">${named(email ?? person_id, EMAIL)}</a>`;
+  const app = app_id === null ? undefined : html`<a href="/console/apps/${app_id}">${named(app_name ?? app_id)}</a>`;
+  if (app && person) return html`${app} <span class="small">for ${person}</span>`;
+  return app ?? person ?? html`The command line`;
+}
+
+function recordPart(query: ListQuery, { rows, next }: AuditRows, names: NamesShown): Html {
+  const on = next && `${AUDIT}${query.with({ after: `${next.at}.${next.id}` })}`;
+  const more = on
+    ? html`<nav aria-label="Pages"><a rel="next" href="${on}">${rows.length < ROWS ? 'Search older records' : 'Older'}</a></nav>`
+    : undefined;
+  if (rows.length === 0)
+    return html`<section><h2>Records</h2>${
+      on
+        ? empty(
+            'No record matches yet',
+            html`The newest records do not match. <a href="${on}">Search older records</a>`,
+          )
+        : query.filtered([...FILTERS, 'after'])
+          ? empty('No record matches', html`<a href="${AUDIT}">Show all records</a>`)
+          : empty(
+              'No record yet',
+              html`A call appears here a second after its answer. <a href="/docs/clients">Connect a client</a>`,
+            )
+    }</section>`;
+  return html`<section><h2>Records</h2>
+${table(
+  'Audit records, newest first',
+  [
+    { label: 'Time' },
+    { label: 'Who', kind: 'name' },
+    { label: 'Operation' },
+    { label: 'Records' },
+    { label: 'Outcome' },
+    { label: 'Address' },
+  ],
+  rows.map((row) => rowOf(query, row, names)),
+)}
+<div class="foot">${query.text('after') === undefined ? undefined : html`<p><a href="${AUDIT}${query.with({ after: undefined })}">Newest</a></p>`}${more}
+<p class="export">Export <a href="${AUDIT}${query.with({ after: undefined, format: 'csv' })}">CSV</a>
+<a href="${AUDIT}${query.with({ after: undefined, format: 'ndjson' })}">NDJSON</a>
+<a href="${AUDIT}${query.with({ after: undefined, format: 'ocsf' })}">OCSF</a></p></div></section>`;
+}
+
+const SECONDS = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' });
+
+function rowOf(query: ListQuery, row: AuditRow, names: NamesShown) {
+  const narrow = (name: string, value: string, words: Html | string = value): Html =>
+    html`<a href="${AUDIT}${query.with({ after: undefined, [name]: value })}">${words}</a>`;
+  return [
+    html`<time datetime="${row.at.toISOString()}">${SECONDS.format(row.at)}</time>`,
+    whoOf(row, names),
+    html`${narrow('operation', row.operation, html`<code>${row.operation}</code>`)} <span class="small">${SURFACES[row.surface]}</span>`,
+    row.targets.length === 0
+      ? undefined
+      : html`${row.targets.map((target, i) => [i === 0 ? '' : ', ', narrow('target', target, html`<code>${target}</code>`)])}${
+          row.count === null ? undefined : html` <span class="small">${row.count} records</span>`
+        }`,
+    row.outcome === 'ok'
+      ? state(row.replayed ? 'ok, repeated' : 'ok', 'good')
+      : html`${state(row.outcome.replaceAll('_', ' '), 'bad')} <span class="small">${row.status}</span>`,
+    row.address === null ? undefined : html`<code>${row.address}</code>`,
+  ];
+}
+
+function whoOf({ app_id, person_id, client_name, surface }: AuditRow, { apps, people }: NamesShown): Html {
+  const person =
+    person_id === null
+      ? undefined
+      : html`<a href="/console/people/${person_id}">${named(people.get(person_id) ?? person_id, EMAIL)}</a>`;
+  if (app_id === null) return person ?? html`${surface === 'cli' ? 'The command line' : 'Nobody'}`;
+  return html`<a href="/console/apps/${app_id}">${named(apps.get(app_id) ?? app_id)}</a>${
+    person || client_name !== null
+      ? html`<p class="remark">${person && ['for ', person, ' ']}${client_name === null ? undefined : ['by ', named(client_name)]}</p>`
+      : undefined
+  }`;
+}
+
+export const auditPages: readonly ConsolePage[] = [auditPage];

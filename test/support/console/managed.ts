@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { chatwootWorld } from '../chatwoot/source-world.ts';
+import { addEndpoint, openReceiver, type Receiver, tell } from '../events/webhooks.ts';
+import type { TestGateway } from '../gateway.ts';
+import type { Fields } from '../oauth/oauth.ts';
+
+export interface Attempt {
+  readonly page: string;
+  readonly action: string;
+  readonly fields?: Fields;
+}
+
+/** Webhooks and sources of organization 1, and what the forms of the console need to change them. */
+export interface Managed {
+  readonly credential: string;
+  readonly webhook: string;
+  readonly disabled: string;
+  readonly source: string;
+  readonly paused: string;
+  readonly receiver: string;
+  readonly helpdesk: string;
+}
+
+interface World {
+  readonly receiver: Receiver;
+  plant(): Promise<Managed>;
+  close(): Promise<void>;
+}
+
+const idOf = (prefix: string): string => `${prefix}_${randomBytes(16).toString('hex')}`;
+
+/** Servers for the webhooks and sources of a console's tests. `plant` adds new ones for each test. */
+export async function openManaged(gateway: TestGateway): Promise<World> {
+  const { database } = gateway;
+  const receiver = await openReceiver();
+  gateway.receivers.add(receiver.origin);
+  const desk = await chatwootWorld();
+  await desk.sql`INSERT INTO accounts (id, name, created_at, updated_at) VALUES (7, 'Typed account', now(), now())`;
+  await desk.grant('poll');
+  const { port, server } = await relayTo(`${desk.host}/.s.PGSQL.${desk.port}`);
+  let site = 100;
+  return {
+    receiver,
+    async plant() {
+      const { credential } = await gateway.issue({ scopes: ['website_read', 'event_read'] });
+      const [webhook, disabled] = [
+        await addEndpoint(database, credential, `${receiver.origin}/one`),
+        await addEndpoint(database, credential, `${receiver.origin}/two`),
+      ];
+      await database.sql`UPDATE gateway.webhook_endpoint SET enabled = false, disabled_because = 'owner' WHERE id = ${disabled.id}`;
+      await tell(database, 2);
+      await database.sql`DELETE FROM gateway.source`;
+      await database.sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone)
+        VALUES (1, ${++site}, ${`planted ${site}`}, 'Planted website', 'UTC')`;
+      const [source, paused] = [idOf('src'), idOf('src')];
+      for (const [n, id] of [source, paused].entries())
+        await database.sql`INSERT INTO gateway.source (id, tenant, site, kind, account, mode, period, time_zone, address, paused)
+          VALUES (${id}, 1, ${site}, 'chatwoot', ${String(n + 1)}, 'poll', 15, 'UTC', 'sealed by nobody', ${id === paused})`;
+      return {
+        ...{ credential, webhook: webhook.id, disabled: disabled.id, source, paused },
+        receiver: `${receiver.origin}/typed`,
+        helpdesk: `postgres://${desk.role}@127.0.0.1:${port}/${desk.database}`,
+      };
+    },
+    async close() {
+      await receiver.close();
+      server.close();
+      await desk.close();
+    },
+  };
+}
+
+/** A TCP port that leads to a socket of PostgreSQL, because the console allows hosts and no sockets. */
+async function relayTo(path: string): Promise<{ port: number; server: Server }> {
+  const server = createServer((from) => {
+    const to = connect(path);
+    for (const [one, other] of [
+      [from, to],
+      [to, from],
+    ] as const)
+      one.pipe(other).on('error', () => one.destroy());
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return { port: (server.address() as AddressInfo).port, server }; // a TCP server has such an address
+}
+
+/** The changes whose answer shows a secret once. The others redirect. */
+export const SHOW_SECRET: readonly string[] = ['webhook_create', 'webhook_rotate'];
+
+export const MANAGED_NAMES: readonly string[] = [
+  ...['webhook_create', 'webhook_update', 'webhook_rotate', 'webhook_test', 'webhook_replay', 'webhook_enable'],
+  ...['webhook_disable', 'webhook_delete'],
+  ...['source_add', 'source_pause', 'source_resume', 'source_check', 'source_remove', 'source_delete'],
+];
+
+/** Every change of webhooks and sources, with the page that has its form. */
+export function managedActs(of: Managed): Record<string, Attempt> {
+  const webhook = `/console/webhooks/${of.webhook}`;
+  const source = `/console/sources/${of.source}`;
+  const fields = {
+    credential: of.credential,
+    website: 'web_1_1',
+    url: of.receiver,
+    all_visitor: 'yes',
+    description: 'typed',
+  };
+  const on = (page: string, leg: string, more: Fields = {}): Attempt => ({
+    page,
+    action: `${page}/${leg}`,
+    fields: more,
+  });
+  return {
+    webhook_create: { page: '/console/webhooks/new', action: '/console/webhooks/add', fields },
+    webhook_update: { page: `${webhook}/edit`, action: `${webhook}/change`, fields },
+    webhook_rotate: on(webhook, 'rotate', { overlap: '0s' }),
+    webhook_test: on(webhook, 'test'),
+    webhook_replay: on(webhook, 'replay', { since: '7d' }),
+    webhook_enable: on(`/console/webhooks/${of.disabled}`, 'enable'),
+    webhook_disable: on(webhook, 'disable'),
+    webhook_delete: on(webhook, 'delete'),
+    source_add: {
+      page: '/console/sources/new',
+      action: '/console/sources/add',
+      fields: { url: of.helpdesk, account: '7', mode: 'poll', period: '15', time_zone: 'UTC' },
+    },
+    source_pause: on(source, 'pause'),
+    source_resume: on(`/console/sources/${of.paused}`, 'resume'),
+    source_check: on(source, 'check'),
+    source_remove: on(source, 'remove'),
+    source_delete: on(source, 'delete'),
+  };
+}
+
+/** Everything that these changes could change. */
+export const managedState = async ({ database: { sql } }: TestGateway): Promise<unknown[]> => [
+  await sql`SELECT id, credential_id, site, url, event_types, description, enabled, secret FROM gateway.webhook_endpoint ORDER BY id`,
+  await sql`SELECT endpoint_id, count(*)::integer AS n FROM gateway.webhook_delivery GROUP BY 1 ORDER BY 1`,
+  await sql`SELECT id, tenant, account, paused, compare_asked, epoch FROM gateway.source ORDER BY id`,
+  await sql`SELECT tenant, site FROM platform.website ORDER BY 1, 2`,
+];

@@ -1,0 +1,40 @@
+import { expect, it, vi } from 'vitest';
+import { signedInAs, submit } from '../../support/console/console.ts';
+import { managedActs, openManaged } from '../../support/console/managed.ts';
+import { openTestGateway } from '../../support/gateway.ts';
+import type { Fields } from '../../support/oauth/oauth.ts';
+
+it('the books have one record of each change, of each page and of each refused change, without what a form holds', async () => {
+  const gateway = await openTestGateway('demo', undefined, undefined, {}, undefined, undefined, true);
+  const world = await openManaged(gateway);
+  const managed = await world.plant();
+  const owner = await signedInAs(gateway);
+  const act = (name: string, fields: Fields = {}) => {
+    const attempt = managedActs(managed)[name];
+    if (!attempt) throw new Error(`no act ${name}`);
+    return submit(gateway, owner, { ...attempt, fields: { ...attempt.fields, ...fields } });
+  };
+  const { sql } = gateway.database;
+  const [row] = await sql<{ id: string }[]>`SELECT public_id AS id FROM platform.organization WHERE tenant = 1`;
+  const organization = row?.id ?? '';
+  await act('webhook_disable');
+  await act('webhook_create', { url: 'http://zqx9.example/' });
+  await sql`UPDATE gateway.session SET created_at = now() - interval '15 minutes' WHERE person_id = ${owner.id}`;
+  await act('source_pause');
+  const of =
+    () => sql`SELECT operation, targets, outcome, status, surface, organization_id, units, credential_id FROM gateway.audit
+    WHERE person_id = ${owner.id} ORDER BY time, id`;
+  await vi.waitFor(async () => expect(await of()).toHaveLength(6), 3_000);
+  const same = { surface: 'page', organization_id: organization, units: 0, credential_id: null };
+  expect([...(await of())]).toEqual([
+    { operation: 'console_webhook', targets: [managed.webhook], outcome: 'ok', status: 200, ...same },
+    { operation: 'webhook_disable', targets: [managed.webhook], outcome: 'ok', status: 303, ...same },
+    { operation: 'console_webhook_new', targets: [], outcome: 'ok', status: 200, ...same },
+    { operation: 'webhook_create', targets: [], outcome: 'invalid_request', status: 400, ...same },
+    { operation: 'console_source', targets: [managed.source], outcome: 'ok', status: 200, ...same },
+    { operation: 'source_pause', targets: [managed.source], outcome: 'not_permitted', status: 403, ...same },
+  ]);
+  expect(JSON.stringify(await sql`SELECT * FROM gateway.audit`)).not.toContain('zqx9');
+  await world.close();
+  await gateway.close();
+});
