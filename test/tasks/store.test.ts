@@ -282,3 +282,30 @@ describe('F-03 a reply is lost after its commit', () => {
     world.errors.splice(0);
   }, 30_000);
 });
+
+it('the store refuses a task that no process could have written', async () => {
+  const { sql } = world.database;
+  const sender = await world.issue();
+  await world.send(world.a, sender.token);
+  const [kept] = await sql<{ id: string }[]>`
+    SELECT id FROM gateway.task WHERE installation_id = ${sender.installation} AND state = 'completed'`;
+  const copy = (changes: string) =>
+    sql.unsafe(
+      `INSERT INTO gateway.task SELECT (jsonb_populate_record(k, jsonb_build_object(
+       'id', 'task_' || md5($2), 'message', sha256($2::bytea)) || $2::jsonb)).* FROM gateway.task k WHERE k.id = $1`,
+      [kept?.id ?? '', changes],
+    );
+  await copy('{}');
+  const artifact = { big: 'x'.repeat(131_072) };
+  const wrong = [
+    ...[{ id: 'task_1' }, { context_id: '' }, { context_id: 'x'.repeat(129) }, { message: '\\x01' }],
+    ...[{ fingerprint: '\\x01' }, { grants: '\\x01' }, { lost_as: 'x' }, { state: 'x', artifact: null }, { artifact }],
+    ...[{ failure: 'internal' }, { state: 'failed', artifact: null }, { artifact: null }, { skill: null }],
+    ...[{ state: 'working', artifact: null }, { lease_until: '2030-01-01' }],
+  ];
+  for (const changes of wrong)
+    await expect(copy(JSON.stringify(changes)), JSON.stringify(changes).slice(0, 80)).rejects.toMatchObject({
+      code: '23514',
+      constraint_name: 'task_valid',
+    });
+});

@@ -137,6 +137,23 @@ export async function guardedBatch<R extends object>(
   return { proofs: authorities.map((one, i) => (oks[i] === true ? new Proof(one) : undefined)), rows };
 }
 
+/**
+ * Runs a statement that writes under several authorities. The statement returns only the rows whose authority it has
+ * proved itself. Returns these rows by id, each with its proof.
+ */
+export async function provedWrites<R extends { readonly id: string }>(
+  db: Database,
+  statement: Fragment,
+  authorities: ReadonlyMap<string, Authority>,
+): Promise<ReadonlyMap<string, { readonly proof: Proof; readonly row: R }>> {
+  const written = new Map<string, { proof: Proof; row: R }>();
+  for (const row of await changed<R>(db, statement)) {
+    const authority = authorities.get(row.id);
+    if (authority) written.set(row.id, { proof: new Proof(authority), row });
+  }
+  return written;
+}
+
 export interface Found {
   readonly state: 'valid' | 'expired' | 'revoked';
   readonly revision: number;

@@ -1,3 +1,4 @@
+import { setImmediate as socketsRead } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Fragment } from '../../core/sql.ts';
 import type { Dial } from './attempts.ts';
@@ -36,7 +37,7 @@ interface RunsOptions extends Pick<ConnectOptions, 'statementTimeout' | 'primary
 interface Runs {
   /** Runs a statement alone, in its app's turn. */
   alone<Row extends object>(statement: Fragment): Promise<Row[]>;
-  /** Runs a read. If no connection is free, the read can share a statement with other reads that wait. */
+  /** Runs a read. It can share a statement with other reads that were sent in the same turn of the event loop or wait. */
   shared<Row extends object>(statement: Fragment): Promise<Row[]>;
   script(text: string): Promise<void>;
 }
@@ -105,6 +106,12 @@ export function openRuns(options: RunsOptions): Runs {
     return [used, Math.max(1, began + limit - performance.now())];
   };
 
+  /** A connection that is free now, or else at the app's turn, and the milliseconds that are left for the statement. */
+  const taken = async (app: string): Promise<readonly [postgres.Sql, number]> => {
+    const free = connections.take(app);
+    return free ? [free, limit] : turn(app);
+  };
+
   /**
    * Runs a statement, and drops the connection when no answer comes in time. PostgreSQL normally ends the statement at
    * its time-out. This function waits half a second longer. After this wait, the server counts as silent.
@@ -167,34 +174,34 @@ export function openRuns(options: RunsOptions): Runs {
     const { app = OWN } = statement;
     if (performance.now() < downUntil) throw unreachable(downBy);
     try {
-      const free = connections.take(app);
-      const [used, left] = free ? [free, limit] : await turn(app);
-      return await inTime(used, left, sent);
+      return await inTime(...(await taken(app)), sent);
     } catch (error) {
       throw asOurs(error);
     }
   };
 
-  /** Runs a read of an app alone on a free connection, or else in a batch with the reads that wait, too. */
+  /**
+   * Runs a read of an app in a batch. The batch is sent when all sockets of this turn of the event loop are read and a
+   * connection is free. A read whose statement cannot be shared runs alone.
+   */
   const shared = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
     const { app } = statement;
     if (app === undefined) return alone<Row>(statement);
     const sent = statementOf(statement);
     if (performance.now() < downUntil) throw unreachable(downBy);
     try {
-      const free = connections.take(app);
-      const ran = (types: readonly number[], took: number): void => sharedReads.ran(statement, sent.text, types, took);
-      if (free) return await inTime(free, limit, sent, ran);
-      const joined = sharedReads.join<Row>(app, sent.text, statement.values, async (begin) =>
-        inTime(...(await turn(app)), begin()),
-      );
+      const joined = sharedReads.join<Row>(app, sent.text, statement.values, async (begin) => {
+        await socketsRead();
+        return inTime(...(await taken(app)), begin());
+      });
       if (joined)
         return await joined.catch((error) => {
           // One read can be the cause. The others must not fail with it.
           if (error instanceof postgres.PostgresError && !isUnavailable(error)) return alone<Row>(statement);
           throw error;
         });
-      return await inTime(...(await turn(app)), sent, ran);
+      const ran = (types: readonly number[], took: number): void => sharedReads.ran(statement, sent.text, types, took);
+      return await inTime(...(await taken(app)), sent, ran);
     } catch (error) {
       throw asOurs(error);
     }

@@ -44,9 +44,9 @@ const TYPES: Readonly<Record<number, string>> = {
 };
 
 /**
- * Combines reads of one app that wait for a connection at the same time and have the same SQL: they become rows of one
- * statement. Each row proves its own authority, at the same snapshot as its data. A read that finds a free connection
- * is sent alone. The gain, measured: docs/decisions/performance.md.
+ * Combines reads of one app that have the same SQL, and are sent in one turn of the event loop or wait for a connection:
+ * they become rows of one statement. Each row proves its own authority, at the same snapshot as its data. The gain,
+ * measured: docs/decisions/performance.md.
  */
 export class SharedReads {
   /** The batches that wait for a connection, by app. An app keeps its list: see docs/decisions/performance.md on Maps. */
@@ -70,7 +70,7 @@ export class SharedReads {
     this.#known.set(text, batchText(pieces, types));
   }
 
-  /** The rows of a read that must wait for a connection. Undefined if its statement cannot be shared. */
+  /** The rows of a read that waits for others and for a connection. Undefined if its statement cannot be shared. */
   join<Row extends object>(
     app: string,
     text: string,
@@ -113,7 +113,7 @@ export class SharedReads {
         began = performance.now();
         return sentOf(batch, known);
       });
-      if (performance.now() - began > FAST_BATCH) this.#known.delete(text);
+      if (performance.now() - began > (reads.length === 1 ? FAST : FAST_BATCH)) this.#known.delete(text);
       const each = reads.length === 1 ? [rows] : split(rows, reads.length);
       reads.forEach(({ resolve }, i) => {
         resolve(each[i] ?? []);

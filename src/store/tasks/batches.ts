@@ -1,6 +1,6 @@
 import type { Authority } from '../../core/authority.ts';
 import { sql } from '../../core/sql.ts';
-import { guardedBatch, hex, type Proved } from '../calls/guard.ts';
+import { hex, type Proved, provedWrites } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Accepted,
@@ -34,10 +34,12 @@ export async function acceptTasks(
   if (!first) return [];
   const authorities = batch.map(({ authority }) => authority);
   const tasks = batch.map(({ task }) => task);
-  const joins = sql`LEFT JOIN LATERAL gateway.accept_tasks(
+  const rows = await provedWrites<TaskRow>(
+    db,
+    sql`SELECT ${columns('a')} FROM gateway.accept_tasks(
       ${tasks.map((one) => one.id)}::text[],
-      guard.digests,
-      guard.revisions,
+      ${authorities.map((one) => hex(one.digest))}::bytea[],
+      ${authorities.map((one) => one.revision)}::integer[],
       ${authorities.map((one) => one.installationId)}::text[],
       ${authorities.map((one) => one.credentialId)}::text[],
       ${tasks.map((one) => hex(one.message))}::bytea[],
@@ -48,12 +50,12 @@ export async function acceptTasks(
       ${tasks.map((one) => one.websiteId)}::text[],
       ${tasks.map((one) => one.lostAs)}::text[],
       ${tasks.map((one) => String(one.start))}::boolean[],
-      ${first.task.owner}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING}) a ON true`;
-  const { proofs, rows } = await guardedBatch<TaskRow>(db, authorities, columns('a'), joins);
-  const accepted = new Map(rows.map((row) => [row.id, row]));
-  return batch.map(({ task: { id } }, i) => {
-    const [task, proof] = [accepted.get(id), proofs[i]];
-    return task && proof && { proof, answer: { verdict: 'new', task } };
+      ${first.task.owner}, ${lifetime}, ${lease}, ${UNEXPIRED}, ${RUNNING}) a`,
+    new Map(batch.map(({ authority, task }) => [task.id, authority])),
+  );
+  return batch.map(({ task: { id } }) => {
+    const accepted = rows.get(id);
+    return accepted && { proof: accepted.proof, answer: { verdict: 'new', task: accepted.row } };
   });
 }
 

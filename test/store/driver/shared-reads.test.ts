@@ -6,7 +6,7 @@ import { type Database, openDatabase } from '../../../src/store/driver/postgres.
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 
-/** Reads of one app that wait for a connection share one statement: src/store/driver/shared-reads.ts. */
+/** Reads of one app that come together or wait for a connection share one statement: src/store/driver/shared-reads.ts. */
 let database: TestDatabase;
 const opened: Database[] = [];
 beforeAll(async () => {
@@ -72,7 +72,19 @@ it('reads that wait share statements, eight in each, and each has its own rows',
   expect(statementsOf(results)).toBe(3);
 });
 
-it('a read that finds a free connection runs alone, and so does a read whose statement is not known yet', async () => {
+it('reads of one turn of the event loop share a statement, also when connections are free', async () => {
+  const db = open({ connections: 8 });
+  await learn(db, ask(0));
+  const later = async (n: number) => {
+    for (let step = 0; step < n * 10; step++) await undefined; // as after the reply of a batch, all in one turn
+    return db.read<Answer>(runFor(APP, ask(n)));
+  };
+  const results = await Promise.allSettled([1, 2, 3, 4].map(later));
+  expect(results.map((one) => rowsOf(one).map(({ n }) => n))).toEqual([[1], [2], [3], [4]]);
+  expect(statementsOf(results)).toBe(1);
+});
+
+it('a read that comes alone runs alone, and so does a read whose statement is not known yet', async () => {
   const db = open();
   for (const n of [1, 2]) expect(Object.keys((await db.read(runFor(APP, ask(n))))[0] ?? {})).toEqual(['n', 'at']);
   const held = hold(db, 0.05);
