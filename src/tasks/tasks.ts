@@ -177,19 +177,8 @@ export function openTasks(options: TasksOptions): Tasks {
       // A caller that does not wait gets `submitted`. So its task must not start with its acceptance.
       const starts = wait && runner.slots(authority.appId) > 0;
       const idempotencyKey = `a2a-${message.toString('hex')}`;
-      const work = {
-        id,
-        requestId,
-        origin,
-        bearer,
-        from,
-        authority,
-        skill,
-        input,
-        idempotencyKey,
-        starts,
-        known: taskId !== undefined,
-      };
+      const known = taskId !== undefined;
+      const work = { id, requestId, origin, bearer, from, authority, skill, input, idempotencyKey, starts, known };
       const begin = (): Promise<Accepted> => runner.accept(work, () => store(starts));
       accepted = await (taskId === undefined ? begin() : turns.take(id, begin));
     } finally {

@@ -51,7 +51,7 @@ describe('npm run new -- tool', () => {
     ['contact-conversations', 'is not FOLDER/NAME'],
     ['contacts/contact_conversations', 'is not FOLDER/NAME'],
     ['contacts/../contact', 'is not FOLDER/NAME'],
-    ['people/contact-conversations', 'The folders are ai, contacts,'],
+    ['people/contact-conversations', 'The folders are ai, audit, contacts,'],
     ['contacts/contact-get', 'tools/contacts/contact-get.ts is there already'],
     ['visitors/contact-get', 'tools/contacts/contact-get.ts is there already'],
   ])('%s: %s', (argument, sentence) => {

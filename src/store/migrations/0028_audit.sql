@@ -96,10 +96,12 @@ DECLARE
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
   FOR part IN
-    SELECT c.relname, to_date(substr(c.relname, 7), 'YYYYMMDD') AS day
-      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-     WHERE i.inhparent = 'gateway.audit'::regclass AND to_date(substr(c.relname, 7), 'YYYYMMDD') < today - p_days
-     ORDER BY 1
+    SELECT p.relname, p.day
+      FROM (-- PostgreSQL can compute the day before it joins, for relations that are no partitions.
+            SELECT c.relname, CASE WHEN c.relname ~ '^audit_[0-9]{8}$' THEN to_date(substr(c.relname, 7), 'YYYYMMDD') END AS day
+              FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+             WHERE i.inhparent = 'gateway.audit'::regclass) p
+     WHERE p.day < today - p_days ORDER BY 1
   LOOP
     EXECUTE format('DROP TABLE gateway.%I', part.relname);
     DELETE FROM gateway.audit_chain WHERE day = part.day;
