@@ -235,12 +235,9 @@ describe('people', () => {
 });
 
 describe('lists', () => {
-  // A person of its own, because a person can ask for so many pages a minute.
   beforeAll(async () => {
+    // A person of its own, because a person can ask for so many pages a minute.
     owner = await signedInAs(gateway);
-  });
-
-  beforeAll(async () => {
     await gateway.database.sql`INSERT INTO gateway.person (id, tenant, email, role)
       SELECT 'prs_' || md5(n::text), 1, 'many' || n || '@example.com', CASE WHEN n % 2 = 0 THEN 'admin' ELSE 'operator' END
         FROM generate_series(1, 60) n`;
