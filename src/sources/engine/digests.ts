@@ -3,6 +3,9 @@ import type { StagedRow } from './row.ts';
 /** What a digest stands for. Records of different kinds can have the same external_id. */
 export type PersonMark = 'contact' | 'visitor' | 'conversation' | 'message' | 'email' | 'phone' | 'subject';
 
+/** True for the external_id of an erased record that stays as a shell. No import or source may use such an id. */
+export const isErased = (externalId: string): boolean => externalId.startsWith('erased:');
+
 /** The keyed digest of something that identifies a person (src/privacy/digests.ts). */
 export type PersonDigest = (of: PersonMark, value: string) => string;
 

@@ -4,13 +4,20 @@ import type { Table } from './tables.ts';
 /**
  * When a staged record belongs to an erased person, by type. `h.places` has the places of the digests (digests.ts) that
  * gateway.suppression holds. A stored record belongs to somebody who was not erased, so only its own external_id counts.
+ * A conversation that an erasure has still to clear is stored, too. gateway.erasure_unstage has the same rules.
  */
 const STORED = (name: string): string =>
   `EXISTS (SELECT FROM platform.${name} x WHERE x.tenant = c.tenant AND x.external_id = c.external_id)`;
+const UNDERWAY = `EXISTS (SELECT FROM gateway.erasure e
+    JOIN platform.conversation x ON x.tenant = e.tenant AND x.site = e.site AND x.external_id = c.external_id
+    JOIN gateway.erasure_work w ON w.erasure_id = e.id AND w.conversation_id = x.id
+   WHERE e.finished_at IS NULL AND e.tenant = c.tenant)`;
+const ALL_LINKS = `cardinality(c.links) > 0 AND (SELECT count(*) FROM unnest(h.places) AS p WHERE p > 2) >= cardinality(c.links)`;
 const RULES: Partial<Readonly<Record<Table['name'], string>>> = {
   contact: `1 = ANY (h.places) OR NOT ${STORED('contact')}`,
   visitor: `1 = ANY (h.places) OR cardinality(h.places) = cardinality(c.links) AND NOT ${STORED('visitor')}`,
-  conversation: `1 = ANY (h.places) OR 2 = ANY (h.places) OR c.refs[1] IS NULL AND NOT ${STORED('conversation')}`,
+  conversation: `1 = ANY (h.places) OR 2 = ANY (h.places) OR ${UNDERWAY}
+    OR (c.refs[1] IS NULL OR ${ALL_LINKS}) AND NOT ${STORED('conversation')}`,
   message: 'true',
   file: 'true',
   note: 'true',
