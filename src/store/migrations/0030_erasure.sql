@@ -502,31 +502,48 @@ ALTER TABLE platform.organization ADD COLUMN keep_messages_days integer CHECK (k
 CREATE TABLE gateway.retention_round (
   tenant bigint PRIMARY KEY REFERENCES platform.organization ON DELETE CASCADE,
   began_at timestamptz NOT NULL DEFAULT '-infinity', ended_at timestamptz NOT NULL DEFAULT '-infinity',
-  site bigint NOT NULL DEFAULT 0, block bigint NOT NULL DEFAULT 0
+  site bigint NOT NULL DEFAULT 0, block bigint NOT NULL DEFAULT 0,
+  tried_at timestamptz NOT NULL DEFAULT '-infinity'    -- the organization that waits longest comes first
 );
 
--- Clears up to n messages that are too old, in one block of one organization. Returns true if more can be due. A round is due
--- at night (UTC), at the latest after 26 hours, and at once where none has ended yet. Several processes can call this: each
--- takes another organization.
-CREATE FUNCTION gateway.clear_old_messages(n integer) RETURNS boolean LANGUAGE plpgsql AS $$
+-- A round is due at night (UTC), at the latest after 26 hours, and at once where none has ended yet.
+CREATE FUNCTION gateway.retention_due(x gateway.retention_round) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT x.began_at > x.ended_at OR x.ended_at < now() - interval '26 hours'
+      OR x.ended_at < now() - interval '20 hours' AND extract(hour FROM now() AT TIME ZONE 'UTC') BETWEEN 1 AND 4
+$$;
+
+-- The organization that is next, or null. Several processes can call this: each gets another organization. The attempt is
+-- noted at once, so an organization whose messages cannot be cleared does not stop the others.
+CREATE FUNCTION gateway.retention_turn(p_failed bigint[]) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  r record;
-  b record;
-  ids bigint[];
+  chosen bigint;
 BEGIN
   -- Until all blocks are noted, a block can be missing.
-  IF EXISTS (SELECT FROM gateway.unnoted_block u WHERE u.kind = 'message') THEN RETURN false; END IF;
+  IF EXISTS (SELECT FROM gateway.unnoted_block u WHERE u.kind = 'message') THEN RETURN NULL; END IF;
   INSERT INTO gateway.retention_round (tenant)
   SELECT o.tenant FROM platform.organization o
    WHERE o.keep_messages_days IS NOT NULL AND NOT EXISTS (SELECT FROM gateway.retention_round x WHERE x.tenant = o.tenant)
   ON CONFLICT DO NOTHING;
+  SELECT x.tenant INTO chosen FROM gateway.retention_round x JOIN platform.organization o ON o.tenant = x.tenant
+   WHERE o.keep_messages_days IS NOT NULL AND gateway.retention_due(x) AND x.tenant <> ALL (p_failed)
+   ORDER BY x.tried_at, x.tenant LIMIT 1 FOR UPDATE OF x SKIP LOCKED;
+  UPDATE gateway.retention_round x SET tried_at = clock_timestamp() WHERE x.tenant = chosen;
+  RETURN chosen;
+END $$;
+
+-- Clears up to n messages that are too old, in one block of one organization. They have at most p_files files, or there is
+-- one message.
+CREATE FUNCTION gateway.clear_old_messages(p_tenant bigint, n integer, p_files integer) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+  b record;
+  ids bigint[];
+  more boolean;
+BEGIN
   SELECT x.tenant, x.site, x.block, x.began_at > x.ended_at AS runs, now() - make_interval(days => o.keep_messages_days) AS since INTO r
     FROM gateway.retention_round x JOIN platform.organization o ON o.tenant = x.tenant
-   WHERE o.keep_messages_days IS NOT NULL
-     AND (x.began_at > x.ended_at OR x.ended_at < now() - interval '26 hours'
-          OR x.ended_at < now() - interval '20 hours' AND extract(hour FROM now() AT TIME ZONE 'UTC') BETWEEN 1 AND 4)
-   ORDER BY x.tenant LIMIT 1 FOR UPDATE OF x SKIP LOCKED;
-  IF NOT FOUND THEN RETURN false; END IF;
+   WHERE x.tenant = p_tenant AND o.keep_messages_days IS NOT NULL AND gateway.retention_due(x) FOR UPDATE OF x;
+  IF NOT FOUND THEN RETURN; END IF;
   IF NOT r.runs THEN r.site := 0; r.block := 0; END IF;
   SELECT s.site, s.block INTO b FROM platform.website w
     JOIN platform.said_block s ON s.tenant = w.tenant AND s.site = w.site
@@ -534,15 +551,17 @@ BEGIN
    ORDER BY s.site, s.block LIMIT 1;
   IF NOT FOUND THEN
     UPDATE gateway.retention_round x SET ended_at = clock_timestamp(), began_at = '-infinity' WHERE x.tenant = r.tenant;
-    RETURN true;
+    RETURN;
   END IF;
-  ids := ARRAY(SELECT m.id FROM platform.message m
-                WHERE m.tenant = r.tenant AND m.site = b.site AND m.id >= b.block << 11 AND m.id < (b.block + 1) << 11
-                  AND m.created_at < r.since AND (m.text IS NOT NULL OR m.attachment_count > 0) ORDER BY m.id LIMIT n);
-  IF cardinality(ids) > 0 THEN PERFORM platform.clear_messages(r.tenant, b.site, ids, false); END IF;
+  SELECT array_agg(m.id) FILTER (WHERE m.place <= n AND (m.files <= p_files OR m.place = 1)),
+         coalesce(bool_or(m.place > n OR m.files > p_files AND m.place > 1), false) INTO ids, more
+    FROM (SELECT m.id, row_number() OVER w AS place, sum(m.attachment_count) OVER w AS files FROM platform.message m
+           WHERE m.tenant = r.tenant AND m.site = b.site AND m.id >= b.block << 11 AND m.id < (b.block + 1) << 11
+             AND m.created_at < r.since AND (m.text IS NOT NULL OR m.attachment_count > 0)
+          WINDOW w AS (ORDER BY m.id) ORDER BY m.id LIMIT n + 1) m;
+  IF ids IS NOT NULL THEN PERFORM platform.clear_messages(r.tenant, b.site, ids, false); END IF;
   UPDATE gateway.retention_round x
      SET began_at = CASE WHEN r.runs THEN x.began_at ELSE clock_timestamp() END, site = b.site,
-         block = b.block + CASE WHEN cardinality(ids) < n THEN 1 ELSE 0 END
+         block = b.block + CASE WHEN more THEN 0 ELSE 1 END
    WHERE x.tenant = r.tenant;
-  RETURN true;
 END $$;
