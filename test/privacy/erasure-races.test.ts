@@ -161,6 +161,71 @@ it('leaves out a new conversation that names only erased contacts, whoever its v
   expect([await subjects('ONLY'), await subjects('BOTH'), await texts('ONLYWORDS')]).toEqual([0, 1, 0]);
 });
 
+describe('an address of an erased person', () => {
+  const spellings = {
+    phone: [
+      '(415) 555-0199',
+      '415.555.0199',
+      '+1 (0)415 555 0199',
+      '001 415 555 0199',
+      '٤١٥٥٥٥٠١٩٩',
+      '４１５５５５０１９９',
+    ],
+    email: [
+      'Zo\u0065\u0301.Li@example.com',
+      'zo\u00e9.li@example.com.',
+      '<Zo\u00e9.Li@example.com>',
+      'Z <ZO\u00c9.LI@EXAMPLE.COM>',
+    ],
+  };
+  it('is known in other spellings', async () => {
+    await load([contact('pa', { phone: '+1 415 555 0199', email: 'zo\u00e9.li@example.com' })]);
+    await erased('pa');
+    const next = Object.entries(spellings).flatMap(([member, values]) =>
+      values.map((value, i) => contact(`${member}${i}`, { [member]: value })),
+    );
+    expect(await load(next)).toMatchObject({ written: 0, rejected: 0, suppressed: 10 });
+    expect(await load([contact('pb', { phone: '+1 415 555 0198', email: 'zoe.li@example.com' })])).toMatchObject({
+      ...{ written: 1, suppressed: 0 },
+    });
+  });
+
+  it('is given to no stored contact, which keeps an address that it shares', async () => {
+    await load([
+      contact('qa', { email: 'qa@example.com', mobile: '030 444555666' }),
+      contact('qb', { phone: '030 444555666' }),
+    ]);
+    await erased('qa');
+    await load([contact('qc', { name: 'QC', email: 'qc@example.com' })]);
+    const next = ['qb', 'qc'].map((one) =>
+      contact(one, { name: 'Next', email: 'QA@example.com', mobile: '030444555666', phone: '030 444555666' }),
+    );
+    for (const written of [2, 0]) expect(await load(next)).toMatchObject({ written, rejected: 0, suppressed: 0 });
+    expect(
+      await store.sql`SELECT external_id AS id, name, email, mobile, phone FROM platform.contact WHERE external_id IN ('qb', 'qc') ORDER BY 1`,
+    ).toEqual([
+      { id: 'qb', name: 'Next', email: null, mobile: null, phone: '030 444555666' },
+      { id: 'qc', name: 'Next', email: 'qc@example.com', mobile: null, phone: null },
+    ]);
+  });
+});
+
+it('waits for no import of other organizations, and only 2 s at a time for its own', async () => {
+  await load([contact('ta'), visitor('tv', ['ta'])]);
+  await store.sql`UPDATE gateway.import_run SET scope = '{999}' WHERE slot = 5`;
+  await store.sql.begin(async (other) => {
+    await other`SELECT FROM gateway.import_run WHERE slot = 5 FOR UPDATE`;
+    let waited: Promise<unknown> = Promise.resolve();
+    const own = store.sql.begin(async (run) => {
+      await run`SELECT FROM gateway.import_run WHERE slot = 6 FOR UPDATE`;
+      waited = erased('ta');
+      await run`SELECT pg_sleep(2.5)`;
+    });
+    await own;
+    expect(await waited).toMatchObject({ counts: { contacts: 1, visitors: 1 } });
+  });
+});
+
 describe('what a visitor wrote in conversations of others', () => {
   it('goes with the visitor', async () => {
     await load([contact('wa'), contact('wb'), visitor('wva', ['wa']), visitor('wvb', ['wb'])]);
