@@ -254,7 +254,7 @@ async function rehearse(
   const { tenant, site, native } = place;
   const person = await personOf(db, place, kind);
   if (person === undefined) return undefined;
-  const digest = await openDigest(db, () => Promise.resolve(keys));
+  const digest = await openDigest(db, () => Promise.resolve(keys), { renews: false });
   const visitors = sql`gateway.erased_visitors(${kind}, ${tenant}, ${site}, ${native})`;
   const [row] = await db.query<{ time: string; organization: string; counts: Record<string, string> }>(sql`
     WITH own AS MATERIALIZED (
