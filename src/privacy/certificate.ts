@@ -35,7 +35,8 @@ export async function findErasure(db: Database, tenant: string, subject: string)
   const [row] = await db.query<StoredErasure>(sql`
     SELECT id, kind, organization_id, subject, subject_digest, counts, finished_at IS NOT NULL AS finished,
            to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS created_at
-      FROM gateway.erasure WHERE tenant = ${tenant} AND subject = ${subject}`);
+      FROM gateway.erasure WHERE tenant = ${tenant} AND subject = ${subject}
+     ORDER BY finished_at DESC NULLS FIRST LIMIT 1`);
   return row;
 }
 

@@ -14,10 +14,17 @@ const PURPOSE = 'suppression';
 /** 132 bits of the HMAC. */
 const LENGTH = 22;
 
-/** The digests of this store. Undefined if nobody was ever erased. `keys` is called only if the store has digests. */
-export async function openDigest(db: Database, keys: () => Promise<Keyring>): Promise<PersonDigest | undefined> {
+/**
+ * The digests of this store. Undefined if nobody was ever erased. `keys` is called only if the store has digests. A dry run
+ * does not renew the seal.
+ */
+export async function openDigest(
+  db: Database,
+  keys: () => Promise<Keyring>,
+  { renews = true }: { readonly renews?: boolean } = {},
+): Promise<PersonDigest | undefined> {
   const sealed = await sealedKey(db);
-  return sealed === undefined ? undefined : opened(db, await keys(), sealed);
+  return sealed === undefined ? undefined : opened(db, await keys(), sealed, renews);
 }
 
 /** Like `openDigest`, for a source. Its state then tells the operator why it stands still. */
@@ -62,10 +69,10 @@ const UNREADABLE =
  * An HMAC cannot be computed again under another key. So the key of the digests never changes, and only its seal does:
  * every process that finds the seal of an older key of GATEWAY_KEYS replaces it. The older key can then be removed.
  */
-async function opened(db: Database, keys: Keyring, sealed: string): Promise<PersonDigest> {
+async function opened(db: Database, keys: Keyring, sealed: string, renews = true): Promise<PersonDigest> {
   const plain = keys.open(PURPOSE, sealed);
   if (plain === undefined) throw new SuppressionSealed(UNREADABLE);
-  if (!sealed.startsWith(`${keys.kid}~`)) {
+  if (renews && !sealed.startsWith(`${keys.kid}~`)) {
     const renewed = keys.seal(PURPOSE, plain);
     await db.query(sql`UPDATE gateway.suppression_key SET sealed = ${renewed} WHERE sealed = ${sealed}`);
   }

@@ -1,7 +1,7 @@
 import { newId } from '../auth/issue.ts';
 import type { Keyring } from '../auth/keys.ts';
 import { sql } from '../core/sql.ts';
-import { contactDigests, type PersonDigest } from '../sources/engine/digests.ts';
+import { contactDigests, isErased, type PersonDigest } from '../sources/engine/digests.ts';
 import { sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { BACKUPS, type Certificate, certificateOf, findErasure, type Kind } from './certificate.ts';
@@ -26,6 +26,8 @@ const CONVERSATIONS = 200;
 const MESSAGES = 500;
 /** The most files of one transaction. A file can have 512 pieces. */
 const FILES = 50;
+/** Rows of the tables in which imports stage records. */
+const STAGED = 10_000;
 
 /**
  * Erases a contact with all its visitors, or one visitor. Returns the certificate, or undefined if there is no such person.
@@ -35,17 +37,21 @@ export async function erase(db: Database, keys: Keyring, request: EraseRequest):
   const place = placeOf(request);
   if (place === undefined) return undefined;
   const earlier = await findErasure(db, place.tenant, request.id);
-  if (earlier?.finished === true) return certificateOf(earlier);
+  // A store that was restored from a backup gives the ids after the backup again.
+  if (earlier?.finished === true && (await personOf(db, place, request.kind)) === undefined)
+    return certificateOf(earlier);
   if (request.dryRun === true) return rehearse(db, keys, place, request);
   const digest = await makeDigest(db, keys);
-  const id = earlier?.id ?? (await begin(db, digest, place, request));
+  const id = earlier?.finished === false ? earlier.id : await begin(db, digest, place, request, earlier?.id);
   if (id === undefined) return undefined;
   const onBatch = request.onBatch ?? (() => undefined);
-  await unstage(db, id, onBatch);
-  await eraseNotes(db, id, onBatch);
-  await eraseConversations(db, digest, id, onBatch);
-  // From here on, no import or source adds to the conversations either.
-  await unstage(db, id, onBatch);
+  do {
+    await unstage(db, id, onBatch);
+    // An import that had planned the person's records can have written them after the first call.
+    await begin(db, digest, place, request);
+    await eraseNotes(db, id, onBatch);
+    // Once there is no conversation left, no import or source adds to one either.
+  } while (await eraseConversations(db, digest, id, onBatch));
   await eraseMessages(db, digest, id, onBatch);
   await eraseElsewhere(db, digest, id, onBatch);
   await again(() => db.query(sql`SELECT gateway.erasure_end(${id})`));
@@ -88,8 +94,10 @@ async function personOf(db: Database, { tenant, site, native }: Place, kind: Kin
 /** The digest of the person's own external_id comes first. */
 function digestsOfPerson(digest: PersonDigest, { contact, visitors }: ErasedPerson): string[] {
   const own =
-    contact === null ? [] : [digest('contact', String(contact['external_id'])), ...contactDigests(digest, contact)];
-  return [...own, ...visitors.map((visitor) => digest('visitor', visitor))];
+    contact === null || isErased(String(contact['external_id']))
+      ? []
+      : [digest('contact', String(contact['external_id'])), ...contactDigests(digest, contact)];
+  return [...own, ...visitors.filter((one) => !isErased(one)).map((visitor) => digest('visitor', visitor))];
 }
 
 /** The digest of a stored person's external_id. Undefined if there is no such person. */
@@ -108,12 +116,13 @@ async function begin(
   digest: PersonDigest,
   place: Place,
   { kind, id: subject, reason, as }: EraseRequest,
+  earlier?: string,
 ): Promise<string | undefined> {
   const { tenant, site, native } = place;
   const person = await personOf(db, place, kind);
   if (person === undefined) return undefined;
   const digests = digestsOfPerson(digest, person);
-  const id = as?.id ?? newId('era');
+  const id = as === undefined || as.id === earlier ? newId('era') : as.id;
   const [row] = await again(() =>
     db.query<{ id: string }>(sql`
       SELECT gateway.erasure_begin(${id}, ${kind}, ${tenant}, ${site}, ${native}, ${subject}, ${digest('subject', subject)},
@@ -122,12 +131,19 @@ async function begin(
   return row?.id;
 }
 
-/** Removes the person from what imports and sources have read, one import at a time. */
+/** Removes the person from what imports and sources have read. */
 async function unstage(db: Database, id: string, onBatch: () => void): Promise<void> {
+  for (let source: string | null = ''; source !== null; ) {
+    const after: string = source;
+    const [row] = await again(() =>
+      db.query<{ id: string | null }>(sql`SELECT gateway.erasure_await(${id}, ${after}) AS id`),
+    );
+    source = row?.id ?? null;
+  }
   for (let slot: number | null = 0; slot !== null; onBatch()) {
     const after: number = slot;
     const [row] = await again(() =>
-      db.query<{ slot: number | null }>(sql`SELECT gateway.erasure_unstage(${id}, ${after}) AS slot`),
+      db.query<{ slot: number | null }>(sql`SELECT gateway.erasure_unstage(${id}, ${after}, ${STAGED}) AS slot`),
     );
     slot = row?.slot ?? null;
   }
@@ -140,15 +156,20 @@ async function eraseNotes(db: Database, id: string, onBatch: () => void): Promis
   }
 }
 
-async function eraseConversations(db: Database, digest: PersonDigest, id: string, onBatch: () => void): Promise<void> {
-  for (;;) {
-    const found = await db.query<{ id: string; external_id: string }>(sql`
-      SELECT c.id, c.external_id FROM gateway.erasure e
-       CROSS JOIN LATERAL (SELECT DISTINCT x.id FROM gateway.erased_conversations(e, ${CONVERSATIONS}) AS x (id)) x
-        JOIN platform.conversation c ON c.tenant = e.tenant AND c.site = e.site AND c.id = x.id
-       WHERE e.id = ${id} ORDER BY c.id`);
-    if (found.length === 0) return;
-    const digests = found.map(({ external_id }) => digest('conversation', external_id));
+/** Returns true if there were conversations. */
+async function eraseConversations(
+  db: Database,
+  digest: PersonDigest,
+  id: string,
+  onBatch: () => void,
+): Promise<boolean> {
+  for (let any = false; ; any = true) {
+    const found = await db.query<{ id: string; external_id: string | null }>(sql`
+      SELECT w.conversation_id AS id, c.external_id FROM gateway.erasure_work w
+        LEFT JOIN platform.conversation c ON c.tenant = w.tenant AND c.site = w.site AND c.id = w.conversation_id
+       WHERE w.erasure_id = ${id} AND NOT w.shell ORDER BY w.conversation_id LIMIT ${CONVERSATIONS}`);
+    if (found.length === 0) return any;
+    const digests = found.flatMap(({ external_id: name }) => (name === null ? [] : [digest('conversation', name)]));
     await again(() =>
       db.query(
         sql`SELECT gateway.erase_conversations(${id}, ${found.map((one) => one.id)}::bigint[], ${digests}::text[])`,
@@ -233,7 +254,7 @@ async function rehearse(
   const { tenant, site, native } = place;
   const person = await personOf(db, place, kind);
   if (person === undefined) return undefined;
-  const digest = await openDigest(db, () => Promise.resolve(keys));
+  const digest = await openDigest(db, () => Promise.resolve(keys), { renews: false });
   const visitors = sql`gateway.erased_visitors(${kind}, ${tenant}, ${site}, ${native})`;
   const [row] = await db.query<{ time: string; organization: string; counts: Record<string, string> }>(sql`
     WITH own AS MATERIALIZED (
@@ -243,6 +264,10 @@ async function rehearse(
       SELECT c.id FROM platform.conversation_contact l
         JOIN platform.conversation c ON c.tenant = l.tenant AND c.site = l.site AND c.id = l.conversation_id AND c.visitor_id IS NULL
        WHERE ${kind} = 'contact' AND l.tenant = ${tenant} AND l.site = ${site} AND l.contact_id = ${native}
+    ), elsewhere AS MATERIALIZED (
+      SELECT m.attachment_count FROM platform.message m
+       WHERE m.tenant = ${tenant} AND m.site = ${site} AND m.author_type = 'visitor' AND m.author_id = ANY (${visitors})
+         AND m.conversation_id NOT IN (SELECT own.id FROM own)
     )
     SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time,
            (SELECT o.public_id FROM platform.organization o WHERE o.tenant = ${tenant}) AS organization,
@@ -250,9 +275,11 @@ async function rehearse(
              'contacts', ${person.contact === null ? 0 : 1}::integer, 'visitors', ${person.visitors.length}::integer,
              'conversations', (SELECT count(*) FROM own),
              'messages', (SELECT count(*) FROM own JOIN platform.message m
-                           ON m.tenant = ${tenant} AND m.site = ${site} AND m.conversation_id = own.id),
+                           ON m.tenant = ${tenant} AND m.site = ${site} AND m.conversation_id = own.id)
+                       + (SELECT count(*) FROM elsewhere),
              'files', (SELECT count(*) FROM own JOIN platform.file f
-                        ON f.tenant = ${tenant} AND f.site = ${site} AND f.conversation_id = own.id),
+                        ON f.tenant = ${tenant} AND f.site = ${site} AND f.conversation_id = own.id)
+                    + (SELECT coalesce(sum(attachment_count), 0) FROM elsewhere),
              'notes', (SELECT count(*) FROM platform.note n
                         WHERE n.tenant = ${tenant} AND n.site = ${site} AND n.visitor_id = ANY (${visitors}))) AS counts`);
   if (row === undefined) return undefined;
@@ -269,13 +296,18 @@ async function rehearse(
   };
 }
 
+/** How often a statement waits for a lock, which an import or a source holds. Each time takes at most 2 s. */
+const PATIENCE = 60;
+
 /** Repeats a statement that PostgreSQL rolled back, because another transaction was in its way. */
 async function again<Result>(statement: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await statement();
     } catch (error) {
-      if (attempt === 10 || !/^40(001|P01)$/.test(sqlState(error))) throw error;
+      const state = sqlState(error);
+      const most = state === '55P03' ? PATIENCE : /^40(001|P01)$/.test(state) ? 10 : 0;
+      if (attempt >= most) throw error;
     }
   }
 }

@@ -17,8 +17,10 @@ const listSchema = z.object({
       kind: z.enum(['contact', 'visitor']),
       organization_id: z.string(),
       /** The public id of the person. */
-      subject: z.string(),
+      subject: z.string().regex(/^(ctc|vis)(_[1-9]\d{0,17}){3}$/),
       subject_digest: z.string(),
+      /** False: the erasure was killed, or ran when the list was written. */
+      finished: z.boolean(),
       reason: z.string(),
       counts: z.record(z.string(), z.number()),
     }),
@@ -41,7 +43,7 @@ export function parseErasures(text: string): ErasureList | undefined {
 export async function listErasures(db: Database): Promise<ErasureList> {
   const erasures = await db.query<ErasureList['erasures'][number]>(sql`
     SELECT id AS erasure_id, to_char(created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time, kind, organization_id,
-           subject, subject_digest, reason, counts
+           subject, subject_digest, finished_at IS NOT NULL AS finished, reason, counts
       FROM gateway.erasure ORDER BY created_at, id`);
   const suppressed = await db.query<{ organization: string; digests: string[] }>(sql`
     SELECT o.public_id AS organization, array_agg(s.digest ORDER BY s.digest) AS digests
@@ -75,10 +77,22 @@ export async function repeatErasures(db: Database, keys: Keyring, list: ErasureL
   }
   const digest = await openDigest(db, async () => keys);
   if (digest === undefined) return repeated;
+  // A backup that was taken during an erasure has a part of it.
+  const begun = await db.query<Pick<ErasureList['erasures'][number], 'kind' | 'subject' | 'reason'>>(
+    sql`SELECT kind, subject, reason FROM gateway.erasure WHERE finished_at IS NULL ORDER BY created_at, id`,
+  );
+  for (const { kind, subject, reason } of begun) {
+    const certificate = await erase(db, keys, { kind, id: subject, reason });
+    if (certificate !== undefined) repeated.erased.push(certificate);
+  }
+  const continued = new Set(begun.map(({ subject }) => subject));
+  await leaveIds(db, list);
   for (const { erasure_id: id, time, kind, subject, reason, organization_id, ...rest } of list.erasures) {
+    if (continued.has(subject)) continue;
     const identity = await identityOf(db, digest, { kind, id: subject });
     if (identity === undefined) {
       repeated.absent++;
+      if (!rest.finished) continue;
       // The certificate stays, although the backup was older.
       await db.query(sql`
         INSERT INTO gateway.erasure (id, tenant, site, native, organization_id, kind, subject, subject_digest, reason, counts, created_at, finished_at)
@@ -94,4 +108,17 @@ export async function repeatErasures(db: Database, keys: Keyring, list: ErasureL
     }
   }
   return repeated;
+}
+
+/** Makes sure that nobody gets the id of an erased person: the backup gives the ids after it again. */
+async function leaveIds(db: Database, { erasures }: ErasureList): Promise<void> {
+  const subjects = erasures.map(({ kind, subject, organization_id }) => ({ kind, subject, organization_id }));
+  await db.query(sql`
+    INSERT INTO platform.native_id AS n (tenant, site, kind, last)
+    SELECT w.tenant, w.site, s.kind, max(split_part(s.subject, '_', 4)::bigint)
+      FROM json_to_recordset(${JSON.stringify(subjects)}::text::json) AS s (kind text, subject text, organization_id text)
+      JOIN platform.organization o ON o.public_id = s.organization_id AND o.tenant = split_part(s.subject, '_', 2)::bigint
+      JOIN platform.website w ON w.tenant = o.tenant AND w.site = split_part(s.subject, '_', 3)::bigint
+     GROUP BY 1, 2, 3
+    ON CONFLICT (tenant, site, kind) DO UPDATE SET last = greatest(n.last, excluded.last)`);
 }

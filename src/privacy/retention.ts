@@ -2,16 +2,34 @@ import { sql } from '../core/sql.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
 import type { Database } from '../store/driver/postgres.ts';
 
-/** Messages of one transaction. Few, because a message can have large files. */
+/** Messages and files of one transaction. Few, because a file can have 512 pieces. */
 const MESSAGES = 200;
+const FILES = 50;
 const EVERY = 60_000;
 
-/** Clears the texts and files that organizations no longer keep, as far as a round is due. Returns the transactions. */
+/**
+ * Clears the texts and files that organizations no longer keep, as far as a round is due. Returns the transactions. An
+ * organization whose messages cannot be cleared does not stop the others: the first error is thrown after them.
+ */
 export async function clearOldMessages(db: Database, stop?: AbortSignal): Promise<number> {
+  const failed: string[] = [];
+  const errors: unknown[] = [];
   for (let batches = 0; ; batches++) {
     if (stop?.aborted === true) return batches;
-    const [row] = await db.query<{ more: boolean }>(sql`SELECT gateway.clear_old_messages(${MESSAGES}) AS more`);
-    if (row?.more !== true) return batches;
+    const [row] = await db.query<{ tenant: string | null }>(
+      sql`SELECT gateway.retention_turn(${failed}::bigint[]) AS tenant`,
+    );
+    const tenant = row?.tenant ?? null;
+    if (tenant === null) {
+      if (errors.length > 0) throw errors[0];
+      return batches;
+    }
+    try {
+      await db.query(sql`SELECT gateway.clear_old_messages(${tenant}, ${MESSAGES}, ${FILES})`);
+    } catch (error) {
+      failed.push(tenant);
+      errors.push(error);
+    }
   }
 }
 

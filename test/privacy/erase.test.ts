@@ -247,6 +247,10 @@ describe('what was erased does not come back', () => {
     const known = (await digestOf())?.('contact', 'con10');
     await expect(open(foreign)).rejects.toThrow(SuppressionSealed);
     expect((await open(fresh, old))?.('contact', 'con10')).toBe(known);
+    const dry = { kind: 'contact' as const, id: await idOf('contact', 'con22'), reason: 'x', dryRun: true }; // one of the kinds
+    const sealed = await store.sql`SELECT sealed FROM gateway.suppression_key`;
+    expect(await erase(store.db, new Keyring([old, fresh]), dry)).toMatchObject({ dry_run: true });
+    expect(await store.sql`SELECT sealed FROM gateway.suppression_key`).toEqual(sealed);
     // Any process with both keys renews the seal. The old key can then go.
     expect((await open(fresh))?.('contact', 'con10')).toBe(known);
     await expect(open(old)).rejects.toThrow(SuppressionSealed);

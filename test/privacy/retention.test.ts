@@ -95,4 +95,30 @@ it('clears texts and files that are too old, in short transactions, and no impor
   });
   await importRecords(store.db, again);
   expect(await counts()).toEqual(fresh);
+
+  // A number that is set again counts at once, whenever the last round ended.
+  const keep = (organization: string, days: string) =>
+    document('organization', 'update', organization, '--keep-messages-days', days, '--yes');
+  await keep('org', '30');
+  // One transaction has few files.
+  const [org] = await store.sql`SELECT tenant FROM platform.organization WHERE external_id = 'org'`;
+  const one = (n: number): Promise<unknown> =>
+    store.sql`SELECT gateway.clear_old_messages(${String(org?.['tenant'])}, ${n}, 7)`;
+  await one(200);
+  expect(await counts()).toMatchObject({ files: 53, chunks: 53 });
+  await one(3);
+  expect(await counts()).toMatchObject({ files: 52, cleared: 73 });
+  // An organization whose messages cannot be cleared does not stop the others.
+  await store.sql.unsafe(`CREATE FUNCTION refuse_update() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''refused''; END';
+    CREATE TRIGGER refuse BEFORE UPDATE ON platform.message FOR EACH ROW WHEN (OLD.external_id = 'xm') EXECUTE FUNCTION refuse_update()`);
+  await store.sql`UPDATE gateway.retention_round SET tried_at = now()`;
+  await keep('other', '30');
+  await expect(clearOldMessages(store.db)).rejects.toThrow('refused');
+  expect(await counts()).toEqual(left);
+  await store.sql`DROP TRIGGER refuse ON platform.message`;
+  expect(await clearOldMessages(store.db)).toBeGreaterThan(0);
+  expect(await store.sql`SELECT text FROM platform.message WHERE external_id = 'xm'`).toEqual([{ text: null }]);
+  await keep('org', '10');
+  expect(await clearOldMessages(store.db)).toBeGreaterThan(0);
+  expect(await counts()).toMatchObject({ texts: 0, cleared: 1200 });
 });

@@ -1,4 +1,5 @@
 import type { Change } from '../source.ts';
+import { isErased } from './digests.ts';
 import { type Problem, parseRecord, parseSourceRecord, UNREADABLE } from './parse-record.ts';
 import { type ImportRecord, RECORD_TYPES, type RecordType, type SourceFile } from './records.ts';
 import { rowOf, type StagedRow, type StoredContent } from './row.ts';
@@ -11,12 +12,16 @@ export type Prepared =
   | { readonly file: FileRecord }
   | { readonly refused: readonly Problem[]; readonly type: RecordType | '' };
 
+/** A record with such an id could fill or remove the shell that an erasure leaves. */
+const RESERVED: readonly Problem[] = [{ pointer: '/external_id', code: 'invalid_value' }];
+
 /** Checks and converts one record. Never throws. */
 export function prepareRecord(json: unknown, live: boolean): Prepared {
   try {
     const parsed = live ? parseSourceRecord(json) : parseRecord(json);
     if (!parsed.ok) return { refused: parsed.problems, type: typeOf(json) };
     const { record } = parsed;
+    if (isErased(record.external_id)) return { refused: RESERVED, type: record.type };
     if (record.type === 'file' && (!('size' in record) || record.path !== undefined)) return { file: record };
     return { row: rowOf(record) };
   } catch {

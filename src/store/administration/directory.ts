@@ -21,7 +21,12 @@ export const readOrganizations = (db: Database): Promise<OrganizationRecord[]> =
       FROM platform.organization o ORDER BY o.tenant`);
 
 export async function keepMessages(db: Database, tenant: string, days: number | null): Promise<void> {
-  await db.query(sql`UPDATE platform.organization SET keep_messages_days = ${days}::integer WHERE tenant = ${tenant}`);
+  // The next round begins at once, at the first message.
+  await db.query(sql`
+    WITH kept AS (
+      UPDATE platform.organization SET keep_messages_days = ${days}::integer WHERE tenant = ${tenant} RETURNING tenant
+    )
+    UPDATE gateway.retention_round r SET began_at = '-infinity', ended_at = '-infinity' FROM kept WHERE r.tenant = kept.tenant`);
 }
 
 export interface WebsiteRecord {

@@ -11,6 +11,8 @@ const SOURCE = 'settings and state of a helpdesk; numbers of its rows';
 const SYSTEM = 'names of tables and indexes';
 const ERASURE = 'the erasure itself: ids of the gateway, digests, counts';
 const LEDGER = 'digests, ids and names of operations';
+const AUDIT =
+  'who called what, when and with what result: ids of the gateway, names of apps, addresses, digests (audit, E6)';
 const TASK = 'ids, digests and names of a task';
 
 /**
@@ -18,7 +20,16 @@ const TASK = 'ids, digests and names of a task';
  * added here, and planted in erasure-canary.test.ts if it can hold something of a person.
  */
 export const COLUMNS: Readonly<Record<string, string>> = {
-  ...of('gateway.app', CREDENTIALS, 'id name'),
+  ...of('gateway.app', CREDENTIALS, 'id name switched_off'),
+  ...of(
+    'gateway.audit',
+    AUDIT,
+    'organization_id website_id app_id installation_id credential_id person_id client_name client_version address surface operation targets outcome duration_ms request_id trace_id input_digest operation_id kid previous digest',
+  ),
+  ...of('gateway.audit_app_day', AUDIT, 'organization_id day app_id operation'),
+  ...of('gateway.audit_app_hour', AUDIT, 'organization_id app_id'),
+  ...of('gateway.audit_chain', AUDIT, 'day kid digest'),
+  ...of('gateway.audit_hour', AUDIT, 'organization_id app_id surface operation outcome'),
   ...of(
     'gateway.consent',
     CREDENTIALS,
@@ -27,7 +38,7 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   ...of(
     'gateway.credential',
     CREDENTIALS,
-    'id installation_id environment secret_digest old_secret_digest scopes data_access channel_ids team_ids subsite_ids callbacks origins hosted_client hosted_host hosted_person',
+    'id installation_id environment secret_digest old_secret_digest scopes data_access channel_ids team_ids subsite_ids allow_ip callbacks origins hosted_client hosted_host hosted_person',
   ),
   ...of('gateway.erasure', ERASURE, 'id organization_id kind subject subject_digest reason counts'),
   ...of('gateway.erasure_work', ERASURE, 'erasure_id'),
@@ -52,7 +63,7 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   ...of('gateway.mcp_subscription', CREDENTIALS, 'id credential_id consent_id url name arguments secret_tag'),
   ...of('gateway.native_author', CREDENTIALS, 'credential_id'),
   ...of('gateway.operation', 'planted', 'outcome'),
-  ...of('gateway.operation', LEDGER, 'operation_id credential_id operation status fingerprint'),
+  ...of('gateway.operation', LEDGER, 'operation_id credential_id operation status fingerprint audit'),
   ...of('gateway.person', STAFF, 'id email role password subject'),
   ...of('gateway.quota', CREDENTIALS, 'app_id'),
   ...of('gateway.realtime_ack', RECEIPTS, 'session_id subscription_id cursor'),
@@ -127,10 +138,11 @@ function of(table: string, what: string, columns: string): Record<string, string
 /** Types whose values are no text: numbers, times, truth values. */
 const WITHOUT_TEXT = ['int2', 'int4', 'int8', 'float8', 'bool', 'timestamptz', 'interval', 'uuid', '_int4', '_int8'];
 
-/** The columns of both schemas that can hold text. The tables of the slots of imports count as one. */
+/** The columns of both schemas that can hold text. The tables of the slots of imports count as one, and so do the days of the audit. */
 export async function textColumns(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
-    SELECT DISTINCT regexp_replace(format('%s.%s', c.table_schema, c.table_name), '^(gateway\\.import_[a-z]+)_[0-9]+$', '\\1_N')
+    SELECT DISTINCT regexp_replace(regexp_replace(format('%s.%s', c.table_schema, c.table_name),
+               '^(gateway\\.import_[a-z]+)_[0-9]+$', '\\1_N'), '^(gateway\\.audit)_[0-9]{8}$', '\\1')
            || '.' || c.column_name AS name
       FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
      WHERE c.table_schema IN ('platform', 'gateway') AND t.table_type = 'BASE TABLE' AND c.udt_name <> ALL (${WITHOUT_TEXT})`;
