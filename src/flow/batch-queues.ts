@@ -19,8 +19,6 @@ export interface BatchQueuesOptions<Item, Result> {
   readonly patience: number;
   /** The result of an item that has waited too long. Without `late`, the item fails with 503. */
   readonly late?: Result;
-  /** True if the first batch waits until all sockets of this turn of the event loop are read, and has all their items. */
-  readonly gathers?: boolean;
 }
 
 /**
@@ -95,7 +93,6 @@ export class BatchQueues<Item, Result> {
   readonly #free: number[];
   /** While this timer is set, no batch starts. It was set by the batch that started last. */
   #prompt: NodeJS.Timeout | undefined;
-  #gathering: NodeJS.Immediate | undefined;
 
   constructor(options: BatchQueuesOptions<Item, Result>) {
     this.#options = options;
@@ -145,7 +142,7 @@ export class BatchQueues<Item, Result> {
       wait();
       queue.waiting.add(appName, waiting);
       app.waiting++;
-      this.#soon();
+      this.#next();
     });
   }
 
@@ -215,15 +212,6 @@ export class BatchQueues<Item, Result> {
   #over(prompt: NodeJS.Timeout): void {
     if (this.#prompt === prompt) this.#prompt = undefined;
     this.#next();
-  }
-
-  #soon(): void {
-    if (this.#options.gathers !== true) this.#next();
-    else
-      this.#gathering ??= setImmediate(() => {
-        this.#gathering = undefined;
-        this.#next();
-      });
   }
 
   /** Never rejects. */

@@ -57,7 +57,6 @@ export class Batches {
         batch: BATCH,
         length: LENGTH,
         patience: PATIENCE,
-        gathers: true,
         // The batch never ran in time. Handle this task alone, because a batch that hangs must not block the others.
         late: 'alone',
       });

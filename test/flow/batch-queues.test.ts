@@ -76,18 +76,6 @@ it('answers each item once, from its own run and after it; a queue runs one at a
 
 const place = { queue: 'one', group: 'one', app: 'one' };
 
-it('with `gathers`, the items of one turn of the event loop share the first batch', async () => {
-  const runs: (readonly number[])[] = [];
-  const run = async (items: readonly number[]) => {
-    runs.push(items);
-    return items;
-  };
-  const queues = new BatchQueues<number, number>({ slots: 1, patience: 5_000, gathers: true, run });
-  expect(await Promise.all([1, 2, 3].map((item) => queues.add(place, item)))).toEqual([1, 2, 3]);
-  expect(await queues.add(place, 4)).toBe(4);
-  expect(runs).toEqual([[1, 2, 3], [4]]);
-});
-
 it('gathers what comes while a run is under way, and waits for nobody', async () => {
   const runs: number[] = [];
   const queues = new BatchQueues<number, number>({
