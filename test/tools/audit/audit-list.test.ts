@@ -218,7 +218,11 @@ describe('audit_list', () => {
     ]);
     expect(await found(BEFORE, body.access_token)).toEqual([mine]);
     // What the person does with another app neither shortens a page nor shows in a cursor.
-    const noise = { credential_id: other.credential, organization_id: organization, person_id: consent?.person_id ?? '' };
+    const noise = {
+      credential_id: other.credential,
+      organization_id: organization,
+      person_id: consent?.person_id ?? '',
+    };
     await plantAudit(
       gateway.database,
       Array.from({ length: 10_100 }, (_, i) => ({ ...noise, time: at(1_000 + i) })),
