@@ -89,16 +89,15 @@ export async function searchAudit(
     let [next, seen] = [after, 0];
     for (let n = 0; n < FOR_ONE && seen <= limit && (n === 0 || spare-- > 0); n++) {
       const page = await readAuditPage(db, source, { limit: limit + 1 - seen, after: next });
-      found.push(...page.rows);
+      found = [...found, ...page.rows].sort(newestFirst).slice(0, limit + 1);
       seen += page.rows.length;
       next = page.next;
       // What lies behind the horizon, or behind a full page of newer records, is not shown.
-      const full = found.length > limit ? found[limit] : undefined;
+      const full = found[limit];
       if (!next || (horizon && isBehind(next, horizon)) || (full && isBehind(next, placeOf(full)))) break;
     }
     // Before the newest of these places, every source has been searched.
     if (next && (!horizon || isBehind(horizon, next))) horizon = next;
-    found = found.sort(newestFirst).slice(0, limit + 1);
   }
   const rows = found.filter((row) => !horizon || !isBehind(placeOf(row), horizon));
   const last = rows[limit - 1];

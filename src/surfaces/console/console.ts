@@ -30,14 +30,17 @@ export function consoleSurface(
   {
     baseUrl,
     db,
+    slow,
     registry,
     tools,
-  }: Pick<PageServices, 'baseUrl' | 'db'> & Pick<Asked, 'registry'> & { readonly tools: DeskTools },
+  }: Pick<PageServices, 'baseUrl' | 'db'> &
+    Pick<Asked, 'registry'> &
+    Pick<Asked['desk'], 'slow'> & { readonly tools: DeskTools },
   source: ClientAddress,
   provider?: IdentityProvider,
 ): RequestHandler {
   const page = pageRoutes({ baseUrl, db, identity: provider?.name });
-  const enter: Enter = { desk: openDesks(db, tools), registry };
+  const enter: Enter = { desk: openDesks({ db, slow }, tools), registry };
   const guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>): Route =>
     page(method, operation, (visit) => show(visit).catch((error: unknown) => showRefusal(visit, error)));
   const fixed = new Map<string, Route>([[STYLE, styleRoute('console/console.css')], ...doors(guarded, provider)]);
