@@ -3,10 +3,21 @@ import { insertCommandRecord, organizationOf } from '../store/audit/commands.ts'
 import type { CommandContext } from './context.ts';
 
 /** The groups of commands that manage objects of an organization. */
-const GROUPS = ['app', 'author', 'consent', 'credential', 'family', 'person', 'source', 'webhook'];
+const GROUPS = [
+  'app',
+  'author',
+  'consent',
+  'credential',
+  'erase',
+  'family',
+  'organization',
+  'person',
+  'source',
+  'webhook',
+];
 /** Commands of these groups that change nothing. */
 const READS = ['list', 'show', 'check', 'grants', 'deliveries', 'test'];
-const ID = /^(app|ins|crd|prs|cns|whk|src|web)_[a-z0-9_]{1,60}$/;
+const ID = /^(app|ins|crd|prs|cns|whk|src|web|ctc|vis|era)_[a-z0-9_]{1,80}$/;
 const TARGETS = 3;
 
 /** The full name of a command that changes something, such as `credential issue`. Undefined for all others. */
@@ -16,7 +27,8 @@ function changeOf(command: Command): string | undefined {
 }
 
 /**
- * Runs a command. If it has changed something, its audit record names what the command has told: the ids of its result.
+ * Runs a command. If it has changed something, its audit record names what the command has told: the ids of its result
+ * and of its arguments. A dry run changes nothing.
  * The record follows the change, because each change is one statement of its own.
  */
 export async function audited(
@@ -45,9 +57,14 @@ export async function audited(
   };
   await run({ ...context, store: opened, out: { ...out, result } });
   if (!told) return;
-  const ids = [...new Set(Object.values(told).filter((one) => typeof one === 'string' && ID.test(one)))];
+  const members: { readonly dry_run?: unknown; readonly organization_id?: unknown } = told;
+  if (members.dry_run === true) return;
+  // The certificate of an erasure does not name the person. The command does.
+  const named = [...Object.values(told), ...command.args];
+  const ids = [...new Set(named.filter((one) => typeof one === 'string' && ID.test(one)))];
   const { db } = await context.store();
-  const organization = before ?? (await organizationOf(db, ids));
+  const { organization_id: own } = members;
+  const organization = typeof own === 'string' ? own : (before ?? (await organizationOf(db, ids)));
   if (organization === undefined) return;
   const record = { organization, operation, targets: ids.slice(0, TARGETS), ms: performance.now() - began };
   await insertCommandRecord(db, record).catch(() => {

@@ -107,14 +107,17 @@ export class Corridor {
   /**
    * Charges one unit for a request that calls no operation, and runs `work`. The authority can come from a cache. If it
    * was wrong, `work` runs again, so `work` must change nothing before an SQL statement has confirmed the authority.
+   * `known` gets the authority before it is charged.
    */
   run<T>(
     bearer: string | undefined,
     resource: Resource,
     work: (caller: Caller) => Promise<T>,
     source?: CallSource,
+    known?: (authority: Authority) => void,
   ): Promise<T> {
     return this.#proved({ bearer, resource, cost: 1, source }, async (caller, charge) => {
+      known?.(caller.authority);
       await charge();
       return work(caller);
     });

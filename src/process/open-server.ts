@@ -112,7 +112,14 @@ export async function openServer(
       ),
       recordSurface({ baseUrl, db: store.db }, source, provider),
       consoleSurface(
-        { baseUrl, db: store.db, registry, tools: consoleTools({ config, keys }, baseUrl) },
+        {
+          baseUrl,
+          db: store.db,
+          slow: store.slow,
+          registry,
+          tools: consoleTools({ config, keys }, baseUrl),
+          books: trail,
+        },
         source,
         provider,
       ),

@@ -67,7 +67,7 @@ const serverAt = async (baseUrl: string, at: IdentityProvider): Promise<RunningS
       oauthSurface(openOAuth({ baseUrl, db: database.db, skillScopes: [], byUrl }), openClientAddress([]), at),
       recordSurface({ baseUrl, db: database.db }, openClientAddress([]), at),
       consoleSurface(
-        { baseUrl, db: database.db, registry: await loadTools(), tools: testTools(baseUrl) },
+        { baseUrl, db: database.db, slow: database.db, registry: await loadTools(), tools: testTools(baseUrl) },
         openClientAddress([]),
         at,
       ),

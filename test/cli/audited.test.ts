@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { auditOf, brief } from '../support/audit.ts';
 import { cliDatabase, fed, gateway } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
@@ -7,13 +7,17 @@ import type { TestDatabase } from '../support/database.ts';
 let database: TestDatabase;
 let organization: string;
 beforeAll(async () => {
+  vi.stubEnv('GATEWAY_KEYS', `1:${Buffer.alloc(32, 7).toString('base64')}`);
   database = await cliDatabase('demo');
   const [row] = await database.sql<
     { id: string }[]
   >`SELECT public_id AS id FROM platform.organization WHERE tenant = 1`;
   organization = row?.id ?? '';
 });
-afterAll(() => database.close());
+afterAll(() => {
+  vi.unstubAllEnvs();
+  return database.close();
+});
 
 async function recorded(run: Promise<{ code: number; stdout: string; stderr: string }>): Promise<unknown[]> {
   const { code, stderr } = await run;
@@ -67,6 +71,17 @@ it('a change names what it has changed, and a look leaves nothing', async () => 
   ]);
   for (const looks of [['app', 'list'], ['credential', 'show', credential?.id ?? ''], ['person', 'list'], ['doctor']])
     expect(await recorded(gateway(...looks))).toEqual([]);
+  const keep = gateway('organization', 'update', organization, '--keep-messages-days', '36500', '--yes');
+  expect(await recorded(keep)).toEqual(change('organization update'));
+  const [contact] = await database.sql<{ id: string }[]>`
+    SELECT 'ctc_' || tenant || '_' || site || '_' || min(id) AS id FROM platform.contact
+     WHERE tenant = 1 AND site = 1 GROUP BY tenant, site`;
+  const erase = ['erase', 'contact', contact?.id ?? '', '--reason', 'asked'];
+  expect(await recorded(gateway(...erase, '--dry-run'))).toEqual([]);
+  const erased = change('erase contact', id('era'), contact?.id);
+  expect(await recorded(gateway(...erase, '--yes'))).toEqual(erased);
+  expect(await recorded(gateway(...erase, '--yes'))).toEqual(erased);
+  expect(await recorded(gateway('erase', 'list'))).toEqual([]);
   const refused = await gateway('credential', 'rotate', credential?.id ?? '');
   expect([refused.code, await auditOf(database)]).toEqual([1, []]);
 });

@@ -156,7 +156,7 @@ export async function openTestGateway(
       ),
       recordSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress(trustedProxies)),
       consoleSurface(
-        { baseUrl: BASE_URL, db: own.db, registry, tools: testTools(BASE_URL, receivers) },
+        { baseUrl: BASE_URL, db: own.db, slow: own.db, registry, tools: testTools(BASE_URL, receivers), books: trail },
         openClientAddress(trustedProxies),
       ),
     ],

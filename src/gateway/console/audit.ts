@@ -10,20 +10,20 @@ export { recordOf };
 
 /** The newest audit records of the organization that match. Undefined if the administrator has just lost the role. */
 export async function auditOf(
-  { db, by }: AdministratorDesk,
+  { db, slow, by }: AdministratorDesk,
   search: Omit<AuditFilter, 'organization'>,
   page: Parameters<typeof searchAudit>[2],
 ): Promise<AuditRows | undefined> {
   const organization = await organizationOf(db, by);
-  return organization === undefined ? undefined : searchAudit(db, { ...search, organization }, page);
+  return organization === undefined ? undefined : searchAudit(slow, { ...search, organization }, page);
 }
 
 /** Who has read a record in the last days. Undefined if the administrator has just lost the role. */
 export async function readersOf(
-  { db, by }: AdministratorDesk,
+  { db, slow, by }: AdministratorDesk,
   target: string,
   days: number,
 ): Promise<readonly AuditReader[] | undefined> {
   const organization = await organizationOf(db, by);
-  return organization === undefined ? undefined : readAuditReaders(db, { target, days, organization });
+  return organization === undefined ? undefined : readAuditReaders(slow, { target, days, organization });
 }

@@ -18,6 +18,8 @@ export interface DeskTools {
 /** With a desk, a page of the console reads and changes one organization. Every statement proves the role again. */
 export interface AdministratorDesk {
   readonly db: Database;
+  /** Connections for long searches, so that calls of apps never wait for them. */
+  readonly slow: Database;
   readonly by: Administrator;
   readonly tools: DeskTools;
 }
@@ -32,7 +34,7 @@ const ASKED = { perMinute: 120, burst: 60 };
 
 /** Returns a function that finds the administrator of a session. `source` is the caller's address. */
 export function openDesks(
-  db: Database,
+  { db, slow }: Pick<AdministratorDesk, 'db' | 'slow'>,
   tools: DeskTools,
 ): (asked: { session: string | undefined; source: string }) => Promise<Entered> {
   const asked = new RateLimit(ASKED);
@@ -46,7 +48,7 @@ export function openDesks(
     asked.failed(person.id);
     return {
       state: 'entered',
-      desk: { db, tools, by: { digest, personId: person.id, tenant: person.tenant } },
+      desk: { db, slow, tools, by: { digest, personId: person.id, tenant: person.tenant } },
       person,
     };
   };

@@ -65,33 +65,41 @@ export async function newestAudit(db: Database, filter: AuditFilter, limit: numb
   return newest.sort(newestFirst).slice(0, limit);
 }
 
-/** Statements that a search sends for each of its sources. Each looks at a bounded number of records. */
-const STATEMENTS = 5;
+/** Statements that a search sends. Each looks at a bounded number of records. */
+const STATEMENTS = 20;
+/** Statements for one source. */
+const FOR_ONE = 5;
 
 /**
- * The newest records behind `after` that match, at most `limit` of them. Unlike `newestAudit`, the search is bounded: if
- * matches are rare, `next` says where it goes on, and there can be fewer records before that place.
+ * The newest records of an organization behind `after` that match, at most `limit` of them. Unlike `newestAudit`, the
+ * search is bounded: if matches are rare, `next` says where it goes on, and there can be fewer records before that place.
  */
 export async function searchAudit(
   db: Database,
-  filter: AuditFilter,
+  filter: AuditFilter & { readonly organization: string },
   { limit, after }: { readonly limit: number; readonly after: AuditPlace | undefined },
 ): Promise<AuditRows> {
-  const found: AuditRow[] = [];
+  const split = await sourcesOf(db, filter);
+  // Many sources have no common progress within a few statements. The records of the organization have.
+  const sources: readonly AuditSource[] = split.length > STATEMENTS ? [{ ...filter, credential: undefined }] : split;
+  let spare = STATEMENTS - sources.length;
+  let found: AuditRow[] = [];
   let horizon: AuditPlace | undefined;
-  for (const source of await sourcesOf(db, filter)) {
+  for (const source of sources) {
     let [next, seen] = [after, 0];
-    for (let n = 0; n < STATEMENTS && seen < limit; n++) {
-      const page = await readAuditPage(db, source, { limit: limit - seen, after: next });
-      found.push(...page.rows);
+    for (let n = 0; n < FOR_ONE && seen <= limit && (n === 0 || spare-- > 0); n++) {
+      const page = await readAuditPage(db, source, { limit: limit + 1 - seen, after: next });
+      found = [...found, ...page.rows].sort(newestFirst).slice(0, limit + 1);
       seen += page.rows.length;
       next = page.next;
-      if (next === undefined) break;
+      // What lies behind the horizon, or behind a full page of newer records, is not shown.
+      const full = found[limit];
+      if (!next || (horizon && isBehind(next, horizon)) || (full && isBehind(next, placeOf(full)))) break;
     }
     // Before the newest of these places, every source has been searched.
     if (next && (!horizon || isBehind(horizon, next))) horizon = next;
   }
-  const rows = found.filter((row) => !horizon || !isBehind(placeOf(row), horizon)).sort(newestFirst);
+  const rows = found.filter((row) => !horizon || !isBehind(placeOf(row), horizon));
   const last = rows[limit - 1];
   return { rows: rows.slice(0, limit), next: rows.length > limit && last ? placeOf(last) : horizon };
 }

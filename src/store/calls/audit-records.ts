@@ -86,10 +86,12 @@ export type AuditSource = Omit<AuditFilter, 'credential'> & { readonly credentia
 export const isWebsite = (target: string): boolean => target.startsWith('web_');
 
 function sourceOf({ person, target, credential, organization }: AuditSource): string {
+  const named = target !== undefined && !isWebsite(target);
+  // The credential comes before the person. Otherwise the pages and cursors of an app would depend on records of other
+  // credentials, which the person has approved too.
+  if (typeof credential === 'string') return named ? 'target' : 'credential';
   if (person !== undefined) return 'person';
-  if (target !== undefined && !isWebsite(target) && credential !== undefined)
-    return credential === null ? 'bare_target' : 'target';
-  if (typeof credential === 'string') return 'credential';
+  if (named && credential === null) return 'bare_target';
   if (organization === undefined) throw new Error('audit records are read by organization, credential or person');
   return 'organization';
 }

@@ -5,7 +5,7 @@ import { OAuthError } from '../../auth/oauth/errors.ts';
 import { type Parameters, single } from '../../auth/oauth/parameters.ts';
 import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
 import { sameSecret } from '../../auth/tokens.ts';
-import type { CallReport } from '../../core/audit.ts';
+import type { Books, CallReport } from '../../core/audit.ts';
 import { type AdministratorRecord, type DeskTools, openDesks } from '../../gateway/console/desk.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
@@ -22,6 +22,8 @@ import { ACTS, PAGES } from './pages.ts';
 import { ListQuery } from './query.ts';
 
 interface Enter extends Pick<Asked, 'registry'> {
+  /** Undefined in tests without audit records. */
+  readonly books: Pick<Books, 'stuck'> | undefined;
   readonly desk: ReturnType<typeof openDesks>;
 }
 
@@ -30,14 +32,18 @@ export function consoleSurface(
   {
     baseUrl,
     db,
+    slow,
     registry,
     tools,
-  }: Pick<PageServices, 'baseUrl' | 'db'> & Pick<Asked, 'registry'> & { readonly tools: DeskTools },
+    books,
+  }: Pick<PageServices, 'baseUrl' | 'db'> &
+    Pick<Asked, 'registry'> &
+    Pick<Asked['desk'], 'slow'> & { readonly tools: DeskTools; readonly books?: Enter['books'] },
   source: ClientAddress,
   provider?: IdentityProvider,
 ): RequestHandler {
   const page = pageRoutes({ baseUrl, db, identity: provider?.name });
-  const enter: Enter = { desk: openDesks(db, tools), registry };
+  const enter: Enter = { desk: openDesks({ db, slow }, tools), registry, books };
   const guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>): Route =>
     page(method, operation, (visit) => show(visit).catch((error: unknown) => showRefusal(visit, error)));
   const fixed = new Map<string, Route>([[STYLE, styleRoute('console/console.css')], ...doors(guarded, provider)]);
@@ -111,6 +117,10 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
     });
   }
   requireForm(form, one, formToken(visit, path));
+  if (enter.books?.stuck) {
+    visit.record.code = 'service_unavailable';
+    return showProblem(visit, 503, { title: 'The gateway cannot change anything now', sentence: UNRECORDED }, 5);
+  }
   const done = await one.run(askedOf(visit, { ...entered, registry: enter.registry }, found), form);
   if (done && 'target' in done) return answerDone(visit, one, person, done);
   visit.record.code = done ? 'invalid_request' : 'not_permitted';
@@ -125,6 +135,7 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
 }
 
 const NOTHING = 'Nothing was changed.';
+const UNRECORDED = `${NOTHING} The record of the change could not be written. Try again in a moment.`;
 
 /** Appends a record to the books. It has the ids in the address, never a value of a form. */
 const tell = (

@@ -123,6 +123,12 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     throw invalidParams(refusalOf(inputErrors({ input }, problem, { arguments: given })));
   }
 
+  /** The arguments of which a record has the digest: neither the receiver nor its secret. */
+  const recorded = (given: { readonly name: string; readonly arguments?: unknown }) => ({
+    ...EventArguments.safeParse(given.arguments ?? {}).data,
+    name: given.name,
+  });
+
   return {
     /** The events that the token can subscribe to now, with its modes. */
     async list(mcpRequest: McpRequest): Promise<object> {
@@ -134,7 +140,7 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     },
 
     poll: (mcpRequest: McpRequest, given: z.output<typeof PollParams>): Promise<object> =>
-      mcpRequest.run(async (caller) => {
+      mcpRequest.run('events_pull', recorded(given), async (caller) => {
         permit('poll', mcpRequest, caller.authority);
         return answered(
           await events.poll(caller, {
@@ -148,7 +154,7 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
       }),
 
     subscribe: (mcpRequest: McpRequest, given: z.output<typeof SubscribeParams>): Promise<object> =>
-      mcpRequest.run(async (caller) => {
+      mcpRequest.run('subscription_create', recorded(given), async (caller) => {
         const { mode = 'webhook', url, secret } = given.delivery;
         permit('webhook', mcpRequest, caller.authority);
         mcpRequest.writes = true;
@@ -167,7 +173,7 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
       }),
 
     unsubscribe: (mcpRequest: McpRequest, given: z.output<typeof UnsubscribeParams>): Promise<object> =>
-      mcpRequest.run(async (caller) => {
+      mcpRequest.run('subscription_delete', recorded(given), async (caller) => {
         // It needs the rights of a subscription, but can be switched off alone.
         permit('webhook', mcpRequest, caller.authority, 'subscription_delete');
         mcpRequest.writes = true;

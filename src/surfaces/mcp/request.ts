@@ -1,10 +1,13 @@
+import type { CallActor } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Selection } from '../../core/toolsets.ts';
-import type { Caller, CallSource, Corridor } from '../../gateway/call.ts';
+import { asFailure, type Caller, type CallSource, type Corridor } from '../../gateway/call.ts';
+import { reportOf } from '../../gateway/call-report.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
+import { RpcError } from '../jsonrpc/envelope.ts';
 import type { Version } from './versions.ts';
 
 /** The outcome of a call: a body or a failure. Never a 401, which `call` throws. */
@@ -59,21 +62,42 @@ export class McpRequest {
 
   /**
    * Charges one unit and runs `work` under the token's authority, which a statement of `work` proves. For a method that
-   * reads or writes without an operation. A 401 leaves no authority, so that its reply has no quota headers.
+   * reads or writes without a call of a tool. Its audit record has the name of the tool that does the same, and is made
+   * after the call. A 401 leaves no authority, so that its reply has no quota headers.
    */
-  async run<T>(work: (caller: Caller) => Promise<T>): Promise<T> {
+  async run<T>(
+    name: string,
+    input: Readonly<Record<string, unknown>>,
+    work: (caller: Caller) => Promise<T>,
+  ): Promise<T> {
+    let [actor, units]: [CallActor | undefined, number] = [undefined, 0];
+    const report = (ended: { readonly body?: unknown; readonly failure?: Failure }): void => {
+      const tool = this.corridor.registry.get(name);
+      const by = ended.failure?.details.actor ?? actor;
+      if (tool && by) this.source?.audited?.report(reportOf(tool, { actor: by, input, units, ...ended }));
+    };
     try {
-      return await this.corridor.run(
+      const body = await this.corridor.run(
         this.bearer,
         'mcp',
         (caller) => {
           this.authority = caller.authority;
+          units = 1;
           return work(caller);
         },
         this.source,
+        (authority) => {
+          actor = authority;
+        },
       );
+      report({ body });
+      return body;
     } catch (error) {
-      if (error instanceof Failure && error.status === 401) this.authority = undefined;
+      const unauthorized = error instanceof Failure && error.status === 401;
+      if (unauthorized) [this.authority, units] = [undefined, 0];
+      // A refusal of the protocol has a code of its own, which is none of the failures.
+      const refused = error instanceof RpcError ? (this.failed ?? new Failure('invalid_request')) : asFailure(error);
+      report({ failure: refused });
       throw error;
     }
   }

@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { signedInAs, submit } from '../../support/console/console.ts';
+import { look, signedInAs, submit } from '../../support/console/console.ts';
 import { managedActs, openManaged } from '../../support/console/managed.ts';
 import { openTestGateway } from '../../support/gateway.ts';
 import type { Fields } from '../../support/oauth/oauth.ts';
@@ -35,6 +35,18 @@ it('the books have one record of each change, of each page and of each refused c
     { operation: 'source_pause', targets: [managed.source], outcome: 'not_permitted', status: 403, ...same },
   ]);
   expect(JSON.stringify(await sql`SELECT * FROM gateway.audit`)).not.toContain('zqx9');
+  await sql`UPDATE gateway.session SET created_at = now() WHERE person_id = ${owner.id}`;
+  const enabled = async () => [...(await sql`SELECT * FROM gateway.webhook_endpoint WHERE id = ${managed.disabled}`)];
+  const before = await enabled();
+  await sql`ALTER TABLE gateway.audit RENAME TO audit_away`;
+  await look(gateway, '/console/webhooks', owner.cookie);
+  await vi.waitFor(() => expect(gateway.trail?.stuck).toBe(true), 6_000);
+  const { status, headers, text } = await act('webhook_enable');
+  expect([status, headers['retry-after'], text.includes('Nothing was changed.')]).toEqual([503, '5', true]);
+  expect(await enabled()).toEqual(before);
+  await sql`ALTER TABLE gateway.audit_away RENAME TO audit`;
+  await vi.waitFor(() => expect(gateway.trail?.stuck).toBe(false), 6_000);
+  expect((await act('webhook_enable')).status).toBe(303);
   await world.close();
   await gateway.close();
 });

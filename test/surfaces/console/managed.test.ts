@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { searchAudit } from '../../../src/store/administration/audit-records.ts';
+import type { AuditPlace } from '../../../src/store/calls/audit-records.ts';
 import type { Answer } from '../../support/answer.ts';
 import {
   addRival,
@@ -397,6 +399,35 @@ describe('the audit', () => {
     }
     for (const query of ['after=x', 'after=1.2', 'from=2026-99-99', 'surface=x', 'target=%00', 'format=pdf'])
       expect((await page(`/console/audit?${query}`)).status, query).toBe(200);
+  });
+
+  it.each([3, 30])('searches the records of %i callers with few statements, and finds each once', async (callers) => {
+    for (let n = 0; n < callers; n++)
+      await plant(180 / callers, {
+        credential_id: `crd_${n}`,
+        time: new Date(Date.now() - n * 1_000).toISOString(),
+      });
+    const { db } = gateway.database;
+    let statements = 0;
+    let most = 0;
+    const counted: typeof db.query = async (statement, ...more) => {
+      statements++;
+      const rows = await db.query(statement, ...more);
+      most = Math.max(most, rows.length);
+      return rows as never[]; // the rows are passed on as they are
+    };
+    const counting = new Proxy(db, { get: (of, name) => (name === 'query' ? counted : Reflect.get(of, name)) });
+    const seen: string[] = [];
+    let after: AuditPlace | undefined;
+    do {
+      statements = 0;
+      const found = await searchAudit(counting, { organization, target: 'ctc_1_1_89' }, { limit: 25, after });
+      expect(statements).toBeLessThanOrEqual(21);
+      seen.push(...found.rows.map(({ at, id }) => `${at.toISOString()} ${id}`));
+      after = found.next;
+    } while (after);
+    expect([seen.length, new Set(seen).size, most <= 31]).toEqual([180, 180, true]);
+    expect(seen).toEqual([...seen].sort().reverse());
   });
 
   it('has a file of at most 5,000 records, and says so', async () => {

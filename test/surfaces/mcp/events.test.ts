@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { auditOf } from '../../support/audit.ts';
 import { ALL_FAMILIES, append, create, definition, pull } from '../../support/events/subscriptions.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { modern, rpc } from '../../support/surfaces/mcp.ts';
@@ -8,7 +9,7 @@ let gateway: TestGateway;
 let token: string;
 
 beforeAll(async () => {
-  gateway = await openTestGateway();
+  gateway = await openTestGateway('demo', undefined, undefined, {}, undefined, undefined, true);
   ({ token } = await gateway.issue());
 });
 afterAll(() => gateway.close());
@@ -64,6 +65,32 @@ describe('events/list', () => {
     }
     const { body } = await ask('events/stream', { name: 'visitor' });
     expect(body.error.code).toBe(-32601);
+  });
+});
+
+describe('the audit', () => {
+  it('has a record of each poll, of each subscription and of each refusal', async () => {
+    const own = await gateway.issue();
+    const weak = await gateway.issue({ scopes: ['website_read'] });
+    await poll({ name: 'visitor', arguments: { website_id: 'web_1_1' } }, own.token);
+    await code('events/poll', { name: 'none' }, own.token);
+    await code('events/poll', { name: 'visitor' }, weak.token);
+    await code('events/unsubscribe', { name: 'visitor', delivery: { url: 'https://receiver.test/' } }, own.token);
+    const delivery = { mode: 'poll', url: 'https://receiver.test/', secret: 'whsec_zqx' };
+    await code('events/subscribe', { name: 'visitor', delivery }, own.token);
+    const found = async (by: string): Promise<unknown[]> =>
+      (await auditOf(gateway.database, { credential_id: by })).map((one) =>
+        [one['surface'], one['operation'], one['outcome'], one['website_id'], one['count'], one['units']].join(' '),
+      );
+    await expect
+      .poll(() => found(own.credential))
+      .toEqual([
+        'mcp events_pull ok web_1_1 0 1',
+        'mcp events_pull invalid_request   1',
+        expect.stringMatching(/^mcp subscription_delete /),
+        'mcp subscription_create invalid_request   1',
+      ]);
+    expect(await found(weak.credential)).toEqual(['mcp events_pull not_permitted   1']);
   });
 });
 

@@ -217,6 +217,18 @@ describe('audit_list', () => {
       { ...record, person_id: null },
     ]);
     expect(await found(BEFORE, body.access_token)).toEqual([mine]);
+    // What the person does with another app neither shortens a page nor shows in a cursor.
+    const noise = {
+      credential_id: other.credential,
+      organization_id: organization,
+      person_id: consent?.person_id ?? '',
+    };
+    await plantAudit(
+      gateway.database,
+      Array.from({ length: 10_100 }, (_, i) => ({ ...noise, time: at(1_000 + i) })),
+    );
+    const page = await list(BEFORE, body.access_token);
+    expect([page.records.map(({ audit_id }) => audit_id), page.next_cursor]).toEqual([[mine], null]);
   });
 
   it('answers over MCP as over REST', async () => {

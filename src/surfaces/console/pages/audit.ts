@@ -85,8 +85,8 @@ const auditPage: ConsolePage = {
       body: html`${heading('Audit', 'Every call of an app, every page that a person opened, and every change. Without content.')}
 ${
   format
-    ? html`<div class="problem" role="alert"><p>Too many records for one file</p><p>A file has at most ${FILE_ROWS} records. Choose
-fewer days, or ask the operator for <code>gateway audit export</code>, which has no limit.</p></div>`
+    ? html`<div class="problem" role="alert"><p>Too many records for one file</p><p>A file has at most ${FILE_ROWS} records, and
+the search for them is bounded. Choose fewer days, or ask the operator for <code>gateway audit export</code>, which has no limit.</p></div>`
     : undefined
 }
 ${filterForm(AUDIT, query, filtersOf(names), query.filtered(FILTERS))}
