@@ -41,10 +41,16 @@ export const readUnsealed = (db: Database, ids: readonly string[]): Promise<Stor
   db.read<StoredAudit>(sql`
     SELECT ${AUDIT_COLUMNS} FROM gateway.audit a WHERE a.seq IS NULL AND a.id = ANY (${ids}::uuid[]) ORDER BY a.time, a.id`);
 
-/** The ids of records that wait for their seal for longer than `seconds`, for example after a process was killed. */
-export async function findUnsealed(db: Database, seconds: number, limit: number): Promise<string[]> {
+/** Ids of records, without `aside`, that wait for their seal for longer than `seconds`: their process was killed. */
+export async function findUnsealed(
+  db: Database,
+  seconds: number,
+  limit: number,
+  aside: readonly string[],
+): Promise<string[]> {
   const rows = await db.read<{ id: string }>(sql`
     SELECT a.id FROM gateway.audit a WHERE a.seq IS NULL AND a.time < now() - make_interval(secs => ${seconds}::integer)
+       AND a.id <> ALL (${aside}::uuid[])
      ORDER BY a.time LIMIT ${limit}`);
   return rows.map(({ id }) => id);
 }
