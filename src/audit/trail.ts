@@ -6,6 +6,7 @@ import { PeriodicJob } from '../flow/periodic-job.ts';
 import { dropAudit, prepareAudit } from '../store/audit/append.ts';
 import { findUnsealed } from '../store/audit/records.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { markOf } from './mark.ts';
 import { Queue, type QueuedCall } from './queue.ts';
 import { Recorder } from './recorder.ts';
 import { ChainWriter, type ChainWriterOptions } from './writer.ts';
@@ -100,7 +101,8 @@ export class Trail implements Books {
 
   draft(origin: CallOrigin, report: CallReport, ms: number): AuditDraft {
     const queued = this.#queued(origin, report, ms);
-    return { id: queued.id, members: this.#recorder.recordOf(queued, undefined), inserted: false };
+    const record = this.#recorder.recordOf(queued, undefined);
+    return { id: queued.id, members: { ...record, mark: markOf(this.#options.keys, record) }, inserted: false };
   }
 
   /** Appends what waits, for at most 2.5 s. */

@@ -5,6 +5,7 @@ import { readUnsealed } from '../store/audit/records.ts';
 import { isUnavailable, sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { chained, START } from './chain.ts';
+import { mayBeSealed } from './mark.ts';
 import type { Queue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
 import { auditMembers, auditRow, type ChainPlace } from './row.ts';
@@ -125,11 +126,17 @@ export class ChainWriter {
   }
 
   async #next(): Promise<Sending | undefined> {
-    const { db, keys, recorder, recordLoss } = this.#options;
+    const { db, keys, recorder, recordLoss, onError } = this.#options;
     const callsOnly = this.#callsFirst && this.#queue.size > 0;
     const sealsOnly = !callsOnly && this.#apart > 0;
     const waiting = callsOnly ? [] : this.#queue.firstSeals(sealsOnly ? 1 : BATCH);
-    const written = waiting.length === 0 ? [] : await readUnsealed(db, waiting);
+    const unsealed = waiting.length === 0 ? [] : await readUnsealed(db, waiting);
+    const written = unsealed.filter((record) => {
+      if (mayBeSealed(keys, record)) return true;
+      this.#queue.setAside(record.id);
+      onError(new Error(`audit record ${record.id} was not made by the gateway, or with a key that is not given`));
+      return false;
+    });
     if (sealsOnly && written.length === 0) {
       // Another process has sealed it.
       this.#queue.removeSeals(waiting);

@@ -218,18 +218,27 @@ it('many findings of one kind do not hide another one, and are counted', async (
   });
 });
 
-it('a process that was killed leaves records that another one seals', async () => {
+it('a process that was killed leaves records that another one seals, and none seals a forged one', async () => {
+  const [forged] = await database.sql`
+    INSERT INTO gateway.audit (time, organization_id, credential_id, surface, operation, outcome, status, units, duration_ms)
+    SELECT date_trunc('second', now() - interval '70 seconds'), 'org', 'crd_7', s, 'contact_get', 'ok', 200, 1, 1
+      FROM unnest('{rest,cli}'::text[]) s RETURNING time`;
+  expect(forged).toBeDefined();
   await database.sql`INSERT INTO gateway.audit (time, organization_id, surface, operation, outcome, status, units, duration_ms)
-    VALUES (date_trunc('milliseconds', now() - interval '30 seconds'), 'org', 'rest', 'visitor_note_add', 'ok', 200, 1, 1)`;
+    VALUES (date_trunc('milliseconds', now() - interval '30 seconds'), 'org', 'cli', 'app create', 'ok', 200, 1, 1)`;
   await vi.waitFor(
     async () => {
-      const [row] = await database.sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL`;
+      const [row] =
+        await database.sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL AND surface = 'cli'
+        AND credential_id IS NULL`;
       expect(row).toEqual({ n: 0 });
     },
     { timeout: 12_000, interval: 250 },
   );
   await pause(300);
-  expect(await verify()).toMatchObject({ code: 0, records: 23 });
+  const checked = await verify();
+  expect(checked).toMatchObject({ code: 1, records: 23 });
+  expect(checked.findings).toMatchObject([{ finding: 'unsealed' }, { finding: 'unsealed' }]);
 });
 
 it('refuses wrong options', async () => {

@@ -36,10 +36,14 @@ export const AUDIT_COLUMNS: Fragment = sql`
   to_json(a.targets) AS targets, a.count, a.outcome, a.status, a.units, a.duration_ms, a.request_id, a.trace_id,
   '\\x' || encode(a.input_digest, 'hex') AS input_digest, a.operation_id, a.replayed`;
 
+export interface UnsealedAudit extends StoredAudit {
+  readonly mark: string | null;
+}
+
 /** Records of writes that wait for their seal: those with these ids, oldest first. */
-export const readUnsealed = (db: Database, ids: readonly string[]): Promise<StoredAudit[]> =>
-  db.read<StoredAudit>(sql`
-    SELECT ${AUDIT_COLUMNS} FROM gateway.audit a WHERE a.seq IS NULL AND a.id = ANY (${ids}::uuid[]) ORDER BY a.time, a.id`);
+export const readUnsealed = (db: Database, ids: readonly string[]): Promise<UnsealedAudit[]> =>
+  db.read<UnsealedAudit>(sql`
+    SELECT ${AUDIT_COLUMNS}, a.mark FROM gateway.audit a WHERE a.seq IS NULL AND a.id = ANY (${ids}::uuid[]) ORDER BY a.time, a.id`);
 
 /** Ids of records, without `aside`, that wait for their seal for longer than `seconds`: their process was killed. */
 export async function findUnsealed(

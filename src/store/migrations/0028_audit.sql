@@ -27,6 +27,8 @@ CREATE TABLE gateway.audit (
   -- The chain of one process and one day. `digest` is the HMAC of `previous` and the record. Null until the process has
   -- sealed a record that was written within the transaction of a write.
   writer uuid, seq bigint, kid text, previous bytea, digest bytea,
+  -- Of the record of a write until it is sealed: an HMAC that shows that a process of the gateway has made it.
+  mark text,
   CONSTRAINT audit_sealed_check CHECK (num_nulls(writer, seq, kid, previous, digest) IN (0, 5)),
   -- An array with other bounds or dimensions would give the same text to the chain, but `targets[1]` would not find it.
   CONSTRAINT audit_form_check CHECK (time = date_trunc('milliseconds', time, 'UTC') AND (targets = '{}' OR (
@@ -162,7 +164,7 @@ BEGIN
   SELECT r.* FROM unnest(p_records) AS r;
   IF json_array_length(p_seals) > 0 THEN
     UPDATE gateway.audit a
-       SET writer = p_writer, seq = s.seq, kid = s.kid, previous = s.previous, digest = s.digest
+       SET writer = p_writer, seq = s.seq, kid = s.kid, previous = s.previous, digest = s.digest, mark = NULL
       FROM json_to_recordset(p_seals) AS s (time timestamptz, id uuid, seq bigint, kid text, previous bytea, digest bytea)
      WHERE a.time = s.time AND a.id = s.id AND a.seq IS NULL;
     GET DIAGNOSTICS sealed = ROW_COUNT;
