@@ -29,6 +29,8 @@ interface Lost {
 export class Queue {
   readonly #calls: QueuedCall[] = [];
   readonly #seals = new Set<string>();
+  /** Records that this process cannot seal. */
+  readonly #aside = new Set<string>();
   readonly #shares = new Map<string, number>();
   #lost = new Map<string, Lost>();
   lostTotal = 0;
@@ -53,7 +55,17 @@ export class Queue {
   }
 
   seal(id: string): void {
-    if (this.#seals.size < SEALS) this.#seals.add(id);
+    if (this.#seals.size < SEALS && !this.#aside.has(id)) this.#seals.add(id);
+  }
+
+  /** The record is not sealed by this process. */
+  setAside(id: string): void {
+    this.#seals.delete(id);
+    if (this.#aside.size < SEALS) this.#aside.add(id);
+  }
+
+  get aside(): string[] {
+    return [...this.#aside];
   }
 
   lose({ report, origin: { surface } }: QueuedCall): void {

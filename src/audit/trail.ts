@@ -6,6 +6,7 @@ import { PeriodicJob } from '../flow/periodic-job.ts';
 import { dropAudit, prepareAudit } from '../store/audit/append.ts';
 import { findUnsealed } from '../store/audit/records.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { markOf } from './mark.ts';
 import { Queue, type QueuedCall } from './queue.ts';
 import { Recorder } from './recorder.ts';
 import { ChainWriter, type ChainWriterOptions } from './writer.ts';
@@ -29,6 +30,8 @@ const EVERY = 200;
 const AHEAD = 7;
 /** Milliseconds between two rounds of upkeep. */
 const UPKEEP = 5_000;
+/** Milliseconds between two attempts to drop a day, because all inserts wait for each attempt. */
+const DROPS = 60_000;
 /** Seconds after which any process seals the record of a write. Its own process does so within a second. */
 const ABANDONED = 10;
 const ADOPTED = 500;
@@ -50,6 +53,7 @@ export class Trail implements Books {
   readonly #flush: PeriodicJob;
   readonly #upkeep: PeriodicJob;
   readonly #recorder: Recorder;
+  #dropped = Number.NEGATIVE_INFINITY;
 
   constructor(options: TrailOptions) {
     this.#options = options;
@@ -62,7 +66,7 @@ export class Trail implements Books {
     };
     this.#recorder = new Recorder(keys, options.fullAddresses);
     const recordLoss: ChainWriterOptions['recordLoss'] = (lost) => this.#recordLoss(lost);
-    this.#writer = new ChainWriter({ db, keys, queue: this.#queue, recorder: this.#recorder, recordLoss });
+    this.#writer = new ChainWriter({ db, keys, queue: this.#queue, recorder: this.#recorder, recordLoss, onError });
     this.#flush = new PeriodicJob({ every: EVERY, run: () => this.#writer.flush(), onError });
     this.#upkeep = new PeriodicJob({ every: UPKEEP, run: () => this.#round(), onError });
   }
@@ -97,7 +101,8 @@ export class Trail implements Books {
 
   draft(origin: CallOrigin, report: CallReport, ms: number): AuditDraft {
     const queued = this.#queued(origin, report, ms);
-    return { id: queued.id, members: this.#recorder.recordOf(queued, undefined), inserted: false };
+    const record = this.#recorder.recordOf(queued, undefined);
+    return { id: queued.id, members: { ...record, mark: markOf(this.#options.keys, record) }, inserted: false };
   }
 
   /** Appends what waits, for at most 2.5 s. */
@@ -108,13 +113,19 @@ export class Trail implements Books {
       await this.#writer.flush().catch(this.#options.onError);
       if (this.#writer.stuck) break;
     }
+    if (this.#queue.size > 0) {
+      this.#options.onError(new Error(`the process ends, and ${this.#queue.size} audit records are lost`));
+    }
   }
 
   async #round(): Promise<void> {
     const { upkeep, days } = this.#options;
     await prepareAudit(upkeep, AHEAD);
-    await dropAudit(upkeep, days);
-    for (const id of await findUnsealed(upkeep, ABANDONED, ADOPTED)) this.#queue.seal(id);
+    if (performance.now() - this.#dropped > DROPS) {
+      this.#dropped = performance.now();
+      await dropAudit(upkeep, days);
+    }
+    for (const id of await findUnsealed(upkeep, ABANDONED, ADOPTED, this.#queue.aside)) this.#queue.seal(id);
   }
 
   #recordLoss(lost: readonly { organization: string; surface: CallOrigin['surface']; count: number }[]): void {

@@ -5,6 +5,7 @@ import {
   auditHeads,
   auditOrganizations,
   brokenLinks,
+  missingDays,
   missingHeads,
   type SealedAudit,
   sealedPage,
@@ -18,7 +19,7 @@ import { auditMembers } from './row.ts';
 /**
  * `altered`: a record is not as it was sealed. `unknown_key`: the key of a record is not in GATEWAY_KEYS. `broken`: a
  * record was removed or inserted. `wrong_end`: the end of a chain, or a whole chain, was removed. `missing_head`: the
- * record that a kept head names is gone. `unsealed`: no process has sealed a record for a minute. `unrecorded_write`: a
+ * record that a kept head names is gone. `missing_day`: a day between others has no partition. `unsealed`: no process has sealed a record for a minute. `unrecorded_write`: a
  * write of the ledger has no record.
  */
 export interface AuditFinding {
@@ -28,6 +29,7 @@ export interface AuditFinding {
     | 'broken'
     | 'wrong_end'
     | 'missing_head'
+    | 'missing_day'
     | 'unsealed'
     | 'unrecorded_write';
   readonly day?: string;
@@ -45,14 +47,18 @@ const PAGE = 2_000;
 /** The most findings of one kind and day. */
 const MOST = 100;
 
-/** Checks the records of some days. `kept`: heads that an earlier check has printed. */
+/**
+ * Checks the records of some days. `kept`: heads that an earlier check has printed. `keptDays`: days for which records
+ * are kept.
+ */
 export async function verifyAudit(
   db: Database,
   keys: Keyring,
   days: AuditDays,
   kept: readonly AuditHead[],
+  keptDays: number,
 ): Promise<Verified> {
-  const findings: AuditFinding[] = [];
+  const found = new Findings();
   let records = 0;
   for (const organization of await auditOrganizations(db, days)) {
     let page: SealedAudit[] = [];
@@ -60,37 +66,61 @@ export async function verifyAudit(
       page = await sealedPage(db, days, organization, page.at(-1), PAGE);
       records += page.length;
       for (const record of page) {
-        const found = findings.length < MOST ? judge(keys, record) : undefined;
-        if (found) findings.push(found);
+        const one = judge(keys, record);
+        if (one) found.add(one);
       }
     } while (page.length === PAGE);
   }
+  for (const day of await missingDays(db, days))
+    found.add({ finding: 'missing_day', day, detail: 'The day has no partition: it was dropped, or no gateway ran.' });
   for (const day of daysOf(days)) {
     for (const { writer, seq, after } of await brokenLinks(db, day, MOST))
-      findings.push({ finding: 'broken', day, writer, detail: `Record ${seq} follows record ${after}.` });
+      found.add({ finding: 'broken', day, writer, detail: `Record ${seq} follows record ${after}.` });
     for (const { writer, head, last } of await wrongEnds(db, day, MOST)) {
       const detail = `The chain ends with record ${last ?? 0}, and should end with record ${head ?? 0}.`;
-      findings.push({ finding: 'wrong_end', day, writer, detail });
+      found.add({ finding: 'wrong_end', day, writer, detail });
     }
   }
-  for (const { writer, day, seq } of await missingHeads(db, kept, MOST))
-    findings.push({
+  for (const { writer, day, seq } of await missingHeads(db, kept, keptDays, MOST))
+    found.add({
       finding: 'missing_head',
       day,
       writer,
       detail: `Record ${seq} of the kept heads is gone or altered.`,
     });
   for (const { id, time } of await unsealedRecords(db, days, MOST))
-    findings.push({ finding: 'unsealed', day: time.slice(0, 10), detail: `No process has sealed record ${id}.` });
+    found.add({ finding: 'unsealed', day: time.slice(0, 10), detail: `No process has sealed record ${id}.` });
   for (const { operation_id, operation } of await unrecordedWrites(db, days, MOST))
-    findings.push({ finding: 'unrecorded_write', detail: `The ${operation} ${operation_id} has no record.` });
-  return { records, heads: await auditHeads(db, days), findings };
+    found.add({ finding: 'unrecorded_write', detail: `The ${operation} ${operation_id} has no record.` });
+  return { records, heads: await auditHeads(db, days), findings: found.list() };
+}
+
+/** Lists the first findings of each kind and day, and counts all of them. */
+class Findings {
+  readonly #listed: AuditFinding[] = [];
+  readonly #counts = new Map<string, { readonly first: AuditFinding; count: number }>();
+
+  add(one: AuditFinding): void {
+    const key = `${one.finding} ${one.day ?? ''}`;
+    const known = this.#counts.get(key) ?? { first: one, count: 0 };
+    this.#counts.set(key, known);
+    if (++known.count <= MOST) this.#listed.push(one);
+  }
+
+  list(): AuditFinding[] {
+    const full = [...this.#counts.values()].filter(({ count }) => count >= MOST);
+    const sums = full.map(({ first: { finding, day }, count }) => {
+      const detail = `At least ${count} findings of this kind${day === undefined ? '' : ' and day'}.`;
+      return day === undefined ? { finding, detail } : { finding, day, detail };
+    });
+    return [...this.#listed, ...sums];
+  }
 }
 
 function judge(keys: Keyring, sealed: SealedAudit): AuditFinding | undefined {
-  const { writer, seq, kid, previous, digest, ...record } = sealed;
+  const { writer, seq, kid, previous, digest, formed, ...record } = sealed;
   const mac = Buffer.from(digest.slice(2), 'hex');
-  if (keys.verify('audit', previous + auditMembers(record), { kid, mac })) return undefined;
+  if (formed && keys.verify('audit', previous + auditMembers(record), { kid, mac })) return undefined;
   const of = { day: sealed.time.slice(0, 10), writer };
   return keys.has(kid)
     ? { finding: 'altered', ...of, detail: `Record ${seq} (${sealed.id}) is not as it was sealed.` }

@@ -5,6 +5,7 @@ import { readUnsealed } from '../store/audit/records.ts';
 import { isUnavailable, sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { chained, START } from './chain.ts';
+import { mayBeSealed } from './mark.ts';
 import type { Queue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
 import { auditMembers, auditRow, type ChainPlace } from './row.ts';
@@ -17,6 +18,7 @@ export interface ChainWriterOptions {
   readonly recorder: Recorder;
   /** Adds a record to the queue for each of these losses. */
   readonly recordLoss: (lost: ReturnType<Queue['takeLost']>) => void;
+  readonly onError: (error: unknown) => void;
 }
 
 /** Records of one statement. Making them holds the event loop for about 5 ms. */
@@ -46,6 +48,9 @@ export class ChainWriter {
   #ends: Ends = new Map();
   #sending: Sending | undefined;
   #most = BATCH;
+  /** Seals that are sent one by one, because one of them has failed. Before them, the calls go without seals. */
+  #apart = 0;
+  #callsFirst = false;
   /** PostgreSQL's time minus performance.now(), in milliseconds. */
   #offset = Date.now() - performance.now();
   #failingSince: number | undefined;
@@ -78,6 +83,8 @@ export class ChainWriter {
         this.#queue.removeSeals(seals);
         this.#sending = undefined;
         this.#most = BATCH;
+        if (seals.length > 0 && this.#apart > 0) this.#apart--;
+        this.#callsFirst = false;
         this.#failingSince = undefined;
         // Records can be written again. Until then, losses are only counted.
         this.#options.recordLoss(this.#queue.takeLost());
@@ -94,7 +101,7 @@ export class ChainWriter {
     // The end of the batch is unknown, so the same batch is sent again.
     if (!sending || isUnavailable(error) || sqlState(error) === '') return false;
     this.#sending = undefined;
-    if (isSealedElsewhere(error)) this.#queue.removeSeals(sending.seals);
+    if (sending.seals.length > 0 && (isSealedElsewhere(error) || isBadRecord(error))) this.#part(sending, error);
     else if (sqlState(error) === 'GW500') {
       // PostgreSQL has forgotten the end of the chain, for example after a failover. So this process begins another one.
       this.#name = randomUUID();
@@ -105,12 +112,40 @@ export class ChainWriter {
     return true;
   }
 
+  /** A batch with seals has failed. The next ones have one seal each, and a seal that fails alone is set aside. */
+  #part({ seals, records }: Sending, error: unknown): void {
+    const [only] = seals;
+    if (only !== undefined && seals.length === 1 && records === 0) {
+      this.#queue.setAside(only);
+      this.#apart = Math.max(0, this.#apart - 1);
+      if (!isSealedElsewhere(error)) this.#options.onError(error);
+    } else {
+      this.#apart = seals.length;
+      this.#callsFirst = true;
+    }
+  }
+
   async #next(): Promise<Sending | undefined> {
-    const { db, keys, recorder, recordLoss } = this.#options;
-    const waiting = this.#queue.firstSeals(BATCH);
-    const written = waiting.length === 0 ? [] : await readUnsealed(db, waiting);
+    const { db, keys, recorder, recordLoss, onError } = this.#options;
+    const callsOnly = this.#callsFirst && this.#queue.size > 0;
+    const sealsOnly = !callsOnly && this.#apart > 0;
+    const waiting = callsOnly ? [] : this.#queue.firstSeals(sealsOnly ? 1 : BATCH);
+    const unsealed = waiting.length === 0 ? [] : await readUnsealed(db, waiting);
+    const written = unsealed.filter((record) => {
+      if (mayBeSealed(keys, record)) return true;
+      this.#queue.setAside(record.id);
+      onError(new Error(`audit record ${record.id} was not made by the gateway, or with a key that is not given`));
+      return false;
+    });
+    if (sealsOnly && written.length === 0) {
+      // Another process has sealed it.
+      this.#queue.removeSeals(waiting);
+      this.#apart = waiting.length === 0 ? 0 : this.#apart - 1;
+      return this.#next();
+    }
     if (this.#queue.size === 0) recordLoss(this.#queue.takeLost());
-    const queued = this.#queue.first(this.#most).map((call) => recorder.recordOf(call, this.#offset));
+    const calls = sealsOnly ? [] : this.#queue.first(this.#most);
+    const queued = calls.map((call) => recorder.recordOf(call, this.#offset));
     if (queued.length === 0 && written.length === 0) {
       this.#queue.removeSeals(waiting);
       return undefined;

@@ -51,7 +51,7 @@ export function verifyCommand(group: Command, register: RunAction): void {
     const all = await auditDays(db);
     const days = { from: given.day ?? given.from ?? all.from, to: given.day ?? given.to ?? all.to };
     const within = { from: days.from < all.from ? all.from : days.from, to: days.to > all.to ? all.to : days.to };
-    const { records, heads, findings } = await verifyAudit(db, keys, within, kept);
+    const { records, heads, findings } = await verifyAudit(db, keys, within, kept, config.audit.days);
     const checked = `${records} audit records of ${heads.length} chains, from ${within.from} to ${within.to}`;
     out.result(
       { ...within, records, findings, heads },

@@ -129,7 +129,7 @@ describe('a planted defect', () => {
     [
       'an unsealed record',
       `INSERT INTO gateway.audit (time, organization_id, surface, operation, outcome, status, units, duration_ms)
-       VALUES (now() - interval '2 minutes', 'org', 'cli', 'app create', 'ok', 200, 0, 1)`,
+       VALUES (date_trunc('second', now() - interval '2 minutes'), 'org', 'cli', 'app create', 'ok', 200, 0, 1)`,
       ['unsealed'],
     ],
     [
@@ -169,18 +169,76 @@ describe('a planted defect', () => {
   });
 });
 
-it('a process that was killed leaves records that another one seals', async () => {
+it('a record whose form hides it from readers is refused, and found where the check was removed', async () => {
+  const hidden = [
+    `UPDATE gateway.audit SET targets = ('[0:0]={' || targets[1] || '}')::text[] WHERE operation_id IS NOT NULL`,
+    `UPDATE gateway.audit SET targets = ARRAY[targets] WHERE operation_id IS NOT NULL`,
+    `UPDATE gateway.audit SET time = time + interval '1 microsecond' WHERE seq = 3`,
+  ];
+  for (const defect of hidden) await expect(database.sql.unsafe(defect)).rejects.toThrow('audit_form_check');
+  await database.sql`ALTER TABLE gateway.audit DROP CONSTRAINT audit_form_check`;
+  for (const defect of hidden)
+    await restored(async () => {
+      await database.sql.unsafe(defect);
+      const checked = await verify();
+      expect([checked.code, kinds(checked)]).toEqual([1, ['altered']]);
+    });
+});
+
+it('a day that is gone is found: between others by its partition, and by the heads of an earlier check', async () => {
+  const [days] = await database.sql<{ old: string; gone: string; name: string }[]>`
+    SELECT (d - 4)::text AS old, (d - 3)::text AS gone, to_char(d - 3, 'YYYYMMDD') AS name
+      FROM (SELECT (now() AT TIME ZONE 'UTC')::date AS d) t`;
+  if (!days) throw new Error('no days');
+  for (const day of [days.old, days.gone]) await database.sql`SELECT gateway.prepare_audit_day(${day}::text::date)`;
+  await database.sql.unsafe(`DROP TABLE gateway.audit_${days.name}`);
+  const file = join(scratch('heads'), 'gone.json');
+  const { heads } = await verify();
+  const head = { ...Object(heads[0]), day: days.gone };
+  writeFileSync(file, JSON.stringify({ heads: [head, { ...head, day: '2020-01-01' }] }));
+  const checked = await verify(BOTH, '--heads', file);
+  expect(checked.findings.filter(({ finding }) => finding !== 'unsealed')).toMatchObject([
+    { finding: 'missing_day', day: days.gone },
+    { finding: 'missing_day' },
+    { finding: 'missing_head', day: days.gone },
+  ]);
+  await database.sql.unsafe(`DROP TABLE gateway.audit_${days.old.replaceAll('-', '')}`);
+});
+
+it('many findings of one kind do not hide another one, and are counted', async () => {
+  await restored(async () => {
+    await database.sql`
+      INSERT INTO gateway.audit
+      SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(), 'kid', 'gone'))).*
+        FROM gateway.audit a, generate_series(1, 150) WHERE seq = 3 AND operation_id IS NULL`;
+    await database.sql`UPDATE gateway.audit SET outcome = 'not_found' WHERE seq = 1`;
+    const checked = await verify();
+    expect(kinds(checked)).toContain('altered');
+    expect(JSON.stringify(checked.findings)).toMatch(/At least (150|300) findings of this kind and day/);
+  });
+});
+
+it('a process that was killed leaves records that another one seals, and none seals a forged one', async () => {
+  const [forged] = await database.sql`
+    INSERT INTO gateway.audit (time, organization_id, credential_id, surface, operation, outcome, status, units, duration_ms)
+    SELECT date_trunc('second', now() - interval '70 seconds'), 'org', 'crd_7', s, 'contact_get', 'ok', 200, 1, 1
+      FROM unnest('{rest,cli}'::text[]) s RETURNING time`;
+  expect(forged).toBeDefined();
   await database.sql`INSERT INTO gateway.audit (time, organization_id, surface, operation, outcome, status, units, duration_ms)
-    VALUES (date_trunc('milliseconds', now() - interval '30 seconds'), 'org', 'rest', 'visitor_note_add', 'ok', 200, 1, 1)`;
+    VALUES (date_trunc('milliseconds', now() - interval '30 seconds'), 'org', 'cli', 'app create', 'ok', 200, 1, 1)`;
   await vi.waitFor(
     async () => {
-      const [row] = await database.sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL`;
+      const [row] =
+        await database.sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL AND surface = 'cli'
+        AND credential_id IS NULL`;
       expect(row).toEqual({ n: 0 });
     },
     { timeout: 12_000, interval: 250 },
   );
   await pause(300);
-  expect(await verify()).toMatchObject({ code: 0, records: 23 });
+  const checked = await verify();
+  expect(checked).toMatchObject({ code: 1, records: 23 });
+  expect(checked.findings).toMatchObject([{ finding: 'unsealed' }, { finding: 'unsealed' }]);
 });
 
 it('refuses wrong options', async () => {

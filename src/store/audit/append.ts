@@ -37,7 +37,7 @@ export const appendAudit = (db: Database, { writer, heads, records, seals, sums 
 export const prepareAudit = (db: Database, ahead: number): Promise<number> =>
   clockOf(db, sql`gateway.prepare_audit(${ahead}::integer)`);
 
-/** Drops the records of days that are over for more than `days` days. Returns the number of dropped days. */
+/** Drops the records of the oldest day, if it is over for more than `days` days. Returns the number of dropped days. */
 export async function dropAudit(db: Database, days: number): Promise<number> {
   const [row] = await db.query<{ dropped: number }>(sql`SELECT gateway.drop_audit(${days}::integer) AS dropped`);
   return row?.dropped ?? 0;

@@ -36,15 +36,25 @@ export const AUDIT_COLUMNS: Fragment = sql`
   to_json(a.targets) AS targets, a.count, a.outcome, a.status, a.units, a.duration_ms, a.request_id, a.trace_id,
   '\\x' || encode(a.input_digest, 'hex') AS input_digest, a.operation_id, a.replayed`;
 
-/** Records of writes that wait for their seal: those with these ids, oldest first. */
-export const readUnsealed = (db: Database, ids: readonly string[]): Promise<StoredAudit[]> =>
-  db.read<StoredAudit>(sql`
-    SELECT ${AUDIT_COLUMNS} FROM gateway.audit a WHERE a.seq IS NULL AND a.id = ANY (${ids}::uuid[]) ORDER BY a.time, a.id`);
+export interface UnsealedAudit extends StoredAudit {
+  readonly mark: string | null;
+}
 
-/** The ids of records that wait for their seal for longer than `seconds`, for example after a process was killed. */
-export async function findUnsealed(db: Database, seconds: number, limit: number): Promise<string[]> {
+/** Records of writes that wait for their seal: those with these ids, oldest first. */
+export const readUnsealed = (db: Database, ids: readonly string[]): Promise<UnsealedAudit[]> =>
+  db.read<UnsealedAudit>(sql`
+    SELECT ${AUDIT_COLUMNS}, a.mark FROM gateway.audit a WHERE a.seq IS NULL AND a.id = ANY (${ids}::uuid[]) ORDER BY a.time, a.id`);
+
+/** Ids of records, without `aside`, that wait for their seal for longer than `seconds`: their process was killed. */
+export async function findUnsealed(
+  db: Database,
+  seconds: number,
+  limit: number,
+  aside: readonly string[],
+): Promise<string[]> {
   const rows = await db.read<{ id: string }>(sql`
     SELECT a.id FROM gateway.audit a WHERE a.seq IS NULL AND a.time < now() - make_interval(secs => ${seconds}::integer)
+       AND a.id <> ALL (${aside}::uuid[])
      ORDER BY a.time LIMIT ${limit}`);
   return rows.map(({ id }) => id);
 }

@@ -14,6 +14,8 @@ export interface SealedAudit extends StoredAudit {
   readonly kid: string;
   readonly previous: string;
   readonly digest: string;
+  /** False: its time or its targets have a form that no record has, and that its digest does not cover. */
+  readonly formed: boolean;
 }
 
 /** The end of a chain. Bytes are hexadecimal. */
@@ -55,7 +57,10 @@ export const sealedPage = (
   limit: number,
 ): Promise<SealedAudit[]> =>
   db.read<SealedAudit>(sql`
-    SELECT ${AUDIT_COLUMNS}, a.writer, a.seq, a.kid, ${hexOf('previous')} AS previous, ${hexOf('digest')} AS digest
+    SELECT ${AUDIT_COLUMNS}, a.writer, a.seq, a.kid, ${hexOf('previous')} AS previous, ${hexOf('digest')} AS digest,
+           a.time = date_trunc('milliseconds', a.time, 'UTC') AND CASE array_ndims(a.targets)
+             WHEN 1 THEN array_lower(a.targets, 1) = 1 AND array_position(a.targets, NULL) IS NULL
+             ELSE a.targets = '{}' END AS formed
       FROM gateway.audit a
      WHERE a.organization_id = ${organization} AND ${inDays(days)} AND a.seq IS NOT NULL
        AND (a.time, a.id) < (coalesce(${before?.time ?? null}::timestamptz, 'infinity'),
@@ -95,8 +100,23 @@ export const auditHeads = (db: Database, { from, to }: AuditDays): Promise<Audit
     SELECT writer, day::text, seq::float8 AS seq, kid, '\\x' || encode(digest, 'hex') AS digest FROM gateway.audit_chain
      WHERE day BETWEEN ${from}::text::date AND ${to}::text::date ORDER BY day, writer`);
 
-/** Heads that were kept elsewhere and whose record is no longer there. */
-export const missingHeads = (db: Database, heads: readonly AuditHead[], limit: number): Promise<AuditHead[]> =>
+/** Days between others that have no partition. */
+export async function missingDays(db: Database, { from, to }: AuditDays): Promise<string[]> {
+  const rows = await db.read<{ day: string }>(sql`
+    SELECT d::date::text AS day FROM generate_series(${from}::text::timestamp, ${to}::text::timestamp, interval '1 day') d
+     WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                        WHERE i.inhparent = 'gateway.audit'::regclass AND c.relname = 'audit_' || to_char(d, 'YYYYMMDD'))
+     ORDER BY 1`);
+  return rows.map(({ day }) => day);
+}
+
+/** Heads of the last `days` days that were kept elsewhere and whose record is no longer there. */
+export const missingHeads = (
+  db: Database,
+  heads: readonly AuditHead[],
+  days: number,
+  limit: number,
+): Promise<AuditHead[]> =>
   db.read<AuditHead>(sql`
     SELECT h.writer, h.day::text, h.seq::float8 AS seq, h.kid, h.digest
       FROM json_to_recordset(${JSON.stringify(heads)}::text::json)
@@ -104,7 +124,7 @@ export const missingHeads = (db: Database, heads: readonly AuditHead[], limit: n
      WHERE NOT EXISTS (SELECT FROM gateway.audit a WHERE a.time >= h.day::timestamp AT TIME ZONE 'UTC'
                           AND a.time < (h.day + 1)::timestamp AT TIME ZONE 'UTC'
                           AND a.writer = h.writer AND a.seq = h.seq AND a.digest = h.digest::bytea)
-       AND to_regclass('gateway.audit_' || to_char(h.day, 'YYYYMMDD')) IS NOT NULL
+       AND h.day >= (now() AT TIME ZONE 'UTC')::date - ${days}::integer
      ORDER BY h.day, h.writer LIMIT ${limit}`);
 
 /** Records of writes that no process has sealed for more than a minute. */

@@ -27,7 +27,12 @@ CREATE TABLE gateway.audit (
   -- The chain of one process and one day. `digest` is the HMAC of `previous` and the record. Null until the process has
   -- sealed a record that was written within the transaction of a write.
   writer uuid, seq bigint, kid text, previous bytea, digest bytea,
-  CONSTRAINT audit_sealed_check CHECK (num_nulls(writer, seq, kid, previous, digest) IN (0, 5))
+  -- Of the record of a write until it is sealed: an HMAC that shows that a process of the gateway has made it.
+  mark text,
+  CONSTRAINT audit_sealed_check CHECK (num_nulls(writer, seq, kid, previous, digest) IN (0, 5)),
+  -- An array with other bounds or dimensions would give the same text to the chain, but `targets[1]` would not find it.
+  CONSTRAINT audit_form_check CHECK (time = date_trunc('milliseconds', time, 'UTC') AND (targets = '{}' OR (
+    array_ndims(targets) = 1 AND array_lower(targets, 1) = 1 AND array_position(targets, NULL) IS NULL)))
 ) PARTITION BY RANGE (time);
 CREATE INDEX audit_organization ON gateway.audit (organization_id, time DESC, id DESC);
 CREATE INDEX audit_credential ON gateway.audit (credential_id, time DESC, id DESC) WHERE credential_id IS NOT NULL;
@@ -67,11 +72,14 @@ CREATE FUNCTION gateway.prepare_audit_day(p_day date) RETURNS void LANGUAGE plpg
 DECLARE
   part CONSTANT text := 'audit_' || to_char(p_day, 'YYYYMMDD');
 BEGIN
-  IF to_regclass('gateway.' || part) IS NOT NULL THEN RETURN; END IF;
+  -- A table of this name that is no partition does not count. The statement below then fails.
+  IF EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = 'gateway.audit'::regclass
+                AND i.inhrelid = to_regclass('gateway.' || part)) THEN RETURN; END IF;
   PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
   -- Another process may have created it meanwhile. Only a query is sure to see that, because to_regclass can remember that
   -- there was none.
-  IF EXISTS (SELECT FROM pg_class WHERE relnamespace = 'gateway'::regnamespace AND relname = part) THEN RETURN; END IF;
+  IF EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+              WHERE i.inhparent = 'gateway.audit'::regclass AND c.relname = part) THEN RETURN; END IF;
   EXECUTE format('CREATE TABLE gateway.%I (LIKE gateway.audit INCLUDING ALL)', part);
   EXECUTE format('ALTER TABLE gateway.audit ATTACH PARTITION gateway.%I FOR VALUES FROM (%L) TO (%L)',
                  part, p_day::timestamp AT TIME ZONE 'UTC', (p_day + 1)::timestamp AT TIME ZONE 'UTC');
@@ -86,29 +94,27 @@ BEGIN
   RETURN extract(epoch FROM clock_timestamp()) * 1000;
 END $$;
 
--- Drops the partitions of the days that are over for more than p_days days. Returns their number. Dropping a partition
--- locks the whole table, so a later call drops it if the table is in use for longer than a fifth of a second.
-CREATE FUNCTION gateway.drop_audit(p_days integer) RETURNS integer LANGUAGE plpgsql SET lock_timeout = '200ms' AS $$
+-- Drops the partition of the oldest day, if that is over for more than p_days days, and returns 1. Dropping a partition
+-- locks the whole table, and all inserts wait behind it. So a later call drops it if the table is in use for longer than
+-- 20 ms. A clock that is wrong must not end all records: one call drops one day, and none if the newest chain is
+-- more than two days old.
+CREATE FUNCTION gateway.drop_audit(p_days integer) RETURNS integer LANGUAGE plpgsql SET lock_timeout = '20ms' AS $$
 DECLARE
   today CONSTANT date := (now() AT TIME ZONE 'UTC')::date;
-  part record;
-  dropped integer := 0;
+  oldest CONSTANT date := (
+    SELECT min(CASE WHEN c.relname ~ '^audit_[0-9]{8}$' THEN to_date(substr(c.relname, 7), 'YYYYMMDD') END)
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'gateway.audit'::regclass);
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
-  FOR part IN
-    SELECT p.relname, p.day
-      FROM (-- PostgreSQL can compute the day before it joins, for relations that are no partitions.
-            SELECT c.relname, CASE WHEN c.relname ~ '^audit_[0-9]{8}$' THEN to_date(substr(c.relname, 7), 'YYYYMMDD') END AS day
-              FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-             WHERE i.inhparent = 'gateway.audit'::regclass) p
-     WHERE p.day < today - p_days ORDER BY 1
-  LOOP
-    EXECUTE format('DROP TABLE gateway.%I', part.relname);
-    DELETE FROM gateway.audit_chain WHERE day = part.day;
-    dropped := dropped + 1;
-  END LOOP;
-  DELETE FROM gateway.audit_hour WHERE hour < (today - p_days)::timestamp AT TIME ZONE 'UTC';
-  RETURN dropped;
+  IF oldest IS NULL OR oldest >= today - p_days
+     OR NOT EXISTS (SELECT FROM gateway.audit_chain WHERE day BETWEEN today - 2 AND today)
+     OR NOT pg_try_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0)) THEN
+    RETURN 0;
+  END IF;
+  -- Another process may have dropped it meanwhile.
+  EXECUTE format('DROP TABLE IF EXISTS gateway.%I', 'audit_' || to_char(oldest, 'YYYYMMDD'));
+  DELETE FROM gateway.audit_chain WHERE day <= oldest;
+  DELETE FROM gateway.audit_hour WHERE hour < (oldest + 1)::timestamp AT TIME ZONE 'UTC';
+  RETURN 1;
 EXCEPTION WHEN lock_not_available THEN RETURN 0;
 END $$;
 
@@ -135,10 +141,14 @@ BEGIN
     SELECT * FROM json_to_recordset(p_heads) AS h (day date, before bigint, seq bigint, kid text, digest bytea)
   LOOP
     PERFORM gateway.prepare_audit_day(head.day);
-    INSERT INTO gateway.audit_chain AS c (writer, day, seq, kid, digest)
-    VALUES (p_writer, head.day, head.seq, head.kid, head.digest)
-    ON CONFLICT (writer, day) DO UPDATE SET seq = excluded.seq, kid = excluded.kid, digest = excluded.digest
-      WHERE c.seq = head.before;
+    -- Only the first record of a chain brings the head. A head that is gone is not replaced: a new chain begins.
+    IF head.before = 0 THEN
+      INSERT INTO gateway.audit_chain (writer, day, seq, kid, digest)
+      VALUES (p_writer, head.day, head.seq, head.kid, head.digest) ON CONFLICT (writer, day) DO NOTHING;
+    ELSE
+      UPDATE gateway.audit_chain c SET seq = head.seq, kid = head.kid, digest = head.digest
+       WHERE c.writer = p_writer AND c.day = head.day AND c.seq = head.before;
+    END IF;
     IF NOT FOUND THEN
       IF EXISTS (SELECT FROM gateway.audit_chain c
                   WHERE c.writer = p_writer AND c.day = head.day AND c.seq = head.seq AND c.digest = head.digest) THEN
@@ -154,7 +164,7 @@ BEGIN
   SELECT r.* FROM unnest(p_records) AS r;
   IF json_array_length(p_seals) > 0 THEN
     UPDATE gateway.audit a
-       SET writer = p_writer, seq = s.seq, kid = s.kid, previous = s.previous, digest = s.digest
+       SET writer = p_writer, seq = s.seq, kid = s.kid, previous = s.previous, digest = s.digest, mark = NULL
       FROM json_to_recordset(p_seals) AS s (time timestamptz, id uuid, seq bigint, kid text, previous bytea, digest bytea)
      WHERE a.time = s.time AND a.id = s.id AND a.seq IS NULL;
     GET DIAGNOSTICS sealed = ROW_COUNT;
