@@ -99,7 +99,6 @@ it(
         .map(([, n]) => Number(n))
         .reduce((sum, n) => sum + n, 0);
     const lines = (): number => served.lines().filter(({ operation }) => operation === 'task_subscribe').length;
-    const told = lines();
     const drop = async (n: number): Promise<void> => {
       for (let i = 0; i < n; i += 10)
         await Promise.all(
@@ -115,6 +114,14 @@ it(
       await expect.poll(streams, { timeout: 10_000 }).toBe(0);
     };
     await drop(100);
+    // Streams of the tests before have left their places, but some are not logged yet.
+    let told = -1;
+    const settled = (): boolean => {
+      const before = told;
+      told = lines();
+      return told === before;
+    };
+    await expect.poll(settled, { interval: 500, timeout: 20_000 }).toBe(true);
     const [before, counted] = [served.rss(), await count()];
     const n = times(200, 10_000);
     const began = performance.now();
@@ -129,7 +136,7 @@ it(
     expect(open.map(({ status }) => status)).toEqual(Array(20).fill(200));
     for (const one of open) one.close();
     await expect.poll(streams, { timeout: 10_000 }).toBe(0);
-    await expect.poll(lines, { timeout: 10_000 }).toBe(told + 100 + n + 20);
+    await expect.poll(lines, { timeout: 10_000 }).toBe(told + n + 20);
     expect(await sql`SELECT FROM gateway.task WHERE id = ${id} AND state = 'submitted'`).toHaveLength(1);
   },
   times(120_000, 600_000),
