@@ -24,12 +24,15 @@ export function isHost(text: string): boolean {
 
 /**
  * True when the database driver can read this address. The driver decodes every part, so the percent-encoding must be
- * valid. An unescaped `/`, `?` or `#` in the password is refused, because the driver would split the address there. A
+ * valid. An unescaped `/`, `?`, `#` or `@` in the password is refused, because the driver would split the address there. A
  * list of hosts is refused: with two hosts, the driver ignores each error of connecting, so a command would never end.
  */
 export function isDatabase(text: string): boolean {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text)) return false;
   const { username, hostname, pathname, hash } = new URL(text);
+  // The driver takes the text behind the first `@` as the host, and URL parsers the text behind the last one.
+  const authority = text.slice(text.indexOf('://') + 3).split(/[/?]/)[0] ?? '';
+  if (authority.split('@').length > 2) return false;
   if (pathname.includes('@') || hash !== '' || (text.includes('@') && username === '')) return false;
   try {
     return decodeURIComponent(text) !== '' && !decodeURIComponent(hostname).includes(',');

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Keyring } from '../auth/keys.ts';
 import { isDatabase } from '../config/values.ts';
 import { Refused } from '../core/refused.ts';
+import { before } from '../outbound/before.ts';
 import type { Administrator } from '../store/administration/administrator.ts';
 import {
   deleteSource,
@@ -47,6 +48,8 @@ export interface NewSourceRequest {
 export const PERIOD = 15;
 /** Seconds for which no gateway may run a new source, so that `addSource` can write its website. */
 const ADDING = 30;
+/** Milliseconds within which the helpdesk must have answered. A command or an owner waits for it. */
+const CHECKED = 60_000;
 
 export const timeZoneProblem = (value: string): string | undefined =>
   isTimeZone(value) ? undefined : 'Expected an IANA time zone, such as Europe/Berlin.';
@@ -108,13 +111,19 @@ export async function addSource(
   const changes: Change[] = [];
   let installation: Installation;
   try {
-    requireReadable(await helpdesk.check(), tell, `gateway source grants ${of} --mode ${given.mode}`);
-    installation = await helpdesk.installation();
-    for await (const page of helpdesk.reread([row])) changes.push(...page);
+    const read = async (): Promise<Installation> => {
+      requireReadable(await helpdesk.check(), tell, `gateway source grants ${of} --mode ${given.mode}`);
+      const found = await helpdesk.installation();
+      for await (const page of helpdesk.reread([row])) changes.push(...page);
+      return found;
+    };
+    installation = await before(AbortSignal.timeout(CHECKED), read());
   } catch (error) {
-    throw error instanceof Refused ? error : new Refused(explainSource(error), { cause: error });
+    if (error instanceof Refused) throw error;
+    // A source that was not added is not read again.
+    throw new Refused(explainSource(error).replace(/ The gateway tries again\.$/, ''), { cause: error });
   } finally {
-    await helpdesk.close();
+    await before(AbortSignal.timeout(CHECKED), helpdesk.close());
   }
   const rows = changes.flatMap((change) =>
     'prepared' in change && 'row' in change.prepared ? [change.prepared.row] : [],

@@ -59,7 +59,7 @@ function requestOf(hosts: readonly string[], typed: TypedSource): NewSourceReque
   const { url, account, mode, period, timeZone, apiUrl, apiToken } = typed;
   const bad = databaseProblem(url) ?? hostProblem(hosts, new URL(url));
   if (bad !== undefined) return bad;
-  const address = encryptedAddress(url, false);
+  const address = encryptedAddress(new URL(url).href, false);
   if (address === undefined)
     return 'The data and the password would travel without encryption. Add ?sslmode=verify-full to the address.';
   if (!isWhole(account)) return 'The account is a whole number from 1 to 1000000.';

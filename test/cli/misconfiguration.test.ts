@@ -66,6 +66,8 @@ const ADDRESSES = [
   // With two hosts, the driver never tells that both are away.
   'postgres://db,db/gateway',
   'postgres://db%2Cdb/gateway',
+  // The driver would connect to the host behind the first @.
+  'postgres://u@127.0.0.9:15999%2Cx:hush@db/gateway',
   'postgres://db:65536/gateway',
   'postgres://db:x/gateway',
   'postgres://%zz@db/gateway',

@@ -107,6 +107,23 @@ test('an hour is summed once, by one of several processes, and not before it is 
   expect([summed?.['days'], summed?.['hours']]).toEqual([summed?.['n'] * 10, summed?.['n'] * 10]);
 });
 
+test('calls that arrive after their hour was summed are counted, each once', async () => {
+  for (const hoursAgo of [0, 3, 30, 60]) await add(hoursAgo, {});
+  await sumAll();
+  await add(5, { calls: 7 });
+  await add(30, { operation: 'visitor_list', calls: 9 });
+  const seen = async (): Promise<unknown[]> => {
+    const { rows } = await readReadings(own.db, 'org_1', 'month', PAGE);
+    return [
+      (await readOverview(own.db, 'org_1', 'month')).total.calls,
+      rows.reduce((all, { calls }) => all + calls, 0),
+    ];
+  };
+  expect(await seen()).toEqual([56, 56]);
+  await sumAll();
+  expect(await seen()).toEqual([56, 56]);
+});
+
 test('sums that no overview shows any more are deleted', async () => {
   for (const hoursAgo of [2, 890]) await add(hoursAgo, {});
   await sumAll();

@@ -13,6 +13,7 @@ import {
   type EndpointChanges,
   type EndpointRecord,
   insertEndpoint,
+  pageOfEndpoints,
   REPLAYED_MAX,
   type Replay,
   readEndpoints,
@@ -104,9 +105,14 @@ export async function createWebhook(door: WebhookDoor, made: NewWebhook): Promis
     door.by,
   );
   if (!record) {
-    const [existing] = await readEndpoints(door.db, { id: made.id });
+    const { db, by } = door;
+    // An owner learns nothing about the webhooks of another organization.
+    const id = { id: made.id };
+    const existing = by
+      ? (await pageOfEndpoints(db, by, id, { limit: 1, offset: 0 })).rows
+      : await readEndpoints(db, id);
     throw new Refused(
-      existing
+      existing.length > 0
         ? `Webhook ${made.id} exists already. Its secret is not shown again.`
         : notPermitted(credential.id, site.id),
     );

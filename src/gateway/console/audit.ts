@@ -1,12 +1,18 @@
 import type { AuditFilter } from '../../core/audit-records.ts';
 import { type AuditReader, readAuditReaders, searchAudit } from '../../store/administration/audit-records.ts';
 import { organizationOf } from '../../store/administration/organization.ts';
-import { type AuditPlace, type AuditRow, type AuditRows, recordOf } from '../../store/calls/audit-records.ts';
+import {
+  type AuditPlace,
+  type AuditRow,
+  type AuditRows,
+  isWebsite,
+  recordOf,
+} from '../../store/calls/audit-records.ts';
 import type { AdministratorDesk } from './desk.ts';
 
 export { ocsfOf } from '../audit-ocsf.ts';
 export type { AuditPlace, AuditReader, AuditRow, AuditRows };
-export { recordOf };
+export { isWebsite, recordOf };
 
 /** The newest audit records of the organization that match. Undefined if the administrator has just lost the role. */
 export async function auditOf(

@@ -8,6 +8,7 @@ import type { SourceTools } from './sources.ts';
 import type { WebhookTools } from './webhooks.ts';
 
 export type { AdministratorRecord } from '../../store/sign-in/administrators.ts';
+export { organizationOfPerson } from '../../store/sign-in/administrators.ts';
 
 /** What changes of webhooks and sources need besides the store. */
 export interface DeskTools {
@@ -32,20 +33,23 @@ export type Entered =
 /** How often one person may ask for a page of the console. Each process counts in its own memory. */
 const ASKED = { perMinute: 120, burst: 60 };
 
-/** Returns a function that finds the administrator of a session. `source` is the caller's address. */
+/**
+ * Returns a function that finds the administrator of a session. `source` is the caller's address. A second look in the
+ * same request does not count as a page.
+ */
 export function openDesks(
   { db, slow }: Pick<AdministratorDesk, 'db' | 'slow'>,
   tools: DeskTools,
-): (asked: { session: string | undefined; source: string }) => Promise<Entered> {
+): (asked: { session: string | undefined; source: string }, counts?: boolean) => Promise<Entered> {
   const asked = new RateLimit(ASKED);
-  return async ({ session, source }) => {
+  return async ({ session, source }, counts = true) => {
     if (session === undefined || !wellFormed(session)) return { state: 'signed_out' };
     const digest = digestOf(session);
     const person = await readAdministrator(db, { digest, network: networkOf(source) });
     if (!person) return { state: 'signed_out' };
-    const retryAfter = asked.wait(person.id);
+    const retryAfter = counts ? asked.wait(person.id) : 0;
     if (retryAfter > 0) return { state: 'throttled', retryAfter };
-    asked.failed(person.id);
+    if (counts) asked.failed(person.id);
     return {
       state: 'entered',
       desk: { db, slow, tools, by: { digest, personId: person.id, tenant: person.tenant } },

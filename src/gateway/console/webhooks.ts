@@ -85,7 +85,7 @@ export async function changeWebhook(
   if (!record) return undefined;
   const { credential, site } = await grantOf(desk, form);
   // An address that the form repeats is not checked again. So its name need not resolve for other changes.
-  const url = form.url === record.url ? undefined : form.url;
+  const url = form.url === '' || form.url === record.url ? undefined : form.url;
   // The same website again would drop the queue.
   const moved = site.id === record.website_id ? undefined : site;
   const { eventTypes, description } = form;

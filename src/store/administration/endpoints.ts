@@ -97,7 +97,7 @@ export interface EndpointSearch {
   readonly id?: string | undefined;
   readonly website?: string | undefined;
   readonly state?: 'enabled' | 'disabled' | 'failing' | undefined;
-  /** Part of the URL or of the description. */
+  /** Part of the URL without its query, which often contains a secret, or of the description. */
   readonly text?: string | undefined;
 }
 
@@ -113,7 +113,7 @@ export const pageOfEndpoints = (
     by,
     sql`SELECT v.* FROM (${view(sql`(
       SELECT * FROM gateway.webhook_endpoint x WHERE ${within(by, sql`x.tenant`)} AND (${id}::text IS NULL OR x.id = ${id}))`)}) v
-     WHERE (${website}::text IS NULL OR v.website_id = ${website}) AND ${mentions(text, [sql`v.url`, sql`v.description`])}
+     WHERE (${website}::text IS NULL OR v.website_id = ${website}) AND ${mentions(text, [sql`split_part(v.url, '?', 1)`, sql`v.description`])}
        AND CASE ${state}::text WHEN 'enabled' THEN v.enabled WHEN 'disabled' THEN NOT v.enabled
                                WHEN 'failing' THEN v.enabled AND v.failing_since IS NOT NULL ELSE true END`,
     slice,

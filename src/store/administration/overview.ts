@@ -150,7 +150,7 @@ export interface AppReading extends AppName {
   readonly units: number;
 }
 
-/** What each app calls, most calls first, from row `offset` on. `total` counts the rows of all pages. */
+/** What each app calls, most calls first, and then pages and commands, from row `offset` on. `total` counts the rows of all pages. */
 export async function readReadings(
   db: Database,
   organization: string,
@@ -172,8 +172,8 @@ export async function readReadings(
     ), summed AS (
       SELECT s.app_id, s.operation, sum(s.calls)::float8 AS calls, sum(s.failures)::float8 AS failures, sum(s.units)::float8 AS units,
              (count(*) OVER ())::integer AS total
-        FROM s GROUP BY 1, 2 ORDER BY 3 DESC, 1, 2 LIMIT ${limit}::integer OFFSET ${offset}::integer
-    ) SELECT x.*, a.name AS app_name FROM summed x LEFT JOIN gateway.app a ON a.id = x.app_id ORDER BY x.calls DESC, x.app_id, x.operation`);
+        FROM s GROUP BY 1, 2 ORDER BY s.app_id = '', 3 DESC, 1, 2 LIMIT ${limit}::integer OFFSET ${offset}::integer
+    ) SELECT x.*, a.name AS app_name FROM summed x LEFT JOIN gateway.app a ON a.id = x.app_id ORDER BY x.app_id = '', x.calls DESC, x.app_id, x.operation`);
   return { rows: rows.map(({ total: _, ...row }) => row), total: rows[0]?.total ?? 0 };
 }
 

@@ -56,3 +56,25 @@ BEGIN
   UPDATE gateway.audit_summed SET until = ended;
   RETURN extract(epoch FROM ended - begun) / 3600;
 END $$;
+
+-- A process can write calls late, after their hour was summed. Then the sums begin again with the day of that hour. Rows
+-- of hours that nobody can have summed, which are almost all, cost a comparison. FOR SHARE waits for a running
+-- sum_audit, which could have read the hour before these rows.
+CREATE FUNCTION gateway.resum_audit() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  late timestamptz;
+  summed timestamptz;
+BEGIN
+  SELECT date_trunc('day', min(hour), 'UTC') INTO late FROM added HAVING min(hour) < now() - interval '65 minutes';
+  IF late IS NULL THEN RETURN NULL; END IF;
+  SELECT until INTO summed FROM gateway.audit_summed FOR SHARE;
+  IF NOT EXISTS (SELECT FROM added WHERE hour < summed) THEN RETURN NULL; END IF;
+  UPDATE gateway.audit_summed SET until = late WHERE until > late;
+  DELETE FROM gateway.audit_app_hour WHERE hour >= late;
+  DELETE FROM gateway.audit_app_day WHERE day >= (late AT TIME ZONE 'UTC')::date;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER audit_hour_added AFTER INSERT ON gateway.audit_hour
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION gateway.resum_audit();
+CREATE TRIGGER audit_hour_changed AFTER UPDATE ON gateway.audit_hour
+  REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION gateway.resum_audit();

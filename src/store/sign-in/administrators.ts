@@ -29,3 +29,11 @@ export async function readAdministrator(
   );
   return row;
 }
+
+/** The public id of the organization of a person. */
+export async function organizationOfPerson(db: Database, person: string): Promise<string | undefined> {
+  const [row] = await db.query<{ id: string }>(sql`
+    SELECT o.public_id AS id FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
+     WHERE p.id = ${person}`);
+  return row?.id;
+}

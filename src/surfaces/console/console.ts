@@ -6,6 +6,7 @@ import { type Parameters, single } from '../../auth/oauth/parameters.ts';
 import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
 import { sameSecret } from '../../auth/tokens.ts';
 import type { Books, CallReport } from '../../core/audit.ts';
+import { asFailure } from '../../gateway/call.ts';
 import { type AdministratorRecord, type DeskTools, openDesks } from '../../gateway/console/desk.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
@@ -14,6 +15,7 @@ import { CONSOLE, errorPage } from '../http/pages/views.ts';
 import type { PageServices, Visit } from '../http/pages/visit.ts';
 import type { RequestHandler } from '../http/records.ts';
 import { send } from '../http/reply.ts';
+import { pathOf } from '../http/request.ts';
 import { doors, showSignIn } from './doors.ts';
 import { fileOf } from './export.ts';
 import { framed, missing, STYLE, unchanged } from './frame.ts';
@@ -45,7 +47,11 @@ export function consoleSurface(
   const page = pageRoutes({ baseUrl, db, identity: provider?.name });
   const enter: Enter = { desk: openDesks({ db, slow }, tools), registry, books };
   const guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>): Route =>
-    page(method, operation, (visit) => show(visit).catch((error: unknown) => showRefusal(visit, error)));
+    page(method, operation, async (visit) => {
+      const elsewhere = method === 'GET' ? ownAddress(visit) : undefined;
+      if (elsewhere !== undefined) return visit.redirect(elsewhere);
+      await show(visit).catch((error: unknown) => showRefusal(visit, error));
+    });
   const fixed = new Map<string, Route>([[STYLE, styleRoute('console/console.css')], ...doors(guarded, provider)]);
   const routeOf = (path: string): Route | undefined => {
     const own = fixed.get(path);
@@ -65,6 +71,20 @@ export function consoleSurface(
   return routesHandler('console', routeOf, { baseUrl }, source);
 }
 
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+
+/**
+ * The same page at the base URL, if the browser came by another loopback name of the same port. Its forms would be
+ * refused, because their origin differs. Another port can be that of a proxy that changes the host, so it stays.
+ */
+function ownAddress({ request, query, services: { baseUrl } }: Visit): string | undefined {
+  const [own, host] = [new URL(baseUrl), `http://${request.headers.host ?? ''}`];
+  if (!LOOPBACK.includes(own.hostname) || !URL.canParse(host)) return undefined;
+  const { hostname, port } = new URL(host);
+  if (hostname === own.hostname || port !== own.port || !LOOPBACK.includes(hostname)) return undefined;
+  return `${own.origin}${pathOf(request)}${query === '' ? '' : `?${query}`}`;
+}
+
 interface Matched<One> {
   readonly one: One;
   readonly path: string;
@@ -77,10 +97,11 @@ async function show(visit: Visit, enter: Enter, { one, path, found }: Matched<Co
   if (entered.state === 'signed_out') return showDoor(visit, path);
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
   const asked = askedOf(visit, { ...entered, registry: enter.registry }, found);
-  const shown = await one.show(asked);
+  const call = { operation: one.operation, targets: found.slice(1) };
+  const shown = await one.show(asked).catch((error: unknown) => tellFailed(visit, entered.person, call, error));
   tell(visit, entered.person, {
-    operation: one.operation,
-    targets: found.slice(1),
+    ...call,
+    operation: shown && 'rows' in shown ? `${one.operation}_export` : one.operation,
     outcome: shown ? 'ok' : 'not_found',
   });
   if (shown && 'rows' in shown) return sendFile(visit, entered.person, shown);
@@ -113,21 +134,24 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
     visit.record.code = 'session_ended';
     return showSignIn(visit, from, {
       status: 403,
-      note: `${NOTHING} A change needs a sign-in of the last 15 minutes.`,
+      note: `${NOTHING} A change needs a sign-in of the last 15 minutes. ${withoutPassword(person.email)}`,
     });
   }
-  requireForm(form, one, formToken(visit, path));
   if (enter.books?.stuck) {
     visit.record.code = 'service_unavailable';
     return showProblem(visit, 503, { title: 'The gateway cannot change anything now', sentence: UNRECORDED }, 5);
   }
-  const done = await one.run(askedOf(visit, { ...entered, registry: enter.registry }, found), form);
+  const run = async (): Promise<ChangeDone | ShownPage | undefined> => {
+    requireForm(form, one, formToken(visit, path));
+    return one.run(askedOf(visit, { ...entered, registry: enter.registry }, found), form);
+  };
+  const done = await run().catch((error: unknown) => tellFailed(visit, person, refused, error));
   if (done && 'target' in done) return answerDone(visit, one, person, done);
   visit.record.code = done ? 'invalid_request' : 'not_permitted';
   tell(visit, person, { ...refused, outcome: visit.record.code });
   // The authority can have ended since it was checked. The person then reads the sign-in, as before the change.
-  const still = await enter.desk(visit.wire);
-  if (still.state !== 'entered' || !still.person.fresh) {
+  const still = await enter.desk(visit.wire, false);
+  if (still.state === 'signed_out' || (still.state === 'entered' && !still.person.fresh)) {
     visit.record.code = 'session_ended';
     return showSignIn(visit, from, { status: 403, note: NOTHING });
   }
@@ -136,6 +160,8 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
 
 const NOTHING = 'Nothing was changed.';
 const UNRECORDED = `${NOTHING} The record of the change could not be written. Try again in a moment.`;
+const withoutPassword = (email: string): string =>
+  `Without a password, ask the operator for: gateway person sign-in-link ${email}.`;
 
 /** Appends a record to the books. It has the ids in the address, never a value of a form. */
 const tell = (
@@ -149,11 +175,27 @@ const tell = (
     ...{ status: 200, units: 0 }, // the end of the request says more (http/audited.ts)
   });
 
+/** The books have a page or a change that failed, too. */
+function tellFailed(
+  visit: Visit,
+  person: AdministratorRecord,
+  call: Pick<CallReport, 'operation' | 'targets'>,
+  error: unknown,
+): never {
+  const outcome = error instanceof OAuthError && error.status < 500 ? 'invalid_request' : asFailure(error).code;
+  tell(visit, person, { ...call, outcome });
+  throw error;
+}
+
 /** One audit entry for a change, in the log and in the books. */
 function answerDone(visit: Visit, one: ConsoleAct, person: AdministratorRecord, done: ChangeDone): void {
-  const { to, notice, target } = done;
+  const { to, notice, target, part } = done;
   visit.record.audit = { person: person.id, action: one.operation, target };
-  tell(visit, person, { operation: one.operation, targets: [target], outcome: 'ok' });
+  tell(visit, person, {
+    operation: one.operation,
+    targets: part === undefined ? [target] : [target, part],
+    outcome: 'ok',
+  });
   if (done.page) answer(visit, to, person, done.page);
   else visit.redirect(`${to}?done=${notice}`);
 }

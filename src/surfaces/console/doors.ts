@@ -3,7 +3,9 @@ import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
 import { requireEmptyForm, requireFields, requireSignInForm } from '../../auth/oauth/rules/sign-in-form.ts';
 import { SESSION_SECONDS } from '../../auth/sign-in.ts';
 import { holderOfLink, LINK_PATH, signInByLink } from '../../auth/sign-in-links.ts';
+import { organizationOfPerson } from '../../gateway/console/desk.ts';
 import { isConsolePage } from '../../gateway/console/paths.ts';
+import { exchangeOf } from '../http/exchange.ts';
 import { sessionCookie } from '../http/pages/cookies.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
 import type { Route } from '../http/pages/routes.ts';
@@ -76,6 +78,16 @@ export function showSignIn(
   visit.page(status, text, undefined, headers);
 }
 
+/** Appends a record of a way in or out to the books of the person's organization. */
+const tells =
+  (visit: Visit, operation: string) =>
+  async (personId: string): Promise<void> => {
+    const organizationId = await organizationOfPerson(visit.services.db, personId);
+    if (organizationId === undefined) return;
+    const actor = { organizationId, personId };
+    exchangeOf(visit.request)?.report({ actor, operation, targets: [], outcome: 'ok', status: 303, units: 0 });
+  };
+
 async function receiveSignIn(visit: Visit): Promise<void> {
   visit.record.does = 'authentication';
   const form = await visit.form();
@@ -85,6 +97,7 @@ async function receiveSignIn(visit: Visit): Promise<void> {
   await tryToSignIn(visit, form, {
     tenant: null,
     onward: to,
+    entered: tells(visit, 'console_sign_in'),
     ask: (status, given, headers) => showSignIn(visit, to, { status, ...given }, headers),
   });
 }
@@ -94,7 +107,7 @@ async function receiveSignOut(visit: Visit): Promise<void> {
   const form = await visit.form();
   requireSameOrigin(visit.wire, visit.services.baseUrl);
   requireEmptyForm(form);
-  await leave(visit, '/console');
+  await leave(visit, '/console', tells(visit, 'console_sign_out'));
 }
 
 /**
@@ -119,6 +132,7 @@ async function useLink(visit: Visit): Promise<void> {
   });
   if (!signedIn) return showLinkEnded(visit);
   visit.record.audit = { person: signedIn.person, by: 'link' };
+  await tells(visit, 'console_link')(signedIn.person);
   visit.redirect('/console', {
     'Set-Cookie': sessionCookie(visit.services.baseUrl, signedIn.session, SESSION_SECONDS),
   });

@@ -1,7 +1,7 @@
 import type { Exported } from './page.ts';
 
-/** A cell of a spreadsheet that begins like this would be a formula. */
-const FORMULA = /^[=+\-@\t\r]/;
+/** A cell of a spreadsheet that begins like this would be a formula. Some programs skip spaces and invisible characters. */
+const FORMULA = /^(?:[\s\p{Cf}\p{Cc}]*[=+\-@]|[\t\r])/u;
 
 const text = (value: unknown): string => {
   if (value === null || value === undefined) return '';

@@ -19,7 +19,7 @@ const NAVIGATION = [
 ] as const;
 
 const isCurrent = (path: string, entry: string): boolean =>
-  path === entry || (entry !== '/console' && path.startsWith(`${entry}/`));
+  path === entry || (entry === '/console' ? path === '/console/usage' : path.startsWith(`${entry}/`));
 
 /** A page of the console in its frame: skip link, organization, navigation and sign-out. */
 export function framed(

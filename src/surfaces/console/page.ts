@@ -52,6 +52,8 @@ export interface ChangeDone {
   readonly notice: string;
   /** The id of what was changed. */
   readonly target: string;
+  /** The name of the part of the target that was changed. */
+  readonly part?: string;
   /** Shown at once, and never again, because it holds a secret. Without it, the browser goes to the page `to`. */
   readonly page?: ShownPage;
 }

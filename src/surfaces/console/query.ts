@@ -1,3 +1,4 @@
+import { OAuthError } from '../../auth/oauth/errors.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
 import type { Slice } from '../../gateway/console/administration.ts';
 
@@ -18,7 +19,10 @@ export class ListQuery {
   readonly #parameters: ReadonlyMap<string, readonly string[]>;
 
   constructor(text: string) {
-    this.#parameters = readParameters(text) ?? new Map();
+    const parameters = readParameters(text);
+    // Without this, one bad character would silently drop all filters, and the list or file would show too much.
+    if (!parameters) throw new OAuthError('invalid_request');
+    this.#parameters = parameters;
   }
 
   text(name: string): string | undefined {

@@ -2,7 +2,7 @@ import { expect, it, vi } from 'vitest';
 import { look, signedInAs, submit } from '../../support/console/console.ts';
 import { managedActs, openManaged } from '../../support/console/managed.ts';
 import { openTestGateway } from '../../support/gateway.ts';
-import type { Fields } from '../../support/oauth/oauth.ts';
+import { type Fields, post, SAME } from '../../support/oauth/oauth.ts';
 
 it('the books have one record of each change, of each page and of each refused change, without what a form holds', async () => {
   const gateway = await openTestGateway('demo', undefined, undefined, {}, undefined, undefined, true);
@@ -48,5 +48,32 @@ it('the books have one record of each change, of each page and of each refused c
   await vi.waitFor(() => expect(gateway.trail?.stuck).toBe(false), 6_000);
   expect((await act('webhook_enable')).status).toBe(303);
   await world.close();
+  await gateway.close();
+});
+
+it('the books have failed pages, wrong tokens, exports and the way out, and the parts of a target singly', async () => {
+  const gateway = await openTestGateway('demo', undefined, undefined, {}, undefined, undefined, true);
+  const { app } = await gateway.issue({ scopes: ['website_read'] });
+  const owner = await signedInAs(gateway);
+  const { sql } = gateway.database;
+  const page = `/console/apps/${app}/operations`;
+  await submit(gateway, owner, { page: `${page}?q=contact_get`, action: `${page}/contact_get/off` });
+  await post(gateway, `${page}/contact_get/on`, { csrf: 'wrong' }, { ...SAME, cookie: owner.cookie });
+  await look(gateway, '/console/people?format=csv', owner.cookie);
+  await sql`ALTER TABLE gateway.webhook_endpoint RENAME TO away`;
+  expect((await look(gateway, '/console/webhooks', owner.cookie)).status).toBeGreaterThanOrEqual(500);
+  await sql`ALTER TABLE gateway.away RENAME TO webhook_endpoint`;
+  await post(gateway, '/console/sign-out', {}, { ...SAME, cookie: owner.cookie });
+  const of = () => sql`SELECT operation, targets, outcome FROM gateway.audit
+    WHERE person_id = ${owner.id} ORDER BY time, id`;
+  await vi.waitFor(async () => expect(await of()).toHaveLength(6), 3_000);
+  expect([...(await of())]).toEqual([
+    { operation: 'console_operations', targets: [app], outcome: 'ok' },
+    { operation: 'operation_switch_off', targets: [app, 'contact_get'], outcome: 'ok' },
+    { operation: 'operation_switch_on', targets: [app, 'contact_get'], outcome: 'invalid_request' },
+    { operation: 'console_people_export', targets: [], outcome: 'ok' },
+    { operation: 'console_webhooks', targets: [], outcome: expect.not.stringMatching(/^ok$/) },
+    { operation: 'console_sign_out', targets: [], outcome: 'ok' },
+  ]);
   await gateway.close();
 });

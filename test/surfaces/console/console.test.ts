@@ -3,6 +3,7 @@ import type { Answer } from '../../support/answer.ts';
 import {
   addRival,
   asksToSignIn,
+  forged,
   look,
   RIVAL,
   type SignedInPerson,
@@ -266,17 +267,10 @@ describe('lists', () => {
     expect(names(text, /many\d+@/g)).toHaveLength(5);
     expect(text).toContain('/console/people?q=many&amp;role=operator&amp;page=1');
     expect(text).toContain('<option value="operator" selected>');
-    for (const strange of [
-      'role=root',
-      'page=0',
-      'page=-1',
-      'page=x',
-      `q=${'x'.repeat(300)}`,
-      'page=1&page=2',
-      '%zz',
-      'q=%00',
-    ])
+    for (const strange of ['role=root', 'page=0', 'page=-1', 'page=x', `q=${'x'.repeat(300)}`, 'page=1&page=2'])
       expect((await look(gateway, `/console/people?${strange}`, owner.cookie)).status, strange).toBe(200);
+    for (const bad of ['%zz', 'q=%00'])
+      expect((await look(gateway, `/console/people?${bad}`, owner.cookie)).status, bad).toBe(400);
     expect(await page('/console/people?q=nobody-like-this')).toContain('No person matches Show all people');
     expect(await page('/console/people?page=900')).toContain('There is no such page');
   });
@@ -365,4 +359,32 @@ describe('every name that is shown', () => {
     expect(shown).toBeGreaterThan(20);
     await sql`UPDATE platform.organization SET name = ${before?.['name']} WHERE tenant = 1`;
   });
+});
+
+it('a change after 15 minutes says how a person without a password comes in again', async () => {
+  const old = await signedInAs(gateway, 'owner', { age: 1_000 });
+  const action = `/console/people/${old.id}/disable`;
+  const answer = await post(gateway, action, { csrf: 'x' }, { ...SAME, cookie: old.cookie });
+  expect([answer.status, answer.text.includes(`gateway person sign-in-link ${old.email}`)]).toEqual([403, true]);
+});
+
+it('a form that changes nothing says so, although its person has just opened all pages of a minute', async () => {
+  const busy = await signedInAs(gateway);
+  const path = '/console/people?q=zqx';
+  while ((await look(gateway, path, busy.cookie)).status === 200);
+  const action = `/console/apps/app_${'0'.repeat(32)}/operations/search/off`;
+  const send = () => post(gateway, action, { csrf: forged(busy, action) }, { ...SAME, cookie: busy.cookie });
+  let answer = await send();
+  while (answer.status === 429) answer = await send();
+  expect([answer.status, asksToSignIn(answer)]).toEqual([409, false]);
+});
+
+it('another loopback name leads to the base URL, because its forms would be refused', async () => {
+  const at = async (host: string) => {
+    const { status, headers } = await gateway.ask('/console?to=x', { unchecked: true, headers: { host } });
+    return [status, headers.location];
+  };
+  expect(await at('localhost:8420')).toEqual([303, 'http://127.0.0.1:8420/console?to=x']);
+  for (const host of ['127.0.0.1:8420', 'localhost:3000', 'evil.example:8420'])
+    expect(await at(host)).toEqual([200, undefined]);
 });

@@ -109,7 +109,8 @@ describe('webhooks', () => {
     ['', 'Type the https address'],
   ])('are refused with the receiver %s, and the form says why', async (url, problem) => {
     const before = await endpoints();
-    for (const name of ['webhook_create', 'webhook_update']) {
+    // An empty address leaves the receiver of a webhook as it is.
+    for (const name of url === '' ? ['webhook_create'] : ['webhook_create', 'webhook_update']) {
       const answer = await act(name, { url });
       expectInert(answer);
       expect([answer.status, words(answer).includes(problem)], name).toEqual([400, true]);
@@ -133,6 +134,27 @@ describe('webhooks', () => {
     const before = await endpoints();
     const answer = await act('webhook_create', fields);
     expect([answer.status, words(answer).includes(problem), await endpoints()]).toEqual([400, true, before]);
+  });
+
+  it('never show the query of an address, and keep it', async () => {
+    const { sql } = gateway.database;
+    await sql`UPDATE gateway.webhook_endpoint SET url = 'https://hooks.example/in?token=zqx9' WHERE id = ${managed.webhook}`;
+    expect((await page(`/console/webhooks/${managed.webhook}/edit`)).text).not.toContain('zqx9');
+    const changed = await act('webhook_update', { url: '', description: 'kept' });
+    expect([changed.status, await endpoint(managed.webhook)]).toMatchObject([
+      303,
+      { url: 'https://hooks.example/in?token=zqx9', description: 'kept' },
+    ]);
+    expect((await page('/console/webhooks?q=token%3Dzqx')).text).not.toContain(managed.webhook);
+    expect((await page('/console/webhooks?q=hooks.example')).text).toContain(managed.webhook);
+  });
+
+  it('of another organization are not named by a form that has their id', async () => {
+    const { sql } = gateway.database;
+    await sql`UPDATE gateway.webhook_endpoint SET tenant = ${RIVAL}, site = 1 WHERE id = ${managed.webhook}`;
+    const answer = await act('webhook_create', { id: managed.webhook });
+    expect([answer.status, words(answer).includes('exists already')]).toEqual([400, false]);
+    await sql`DELETE FROM gateway.webhook_endpoint WHERE id = ${managed.webhook}`;
   });
 
   it('are changed, and a repeated address is not looked up again', async () => {
@@ -236,6 +258,7 @@ describe('sources', () => {
     [{ url: 'postgres://u:zqx9@127.0.0.1/chat?sslmode=disable&target_session_attrs=any' }, 'only parameter'],
     [{ url: 'postgres://%2Fvar%2Frun/chat' }, 'has not allowed the host'],
     [{ url: 'postgres:///chat' }, 'has not allowed the host'],
+    [{ url: 'postgres://u@10.0.0.1:15999%2Cx:zqx9@127.0.0.1/chat' }, 'Expected the address of a PostgreSQL database'],
     [{ url: 'postgres://u:zqx9@127.0.0.1,10.0.0.1/chat' }, 'Expected the address'],
     [{ url: 'file:///etc/passwd' }, 'Expected the address'],
     [{ url: HOSTILE }, 'Expected the address'],
@@ -246,12 +269,13 @@ describe('sources', () => {
     [{ api_url: 'http://10.0.0.1/', api_token: 'zqx9' }, 'has not allowed the host'],
     [{ api_url: 'http://127.0.0.1/' }, 'need each other'],
     [{ account: '98' }, 'cannot be read'],
+    [{ url: 'postgres://u:zqx9@127.0.0.1:1/chat' }, 'cannot be reached'],
   ] as [Fields, string][])('are refused with %j, and the form says why', async (fields, problem) => {
     const before = await gateway.database.sql`SELECT FROM gateway.source`;
     const answer = await act('source_add', fields);
     expectInert(answer);
     expect([answer.status, words(answer).includes(problem)], words(answer)).toEqual([400, true]);
-    expect(answer.text).not.toMatch(/zqx9@|value="zqx9|--url|gateway source/);
+    expect(answer.text).not.toMatch(/zqx9@|value="zqx9|--url|gateway source|tries again/);
     expect(await gateway.database.sql`SELECT FROM gateway.source`).toHaveLength(before.length);
   });
 
@@ -363,6 +387,24 @@ describe('the audit', () => {
     expect(ocsf.map((line) => JSON.parse(line).class_uid)).toEqual(Array(4).fill(6003));
   });
 
+  it('takes no day that the calendar lacks', async () => {
+    await plant(1, { time: '2026-03-10T12:00:00Z' });
+    expect((await page('/console/audit?to=2026-02-31')).text).toContain('ctc_1_1_89');
+    expect((await page('/console/audit?to=2026-02-28')).text).not.toContain('ctc_1_1_89');
+  });
+
+  it('shows a list as its website and a number, and does not say that nobody read a website', async () => {
+    await plant(1, { operation: 'contact_list', targets: [], count: 25, website_id: 'web_1_1' });
+    expect(words(await page('/console/audit'))).toMatch(/contact_list .* web_1_1 25 records/);
+    expect((await page('/console/audit?format=csv')).text).toContain(',web_1_1,25,');
+    expect(words(await page('/console/audit?target=web_1_1'))).not.toContain('No call named this record.');
+  });
+
+  it('has no cell that a spreadsheet takes as a formula', async () => {
+    await plant(1, { operation: '\u200b =1+1' });
+    expect((await page('/console/audit?format=csv')).text).toContain(`,'\u200b =1+1,`);
+  });
+
   it('never shows records of another organization, whatever the filter', async () => {
     await plant(4, { operation: 'zqx9secret', person_id: owner.id });
     for (const query of [
@@ -397,7 +439,12 @@ describe('the audit', () => {
       expectInert(answer);
       expect([answer.status, answer.text.includes('&lt;img src=x')]).toEqual([200, true]);
     }
-    for (const query of ['after=x', 'after=1.2', 'from=2026-99-99', 'surface=x', 'target=%00', 'format=pdf'])
+    for (const query of ['target=%00', 'format=ndjson&target=a%0Db'])
+      expect((await page(`/console/audit?${query}`)).status, query).toBe(400);
+    for (const query of [
+      ...['after=x', 'after=1.2', 'from=2026-99-99', 'surface=x', 'format=pdf'],
+      ...['to=9999-12-31', 'from=0000-01-01', 'from=9998-12-31&to=9998-12-31'],
+    ])
       expect((await page(`/console/audit?${query}`)).status, query).toBe(200);
   });
 

@@ -7,6 +7,7 @@ import {
   type AuditRow,
   type AuditRows,
   auditOf,
+  isWebsite,
   ocsfOf,
   readersOf,
   recordOf,
@@ -24,6 +25,8 @@ const AUDIT = '/console/audit';
 const NAMES = { limit: 200, offset: 0 };
 /** Days for which the page of a record says who has read it. */
 const DAYS = 30;
+/** The day behind it has a year of four digits, too, so that PostgreSQL reads it. */
+const LAST_DAY = Date.parse('9998-12-31T00:00:00Z');
 const FILTERS = ['operation', 'target', 'outcome', 'app', 'person', 'surface', 'from', 'to'] as const;
 
 const SURFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A', page: 'Page', cli: 'Command line' } as const;
@@ -41,10 +44,12 @@ async function namesFor({ desk }: Asked): Promise<NamesShown> {
   };
 }
 
-/** The start of a UTC day, `days` days later. Undefined for what is no day. */
+/** The start of a UTC day, `days` days later. Undefined for what is no day, and for a year that nobody means. */
 function dayOf(text: string | undefined, days: number): string | undefined {
-  const at = /^\d{4}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
-  return Number.isNaN(at) ? undefined : new Date(at + days * 86_400_000).toISOString();
+  const at = /^[2-9]\d{3}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  // Date.parse takes 31 February as 3 March.
+  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(`${text}T`) || at > LAST_DAY) return undefined;
+  return new Date(at + days * 86_400_000).toISOString();
 }
 
 const searchOf = (query: ListQuery) => ({
@@ -75,7 +80,9 @@ const auditPage: ConsolePage = {
     const [found, names, readers] = await Promise.all([
       auditOf(desk, search, { limit: format ? FILE_ROWS : ROWS, after: format ? undefined : placeOf(query) }),
       namesFor(asked),
-      search.target === undefined || format ? undefined : readersOf(desk, search.target, DAYS),
+      search.target === undefined || isWebsite(search.target) || format
+        ? undefined
+        : readersOf(desk, search.target, DAYS),
     ]);
     if (!found) return undefined;
     const complete = found.next === undefined;
@@ -116,7 +123,7 @@ const lineOf = (row: AuditRow): Record<string, unknown> => ({
   address: row.address,
   surface: row.surface,
   operation: row.operation,
-  targets: row.targets,
+  targets: recordOf(row).targets,
   count: row.count,
   outcome: row.outcome,
   status: row.status,
@@ -215,19 +222,20 @@ const SECONDS = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyl
 function rowOf(query: ListQuery, row: AuditRow, names: NamesShown) {
   const narrow = (name: string, value: string, words: Html | string = value): Html =>
     html`<a href="${AUDIT}${query.with({ after: undefined, [name]: value })}">${words}</a>`;
+  const { targets } = recordOf(row);
   return [
     html`<time datetime="${row.at.toISOString()}">${SECONDS.format(row.at)}</time>`,
     whoOf(row, names),
     html`${narrow('operation', row.operation, html`<code>${row.operation}</code>`)} <span class="small">${SURFACES[row.surface]}</span>`,
-    row.targets.length === 0
+    targets.length === 0 && row.count === null
       ? undefined
-      : html`${row.targets.map((target, i) => [i === 0 ? '' : ', ', narrow('target', target, html`<code>${target}</code>`)])}${
+      : html`${targets.map((target, i) => [i === 0 ? '' : ', ', narrow('target', target, html`<code>${target}</code>`)])}${
           row.count === null ? undefined : html` <span class="small">${row.count} records</span>`
         }`,
     row.outcome === 'ok'
       ? state(row.replayed ? 'ok, repeated' : 'ok', 'good')
       : html`${state(row.outcome.replaceAll('_', ' '), 'bad')} <span class="small">${row.status}</span>`,
-    row.address === null ? undefined : html`<code>${row.address}</code>`,
+    row.address === null ? undefined : html`<code class="whole">${row.address}</code>`,
   ];
 }
 

@@ -82,7 +82,7 @@ const switchTo = (to: 'on' | 'off'): ConsoleAct => ({
   from: ([id = '']) => pathOf(id),
   async run({ desk, registry, parameters: [app = '', operation = ''] }) {
     const now = await switchOperation(desk, registry, { app, operation, on: to === 'on' });
-    return now && { to: pathOf(app), notice: `switched_${to}`, target: `${app} ${operation}` };
+    return now && { to: pathOf(app), notice: `switched_${to}`, target: app, part: operation };
   },
 });
 

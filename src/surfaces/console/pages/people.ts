@@ -35,8 +35,12 @@ const MEANS: Readonly<Record<PersonSummary['role'], string>> = {
   operator: 'cannot sign in here',
 };
 
-const signsIn = ({ password, identity }: PersonSummary): string =>
-  [...(password ? ['password'] : []), ...(identity || !password ? ['identity provider'] : [])].join(', ');
+const signsIn = ({ password, identity }: PersonSummary, provider: string | undefined): string =>
+  password
+    ? ['password', ...(identity ? ['identity provider'] : [])].join(', ')
+    : identity || provider !== undefined
+      ? 'identity provider'
+      : 'one-time link';
 
 const personList: ConsolePage = {
   path: /^\/console\/people$/,
@@ -77,7 +81,7 @@ ${list({
       html`<a href="${PEOPLE}/${one.id}">${named(one.email, EMAIL)}</a>${one.id === asked.person.id ? html` <span class="small">you</span>` : undefined}`,
       one.role,
       state(one.state, one.state === 'active' ? 'good' : 'off'),
-      signsIn(one),
+      signsIn(one, asked.identity),
       one.signed_in_at ? time(one.signed_in_at) : '–',
     ]),
   ),
@@ -112,7 +116,7 @@ ${heading(named(one.email, EMAIL))}
 ${facts([
   ['State', state(one.state, one.state === 'active' ? 'good' : 'off')],
   ['Role', html`${one.role} <span class="small">${MEANS[one.role]}</span>`],
-  ['Signs in by', signsIn(one)],
+  ['Signs in by', signsIn(one, asked.identity)],
   ['Signed in', one.signed_in_at ? time(one.signed_in_at) : 'Not now'],
   ['Added', time(one.created_at)],
   one.disabled_at ? ['Disabled', time(one.disabled_at)] : undefined,

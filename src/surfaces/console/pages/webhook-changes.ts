@@ -60,11 +60,11 @@ function formOf(form: Parameters): WebhookForm {
 }
 
 /** Checks what the command line checks while it parses. Throws `Refused`. */
-function requireForm({ url, eventTypes, description }: WebhookForm): void {
+function requireForm({ url, eventTypes, description }: WebhookForm, kept = false): void {
   if (eventTypes.length === 0) throw new Refused('Choose at least one kind of event.');
   const problem = typesProblem(eventTypes) ?? descriptionProblem(description);
   if (problem !== undefined) throw new Refused(problem);
-  if (url === '') throw new Refused('Type the https address of the receiver.');
+  if (url === '' && !kept) throw new Refused('Type the https address of the receiver.');
 }
 
 interface Editing {
@@ -72,6 +72,8 @@ interface Editing {
   readonly up: string;
   readonly action: string;
   readonly button: string;
+  /** True if an empty address leaves the receiver as it is. */
+  readonly keeps?: boolean;
   /** Fields besides those of every webhook. */
   readonly more?: Html;
 }
@@ -97,8 +99,8 @@ async function page(asked: Asked, editing: Editing, given: WebhookGiven): Promis
           button: editing.button,
           fields: html`${editing.more}
   <p class="field"><label for="url">Receiver</label>
-    <input id="url" name="url" type="url" value="${given.url}" placeholder="https://hooks.example/gateway" autocomplete="off" spellcheck="false" maxlength="2048" required${described}>
-    <span class="small">An https address on port 443 or 8443.</span></p>
+    <input id="url" name="url" type="url" value="${given.url}" placeholder="https://hooks.example/gateway" autocomplete="off" spellcheck="false" maxlength="2048"${editing.keeps ? undefined : html` required`}${described}>
+    <span class="small">An https address on port 443 or 8443.${editing.keeps ? ' Leave the field empty to keep the present address.' : undefined}</span></p>
   <p class="field"><label for="website">Website</label>
     <select id="website" name="website" required>${[...names].map(
       ([id, name]) =>
@@ -145,6 +147,7 @@ const editing = (id: string): Editing => ({
   up: `${WEBHOOKS}/${id}`,
   action: `${WEBHOOKS}/${id}/change`,
   button: 'Save',
+  keeps: true,
 });
 
 /** Runs a change. A refusal becomes the sentence of the form. */
@@ -179,7 +182,8 @@ const editPage: ConsolePage = {
 const givenOf = (one: EndpointRecord): WebhookGiven => ({
   credential: one.credential_id,
   website: one.website_id,
-  url: one.url,
+  // The query of an address often contains a secret of the receiver.
+  url: new URL(one.url).search === '' ? one.url : '',
   description: one.description,
   eventTypes: one.event_types,
 });
@@ -260,7 +264,7 @@ const edit: ConsoleAct = {
     const given = formOf(form);
     return orForm<ChangeDone | ShownPage | undefined>(
       async () => {
-        requireForm(given);
+        requireForm(given, true);
         const changed = await changeWebhook(asked.desk, id, given);
         return changed && { to: `${WEBHOOKS}/${id}`, notice: 'webhook_changed', target: id };
       },

@@ -18,6 +18,8 @@ interface Asking {
   readonly tenant: string | null;
   /** The address to which the browser goes after the sign-in. */
   readonly onward: string;
+  /** Runs before the answer to a sign-in. */
+  readonly entered?: (person: string) => Promise<void>;
   ask(status: number, given: Given, headers?: OutgoingHttpHeaders): void;
 }
 
@@ -25,13 +27,14 @@ interface Asking {
 export async function tryToSignIn(
   visit: Visit,
   form: Parameters | undefined,
-  { tenant, onward, ask }: Asking,
+  { tenant, onward, entered, ask }: Asking,
 ): Promise<void> {
   const [email = ''] = form?.get('email') ?? [];
   const [password = ''] = form?.get('password') ?? [];
   const { services, wire } = visit;
-  const enter = ({ session, person }: Extract<SignedIn, { session: string }>): void => {
+  const enter = async ({ session, person }: Extract<SignedIn, { session: string }>): Promise<void> => {
     visit.record.audit = { person };
+    await entered?.(person);
     visit.redirect(onward, { 'Set-Cookie': sessionCookie(services.baseUrl, session, SESSION_SECONDS) });
   };
   const [token] = form?.get('choose') ?? [];
@@ -61,11 +64,14 @@ export async function tryToSignIn(
   }
 }
 
-/** Ends the session of the browser, and redirects the browser to `onward`. */
-export async function leave(visit: Visit, onward: string): Promise<void> {
+/** Ends the session of the browser, and redirects the browser to `onward`. `left` runs before the answer. */
+export async function leave(visit: Visit, onward: string, left?: (person: string) => Promise<void>): Promise<void> {
   const { session } = visit.wire;
   const person = session === undefined ? undefined : await signOut(visit.services.db, session);
   if (person === undefined) visit.record.does = undefined;
-  else visit.record.audit = { person };
+  else {
+    visit.record.audit = { person };
+    await left?.(person);
+  }
   visit.redirect(onward, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
 }
