@@ -24,7 +24,7 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   ...of(
     'gateway.audit',
     AUDIT,
-    'organization_id website_id app_id installation_id credential_id person_id client_name client_version address surface operation targets outcome duration_ms request_id trace_id input_digest operation_id kid previous digest',
+    'organization_id website_id app_id installation_id credential_id person_id client_name client_version address surface operation targets outcome duration_ms request_id trace_id input_digest operation_id kid previous digest mark',
   ),
   ...of('gateway.audit_app_day', AUDIT, 'organization_id day app_id operation'),
   ...of('gateway.audit_app_hour', AUDIT, 'organization_id app_id'),
