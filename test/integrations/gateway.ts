@@ -16,7 +16,7 @@ export function corrected(text: string): { website_id: string; range: string } {
 }
 
 /** The number of MCP tools. */
-export const TOOLS = 51;
+export const TOOLS = 52;
 
 /** A gateway process with the demo, and a token for its first organization. Starts once for each test file. */
 export function servedGateway(): { readonly url: string; readonly headers: { Authorization: string } } {
