@@ -8,9 +8,9 @@ export async function dumpSchema(sql: postgres.Sql | postgres.TransactionSql): P
   const tables = await sql.unsafe<{ name: string }[]>(
     `SELECT ${relation} AS name FROM pg_class c WHERE c.relnamespace IN (${SCHEMAS}) AND c.relkind = 'r'`,
   );
-  // The key of the ledger and the time of the migration differ from store to store.
+  // The key of the ledger and times of the migration differ from store to store.
   const rows = tables.map(
-    ({ name }) => `SELECT '${name} ' || (to_jsonb(r) - '{key,spent_at}'::text[])::text AS line FROM ${name} r`,
+    ({ name }) => `SELECT '${name} ' || (to_jsonb(r) - '{key,spent_at,until}'::text[])::text AS line FROM ${name} r`,
   );
   const parts: string[] = [];
   for (const [title, query] of [...Object.entries(PARTS), ['Rows of a new store', rows.join(' UNION ALL ')] as const]) {
