@@ -1,32 +1,11 @@
 import { type Fragment, sql } from '../../core/sql.ts';
+import type { AuditRow } from '../calls/audit-records.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** A stored audit record, as its chain covers it. Members without a value are null. */
-export interface StoredAudit {
+export interface StoredAudit extends Omit<AuditRow, 'at' | 'matches' | 'place'> {
   readonly time: string;
-  readonly id: string;
-  readonly organization_id: string;
-  readonly website_id: string | null;
-  readonly app_id: string | null;
-  readonly installation_id: string | null;
-  readonly credential_id: string | null;
-  readonly person_id: string | null;
-  readonly client_name: string | null;
-  readonly client_version: string | null;
-  readonly address: string | null;
-  readonly surface: string;
-  readonly operation: string;
-  readonly targets: readonly string[];
-  readonly count: number | null;
-  readonly outcome: string;
-  readonly status: number;
-  readonly units: number;
-  readonly duration_ms: number;
-  readonly request_id: string | null;
-  readonly trace_id: string | null;
   readonly input_digest: string | null;
-  readonly operation_id: string | null;
-  readonly replayed: boolean;
 }
 
 /** The columns of a StoredAudit. The time has milliseconds and ends with Z, and bytes are hexadecimal. */

@@ -10,8 +10,9 @@ import { asFailure } from '../../gateway/call.ts';
 import { type AdministratorRecord, type DeskTools, openDesks } from '../../gateway/console/desk.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
+import { problems } from '../http/pages/problem.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
-import { CONSOLE, errorPage } from '../http/pages/views.ts';
+import { CONSOLE } from '../http/pages/views.ts';
 import type { PageServices, Visit } from '../http/pages/visit.ts';
 import type { RequestHandler } from '../http/records.ts';
 import { send } from '../http/reply.ts';
@@ -22,6 +23,11 @@ import { framed, missing, STYLE, unchanged } from './frame.ts';
 import type { Asked, ChangeDone, ConsoleAct, ConsolePage, Exported, ShownPage } from './page.ts';
 import { ACTS, PAGES } from './pages.ts';
 import { ListQuery } from './query.ts';
+
+const { showProblem, showRefusal } = problems({
+  advice: CONSOLE.advice,
+  away: 'The gateway could not reach its store.',
+});
 
 interface Enter extends Pick<Asked, 'registry'> {
   /** Undefined in tests without audit records. */
@@ -249,24 +255,4 @@ function showThrottled(visit: Visit, retryAfter: number): void {
   visit.record.code = 'quota_exceeded';
   const sentence = 'You have opened too many pages in a short time. Wait a minute, then try again.';
   showProblem(visit, 429, { title: 'Too many pages', sentence }, retryAfter);
-}
-
-/** A failure becomes an error page, and the log gets the reason. */
-function showRefusal(visit: Visit, error: unknown): void {
-  const { status, details } = visit.refusal(error);
-  const [title, sentence] =
-    status < 500
-      ? ['This request cannot be answered', 'The form did not come from this page, or the page is out of date.']
-      : ['The gateway cannot answer now', 'The gateway could not reach its store. Try again in a moment.'];
-  showProblem(visit, status, { title, sentence }, details.retryAfter);
-}
-
-function showProblem(
-  visit: Visit,
-  status: number,
-  problem: { readonly title: string; readonly sentence: string },
-  retryAfter: number | undefined,
-): void {
-  const text = errorPage({ ...problem, requestId: visit.requestId, advice: CONSOLE.advice });
-  visit.page(status, text, undefined, { ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }) });
 }

@@ -6,12 +6,18 @@ import { isRecordId, openRecordPages } from '../../gateway/record-page.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
+import { problems } from '../http/pages/problem.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
 import { type Given, leave, tryToSignIn } from '../http/pages/sign-in.ts';
-import { errorPage, organizationsPage, RECORD, signInPage } from '../http/pages/views.ts';
+import { organizationsPage, RECORD, signInPage } from '../http/pages/views.ts';
 import type { PageServices, Visit } from '../http/pages/visit.ts';
 import type { RequestHandler } from '../http/records.ts';
 import { missingPage, recordPage, STYLE } from './page.ts';
+
+const { showProblem, showRefusal } = problems({
+  advice: RECORD.advice,
+  away: 'The gateway could not read the record.',
+});
 
 type ReadRecord = ReturnType<typeof openRecordPages>;
 
@@ -108,24 +114,4 @@ function signIn({ services: { identity } }: Visit, id: string, given: Given): st
     ...given,
     ...(identity !== undefined && { identity: { action: `/c/${id}/identity`, name: identity } }),
   });
-}
-
-/** A failure becomes an error page, and the log gets the reason. */
-function showRefusal(visit: Visit, error: unknown): void {
-  const { status, details } = visit.refusal(error);
-  const [title, sentence] =
-    status < 500
-      ? ['This request cannot be answered', 'The form did not come from this page, or the page is out of date.']
-      : ['The gateway cannot answer now', 'The gateway could not read the record. Try again in a moment.'];
-  showProblem(visit, status, { title, sentence }, details.retryAfter);
-}
-
-function showProblem(
-  visit: Visit,
-  status: number,
-  problem: { readonly title: string; readonly sentence: string },
-  retryAfter: number | undefined,
-): void {
-  const html = errorPage({ ...problem, requestId: visit.requestId, advice: RECORD.advice });
-  visit.page(status, html, undefined, { ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }) });
 }
