@@ -297,6 +297,7 @@ it('while no server is behind the proxy, 16 callers cost at most 20 connections 
 }, 60_000);
 
 it('the leader is killed, the address leads to a standby that lags, then to the new leader: 503, and 5 s later everything works', async () => {
+  proxy.to = primary.port;
   const subscription = await subscribe();
   const other = await primary.replica();
   proxy.to = other.port;

@@ -32,6 +32,13 @@ export const WAITING = 128;
 /** The app name for the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
 export const OWN = '';
 
+/**
+ * Milliseconds that a statement of the gateway's own store waits while no connection of its pool has answered yet. All
+ * pools share the attempts to connect, so without a server a pool can wait long for its turn. The documents promise a
+ * 503 within 3 s.
+ */
+export const WITHOUT_SERVER = 1_000;
+
 const CHANGES = ' changes';
 
 /**
@@ -71,10 +78,17 @@ export class Connections {
   readonly #freed = (): void => this.#next();
   #restingUntil = 0;
   #wake: NodeJS.Timeout | undefined;
+  readonly #withoutServer: number;
   #closed = false;
 
-  constructor(size: number, connect: () => postgres.Sql, mustWait: (freed: () => void) => number) {
+  constructor(
+    size: number,
+    connect: () => postgres.Sql,
+    mustWait: (freed: () => void) => number,
+    withoutServer = Number.POSITIVE_INFINITY,
+  ) {
     this.#size = size;
+    this.#withoutServer = withoutServer;
     this.#connect = connect;
     this.#mustWait = mustWait;
   }
@@ -86,11 +100,17 @@ export class Connections {
     return this.#room ? this.#given(app) : undefined;
   }
 
-  /** A connection when it is the app's turn. Rejects with `late` after `milliseconds`, or at once if too many wait. */
+  /**
+   * A connection when it is the app's turn. Rejects with `late` after `milliseconds`, or at once if too many wait.
+   * Rejects earlier while no connection of this pool has answered.
+   */
   wait(app: string, milliseconds: number, late: () => Error): Promise<postgres.Sql> {
     if (this.#waiting.of(app) >= WAITING * this.#size) return Promise.reject(late());
     return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      let isOver = false;
       const over = (): void => {
+        isOver = true;
         clearTimeout(timer);
         this.#waiting.remove(app, waiting);
       };
@@ -106,7 +126,12 @@ export class Connections {
         },
       };
       // A busy process reads its sockets late. Read once more before the time-out counts: the answer may be there.
-      const timer = setTimeout(() => setImmediate(() => waiting.reject(late())), milliseconds);
+      const after = (time: number, what: () => void): void => {
+        timer = setTimeout(() => setImmediate(() => isOver || what()), time);
+      };
+      const overdue = (): void => waiting.reject(late());
+      const first = Math.min(milliseconds, this.#withoutServer);
+      after(first, () => (first < milliseconds && this.#answers ? after(milliseconds - first, overdue) : overdue()));
       this.#waiting.add(app, waiting);
     });
   }
@@ -167,6 +192,11 @@ export class Connections {
     const living = [...this.#living.keys()];
     this.#living.clear();
     await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
+  }
+
+  /** Whether a connection of this pool has ever answered. */
+  get #answers(): boolean {
+    return [...this.#living.values()].some(({ madeAt, givenAt }) => givenAt > madeAt);
   }
 
   get #room(): boolean {

@@ -47,6 +47,9 @@ const BUSY = /^(57014|55P03|40P01|40001|25006|55000|53...|GW503)$/;
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof StoreUnreachable || BUSY.test(sqlState(error));
 
-/** True if a repeatable statement should be sent again. Not to a silent server, because that only doubles the wait. */
+/**
+ * True if a repeatable statement should be sent again, because its connection was lost. Not to a silent server or one
+ * that does not listen, because that only doubles the wait.
+ */
 export const mayRepeat = (error: unknown): boolean =>
-  error instanceof StoreUnreachable && !WAITED.test(sqlState(error.cause));
+  error instanceof StoreUnreachable && ![WAITED, DOWN].some((codes) => codes.test(sqlState(error.cause)));

@@ -1,7 +1,7 @@
 import postgres from 'postgres';
 import type { Fragment } from '../../core/sql.ts';
 import { Attempts, type Dial, OF_THE_STORE } from './attempts.ts';
-import { Connections } from './connections.ts';
+import { Connections, WITHOUT_SERVER } from './connections.ts';
 import { mayRepeat } from './errors.ts';
 import { foreign } from './foreign.ts';
 import { type Heard, type Listening, listenOn } from './listen.ts';
@@ -30,6 +30,9 @@ export interface Database {
   listen(channel: string, heard: (payload: string) => void): Listening;
   close(): Promise<void>;
 }
+
+/** Milliseconds. A read that has waited longer is not sent again, so that its caller has the 503 in time. */
+const REPEAT_WITHIN = 500;
 
 /** The socket folder, if it is the host of the address (`%2Ftmp%2Fpg`, as in libpq), which the driver cannot read. */
 function socketOf(address: string): { host?: string } {
@@ -78,7 +81,8 @@ export function openDatabase(options: ConnectOptions): Database {
       : postgres({ ...own, ...server });
   };
   const listeners = new Set<Listening>();
-  const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed));
+  const withoutServer = options.primary === true ? WITHOUT_SERVER : undefined;
+  const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed), withoutServer);
   const runs = openRuns({
     ...options,
     ...{ connections, size: options.connections, prepare, dialOf: (driver) => dials.get(driver) },
@@ -87,10 +91,11 @@ export function openDatabase(options: ConnectOptions): Database {
   return {
     query: runs.alone,
     read: async <Row extends object>(statement: Fragment): Promise<Row[]> => {
+      const began = performance.now();
       try {
         return await runs.shared<Row>(statement);
       } catch (error) {
-        if (!mayRepeat(error)) throw error;
+        if (!mayRepeat(error) || performance.now() - began > REPEAT_WITHIN) throw error;
         return runs.alone<Row>(statement);
       }
     },
