@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { type TestContext, test } from 'vitest';
 import { SourceLost, takeRun } from '../../../src/sources/engine/run.ts';
 import type { LoadBounds } from '../../../src/sources/follow/spent.ts';
 import { gaveUp, stopped } from '../../../src/sources/follow/state.ts';
@@ -16,20 +16,26 @@ const ANSWER = 1_400;
 const RARE: LoadBounds = { window: 3, fewest: 3, total: 3_600 };
 const SHORT: LoadBounds = { window: 3_600, fewest: 120, total: 8 };
 
-let world: SlowWorld;
-afterEach(() => world.close());
-
-const open = async (bounds: LoadBounds): Promise<void> => {
-  world = await slowWorld({ turn: 300, answer: ANSWER, bounds });
+interface World extends SlowWorld {
+  readonly become: (source: AddedSource, state: string) => Promise<void>;
+  readonly working: () => Promise<number>;
+  readonly messages: (source: AddedSource) => Promise<number>;
+}
+// Each test has a world of its own, so that the tests can run at the same time. They mostly wait.
+const open = async (bounds: LoadBounds, { expect, onTestFinished }: TestContext): Promise<World> => {
+  const world = await slowWorld({ turn: 300, answer: ANSWER, bounds });
+  onTestFinished(() => world.close());
+  const { sql } = world.store;
+  return {
+    ...world,
+    become: (source, state) =>
+      expect.poll(async () => (await source.state()).state, { timeout: 60_000, interval: 50 }).toBe(state),
+    working: async () => (await sql`SELECT FROM gateway.import_run WHERE loads AND lease_until > now()`).length,
+    messages: async ({ tenant }) => (await sql`SELECT FROM platform.message WHERE tenant = ${tenant}`).length,
+  };
 };
-const become = (source: AddedSource, state: string): Promise<void> =>
-  expect.poll(async () => (await source.state()).state, { timeout: 60_000, interval: 50 }).toBe(state);
-const working = async (): Promise<number> =>
-  (await world.store.sql`SELECT FROM gateway.import_run WHERE loads AND lease_until > now()`).length;
-const messages = async (source: AddedSource): Promise<number> =>
-  (await world.store.sql`SELECT FROM platform.message WHERE tenant = ${source.tenant}`).length;
 
-test.each([
+test.concurrent.for([
   [
     'a helpdesk that answers too rarely',
     RARE,
@@ -38,9 +44,10 @@ test.each([
   ['a load that takes too long', SHORT, /^Reading all records took longer than 8 s\./],
 ] as const)(
   '%s ends the first load, and the operator starts it again where it was',
-  async (_, bounds, why) => {
-    await open(bounds);
-    const { add, asked, slow, store } = world;
+  { timeout: 180_000 },
+  async ([, bounds, why], context) => {
+    const { expect } = context;
+    const { add, asked, become, messages, slow, store, working } = await open(bounds, context);
     slow.add('A');
     const source = await add('A');
     const began = performance.now();
@@ -77,21 +84,20 @@ test.each([
     expect(await lateSources(store.db)).toBe(0);
     expect(await pauseSource(store.db, source.id, false)).toBe(false);
   },
-  180_000,
 );
 
-test('a renewal of the lease that comes late does not take the place again', async () => {
-  await open(RARE);
-  const { store } = world;
+test.concurrent('a renewal of the lease that comes late does not take the place again', async (context) => {
+  const { expect } = context;
+  const { store } = await open(RARE, context);
   const { slot, epoch, release } = await takeRun(store.db, { name: 'an import' }, undefined);
   await release();
   await store.sql`SELECT gateway.import_beat(${slot}, ${epoch})`;
   expect(await store.sql`SELECT FROM gateway.import_run WHERE lease_until > now()`).toHaveLength(0);
 });
 
-test('the time that a load waits for its place does not count', async () => {
-  await open(SHORT);
-  const { add, asked, slow, store } = world;
+test.concurrent('the time that a load waits for its place does not count', async (context) => {
+  const { expect } = context;
+  const { add, asked, become, slow, store } = await open(SHORT, context);
   slow.add('A');
   const source = await add('A');
   await expect.poll(() => asked.has(source.id), { timeout: 30_000, interval: 20 }).toBe(true);
@@ -107,9 +113,9 @@ test('the time that a load waits for its place does not count', async () => {
   await become(source, 'following');
 }, 180_000);
 
-test('a comparison that takes too long is given up and told, and the source is followed on', async () => {
-  await open(RARE);
-  const { add, desk, slow, store } = world;
+test.concurrent('a comparison that takes too long is given up and told, and the source is followed on', async (context) => {
+  const { expect } = context;
+  const { add, become, desk, messages, slow, store } = await open(RARE, context);
   const source = await add('A');
   await become(source, 'following');
   const about = async (): Promise<unknown> => findingsOf(await source.state()).map((one) => one.about);
@@ -136,26 +142,30 @@ test('a comparison that takes too long is given up and told, and the source is f
 }, 180_000);
 
 /** Asks for a comparison that takes too long, as if it had begun 27 hours ago. */
-async function compareForLong(source: AddedSource): Promise<void> {
-  const { asked, slow, store } = world;
+async function compareForLong(
+  { asked, slow, store }: World,
+  source: AddedSource,
+  { expect }: TestContext,
+): Promise<void> {
   const pages = asked.get(source.id)?.length ?? 0;
   slow.add('A');
   await askComparison(store.db, source.id);
   await expect.poll(() => asked.get(source.id)?.length, { timeout: 30_000, interval: 20 }).toBeGreaterThan(pages);
   await store.sql`UPDATE gateway.source SET compare_asked = now() - interval '28 hours', compare_began = now() - interval '27 hours'`;
 }
-const givenUp = (source: AddedSource): Promise<void> =>
+const givenUp = (source: AddedSource, { expect }: TestContext): Promise<void> =>
   expect
     .poll(async () => (await source.state()).compare_error, { timeout: 60_000, interval: 20 })
     .toMatch(/^Reading all records took longer than 8 s\. The comparison was given up/);
 
-test('a comparison that took a day does not begin again at once, and the source is followed on', async () => {
-  await open(SHORT);
-  const { add, asked, desk } = world;
+test.concurrent('a comparison that took a day does not begin again at once, and the source is followed on', async (context) => {
+  const { expect } = context;
+  const world = await open(SHORT, context);
+  const { add, asked, become, desk, messages } = world;
   const source = await add('A');
   await become(source, 'following');
-  await compareForLong(source);
-  await givenUp(source);
+  await compareForLong(world, source, context);
+  await givenUp(source, context);
   const pages = asked.get(source.id)?.length;
   // A gateway looks each second whether a comparison is due.
   await pause(3_000);
@@ -165,14 +175,15 @@ test('a comparison that took a day does not begin again at once, and the source 
   expect(asked.get(source.id)).toHaveLength(pages ?? 0);
 }, 180_000);
 
-test('a comparison that somebody asks for while another one takes too long begins after that', async () => {
-  await open(SHORT);
-  const { add, slow, store } = world;
+test.concurrent('a comparison that somebody asks for while another one takes too long begins after that', async (context) => {
+  const { expect } = context;
+  const world = await open(SHORT, context);
+  const { add, become, slow, store } = world;
   const source = await add('A');
   await become(source, 'following');
-  await compareForLong(source);
+  await compareForLong(world, source, context);
   const asked = await askComparison(store.db, source.id);
-  await givenUp(source);
+  await givenUp(source, context);
   slow.clear();
   await expect
     .poll(async () => Number((await source.state()).compared_at) >= Number(asked), { timeout: 60_000 })
@@ -180,9 +191,9 @@ test('a comparison that somebody asks for while another one takes too long begin
   expect((await source.state()).compare_error).toBe(null);
 }, 180_000);
 
-test('a comparison that begins anew after an interruption has all its time', async () => {
-  await open({ ...SHORT, total: 60 });
-  const { add, asked, slow, start, stop, store } = world;
+test.concurrent('a comparison that begins anew after an interruption has all its time', async (context) => {
+  const { expect } = context;
+  const { add, asked, become, slow, start, stop, store } = await open({ ...SHORT, total: 60 }, context);
   const source = await add('A');
   await become(source, 'following');
   const pages = asked.get(source.id)?.length ?? 0;
@@ -206,9 +217,9 @@ test('a comparison that begins anew after an interruption has all its time', asy
     .toBe(true);
 }, 180_000);
 
-test('a gateway that has lost a source does not change how long the load of the next gateway may take', async () => {
-  await open(SHORT);
-  const { add, stop, store } = world;
+test.concurrent('a gateway that has lost a source does not change how long the load of the next gateway may take', async (context) => {
+  const { expect } = context;
+  const { add, become, stop, store } = await open(SHORT, context);
   const source = await add('A');
   await become(source, 'following');
   await stop();
