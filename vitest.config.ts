@@ -9,7 +9,7 @@ export default defineConfig(({ mode }) => {
     testTimeout: 60_000,
     hookTimeout: 60_000,
     setupFiles: ['test/support/each-file.ts'],
-    env: { LOG_LEVEL: 'silent', ...(mode === 'quick' && { TEST_FORM: 'quick' }) },
+    env: { LOG_LEVEL: 'silent', ...((mode === 'quick' || mode === 'rest') && { TEST_FORM: mode }) },
   };
   const { own, shared } = filesOf(mode);
   const without = [...configDefaults.exclude];

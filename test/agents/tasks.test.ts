@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { itInFull } from '../support/form.ts';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { itOnce as it, itInFull } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 import { type Attempt, attempt, type Desk, factsOf, type Meeting, plant, type ServerKind, tauOf } from './desk.ts';

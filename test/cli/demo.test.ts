@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { demoLink, isEmpty } from '../../src/cli/demo.ts';
 import { runChecks } from '../../src/cli/doctor.ts';
 import { SCOPES } from '../../src/core/scopes.ts';
 import { loadAuthority } from '../../src/store/calls/authority.ts';
 import { cliDatabase, type Document, digest, document, dump, gateway } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { itInFull } from '../support/form.ts';
+import { itInFull, itOnce as test } from '../support/form.ts';
 
 const NOW = ['--now', '2026-11-15T12:00:00Z'];
 const credential = {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { revokeCredential } from '../../src/auth/issue.ts';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { demoAccess } from '../../src/cli/demo.ts';
@@ -6,7 +6,7 @@ import { runChecks } from '../../src/cli/doctor.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { cliDatabase, gateway, parse } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { itInFull } from '../support/form.ts';
+import { itInFull, itOnce as test } from '../support/form.ts';
 import { openTestGateway } from '../support/gateway.ts';
 import { examples, requestOf, writer } from '../support/surfaces/wire.ts';
 

@@ -6,12 +6,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
-import { itInFull, times } from '../support/form.ts';
+import { itOnce as it, itInFull, times } from '../support/form.ts';
 import { MCP_HEADERS, mcpOf, restOf, sample, WRITES, type WriteName } from '../support/ledger/commands.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
@@ -123,7 +123,7 @@ describe('F-19 a store that takes no writes', () => {
     ['read-only', setReadOnly],
     ['with a full disk', full],
   ] as const;
-  it.each(states.slice(0, times(2, 2, 1)))(
+  test.each(states.slice(0, times(2, 2, 1)))(
     'F-19 %s: reads go on, writes are 503, and their keys are as good as new',
     async (name, set) => {
       const { sql } = database;

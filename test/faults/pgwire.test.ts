@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
-import { itInFull } from '../support/form.ts';
+import { itOnce as it, itInFull } from '../support/form.ts';
 import {
   everyPoint,
   type MessagePoint,

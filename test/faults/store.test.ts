@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import postgres from 'postgres';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
 import { demoRecords } from '../../src/sources/files/demo.ts';
 import { importRecords } from '../../src/sources/files/import.ts';
@@ -11,7 +11,7 @@ import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embed
 import { migrate } from '../../src/store/open/migrate.ts';
 import { doctor } from '../support/doctor.ts';
 import { ended } from '../support/faults/writes.ts';
-import { times } from '../support/form.ts';
+import { itOnce as it, times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 import { scratch } from '../support/scratch.ts';
@@ -160,7 +160,7 @@ async function upAgain(): Promise<void> {
 }
 
 describe('F-05 the server crashes and comes back', () => {
-  it('is used again without a restart of ours; nothing acknowledged is lost', async () => {
+  test('is used again without a restart of ours; nothing acknowledged is lost', async () => {
     const recoveries: number[] = [];
     const ledger = await under(async () => {
       for (let i = 0; i < times(5, 5, 3); i++) {

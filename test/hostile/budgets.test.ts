@@ -2,7 +2,7 @@ import { Agent, request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import pino from 'pino';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { Budget } from '../../src/surfaces/http/budget.ts';
 import type { RequestHandler } from '../../src/surfaces/http/records.ts';
@@ -11,7 +11,7 @@ import { type RunningServer, startServer } from '../../src/surfaces/http/server.
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Issued, issue } from '../support/credentials.ts';
-import { itInFull } from '../support/form.ts';
+import { itOnce as it, itInFull } from '../support/form.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, Client, http, mcp, note, serve } from '../support/hostile/served.ts';
 

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { checkout, main, shellEnvironment } from '../support/command.ts';
-import { itInFull } from '../support/form.ts';
+import { itOnce as it, itInFull } from '../support/form.ts';
 import { scratch } from '../support/scratch.ts';
 
 /** Ends what somebody started, each time in another way. The gateway and its embedded PostgreSQL must end, too. */

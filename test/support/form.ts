@@ -7,9 +7,20 @@ import { it } from 'vitest';
  */
 export const LONG = process.env['TEST_FORM'] === 'long';
 const QUICK = process.env['TEST_FORM'] === 'quick';
+const REST = process.env['TEST_FORM'] === 'rest';
 
 /** A file that gives `quick` must be in SHORTER of suites.ts. */
 export const times = (all: number, long: number, quick = all): number => (LONG ? long : QUICK ? quick : all);
 
 /** A test that `npm test` leaves out. Its file must be in SHORTER of suites.ts. */
 export const itInFull = it.runIf(!QUICK);
+
+/**
+ * A test that `npm test` runs as it is. The mode `rest` leaves it out: its file is in SHORTER of suites.ts, and the two
+ * modes together run everything. A file can import it under the name `it`.
+ */
+export const itOnce = it.runIf(!REST);
+
+/** The rows of a table of tests. `npm test` runs the first `quick` of them, and the mode `rest` the others. */
+export const rowsOf = <T>(all: readonly T[], quick: number): readonly T[] =>
+  QUICK ? all.slice(0, quick) : REST ? all.slice(quick) : all;

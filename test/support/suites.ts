@@ -1,7 +1,8 @@
 /**
  * Which files run in which mode of Vitest. `npm run test:all` runs every file. `npm test` is the mode `quick`: it leaves
  * out WHOLE, and the files of SHORTER repeat less (form.ts). The mode `rest` runs what `npm test` has not run in full:
- * WHOLE and SHORTER. So `npm test` and `npm run test:all -- --mode rest` together run everything once.
+ * WHOLE, and in the files of SHORTER the tests that repeat less. So `npm test` and `npm run test:all -- --mode rest`
+ * together run everything once.
  */
 const names = (...all: readonly string[]): readonly string[] => all.map((name) => `test/${name}.test.ts`);
 

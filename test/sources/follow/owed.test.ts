@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { explainSource } from '../../../src/sources/follow/explain.ts';
 import { startSources } from '../../../src/sources/follow/runner.ts';
 import { PositionLost, type Source } from '../../../src/sources/source.ts';
@@ -6,7 +6,7 @@ import { deleteSource, forgetRemoved, pauseSource } from '../../../src/store/adm
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { itInFull, times } from '../../support/form.ts';
+import { itInFull, rowsOf, itOnce as test } from '../../support/form.ts';
 import { addSource, openStored } from '../../support/sources.ts';
 
 let store: TestDatabase;
@@ -101,7 +101,7 @@ itInFull('a comparison that was cut off brings back no older row', async () => {
 });
 
 const ENDS = ['removed with its data', 'paused'] as const;
-test.each(ENDS.slice(0, times(2, 2, 1)))('a source that is %s during its load writes nothing more', async (how) => {
+it.each(rowsOf(ENDS, 1))('a source that is %s during its load writes nothing more', async (how) => {
   const source = await add();
   const [loading, gone] = [barrier(), barrier()];
   run((real) => ({

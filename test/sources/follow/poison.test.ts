@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../../src/core/sql.ts';
 import { openDesk, recordsOf } from '../../../src/sources/chatwoot/desk.ts';
 import { importFiles, importRecords, type Reject } from '../../../src/sources/files/import.ts';
@@ -9,7 +9,7 @@ import type { Database } from '../../../src/store/driver/postgres.ts';
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { itInFull, times } from '../../support/form.ts';
+import { itInFull, rowsOf, itOnce as test } from '../../support/form.ts';
 import { watchProcess } from '../../support/hostile/http-servers.ts';
 import { desk as lines, ndjson, temporary } from '../../support/import.ts';
 import { addSource, runSources } from '../../support/sources.ts';
@@ -41,8 +41,8 @@ const stored = async () =>
   );
 
 const MODES = ['poll', 'live'] as const;
-describe.each(MODES.slice(0, times(2, 2, 1)))('in mode %s', (mode) => {
-  test('e-mails with 3,000 nested elements and 1,000 quotes are written by a load, by a page and by a comparison', async () => {
+describe.each(rowsOf(MODES, 1))('in mode %s', (mode) => {
+  it('e-mails with 3,000 nested elements and 1,000 quotes are written by a load, by a page and by a comparison', async () => {
     await desk.grant(mode);
     await seed(desk.sql);
     await message(desk.sql, 1, email(`${DEEP}first`));

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type TestContext, test } from 'vitest';
 import { takeRun } from '../../../src/sources/engine/run.ts';
 import { type SlowWorld, slowWorld } from '../../support/chatwoot/slow-world.ts';
 import type { AddedSource } from '../../support/sources.ts';
@@ -8,33 +8,38 @@ const TURN = 300;
 const SLOW = 2_000;
 const BOUND = 5_000;
 
-let world: SlowWorld;
-beforeEach(async () => {
-  world = await slowWorld({ turn: TURN, answer: SLOW });
-});
-afterEach(() => world.close());
-
 const state = async (source: AddedSource): Promise<string> => (await source.state()).state;
-const loading = async (count: number): Promise<void> => {
-  await expect
-    .poll(
-      async () => (await world.store.sql`SELECT 1 FROM gateway.import_run WHERE loads AND lease_until > now()`).length,
-      { timeout: 20_000 },
-    )
-    .toBe(count);
+
+interface World extends SlowWorld {
+  readonly loading: (count: number) => Promise<void>;
+  /** Takes a slot for a load, as a gateway does. Undefined if none is free. */
+  readonly take: (source: Pick<AddedSource, 'id'>, name: string) => Promise<unknown>;
+  /** Gives the slot of a load back. An unfinished load keeps its records. */
+  readonly park: (name: string, unfinished?: boolean) => Promise<unknown>;
+  readonly slots: () => Promise<number>;
+}
+// Each test has a world of its own, so that the tests can run at the same time. They mostly wait.
+const open = async ({ expect, onTestFinished }: TestContext): Promise<World> => {
+  const world = await slowWorld({ turn: TURN, answer: SLOW });
+  onTestFinished(() => world.close());
+  const { sql } = world.store;
+  const loads = async (): Promise<number> =>
+    (await sql`SELECT 1 FROM gateway.import_run WHERE loads AND lease_until > now()`).length;
+  return {
+    ...world,
+    loading: (count) => expect.poll(loads, { timeout: 20_000 }).toBe(count),
+    take: async ({ id }, name) =>
+      (await sql`SELECT slot FROM gateway.import_take(${name}, ${id}, 0, true)`)[0]?.['slot'],
+    park: async (name, unfinished = true) =>
+      sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL, unfinished = ${unfinished},
+        kept_until = clock_timestamp() + interval '2 minutes' WHERE subject = ${name}`,
+    slots: async () => (await sql`SELECT FROM gateway.import_run`).length,
+  };
 };
 
-/** Takes a slot for a load, as a gateway does. Undefined if none is free. */
-const take = async ({ id }: Pick<AddedSource, 'id'>, name: string): Promise<unknown> =>
-  (await world.store.sql`SELECT slot FROM gateway.import_take(${name}, ${id}, 0, true)`)[0]?.['slot'];
-/** Gives the slot of a load back. An unfinished load keeps its records. */
-const park = (name: string, unfinished = true): Promise<unknown> =>
-  world.store.sql`UPDATE gateway.import_run SET lease_until = '-infinity', backend = NULL, unfinished = ${unfinished},
-    kept_until = clock_timestamp() + interval '2 minutes' WHERE subject = ${name}`;
-const slots = async (): Promise<number> => (await world.store.sql`SELECT FROM gateway.import_run`).length;
-
-test('two helpdesks that answer slowly do not keep a third one from its load, and each page is asked once', async () => {
-  const { add, asked, slow, store } = world;
+test.concurrent('two helpdesks that answer slowly do not keep a third one from its load, and each page is asked once', async (context) => {
+  const { expect } = context;
+  const { add, asked, loading, slow, store } = await open(context);
   for (const name of ['A', 'B']) slow.add(name);
   const hogs = [await add('A'), await add('B')];
   await loading(2);
@@ -52,8 +57,9 @@ test('two helpdesks that answer slowly do not keep a third one from its load, an
   expect(await store.sql`SELECT 1 FROM platform.message`).toHaveLength(9);
 }, 120_000);
 
-test('an import of files begins while two slow loads and another import hold the places', async () => {
-  const { add, slow, store } = world;
+test.concurrent('an import of files begins while two slow loads and another import hold the places', async (context) => {
+  const { expect } = context;
+  const { add, loading, slow, store } = await open(context);
   for (const name of ['A', 'B']) slow.add(name);
   await add('A');
   await add('B');
@@ -66,8 +72,9 @@ test('an import of files begins while two slow loads and another import hold the
   await first.release();
 });
 
-test('an organization that has not had a turn comes before the next source of one that has', async () => {
-  const { add, store, stop } = world;
+test.concurrent('an organization that has not had a turn comes before the next source of one that has', async (context) => {
+  const { expect } = context;
+  const { add, stop, store, take } = await open(context);
   await stop();
   const [a, b, c] = [await add('A'), await add('B'), await add('C')];
   const free = async (name: string): Promise<unknown> =>
@@ -84,8 +91,9 @@ test('an organization that has not had a turn comes before the next source of on
   expect(await take(a, 'a2')).toBeDefined();
 });
 
-test('loads that wait hold no place: ten slow loads of five organizations do not keep an eleventh from its load', async () => {
-  const { add, asked, slow, start } = world;
+test.concurrent('loads that wait hold no place: ten slow loads of five organizations do not keep an eleventh from its load', async (context) => {
+  const { expect } = context;
+  const { add, asked, slow, start } = await open(context);
   start();
   const hogs: AddedSource[] = [];
   for (const name of ['A', 'B', 'D', 'E', 'F']) {
@@ -101,8 +109,9 @@ test('loads that wait hold no place: ten slow loads of five organizations do not
   await expect.poll(() => state(eleventh), { timeout: 60_000 }).toBe('following');
 }, 180_000);
 
-test('two waiting loads of each of four organizations keep their records, and a ninth load begins at once', async () => {
-  const { add, stop } = world;
+test.concurrent('two waiting loads of each of four organizations keep their records, and a ninth load begins at once', async (context) => {
+  const { expect } = context;
+  const { add, park, stop, take } = await open(context);
   await stop();
   const taken = new Map<string, unknown>();
   const many = await Promise.all(['A', 'B', 'D', 'E'].map((name) => add(name)));
@@ -126,8 +135,9 @@ test('two waiting loads of each of four organizations keep their records, and a 
   }
 });
 
-test('a store has at most 64 slots: a further load waits for a free one, and the loads with slots have their turns', async () => {
-  const { add, stop } = world;
+test.concurrent('a store has at most 64 slots: a further load waits for a free one, and the loads with slots have their turns', async (context) => {
+  const { expect } = context;
+  const { add, park, slots, stop, take } = await open(context);
   await stop();
   const [hog, other] = [await add('A'), await add('C')];
   for (let n = 0; n < 64; n++) {
@@ -146,8 +156,9 @@ test('a store has at most 64 slots: a further load waits for a free one, and the
   expect(await take(other, 'late 1')).toBeDefined();
 });
 
-test('a free slot that another transaction has locked is not a reason for a further slot', async () => {
-  const { add, store, stop } = world;
+test.concurrent('a free slot that another transaction has locked is not a reason for a further slot', async (context) => {
+  const { expect } = context;
+  const { add, slots, stop, store, take } = await open(context);
   await stop();
   const source = await add('A');
   const before = await slots();

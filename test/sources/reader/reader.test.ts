@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import { packageRoot } from '../../../src/config/package.ts';
 import { explainSource, SourceRefused } from '../../../src/sources/follow/explain.ts';
 import { startSources } from '../../../src/sources/follow/runner.ts';
@@ -13,7 +13,7 @@ import { type Change, PositionLost, type Source, type SourcePage } from '../../.
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase } from '../../support/database.ts';
-import { itInFull } from '../../support/form.ts';
+import { itInFull, itOnce as test } from '../../support/form.ts';
 import { heldBy, watchProcess } from '../../support/hostile/http-servers.ts';
 import { addSource, keys } from '../../support/sources.ts';
 

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, vi } from 'vitest';
 import { packageRoot } from '../../../src/config/package.ts';
 import { openWriter } from '../../../src/sources/writer/writer.ts';
 import { TOKEN } from '../../support/chatwoot/api.ts';
 import { type WriteBackWorld, type WriterGiven, writeBackWorld } from '../../support/chatwoot/write-back-world.ts';
-import { itInFull } from '../../support/form.ts';
+import { itInFull, itOnce as test } from '../../support/form.ts';
 import { disposition, note } from '../../support/ledger/commands.ts';
 import type { Reply } from '../../support/ledger/world.ts';
 import { keys } from '../../support/sources.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, vi } from 'vitest';
 
 import { lockByOpening } from '../../../src/store/embedded/locks.ts';
 import { darwin, linux, platformHere, windows } from '../../../src/store/embedded/platform.ts';
@@ -18,7 +18,7 @@ import {
   running,
   until,
 } from '../../support/embedded.ts';
-import { itInFull } from '../../support/form.ts';
+import { itOnce as it, itInFull } from '../../support/form.ts';
 
 let bench: Bench;
 
