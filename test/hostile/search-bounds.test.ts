@@ -135,16 +135,17 @@ describe(`a conversation with ${LONG} messages of 60,000 characters`, () => {
     async (query, order) => {
       const expected = query.includes('-one') ? [...due].slice(0, 11) : [...due];
       for (const token of [everything, restricted]) {
-        const slower = await slowness();
+        const slower = slownessUntil();
         const { ids, pages, slowest } = await walk(query, { order, limit: '10' }, token);
+        const factor = await slower.end();
         console.info(
-          `${query}, ${order}: ${pages} pages, the slowest took ${Math.round(slowest)} ms on a machine that is ${slower.toFixed(1)} times slower`,
+          `${query}, ${order}: ${pages} pages, the slowest took ${Math.round(slowest)} ms on a machine that is ${factor.toFixed(1)} times slower`,
         );
         expect([...ids].sort()).toEqual([...expected].sort());
         expect(pages).toBeLessThan(120);
         // A page reads one of the long texts. Half of them are candidates, and half of the pages check the conversation.
         if (query.startsWith('"')) expect(pages).toBeGreaterThan(4 + LONG * 0.75);
-        expect(slowest).toBeLessThan(3_000 * slower);
+        expect(slowest).toBeLessThan(3_000 * factor);
       }
     },
     120_000,
@@ -279,17 +280,23 @@ describe('400 websites', () => {
       for (const full of [false, true]) {
         await fill(full);
         for (const token of [everything, restricted]) {
-          const slower = slownessUntil();
-          const start = performance.now();
-          const { status, body, text } = await search(query, { limit: '50' }, token);
-          const took = performance.now() - start;
-          const factor = await slower.end();
-          console.info(
-            `${query.slice(0, 20)}: ${Math.round(took)} ms with ${full ? 'a full' : 'an empty'} list on a machine that is ${factor.toFixed(1)} times slower`,
-          );
-          expect(status, text).toBe(200);
-          expect(body.results.length > 0).toBe(due);
-          expect(took).toBeLessThan(3_000 * factor);
+          // Another program can slow one page and none of the measurements beside it. A page that reads too much is slow
+          // every time.
+          let excess = Number.POSITIVE_INFINITY;
+          for (let asked = 0; asked < 3 && excess >= 1; asked++) {
+            const slower = slownessUntil();
+            const start = performance.now();
+            const { status, body, text } = await search(query, { limit: '50' }, token);
+            const took = performance.now() - start;
+            const factor = await slower.end();
+            console.info(
+              `${query.slice(0, 20)}: ${Math.round(took)} ms with ${full ? 'a full' : 'an empty'} list on a machine that is ${factor.toFixed(1)} times slower`,
+            );
+            expect(status, text).toBe(200);
+            expect(body.results.length > 0).toBe(due);
+            excess = took / (3_000 * factor);
+          }
+          expect(excess).toBeLessThan(1);
         }
       }
     },
