@@ -22,5 +22,5 @@ export const itInFull = it.runIf(!QUICK);
 export const itOnce = it.runIf(!REST);
 
 /** The rows of a table of tests. `npm test` runs the first `quick` of them, and the mode `rest` the others. */
-export const rowsOf = <T>(all: readonly T[], quick: number): readonly T[] =>
+export const rowsOnce = <T>(all: readonly T[], quick: number): readonly T[] =>
   QUICK ? all.slice(0, quick) : REST ? all.slice(quick) : all;

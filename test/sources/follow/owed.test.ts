@@ -6,7 +6,7 @@ import { deleteSource, forgetRemoved, pauseSource } from '../../../src/store/adm
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { itInFull, rowsOf, itOnce as test } from '../../support/form.ts';
+import { itInFull, rowsOnce, itOnce as test } from '../../support/form.ts';
 import { addSource, openStored } from '../../support/sources.ts';
 
 let store: TestDatabase;
@@ -101,7 +101,7 @@ itInFull('a comparison that was cut off brings back no older row', async () => {
 });
 
 const ENDS = ['removed with its data', 'paused'] as const;
-it.each(rowsOf(ENDS, 1))('a source that is %s during its load writes nothing more', async (how) => {
+it.each(rowsOnce(ENDS, 1))('a source that is %s during its load writes nothing more', async (how) => {
   const source = await add();
   const [loading, gone] = [barrier(), barrier()];
   run((real) => ({

@@ -9,7 +9,7 @@ import type { Database } from '../../../src/store/driver/postgres.ts';
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { itInFull, rowsOf, itOnce as test } from '../../support/form.ts';
+import { itInFull, rowsOnce, itOnce as test } from '../../support/form.ts';
 import { watchProcess } from '../../support/hostile/http-servers.ts';
 import { desk as lines, ndjson, temporary } from '../../support/import.ts';
 import { addSource, runSources } from '../../support/sources.ts';
@@ -41,7 +41,7 @@ const stored = async () =>
   );
 
 const MODES = ['poll', 'live'] as const;
-describe.each(rowsOf(MODES, 1))('in mode %s', (mode) => {
+describe.each(rowsOnce(MODES, 1))('in mode %s', (mode) => {
   it('e-mails with 3,000 nested elements and 1,000 quotes are written by a load, by a page and by a comparison', async () => {
     await desk.grant(mode);
     await seed(desk.sql);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
-import { itOnce as it, rowsOf } from '../../support/form.ts';
+import { itOnce as it, rowsOnce } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { consented, newClient, newPerson, PASSWORD, type TestClient } from '../../support/oauth/oauth.ts';
 import { DESKTOP, openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.ts';
@@ -61,7 +61,7 @@ describe('a person with a browser', () => {
     ['a desktop', DESKTOP, 'dark'],
     ['a phone', PHONE, 'light'],
   ] as const;
-  test.each(rowsOf(views, 2))(
+  test.each(rowsOnce(views, 2))(
     'on %s %j in %s reads every page, and axe-core finds nothing',
     async (_, size, scheme) => {
       const consent = await newConsent();

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
 import { type Managed, openManaged } from '../../support/console/managed.ts';
-import { itOnce as it, rowsOf } from '../../support/form.ts';
+import { itOnce as it, rowsOnce } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { newPerson } from '../../support/oauth/oauth.ts';
 import { plantAudit } from '../../support/planted-audit.ts';
@@ -72,7 +72,7 @@ describe('a person with a browser', () => {
     ['a desktop', DESKTOP, 'dark'],
     ['a phone', PHONE, 'light'],
   ] as const;
-  test.each(rowsOf(views, 2))(
+  test.each(rowsOnce(views, 2))(
     'on %s %j in %s reads every page, and axe-core finds nothing',
     async (_, size, scheme) => {
       const { page, foreign, complaints, close } = await openVisit(browser, origin, { ...size, scheme });

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rowsOf } from '../../support/form.ts';
+import { rowsOnce } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { newPerson, PASSWORD } from '../../support/oauth/oauth.ts';
 import { DESKTOP, openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.ts';
@@ -41,7 +41,7 @@ describe('a person with a browser', () => {
     ['a desktop', DESKTOP, 'dark'],
     ['a phone', PHONE, 'light'],
   ] as const;
-  it.each(rowsOf(views, 2))(
+  it.each(rowsOnce(views, 2))(
     'on %s %j in %s signs in, reads the record, follows a link and signs out',
     async (_, size, scheme) => {
       const { page, foreign, complaints, close } = await openVisit(browser, origin, { ...size, scheme });
