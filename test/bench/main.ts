@@ -11,6 +11,7 @@ import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embed
 import { LEGACY, MODERN } from '../../src/surfaces/mcp/versions.ts';
 import { issue } from '../support/credentials.ts';
 import { audit } from './audit.ts';
+import { erasure } from './erasure.ts';
 import { importing } from './import.ts';
 import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
@@ -224,6 +225,7 @@ const alone = new Map([
   ['webhooks', webhooks],
   ['recall', recall],
   ['import', importing],
+  ['erasure', erasure],
   ['search', search],
 ]).get(options.only ?? '');
 await (alone ? only(alone) : run());
