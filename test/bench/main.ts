@@ -16,6 +16,7 @@ import { importing } from './import.ts';
 import { journal } from './journal.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { benchClients } from './oauth.ts';
+import { overview } from './overview.ts';
 import { type Started, start } from './processes.ts';
 import { pulls } from './pulls.ts';
 import { realtime } from './realtime.ts';
@@ -226,6 +227,7 @@ const alone = new Map([
   ['recall', recall],
   ['import', importing],
   ['erasure', erasure],
+  ['console', overview],
   ['search', search],
 ]).get(options.only ?? '');
 await (alone ? only(alone) : run());
