@@ -15,13 +15,13 @@ const ROUNDS = 9;
 const SECONDS = 1.5;
 
 /** The processor time of processes, in microseconds. The kernel counts in steps of 10 ms. */
-function timeOf(pids: readonly (number | undefined)[]): number {
+export function timeOf(pids: readonly (number | undefined)[]): number {
   const fields = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []);
   return fields.reduce((sum, one) => sum + (Number(one[11]) + Number(one[12])) * 10_000, 0);
 }
 
 /** The PostgreSQL processes that serve connections of this name, such as `gateway-audit`. */
-function backendsOf(children: readonly number[]): number[] {
+export function backendsOf(children: readonly number[]): number[] {
   const running = new Set(readdirSync('/proc'));
   return children.filter((pid) => running.has(String(pid)));
 }

@@ -10,9 +10,8 @@ import { importRecords } from '../../src/sources/files/import.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
 import { times } from '../support/form.ts';
-import { generator, pickFrom } from '../support/random.ts';
 import type { Erased } from './erasing.ts';
-import { sentence, vocabulary } from './import.ts';
+import { catalogues, people, TURNS } from './people.ts';
 import { start } from './processes.ts';
 import { openWorld } from './world.ts';
 
@@ -22,7 +21,6 @@ const script = (name: string): string => fileURLToPath(new URL(`dist/test/bench/
 /** Messages of the people who are erased: three while neighbours read, the last one with a kill in the middle. */
 const PEOPLE = [10_000, 10_000, 10_000, times(100_000, 1_000_000)];
 const OTHERS = 1_000;
-const TURNS = 20;
 /** Readers of another organization. The first pace leaves the machine room, the second takes all of it. */
 const CONNECTIONS = 8;
 const PACES = [400, undefined] as const;
@@ -113,52 +111,7 @@ const told = (one: Erased): string =>
 
 /** The people who are erased, others of their website, and a reader in another organization. */
 function* records(): Generator<ImportRecordInput> {
-  const random = generator(20_261_127);
-  const words = vocabulary(random);
-  const created_at = '2026-01-01T00:00:00Z';
-  for (const name of ['desk', 'neighbour']) {
-    yield { type: 'organization', external_id: name, name };
-    yield { type: 'website', external_id: name, organization: name, name, time_zone: 'UTC' };
-  }
-  yield {
-    type: 'operator',
-    external_id: 'op',
-    organization: 'desk',
-    name: 'Operator',
-    role: 'operator',
-    websites: ['desk'],
-  };
-  yield { type: 'contact', external_id: 'reader', website: 'neighbour', name: 'Reader', created_at };
-  const people = [...PEOPLE, ...Array.from({ length: OTHERS }, () => TURNS)];
-  const nameOf = (i: number): string => (i < PEOPLE.length ? `erased ${i}` : `other ${i}`);
-  for (const i of people.keys()) {
-    yield { type: 'contact', external_id: nameOf(i), website: 'desk', name: pickFrom(words, random), created_at };
-    yield { type: 'visitor', external_id: nameOf(i), website: 'desk', contacts: [nameOf(i)], created_at };
-  }
-  for (const [i, messages] of people.entries()) {
-    const person = nameOf(i);
-    for (let c = 0; c < messages / TURNS; c++) {
-      const conversation = `${person} ${c}`;
-      yield {
-        ...{ type: 'conversation', external_id: conversation, website: 'desk', visitor: person, contacts: [person] },
-        ...{ status: 'closed', platform: 'chat', subject: sentence(words, random), created_at },
-      };
-    }
-  }
-  for (const [i, messages] of people.entries()) {
-    const person = nameOf(i);
-    for (let m = 0; m < messages; m++) {
-      const asks = m % 2 === 0;
-      yield {
-        ...{ type: 'message', external_id: `${person} ${m}`, conversation: `${person} ${Math.floor(m / TURNS)}` },
-        ...{
-          author_type: asks ? 'visitor' : 'operator',
-          author: asks ? person : 'op',
-          visibility: 'public',
-          kind: 'text',
-        },
-        ...{ text: `${sentence(words, random)}${i < PEOPLE.length ? ' erased' : ''}`, language: 'en', created_at },
-      };
-    }
-  }
+  yield* catalogues();
+  yield* people('erased', PEOPLE);
+  yield* people('other', new Array(OTHERS).fill(TURNS));
 }
