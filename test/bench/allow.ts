@@ -1,21 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import autocannon from 'autocannon';
 import { packageRoot } from '../../src/config/package.ts';
 import { demoRecords } from '../../src/sources/files/demo.ts';
 import { importRecords } from '../../src/sources/files/import.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
-import { backendsOf, timeOf } from './audit.ts';
 import { start } from './processes.ts';
-import { median } from './report.ts';
-import { shoot } from './shots.ts';
+import { median, quantile } from './report.ts';
 import { openWorld } from './world.ts';
 
 const PORT = 8799;
-const ROUNDS = 16;
-const SECONDS = 1;
+const ROUNDS = 80;
+const REQUESTS = 500;
+const CONNECTIONS = 8;
 /** The most ranges that a credential can have. The caller is in the last one. */
 const RANGES = [...Array.from({ length: 19 }, (_, i) => `203.0.${i}.0/24`), '127.0.0.0/8'];
 const OFF = ['conversation_disposition_set', 'contacts_list', 'search', 'visitor_note_add', 'conversations_list'];
+
+/** The processor time of all threads of processes, in microseconds. */
+function timeOf(pids: readonly number[]): number {
+  const threads = pids.flatMap((pid) => readdirSync(`/proc/${pid}/task`).map((one) => `/proc/${pid}/task/${one}`));
+  return threads.reduce((sum, one) => sum + Number(readFileSync(`${one}/schedstat`, 'utf8').split(' ')[0]) / 1000, 0);
+}
 
 /**
  * Compares reads of a contact by two credentials in one interleaved run: one with twenty ranges of addresses, whose app
@@ -29,31 +36,35 @@ export async function allow(store: EmbeddedStore, print: (line: string) => void)
   await sql`UPDATE gateway.app SET switched_off = ${OFF} WHERE id = ${bounded.app}`;
   await sql`ANALYZE`;
   const [contact] = await sql`SELECT id FROM platform.contact WHERE tenant = 1 AND site = 1 AND NOT deleted LIMIT 1`;
-  const target = { port: PORT, path: `/api/v1/contacts/ctc_1_1_${contact?.['id']}` };
   const url = `postgres://postgres@${encodeURIComponent(store.host)}:${store.port}/gateway`;
   const script = fileURLToPath(new URL('dist/test/bench/booked.js', packageRoot));
   const server = await start(script, ['on', String(PORT), url], {});
-  /** Microseconds of processor time of a request, in the gateway and in PostgreSQL. */
+  const backends: number[] = [];
   const round = async (token: string): Promise<number> => {
-    const rows = await sql<{ pid: number }[]>`SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid()`;
-    const pids = [server.process.pid, ...backendsOf(rows.map(({ pid }) => pid))];
+    const pids = [server.process.pid ?? 0, ...backends];
     const before = timeOf(pids);
-    const { rate } = await shoot(target, token, SECONDS);
-    return (timeOf(pids) - before) / (rate * SECONDS);
+    const { non2xx, errors } = await autocannon({
+      url: `http://127.0.0.1:${PORT}/api/v1/contacts/ctc_1_1_${contact?.['id']}`,
+      ...{ connections: CONNECTIONS, amount: REQUESTS, headers: { authorization: `Bearer ${token}` } },
+    });
+    if (non2xx + errors > 0) throw new Error(`${non2xx} not 2xx, ${errors} errors`);
+    return (timeOf(pids) - before) / REQUESTS;
   };
   try {
-    for (const { token } of [bounded, free, bounded, free]) await round(token);
-    const ratios: number[] = [];
-    for (let i = 0; i < ROUNDS; i++) {
-      const order = i % 2 === 0 ? [bounded, free] : [free, bounded];
-      const times: number[] = [];
-      for (const { token } of order) times.push(await round(token));
-      const [first = 0, second = 1] = times;
-      ratios.push(i % 2 === 0 ? first / second : second / first);
-    }
+    for (let i = 0; i < 10; i++) for (const { token } of [bounded, free]) await round(token);
+    const rows = await sql<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
+      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
+    backends.push(...rows.map(({ pid }) => pid));
+    const times = { bounded: [] as number[], free: [] as number[] }; // filled below
+    for (let i = 0; i < ROUNDS; i++)
+      for (const which of i % 2 === 0 ? (['bounded', 'free'] as const) : (['free', 'bounded'] as const))
+        times[which].push(await round((which === 'free' ? free : bounded).token));
+    const ratios = times.bounded.map((one, i) => one / (times.free[i] ?? one));
+    const quick = (all: readonly number[]): number => quantile(all, 0.25);
     print(
-      `contact, ${RANGES.length} ranges and ${OFF.length} operations off: processor time ${median(ratios).toFixed(3)} times that without` +
-        ` (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)}, ${ROUNDS} rounds)`,
+      `contact, ${RANGES.length} ranges and ${OFF.length} operations off: ${median(times.bounded).toFixed(0)} µs of processor time, ` +
+        `without ${median(times.free).toFixed(0)} µs; median of ${ROUNDS} ratios ${median(ratios).toFixed(3)}, ` +
+        `ratio of the quickest quarters ${(quick(times.bounded) / quick(times.free)).toFixed(3)}`,
     );
   } finally {
     await server.stop();

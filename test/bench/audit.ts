@@ -21,7 +21,7 @@ export function timeOf(pids: readonly (number | undefined)[]): number {
 }
 
 /** The PostgreSQL processes that serve connections of this name, such as `gateway-audit`. */
-export function backendsOf(children: readonly number[]): number[] {
+function backendsOf(children: readonly number[]): number[] {
   const running = new Set(readdirSync('/proc'));
   return children.filter((pid) => running.has(String(pid)));
 }

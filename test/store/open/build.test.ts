@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { erase } from '../../../src/privacy/erase.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
 import { buildIndexes, missingIndexes } from '../../../src/store/open/build.ts';
 import { migrate, migrations } from '../../../src/store/open/migrate.ts';
@@ -8,6 +9,7 @@ import { openStore } from '../../../src/store/open/open.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { KEYS } from '../../support/keys.ts';
 
 /** The number of messages in a store of the version before the search. */
 const MESSAGES = times(30_000, 200_000);
@@ -133,6 +135,18 @@ describe('while an index is missing', () => {
     expect((await ask('/api/v1/conversations?website_id=web_1_1'))[0]).toBe(200);
     await building(gateway.database);
     expect((await ask(path))[0]).toBe(200);
+  });
+
+  it('without the index that erasures need, everything answers but the erasure', async () => {
+    const { sql, db } = gateway.database;
+    await sql`DROP INDEX platform.message_visitor`;
+    for (const path of ['/api/v1/search?query=order', '/api/v1/customers?name=jane'])
+      expect((await ask(path))[0]).toBe(200);
+    const erased = () => erase(db, KEYS, { kind: 'contact', id: 'ctc_1_1_1', reason: 'asked' });
+    await expect(erased()).rejects.toThrow('an index is being built');
+    expect((await ask('/api/v1/contacts/ctc_1_1_1'))[0]).toBe(200);
+    await building(gateway.database);
+    expect(await erased()).toMatchObject({ counts: { contacts: 1 } });
   });
 
   it('a stop ends the wait for the build of another process', async () => {
