@@ -167,7 +167,7 @@ const CHECKS: readonly Check[] = [
   counting(
     'indexes',
     'warning',
-    'indexes that the search and customer_find wait for; a running gateway builds them, and so does gateway migrate',
+    'indexes for which search, customer_find or erase waits; a running gateway builds them, and so does gateway migrate',
     missingIndexes,
   ),
   counting(

@@ -4,6 +4,7 @@ import type { Certificate, Kind } from '../privacy/certificate.ts';
 import { SuppressionSealed } from '../privacy/digests.ts';
 import { erase } from '../privacy/erase.ts';
 import { listErasures } from '../privacy/erasures.ts';
+import { sqlState } from '../store/driver/errors.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -39,6 +40,9 @@ export function eraseCommands(program: Command, register: RunAction): void {
   });
 }
 
+const BUILDING =
+  'After an upgrade, an index that erasures need is not built yet. Run `gateway migrate`, which ends when it is built, and then this command again.';
+
 function personCommand(group: Command, register: RunAction, kind: Kind): void {
   const { example, description } = KINDS[kind];
   const command = irreversible(
@@ -64,6 +68,7 @@ function personCommand(group: Command, register: RunAction, kind: Kind): void {
       certificate = await erase(slow, keys, { kind, id, reason: reason.trim(), dryRun });
     } catch (error) {
       if (error instanceof SuppressionSealed) throw new Refused(error.message);
+      if (sqlState(error) === 'GW503') throw new Refused(BUILDING);
       throw error;
     }
     if (certificate === undefined)

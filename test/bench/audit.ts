@@ -15,7 +15,7 @@ const ROUNDS = 9;
 const SECONDS = 1.5;
 
 /** The processor time of processes, in microseconds. The kernel counts in steps of 10 ms. */
-function timeOf(pids: readonly (number | undefined)[]): number {
+export function timeOf(pids: readonly (number | undefined)[]): number {
   const fields = pids.map((pid) => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []);
   return fields.reduce((sum, one) => sum + (Number(one[11]) + Number(one[12])) * 10_000, 0);
 }

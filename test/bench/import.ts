@@ -202,7 +202,7 @@ function* generated(together: number): Generator<string> {
 }
 
 /** Words of two to ten letters. */
-const vocabulary = (random: () => number): string[] =>
+export const vocabulary = (random: () => number): string[] =>
   Array.from({ length: 20_000 }, () =>
     Array.from(
       { length: 1 + Math.floor(random() * 5) },
@@ -211,7 +211,7 @@ const vocabulary = (random: () => number): string[] =>
   );
 
 /** A text of 5 to 25 words. The first words of the vocabulary are the most frequent words, as in a language. */
-const sentence = (words: readonly string[], random: () => number): string =>
+export const sentence = (words: readonly string[], random: () => number): string =>
   Array.from({ length: 5 + Math.floor(random() * 21) }, () => words[Math.floor(words.length ** random()) - 1]).join(
     ' ',
   );

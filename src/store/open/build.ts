@@ -45,7 +45,7 @@ export async function buildIndexes(options: BuildOptions): Promise<void> {
   }, every);
   try {
     while (!stop.aborted && (await missingIndexes(db)) > 0) {
-      if (!told) log('building the indexes of the search; the search answers 503 until they are built');
+      if (!told) log('building indexes; what needs them (search, customer_find, erase) waits until they are built');
       told = true;
       // A statement that waits for a lock has a snapshot, and CREATE INDEX CONCURRENTLY waits for snapshots. So ask
       // again and again, and never wait in PostgreSQL.
@@ -53,7 +53,7 @@ export async function buildIndexes(options: BuildOptions): Promise<void> {
       if (row?.mine === true) await buildNext(builder, stop, log);
       else await pause(every, undefined, { signal: stop }).catch(() => undefined);
     }
-    if (told && !stop.aborted) log('the indexes of the search are built');
+    if (told && !stop.aborted) log('the indexes are built');
     // The search answers meanwhile, without corrections.
     const kinds = await db.query<{ kind: string }>(sql`SELECT kind FROM gateway.unspelled ORDER BY kind`);
     for (const { kind } of kinds) {

@@ -1,13 +1,16 @@
 import { getEventListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { erase } from '../../../src/privacy/erase.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
 import { buildIndexes, missingIndexes } from '../../../src/store/open/build.ts';
-import { migrate, migrations } from '../../../src/store/open/migrate.ts';
+import { migrate } from '../../../src/store/open/migrate.ts';
 import { openStore } from '../../../src/store/open/open.ts';
-import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import type { TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { KEYS } from '../../support/keys.ts';
+import { olderDatabase } from '../../support/older.ts';
 
 /** The number of messages in a store of the version before the search. */
 const MESSAGES = times(30_000, 200_000);
@@ -24,14 +27,8 @@ function building({ name, host, port, db }: TestDatabase, stop = going.signal): 
 describe('the migration of a store that has messages', () => {
   let database: TestDatabase;
   beforeAll(async () => {
-    database = await freshDatabase();
-    const { db, sql } = database;
-    await sql`DROP SCHEMA platform CASCADE`;
-    await sql`DROP SCHEMA gateway CASCADE`;
-    await sql`DELETE FROM public.gateway_migration`;
-    for (const { version, name, text } of (await migrations()).slice(0, 16)) {
-      await db.script(`INSERT INTO public.gateway_migration (version, name) VALUES (${version}, '${name}'); ${text}`);
-    }
+    database = await olderDatabase(16);
+    const { sql } = database;
     await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (1, 'o', 'o')`;
     await sql`INSERT INTO platform.website (tenant, site, external_id, name, time_zone) VALUES (1, 1, 'w', 'w', 'UTC')`;
     await sql`INSERT INTO platform.conversation (tenant, site, id, external_id, status, platform, subject, created_at, updated_at)
@@ -133,6 +130,18 @@ describe('while an index is missing', () => {
     expect((await ask('/api/v1/conversations?website_id=web_1_1'))[0]).toBe(200);
     await building(gateway.database);
     expect((await ask(path))[0]).toBe(200);
+  });
+
+  it('without the index that erasures need, everything answers but the erasure', async () => {
+    const { sql, db } = gateway.database;
+    await sql`DROP INDEX platform.message_visitor`;
+    for (const path of ['/api/v1/search?query=order', '/api/v1/customers?name=jane'])
+      expect((await ask(path))[0]).toBe(200);
+    const erased = () => erase(db, KEYS, { kind: 'contact', id: 'ctc_1_1_1', reason: 'asked' });
+    await expect(erased()).rejects.toThrow('an index is being built');
+    expect((await ask('/api/v1/contacts/ctc_1_1_1'))[0]).toBe(200);
+    await building(gateway.database);
+    expect(await erased()).toMatchObject({ counts: { contacts: 1 } });
   });
 
   it('a stop ends the wait for the build of another process', async () => {

@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { Agent, get } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/config/package.ts';
+import { addressRanges } from '../../src/flow/address-ranges.ts';
+import { demoRecords } from '../../src/sources/files/demo.ts';
+import { importRecords } from '../../src/sources/files/import.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { issue } from '../support/credentials.ts';
+import { start } from './processes.ts';
+import { median, quantile } from './report.ts';
+import { openWorld } from './world.ts';
+
+const PORT = 8799;
+const ROUNDS = 80;
+const REQUESTS = 500;
+const CONNECTIONS = 8;
+/** The most ranges that a credential can have. The caller is in the last one. */
+const RANGES = [...Array.from({ length: 19 }, (_, i) => `203.0.${i}.0/24`), '127.0.0.0/8'];
+const OFF = ['conversation_disposition_set', 'contacts_list', 'search', 'visitor_note_add', 'conversations_list'];
+
+/** The processor time of all threads of processes, in microseconds. */
+function timeOf(pids: readonly number[]): number {
+  const threads = pids.flatMap((pid) => readdirSync(`/proc/${pid}/task`).map((one) => `/proc/${pid}/task/${one}`));
+  return threads.reduce((sum, one) => sum + Number(readFileSync(`${one}/schedstat`, 'utf8').split(' ')[0]) / 1000, 0);
+}
+
+/** Microseconds of processor time of one check of an address. */
+function checked(addresses: readonly string[]): number {
+  const admits = addressRanges(RANGES);
+  const before = process.cpuUsage();
+  for (let i = 0; i < 1_000_000; i++) admits?.(addresses[i & 1]);
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000_000;
+}
+
+/**
+ * Compares reads of a contact by two credentials in one interleaved run: one with twenty ranges of addresses, whose app
+ * has five operations switched off, and one without either.
+ */
+export async function allow(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
+  const { db, sql, close } = await openWorld(store, 'gateway');
+  await importRecords(db, demoRecords(new Date()), {});
+  const [bounded, free] = [await issue(sql, 1), await issue(sql, 1)];
+  await sql`UPDATE gateway.credential SET allow_ip = ${RANGES} WHERE id = ${bounded.credential}`;
+  await sql`UPDATE gateway.app SET switched_off = ${OFF} WHERE id = ${bounded.app}`;
+  await sql`ANALYZE`;
+  const [contact] = await sql`SELECT id FROM platform.contact WHERE tenant = 1 AND site = 1 AND NOT deleted LIMIT 1`;
+  const url = `postgres://postgres@${encodeURIComponent(store.host)}:${store.port}/gateway`;
+  const script = fileURLToPath(new URL('dist/test/bench/booked.js', packageRoot));
+  const server = await start(script, ['on', String(PORT), url], {});
+  const backends: number[] = [];
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const path = `/api/v1/contacts/ctc_1_1_${contact?.['id']}`;
+  const ask = (token: string): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const headers = { authorization: `Bearer ${token}` };
+      get({ host: '127.0.0.1', port: PORT, path, agent, headers }, (response) => {
+        if (response.statusCode !== 200) reject(new Error(`${path}: ${response.statusCode}`));
+        response.resume().on('end', resolve);
+      }).on('error', reject);
+    });
+  const round = async (token: string): Promise<number> => {
+    const pids = [server.process.pid ?? 0, ...backends];
+    const before = timeOf(pids);
+    let left = REQUESTS;
+    const caller = async (): Promise<void> => {
+      while (left-- > 0) await ask(token);
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, caller));
+    return (timeOf(pids) - before) / REQUESTS;
+  };
+  try {
+    for (let i = 0; i < 10; i++) for (const { token } of [bounded, free]) await round(token);
+    const rows = await sql<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
+      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
+    backends.push(...rows.map(({ pid }) => pid));
+    const times = { bounded: [] as number[], free: [] as number[] }; // filled below
+    for (let i = 0; i < ROUNDS; i++)
+      for (const which of i % 2 === 0 ? (['bounded', 'free'] as const) : (['free', 'bounded'] as const))
+        times[which].push(await round((which === 'free' ? free : bounded).token));
+    const ratios = times.bounded.map((one, i) => one / (times.free[i] ?? one));
+    const quick = (all: readonly number[]): number => quantile(all, 0.25);
+    print(
+      `contact, ${RANGES.length} ranges and ${OFF.length} operations off: ${median(times.bounded).toFixed(0)} µs of processor time, ` +
+        `without ${median(times.free).toFixed(0)} µs; median of ${ROUNDS} ratios ${median(ratios).toFixed(3)}, ` +
+        `ratio of the quickest quarters ${(quick(times.bounded) / quick(times.free)).toFixed(3)}`,
+    );
+    for (const [name, addresses] of [
+      ['one address', ['127.0.0.1', '127.0.0.1']],
+      ['two in turn', ['127.0.0.1', '127.0.0.2']],
+    ] as const)
+      print(`a check of ${name}: ${checked(addresses).toFixed(3)} µs`);
+  } finally {
+    agent.destroy();
+    await server.stop();
+    await close();
+  }
+}
