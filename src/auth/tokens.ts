@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /**
@@ -47,7 +47,7 @@ export function wellFormed(secret: string): boolean {
 /** True for an installation token or an access token. Checks only the form and the checksum. */
 export const isBearer = (token: string): boolean => BEARER.test(token) && wellFormed(token);
 
-export const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest();
+export const digestOf = (secret: string): Buffer => hash('sha256', secret, 'buffer');
 
 const checksum = (body: string): string => base62(BigInt(crc32(body)), CHECKSUM);
 

@@ -6,7 +6,7 @@ import { Failure } from '../core/failures.ts';
 import { PLAIN_BYTES } from '../core/limits.ts';
 import { givenOf } from '../core/parameters.ts';
 import { costOf } from '../core/price.ts';
-import type { FileBytes } from '../core/reads.ts';
+import type { FileBytes, Reads } from '../core/reads.ts';
 import type { CallContext, Discovery, Tool } from '../core/tool.ts';
 import { Caller } from '../store/calls/caller.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
@@ -204,17 +204,20 @@ export class Corridor {
           paid ??= { app: appId, units: await quota.charge(appId, cost) };
           if (noted) noted.units = paid.units;
         };
-        const [ran] = await Promise.allSettled([work(caller, charge)]);
-        const stale = ran.status === 'rejected' && ran.reason instanceof StaleAuthority;
+        const ran = await work(caller, charge).then(
+          (value) => ({ value }),
+          (error: unknown) => ({ error }),
+        );
+        const stale = 'error' in ran && ran.error instanceof StaleAuthority;
         // Without the store, the authority cannot be proved. This error reveals no data, so it needs no proof.
-        if (ran.status === 'rejected' && isStoreUnavailable(ran.reason)) throw ran.reason;
+        if ('error' in ran && isStoreUnavailable(ran.error)) throw ran.error;
         if (stale || !caller.proved) {
           // No statement has proved the cached authority, or a statement has found it wrong.
           const fresh = await authorities.fresh(bearer ?? '', resource, source?.from);
           known = fresh;
           if (stale || !fresh.proof.proves(caller.authority)) continue;
         }
-        if (ran.status === 'rejected') throw ran.reason;
+        if ('error' in ran) throw ran.error;
         return ran.value;
       }
       throw new Failure('authority_unavailable', { retryAfter: 1 });
@@ -244,8 +247,8 @@ export class Corridor {
       const refused = unmet.find(({ leftOut }) => !leftOut || entries.every((one) => unmet.includes(one)));
       if (refused) throw notPermitted(tool, authority, refused);
       const website = websiteOf(tool, input, authority);
-      const access = { authority, website, db: this.#options.db };
-      const { books } = this.#options;
+      const { books, db, ledger, realtime, replica, slow, subscriptions } = this.#options;
+      const access = { authority, website, db };
       const audited = books && call.source?.audited;
       const draft =
         audited &&
@@ -260,21 +263,19 @@ export class Corridor {
       const report = (entered: OperationState): void => {
         operation = entered;
       };
-      const { ledger, subscriptions, realtime } = this.#options;
-      const reads = openReads(caller, access, this.#options.slow, this.#options.replica);
+      const reads = openReads(caller, access, slow, replica);
       const context: CallContext<unknown> = {
         input,
         authority,
-        read: {
-          ...reads,
-          ...subscriptions.reads(caller, access),
+        // Spreads of so many methods take 5 µs, and Object.assign 0.1 µs.
+        read: Object.assign({}, reads, subscriptions.reads(caller, access), {
           health: async () => ({
             ...(await reads.health()),
             audit: { lost: books?.lost(authority.organizationId) ?? 0, stuck: books?.stuck === true },
           }),
-          operation: async (named) =>
+          operation: async (named: Parameters<Reads['operation']>[0]) =>
             caller.take(readOperation(access, 'id' in named ? [named.id] : await this.#idsOf(authority, named.key))),
-        },
+        }),
         gateway: this.discovery(authority),
         write:
           tool.effect === 'write' ? { ...subscriptions.writes(write, report), ...realtime.writes(write) } : undefined,

@@ -1,6 +1,6 @@
 import type { Actor, Authority, PersonAuthority } from '../../core/authority.ts';
 import type { Failure } from '../../core/failures.ts';
-import { empty, type Fragment, runFor, sql } from '../../core/sql.ts';
+import { asLists, empty, type Fragment, runFor, sql } from '../../core/sql.ts';
 import { changesOf } from '../driver/connections.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -99,19 +99,39 @@ export async function guarded<R extends object>(
   joins: Fragment = empty,
   how: 'read' | 'query' = 'read',
 ): Promise<Guarded<R>> {
+  const { turn, statement } = underGuard(authority, columns, joins);
+  type Row = R & { ok: boolean };
+  const rows = await (how === 'read'
+    ? db.read<Row>(runFor(turn, statement))
+    : changed<Row>(db, runFor(changesOf(turn), statement)));
+  if (rows[0]?.ok !== true) throw new StaleAuthority();
+  return { proof: new Proof(authority), rows };
+}
+
+/** A guarded read whose rows are lists. The first value of each is `ok`. Run it with `readLists`. */
+export function listsUnderGuard(authority: Actor, columns: Fragment, joins: Fragment): Fragment {
+  const { turn, statement } = underGuard(authority, columns, joins);
+  return asLists(runFor(turn, statement));
+}
+
+/** Runs a statement of `listsUnderGuard` for the same authority. */
+export async function readLists(
+  { authority, db }: Access<Actor>,
+  statement: Fragment,
+): Promise<Guarded<readonly unknown[]>> {
+  const rows = await db.read<readonly unknown[]>(statement);
+  if (rows[0]?.[0] !== true) throw new StaleAuthority();
+  return { proof: new Proof(authority), rows };
+}
+
+function underGuard(authority: Actor, columns: Fragment, joins: Fragment): { turn: string; statement: Fragment } {
   const [turn, valid] =
     'tenant' in authority
       ? [authority.personId, signedIn(authority)]
       : [authority.appId, holds(atPrimary(authority.digest), authority.revision)];
-  const statement = runFor(
-    how === 'read' ? turn : changesOf(turn),
-    sql`SELECT guard.ok, ${columns}
-      FROM (SELECT coalesce(${valid}, false) AS ok OFFSET 0) guard ${joins}`,
-  );
-  type Row = R & { ok: boolean };
-  const rows = await (how === 'read' ? db.read<Row>(statement) : changed<Row>(db, statement));
-  if (rows[0]?.ok !== true) throw new StaleAuthority();
-  return { proof: new Proof(authority), rows };
+  const statement = sql`SELECT guard.ok, ${columns}
+      FROM (SELECT coalesce(${valid}, false) AS ok OFFSET 0) guard ${joins}`;
+  return { turn, statement };
 }
 
 export const hex = (bytes: Uint8Array): string => `\\x${Buffer.from(bytes).toString('hex')}`;

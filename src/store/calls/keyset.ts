@@ -3,13 +3,13 @@ import { fitsBigint, nativeIn, type WebsiteKey } from '../../core/ids.ts';
 import type { PageRequest } from '../../core/reads.ts';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { View } from '../../core/view.ts';
-import type { Row } from './projection.ts';
 
 export interface Keyset {
   readonly by: Fragment;
   readonly key: Fragment;
   readonly after: Fragment | undefined;
-  cursor(row: Row): string;
+  /** The cursor behind a row, from its values `native` and `moment`. */
+  cursor(native: unknown, moment: unknown): string;
 }
 
 /** The cursor contains the sort values of the last row, so that the list continues even if that row is deleted. */
@@ -26,7 +26,7 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
       after:
         at &&
         sql`(${alias}.updated_at, ${alias}.id) > ('epoch'::timestamptz + ${at.moment}::bigint * interval '1 microsecond', ${at.native}::bigint)`,
-      cursor: (row) => writeUpdatedCursor(website, String(row['moment']), String(row['native'])),
+      cursor: (native, moment) => writeUpdatedCursor(website, String(moment), String(native)),
     };
   }
   const descending = (request.direction ?? view.order ?? 'desc') === 'desc';
@@ -38,7 +38,7 @@ export function keyset(website: WebsiteKey, view: View, request: PageRequest): K
     by: descending ? sql`${alias}.id DESC` : sql`${alias}.id ASC`,
     key: sql`NULL AS moment`,
     after: last === undefined ? last : descending ? sql`${alias}.id < ${last}` : sql`${alias}.id > ${last}`,
-    cursor: (row) => (kind === 'plain' ? String(row['native']) : kind.format(website, String(row['native']))),
+    cursor: (native) => (kind === 'plain' ? String(native) : kind.format(website, String(native))),
   };
 }
 

@@ -4,7 +4,7 @@ import { type Fragment, empty as NOTHING, raw, sql } from '../../core/sql.ts';
 import type { Projection, View } from '../../core/view.ts';
 import { wrongZone } from '../../views/report-range.ts';
 import { sqlState } from '../driver/errors.ts';
-import { guarded, type Proof, type Proved } from './guard.ts';
+import { listsUnderGuard, type Proof, type Proved, readLists } from './guard.ts';
 import { type Keyset, keyset } from './keyset.ts';
 import { projectionOf, type Row } from './projection.ts';
 import { exists, linkTo, type RecordAccess, scope } from './read.ts';
@@ -13,6 +13,14 @@ import { exists, linkTo, type RecordAccess, scope } from './read.ts';
 const PAGE_BYTES = 524_288;
 const ROWS = 101;
 export const SEARCHED = 10_000;
+
+/** The places of values in a row, between the value of the guard and those of the view. */
+const FOUND = 1;
+const NATIVE = 2;
+const MOMENT = 3;
+/** The columns `beside`: `long`, or `more`, or of a search `place` and `matches`. */
+const BESIDE = 4;
+const MATCHES = 5;
 
 /**
  * Reads one page of a view. It ends early at PAGE_BYTES of long texts, or after SEARCHED rows of a search. Its cursor
@@ -28,16 +36,19 @@ export async function readPage<Name extends string>(
   const read = (finding: RowFinder): Promise<FoundRows<Name>> => readRows(access, view, request, order, finding);
   const size = enough(limit);
   let found = await read(search ? searching(view, order, size, search) : plain(view, order, size));
-  if (!search && view.weight !== undefined && found.rows[0]?.['long'] === true)
-    found = await read(weighing(view, order, size, view.weight));
+  const weight = search ? undefined : view.weight;
+  const weighs = weight !== undefined && found.rows[0]?.[BESIDE] === true;
+  if (weighs) found = await read(weighing(view, order, size, weight));
   const { proof, present, rows, build } = found;
   if (!present) return { proof, answer: new Failure('not_found') };
-  const shown = search ? rows.filter((row) => row['matches'] === true) : rows;
+  const shown = search ? rows.filter((row) => row[MATCHES] === true) : rows;
   const page = shown.slice(0, limit);
   // If a search has found too few rows, the next page continues after the last examined row.
   const last = search && shown.length <= limit ? rows.at(-1) : page.at(-1);
-  const more = shown.length > limit || (search ? last?.['place'] === String(SEARCHED) : last?.['more'] === true);
-  return { proof, answer: { rows: page.map(build), next_cursor: last && more ? order.cursor(last) : null } };
+  const mark = last?.[BESIDE];
+  const more = shown.length > limit || (search ? mark === String(SEARCHED) : weighs && mark === true);
+  const next_cursor = last && more ? order.cursor(last[NATIVE], last[MOMENT]) : null;
+  return { proof, answer: { rows: page.map(build), next_cursor } };
 }
 
 interface RowFinder {
@@ -72,18 +83,19 @@ async function readRows<Name extends string>(
   ];
   const source = sql`FROM ${raw(`${view.table} ${alias}`)}
        WHERE p.found AND ${scope(access, view, conditions)} ORDER BY ${order.by}`;
-  const { proof, rows } = await guarded<Row>(
-    access,
+  const statement = listsUnderGuard(
+    access.authority,
     sql`p.found, d.*`,
     sql`LEFT JOIN LATERAL (SELECT true AS found WHERE guard.ok AND ${exists(access, request.within ?? [])}) p ON true
     LEFT JOIN LATERAL (
       SELECT ${raw(alias)}.id AS native, ${order.key}${beside}, ${select} ${from(source)}) d ON true`,
-  ).catch((error: unknown) => {
+  );
+  const { proof, rows } = await readLists(access, statement).catch((error: unknown) => {
     // PostgreSQL decides which time zones of local days are valid.
     throw request.zoned && sqlState(error) === '22023' ? wrongZone() : error;
   });
-  const present = rows[0]?.['found'] === true;
-  return { proof, present, rows: rows[0]?.['native'] === null ? [] : rows, build };
+  const present = rows[0]?.[FOUND] === true;
+  return { proof, present, rows: rows[0]?.[NATIVE] === null ? [] : rows, build };
 }
 
 /**

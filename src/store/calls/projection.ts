@@ -9,7 +9,8 @@ export interface Reader<Of extends Rights = Authority> {
   readonly website: WebsiteKey;
 }
 
-export type Row = Record<string, unknown>;
+/** The values of a row, in the order of its columns. The columns of a view are the last ones. */
+export type Row = readonly unknown[];
 
 /** The native ids of this website that a restriction permits. `undefined`: every id is permitted. */
 export function permitted(authority: Rights, website: WebsiteKey, dimension: Restriction): string[] | undefined {
@@ -86,26 +87,27 @@ export function projectionOf<Name extends string>(
 interface Member {
   readonly name: string;
   readonly field: Field | undefined;
-  readonly from: readonly string[];
+  /** The places of its columns among those of the view. */
+  readonly from: readonly number[];
 }
 
 function columnsOf<Name extends string>(reader: Reader<Rights>, view: View<Name>, unlessLong: boolean): Columns<Name> {
-  const names = new Map<string, string>();
+  const places = new Map<string, number>();
   const selected: Fragment[] = [];
   const caller = callerOf(reader, unlessLong);
-  const nameOf = (expression: Expression): string => {
+  const placeOf = (expression: Expression): number => {
     const fragment = typeof expression === 'function' ? expression(caller) : expression;
     const key = JSON.stringify([fragment.texts, fragment.values]);
-    const before = names.get(key);
+    const before = places.get(key);
     if (before !== undefined) return before;
-    const name = `c${names.size}`;
-    names.set(key, name);
-    selected.push(sql`${fragment} AS ${raw(name)}`);
-    return name;
+    const place = places.size;
+    places.set(key, place);
+    selected.push(sql`${fragment} AS ${raw(`c${place}`)}`);
+    return place;
   };
   const visible = new Map(seen(view, reader.authority));
   const members = Object.entries(view.fields).flatMap(([name, field]): Member[] => {
-    if (visible.has(name)) return [{ name, field, from: field.select.map(nameOf) }];
+    if (visible.has(name)) return [{ name, field, from: field.select.map(placeOf) }];
     return field.denied === 'null' ? [{ name, field: undefined, from: [] }] : [];
   });
   const context = { website: reader.website, grants: reader.authority };
@@ -114,13 +116,15 @@ function columnsOf<Name extends string>(reader: Reader<Rights>, view: View<Name>
     members.map(({ name, field, from }) => [name, field && from.length === 0 ? field.build([], context) : null]),
   );
   const built = members.flatMap(({ name, field, from }) => (field && from.length > 0 ? [{ name, field, from }] : []));
+  if (selected.length === 0) selected.push(sql`1 AS c0`);
   return {
-    select: join(selected.length > 0 ? selected : [sql`1 AS c0`], ', '),
+    select: join(selected, ', '),
     build: (row) => {
+      const first = row.length - selected.length;
       const record: Record<string, unknown> & { '~view'?: Name } = { ...same };
       for (const { name, field, from } of built)
         record[name] = field.build(
-          from.map((column) => row[column]),
+          from.map((place) => row[first + place]),
           context,
         );
       return record;

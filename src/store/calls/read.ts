@@ -2,10 +2,10 @@ import { type Actor, isRestricted, type Rights } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { nativeIn } from '../../core/ids.ts';
 import type { Within } from '../../core/reads.ts';
-import { type Fragment, join, raw, sql } from '../../core/sql.ts';
+import { compiled, type Fragment, join, raw, sql, withValue } from '../../core/sql.ts';
 import type { Projection, View } from '../../core/view.ts';
-import { type Access, guarded, type Proved } from './guard.ts';
-import { callerOf, projectionOf, type Reader, type Row } from './projection.ts';
+import { type Access, listsUnderGuard, type Proved, readLists } from './guard.ts';
+import { type Columns, callerOf, projectionOf, type Reader } from './projection.ts';
 
 export type WebsiteAccess = Access & Reader;
 /** The access of an app or of a person to the records of one website. */
@@ -57,24 +57,40 @@ export function linkTo(reader: Reader<Rights>, view: View, owner: Within): Fragm
   return link(nativeId(reader, owner.view, owner.id), reader.website);
 }
 
+/** Stands for the id of the record in a statement that is kept. No caller can send a NUL. */
+const ID = '\0id';
+/** The statements that read a record by its id alone. The columns of a caller are kept, so its statement can be, too. */
+const points = new WeakMap<Columns<string>, Fragment>();
+
 export async function readOne<Name extends string>(
   access: RecordAccess,
   view: View<Name>,
   id: string,
   options: { within?: readonly Within[]; where?: readonly Fragment[] } = {},
 ): Promise<Proved<Projection<Name>>> {
-  const { select, build } = projectionOf(access, view);
+  const columns = projectionOf(access, view);
+  const native = nativeId(access, view, id);
   const owner = options.within?.at(-1);
   const conditions = [...(options.where ?? []), ...(owner ? [linkTo(access, view, owner)] : [])];
-  const { proof, rows } = await guarded<Row>(
-    access,
-    sql`d.*`,
-    sql`LEFT JOIN LATERAL (
-      SELECT true AS present, ${select} FROM ${raw(`${view.table} ${view.alias}`)}
+  const statementFor = (one: string): Fragment =>
+    listsUnderGuard(
+      access.authority,
+      sql`d.*`,
+      sql`LEFT JOIN LATERAL (
+      SELECT true AS present, ${columns.select} FROM ${raw(`${view.table} ${view.alias}`)}
        WHERE guard.ok AND ${options.within ? exists(access, options.within) : YES}
-         AND ${raw(view.alias)}.id = ${nativeId(access, view, id)} AND ${scope(access, view, conditions)}
+         AND ${raw(view.alias)}.id = ${one} AND ${scope(access, view, conditions)}
     ) d ON true`,
-  );
+    );
+  let statement: Fragment;
+  if (options.within || options.where) statement = statementFor(native);
+  else {
+    const kept = points.get(columns) ?? compiled(statementFor(ID));
+    points.set(columns, kept);
+    statement = withValue(kept, ID, native);
+  }
+  const { proof, rows } = await readLists(access, statement);
   const [row] = rows;
-  return { proof, answer: row?.['present'] === true ? build(row) : new Failure('not_found') };
+  // The first value is that of the guard.
+  return { proof, answer: row?.[1] === true ? columns.build(row) : new Failure('not_found') };
 }

@@ -122,7 +122,7 @@ export function openRuns(options: RunsOptions): Runs {
   const inTime = <Row extends object>(
     used: postgres.Sql,
     left: number,
-    { text, parameters }: Sent,
+    { text, parameters, lists }: Sent,
     ran?: (types: readonly number[], took: number) => void,
   ): Promise<Row[]> =>
     new Promise((resolve, reject) => {
@@ -150,6 +150,7 @@ export function openRuns(options: RunsOptions): Runs {
       const rows = collecting<Row>();
       // The caller declares the type of the rows. A golden schema and the checks of outputs verify it.
       const statement = used.unsafe<Row[]>(text, parameters, { prepare });
+      if (lists) statement.values();
       const answer = statement.forEach(rows.add).then((result) => {
         requireAnswer(used);
         ran?.(result.statement.types, performance.now() - began);
@@ -190,7 +191,7 @@ export function openRuns(options: RunsOptions): Runs {
     const sent = statementOf(statement);
     if (performance.now() < downUntil) throw unreachable(downBy);
     try {
-      const joined = sharedReads.join<Row>(app, sent.text, statement.values, async (begin) => {
+      const joined = sharedReads.join<Row>(app, sent, statement.values, async (begin) => {
         await socketsRead();
         return inTime(...(await taken(app)), begin());
       });

@@ -10,6 +10,7 @@ interface WaitingRead {
 
 interface Batch {
   readonly text: string;
+  readonly lists: boolean;
   readonly reads: WaitingRead[];
 }
 
@@ -26,7 +27,7 @@ const FAST_BATCH = 40;
 const STATEMENTS = 2_000;
 /** When so many apps have a list of batches, the empty lists are removed. */
 const APPS = 1_000;
-/** The column with the number of a read in its batch. */
+/** The last column, with the number of a read in its batch. */
 const NUMBER = '~n';
 
 /** Names of the types that parameters have, by object id (`pg_type.oid`). */
@@ -73,7 +74,7 @@ export class SharedReads {
   /** The rows of a read that waits for others and for a connection. Undefined if its statement cannot be shared. */
   join<Row extends object>(
     app: string,
-    text: string,
+    { text, lists }: Pick<Sent, 'text' | 'lists'>,
     values: readonly Value[],
     run: RunBatch,
   ): Promise<Row[]> | undefined {
@@ -83,9 +84,11 @@ export class SharedReads {
     if (open.reduce((sum, { reads }) => sum + reads.length, 0) >= this.#most) return Promise.reject(late(QUEUED));
     return new Promise<object[]>((resolve, reject) => {
       const read = { values, resolve, reject };
-      const joined = open.find((one) => one.text === text && one.reads.length < SIZE && alike(one, values));
+      const joined = open.find(
+        (one) => one.text === text && one.lists === lists && one.reads.length < SIZE && alike(one, values),
+      );
       if (joined) joined.reads.push(read);
-      else void this.#begin(open, { text, reads: [read] }, known, run);
+      else void this.#begin(open, { text, lists, reads: [read] }, known, run);
     }) as Promise<Row[]>; // the rows of a batch are those of its statement, whose caller declares their type
   }
 
@@ -138,19 +141,23 @@ const named = (value: Value): number =>
 const alike = ({ reads: [first] }: Batch, values: readonly Value[]): boolean =>
   first?.values.every((value, i) => named(value) === named(values[i] ?? null)) === true;
 
-function sentOf({ text, reads }: Batch, known: string): Sent {
-  const lists = reads.map(({ values }) => values.map(bound));
-  const [first = []] = lists;
-  if (lists.length === 1) return { text, parameters: first };
-  const rows = Array.from({ length: SIZE }, (_, i) => lists[i] ?? first);
-  return { text: known, parameters: [...rows.flat(), lists.length] };
+function sentOf({ text, lists, reads }: Batch, known: string): Sent {
+  const each = reads.map(({ values }) => values.map(bound));
+  const [first = []] = each;
+  if (each.length === 1) return { text, lists, parameters: first };
+  const rows = Array.from({ length: SIZE }, (_, i) => each[i] ?? first);
+  return { text: known, lists, parameters: [...rows.flat(), each.length] };
 }
 
 function split(rows: readonly object[], reads: number): object[][] {
   const each = Array.from({ length: reads }, (): object[] => []);
-  for (const row of rows as readonly { [NUMBER]: number }[]) each[row[NUMBER] - 1]?.push(row); // batchText selects it
+  for (const row of rows) each[numberOf(row) - 1]?.push(row);
   return each;
 }
+
+/** The number that batchText has added to a row. A list is then again as long as that of a read alone. */
+const numberOf = (row: object): number =>
+  Array.isArray(row) ? row.pop() : (row as { readonly [NUMBER]: number })[NUMBER]; // batchText selects it
 
 /**
  * The SQL of a batch. It always has SIZE rows, and the last parameter tells how many count, so PostgreSQL plans one
@@ -164,6 +171,6 @@ export function batchText(pieces: readonly string[], types: readonly string[]): 
   });
   const one = pieces.reduce((all, piece, i) => (i === 0 ? piece : `${all}batch.p${i}${piece}`), '');
   const names = types.map((_, i) => `p${i + 1}`).join(', ');
-  return `SELECT batch.n AS "${NUMBER}", one.* FROM (VALUES ${rows.join(', ')}) batch (n, ${names})
+  return `SELECT one.*, batch.n AS "${NUMBER}" FROM (VALUES ${rows.join(', ')}) batch (n, ${names})
     CROSS JOIN LATERAL (${one} OFFSET 0) one WHERE batch.n <= $${SIZE * types.length + 1}::integer`;
 }

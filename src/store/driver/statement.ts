@@ -14,6 +14,8 @@ type BoundValue = string | number | boolean | null | Date | Uint8Array;
 export interface Sent {
   readonly text: string;
   readonly parameters: BoundValue[];
+  /** True if each row comes as a list of its values. */
+  readonly lists: boolean;
 }
 
 /** The largest number of SQL texts that are kept. A gateway in normal use has some hundred. */
@@ -30,7 +32,7 @@ export function openStatements(): (fragment: Fragment) => Sent {
   };
   return (fragment) => {
     const { text, values } = compile(fragment);
-    return { text: one(text), parameters: values.map(bound) };
+    return { text: fragment.text ?? one(text), parameters: values.map(bound), lists: fragment.lists === true };
   };
 }
 

@@ -4,6 +4,7 @@ import { Failure } from '../../core/failures.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { exchangeOf } from '../http/exchange.ts';
+import { begin } from '../http/reply.ts';
 
 export const STREAM_TYPE = 'text/event-stream';
 
@@ -146,7 +147,7 @@ export class Stream {
     if (response.destroyed || response.headersSent) return;
     this.#request = request;
     this.#response = response;
-    response.writeHead(200, {
+    begin(request, response, 200, {
       ...headers,
       'Content-Type': STREAM_TYPE,
       'Cache-Control': 'no-store, no-transform',

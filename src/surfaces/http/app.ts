@@ -5,7 +5,7 @@ import { asFailure } from '../../gateway/call.ts';
 import { DOCUMENT_AGE, type Document, document, once, sendDocument } from './document.ts';
 import { contextOf } from './exchange.ts';
 import { noteRefusal, type RequestRecord } from './records.ts';
-import { send, sendProblem } from './reply.ts';
+import { begin, send, sendProblem } from './reply.ts';
 import { pathOf, refuseAmbiguous, refuseBody } from './request.ts';
 
 export interface AppOptions {
@@ -165,7 +165,7 @@ const pagesOf =
     refuseBody(request, response);
     if (made) return sendDocument(request, response, made());
     const headers = { Location: target, 'Cache-Control': `public, max-age=${DOCUMENT_AGE}`, 'Content-Length': 0 };
-    response.writeHead(302, headers).end();
+    begin(request, response, 302, headers).end();
   };
 
 const noteDocument = (request: IncomingMessage, path: string): void =>

@@ -87,8 +87,6 @@ export class Exchange implements RequestContext, CallSource, AuditedSource {
     this.#from = serving.from(request);
     this.#trace = serving.trace(request);
     request[EXCHANGE] = this;
-    for (const [name, value] of Object.entries(serving.headers)) response.setHeader(name, value ?? '');
-    response.setHeader('X-Request-Id', this.requestId);
   }
 
   run(): void {
@@ -103,6 +101,11 @@ export class Exchange implements RequestContext, CallSource, AuditedSource {
   /** Puts this call into the trace of a `traceparent` from the body, unless a trusted proxy has sent one. */
   follow(traceparent: string): void {
     this.#trace?.follow(traceparent);
+  }
+
+  /** The headers of every reply. */
+  get headers(): OutgoingHttpHeaders {
+    return Object.assign({}, this.#serving.headers, { 'X-Request-Id': this.requestId });
   }
 
   get from(): string {

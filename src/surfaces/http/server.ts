@@ -11,7 +11,7 @@ import { BUDGETS, Budget } from './budget.ts';
 import { openClientAddress, openTrust } from './client-address.ts';
 import { Connection } from './connection.ts';
 import { CONNECTIONS, ConnectionLimit } from './connection-limit.ts';
-import type { Serving } from './exchange.ts';
+import { exchangeOf, type Serving } from './exchange.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestHandler, teller } from './records.ts';
 import { HSTS, replyRaw, SECURITY_HEADERS, sendProblem } from './reply.ts';
 import { stopListening } from './stop-listening.ts';
@@ -132,6 +132,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         const work = handler(request, response, context);
         if (work !== false) return work;
       }
+      // Express can write a head of its own.
+      for (const [name, value] of Object.entries(exchangeOf(request)?.headers ?? {}))
+        response.setHeader(name, value ?? '');
       options.otherwise(request, response);
       return true;
     },

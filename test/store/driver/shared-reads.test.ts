@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type Fragment, raw, runFor, sql, type Value } from '../../../src/core/sql.ts';
+import { asLists, type Fragment, raw, runFor, sql, type Value } from '../../../src/core/sql.ts';
 import { StoreUnreachable, sqlState } from '../../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
@@ -70,6 +70,23 @@ it('reads that wait share statements, eight in each, and each has its own rows',
   );
   expect(results.map((one) => rowsOf(one).map(({ n }) => n))).toEqual(Array.from({ length: 20 }, (_, n) => [n]));
   expect(statementsOf(results)).toBe(3);
+});
+
+it('reads whose rows are lists share a statement, but not with reads whose rows are objects', async () => {
+  const db = open();
+  const reads = Array.from({ length: 8 }, (_, n) => runFor(APP, ask(n)));
+  await learn(db, ask(0));
+  const held = hold(db, 0.05);
+  const lists = reads.map((one) => db.read<readonly unknown[]>(asLists(one)));
+  const objects = reads.map((one) => db.read<Answer>(one));
+  await held;
+  const listed = (await Promise.all(lists)).flat();
+  const named = (await Promise.all(objects)).flat();
+  const [at] = listed.map(([, at]) => at);
+  expect(listed).toEqual(reads.map((_, n) => [n, at]));
+  expect(named.map(({ n }) => n)).toEqual(reads.map((_, n) => n));
+  expect(new Set(named.map((one) => one.at)).size).toBe(1);
+  expect(named[0]?.at).not.toBe(at);
 });
 
 it('reads of one turn of the event loop share a statement, also when connections are free', async () => {
@@ -164,7 +181,7 @@ it('a batch whose connection is lost while it runs is sent again', async () => {
   const waiting = Promise.allSettled([1, 2, 3].map((n) => db.read<Answer>(runFor(APP, slow(n)))));
   await held;
   const lost = sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE application_name = 'batches-under-test' AND state = 'active' AND query LIKE 'SELECT batch.n%'`;
+    WHERE application_name = 'batches-under-test' AND state = 'active' AND query LIKE 'SELECT one.*, batch.n%'`;
   await expect.poll(async () => (await killer.query(lost)).length, { interval: 10 }).toBe(1);
   expect((await waiting).map((one) => rowsOf(one)[0]?.n)).toEqual([1, 2, 3]);
 });
