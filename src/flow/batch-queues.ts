@@ -19,6 +19,8 @@ export interface BatchQueuesOptions<Item, Result> {
   readonly patience: number;
   /** The result of an item that has waited too long. Without `late`, the item fails with 503. */
   readonly late?: Result;
+  /** True if a batch starts only after all sockets of this turn of the event loop are read, so that more items join it. */
+  readonly gathers?: boolean;
 }
 
 /**
@@ -93,6 +95,7 @@ export class BatchQueues<Item, Result> {
   readonly #free: number[];
   /** While this timer is set, no batch starts. It was set by the batch that started last. */
   #prompt: NodeJS.Timeout | undefined;
+  #gathering = false;
 
   constructor(options: BatchQueuesOptions<Item, Result>) {
     this.#options = options;
@@ -142,6 +145,16 @@ export class BatchQueues<Item, Result> {
       wait();
       queue.waiting.add(appName, waiting);
       app.waiting++;
+      if (this.#options.gathers === true) this.#gather();
+      else this.#next();
+    });
+  }
+
+  #gather(): void {
+    if (this.#gathering) return;
+    this.#gathering = true;
+    setImmediate(() => {
+      this.#gathering = false;
       this.#next();
     });
   }

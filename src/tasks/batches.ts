@@ -57,6 +57,9 @@ export class Batches {
         batch: BATCH,
         length: LENGTH,
         patience: PATIENCE,
+        // Answers of the store come for several tasks at once, and so do the next requests of their callers. Without a
+        // wait, the first task would go alone, and all others would wait until its commit is on the disk.
+        gathers: true,
         // The batch never ran in time. Handle this task alone, because a batch that hangs must not block the others.
         late: 'alone',
       });

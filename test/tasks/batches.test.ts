@@ -99,6 +99,20 @@ async function known(grant: Parameters<World['issue']>[0] = {}): Promise<Issued>
   return sender;
 }
 
+it('tasks that are sent in one turn of the event loop share their statements', async () => {
+  const sender = await known();
+  const slow = probe(async () => ({}));
+  carried = [];
+  const all = Array.from({ length: 4 }, () => world.send(replica, sender.token, { skill: slow.skill }));
+  await until(() => slow.held() === 4);
+  expect(carried).toEqual([4]);
+  watched = 'end_tasks';
+  carried = [];
+  slow.release();
+  expect(await Promise.all(all.map(told))).toEqual(Array(4).fill('completed'));
+  expect(carried).toEqual([4]);
+});
+
 /** This error rolls back the transaction that holds a lock while `meanwhile` runs. */
 const UNDONE = new Error('undone');
 async function holding(text: string, meanwhile: () => Promise<unknown>): Promise<void> {
