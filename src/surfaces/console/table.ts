@@ -1,5 +1,7 @@
 import { type Html, html } from '../http/html.ts';
+import { plain } from '../http/pages/shell.ts';
 import type { Asked, Exported, ShownPage } from './page.ts';
+import { atMost } from './parts.ts';
 import { FILE_ROWS, type ListQuery, ROWS } from './query.ts';
 
 interface TableColumn {
@@ -73,12 +75,14 @@ export function list(view: ListView): Html {
 ${total === 0 ? none : html`${view.table}${foot(view)}`}`;
 }
 
+/** The filters. On a phone they would stand before the records, so they are closed there. The summary tells which are set. */
 export const filterForm = (
   path: string,
   query: ListQuery,
   filters: readonly ListFilter[],
   filtered: boolean,
 ): Html => html`
+<details class="filters"><summary>Filter${filtered ? html`: <span class="set">${told(query, filters)}</span>` : undefined}</summary>
 <form class="filters" method="get" action="${path}" role="search">${filters.map(
   ({ name, label, choices, type = 'search', none = 'All' }) => {
     const value = query.text(name);
@@ -95,7 +99,17 @@ export const filterForm = (
   },
 )}
   <p class="do"><button class="plain" type="submit">Filter</button>${filtered ? html` <a href="${path}">Clear</a>` : undefined}</p>
-</form>`;
+</form></details>`;
+
+/** The filters that are set, such as `Role Operator, E-mail ada`. */
+const told = (query: ListQuery, filters: readonly ListFilter[]): string =>
+  filters
+    .flatMap(({ name, label, choices }) => {
+      const value = query.text(name);
+      const word = choices ? choices.find(([choice]) => choice === value)?.[1] : value;
+      return word === undefined ? [] : [`${label} ${plain(word, 60)}`];
+    })
+    .join(', ');
 
 function foot({ path, query, total, noun }: ListView): Html {
   const first = (query.page - 1) * ROWS + 1;
@@ -103,7 +117,7 @@ function foot({ path, query, total, noun }: ListView): Html {
   const to = (page: number): string => `${path}${query.with({ page })}`;
   return html`
 <div class="foot">
-  <p>${total <= ROWS ? total : html`${first}–${last} of ${total}`} ${noun[total === 1 ? 0 : 1]}</p>
+  <p>${total <= ROWS ? total : html`${first}–${last} of ${atMost(total)}`} ${noun[total === 1 ? 0 : 1]}</p>
   ${
     total > ROWS
       ? html`<nav aria-label="Pages">${query.page > 1 ? html`<a rel="prev" href="${to(query.page - 1)}">Previous</a>` : undefined}

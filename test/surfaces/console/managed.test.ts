@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { searchAudit } from '../../../src/store/administration/audit-records.ts';
 import type { AuditPlace } from '../../../src/store/calls/audit-records.ts';
 import type { Answer } from '../../support/answer.ts';
@@ -11,7 +11,7 @@ import {
   signedInAs,
   submit,
 } from '../../support/console/console.ts';
-import { type Managed, managedActs, openManaged } from '../../support/console/managed.ts';
+import { type Managed, managedActs, openManaged, openSilent } from '../../support/console/managed.ts';
 import { tell, verified } from '../../support/events/webhooks.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { type Fields, post, SAME } from '../../support/oauth/oauth.ts';
@@ -268,6 +268,10 @@ describe('sources', () => {
     [{ time_zone: 'Moon/Base' }, 'Expected an IANA time zone'],
     [{ api_url: 'http://10.0.0.1/', api_token: 'zqx9' }, 'has not allowed the host'],
     [{ api_url: 'http://127.0.0.1/' }, 'need each other'],
+    // Another service of an allowed host.
+    [{ url: 'postgres://u:zqx9@127.0.0.1:6379/chat' }, 'has not allowed the host "127.0.0.1:6379"'],
+    [{ api_url: 'http://127.0.0.1:6379/', api_token: 'zqx9' }, 'has not allowed the host "127.0.0.1:6379"'],
+    [{ api_url: 'https://127.0.0.1:5432/', api_token: 'zqx9' }, 'has not allowed the host "127.0.0.1:5432"'],
     [{ account: '98' }, 'cannot be read'],
     [{ url: 'postgres://u:zqx9@127.0.0.1:1/chat' }, 'cannot be reached'],
   ] as [Fields, string][])('are refused with %j, and the form says why', async (fields, problem) => {
@@ -277,6 +281,29 @@ describe('sources', () => {
     expect([answer.status, words(answer).includes(problem)], words(answer)).toEqual([400, true]);
     expect(answer.text).not.toMatch(/zqx9@|value="zqx9|--url|gateway source|tries again/);
     expect(await gateway.database.sql`SELECT FROM gateway.source`).toHaveLength(before.length);
+  });
+
+  it('may be at the usual port of an allowed host, or at a port that the operator has named', async () => {
+    const added = await act('source_add', { api_url: 'https://127.0.0.1/', api_token: 'zqx9token' });
+    expect(added.status).toBe(303);
+  });
+
+  it.each([
+    ['nothing', 0],
+    ['only to the sign-in', 1],
+  ] as const)('of a helpdesk that answers %s are given up in time, and the next one is added', async (_, answers) => {
+    const silent = await openSilent(managed.helpdesk, answers);
+    gateway.sources.hosts.push(`127.0.0.1:${silent.port}`);
+    gateway.sources.patience = 1_500;
+    const started = performance.now();
+    const answer = await act('source_add', { url: managed.helpdesk.replace(/:\d+\//, `:${silent.port}/`) });
+    gateway.sources.patience = undefined;
+    expect([answer.status, performance.now() - started < 10_000]).toEqual([400, true]);
+    expect(words(answer)).toContain('has not answered within 1.5 seconds');
+    expect(silent.asked()).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(silent.open()).toBe(0), 5_000);
+    expect((await act('source_add')).status).toBe(303);
+    silent.close();
   });
 
   it('show lag, rejects and findings, inert, and pages of rejects', async () => {
