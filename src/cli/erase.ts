@@ -4,6 +4,7 @@ import type { Certificate, Kind } from '../privacy/certificate.ts';
 import { SuppressionSealed } from '../privacy/digests.ts';
 import { erase } from '../privacy/erase.ts';
 import { listErasures } from '../privacy/erasures.ts';
+import { countSharers, SHARERS_MAX } from '../privacy/sharers.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -55,6 +56,8 @@ function personCommand(group: Command, register: RunAction, kind: Kind): void {
     existingStore(config);
     const keys = await openGivenKeys(config);
     const { slow } = await store();
+    const sharers = await countSharers(slow, { kind, id });
+    if (sharers > 0) out.note(shared(sharers));
     if (!dryRun) {
       const what = kind === 'contact' ? ', with all its visitors and all that was written with them' : '';
       await confirm(command, `Erase ${plain(id)}${what}? Nobody can undo it.`);
@@ -71,6 +74,10 @@ function personCommand(group: Command, register: RunAction, kind: Kind): void {
     out.result(certificate, summary(certificate));
   });
 }
+
+/** An erasure suppresses addresses, and cannot tell whose they are. */
+const shared = (n: number): string =>
+  `Warning: ${n < SHARERS_MAX ? n : `${SHARERS_MAX} or more`} other ${n === 1 ? 'contact has' : 'contacts have'} the same e-mail address or telephone number. They stay, but once they are gone, no import or source brings them back either. If the address belongs to several people, take it off this contact first, then erase.`;
 
 function summary({ erasure_id, time, kind, subject_digest, counts, backups, dry_run }: Certificate): string {
   const rows: [string, string][] = [

@@ -26,7 +26,8 @@ export const table = (
   (row) => html`
 <tr role="row">${row.map((cell, i) => {
     const { label = '', kind = 'cell' } = columns[i] ?? {};
-    return html`<td role="cell" class="${kind}" data-label="${label}"><div>${cell ?? '–'}</div></td>`;
+    // On a phone, a cell without a value would be a line that says nothing.
+    return html`<td role="cell" class="${cell === undefined ? `${kind} none` : kind}" data-label="${label}"><div>${cell ?? '–'}</div></td>`;
   })}</tr>`,
 )}
 </tbody></table>`;
@@ -111,7 +112,7 @@ const told = (query: ListQuery, filters: readonly ListFilter[]): string =>
     })
     .join(', ');
 
-function foot({ path, query, total, noun }: ListView): Html {
+function foot({ path, query, total, noun, filters }: ListView): Html {
   const first = (query.page - 1) * ROWS + 1;
   const last = Math.min(total, first + ROWS - 1);
   const to = (page: number): string => `${path}${query.with({ page })}`;
@@ -126,7 +127,7 @@ function foot({ path, query, total, noun }: ListView): Html {
   }
   <p class="export">${
     total > FILE_ROWS
-      ? html`Filter to ${FILE_ROWS} ${noun[1]} or fewer to export them`
+      ? html`${filters.length > 0 ? 'Filter the list to export it: a' : 'A'} file has at most ${atMost(FILE_ROWS)} ${noun[1]}`
       : html`Export <a href="${path}${query.with({ format: 'csv' })}">CSV</a> <a href="${path}${query.with({ format: 'ndjson' })}">NDJSON</a>`
   }</p>
 </div>`;

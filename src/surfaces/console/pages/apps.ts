@@ -53,11 +53,11 @@ const appList: ConsolePage = {
       app.client_host === null ? 'Installed' : 'Connected by a person',
       app.active_credentials === 0 ? state('no access', 'off') : html`${app.active_credentials} active`,
       app.active_consents,
-      app.next_end ? ends(app.next_end) : '–',
+      app.next_end ? ends(app.next_end) : undefined,
     ]);
     return {
       title: 'Apps',
-      body: html`${heading('Apps', 'Every program that can read your organization’s data, and what it may see.')}
+      body: html`${heading('Apps', 'Every program that can read your organization’s data, and what it may see.', html`<a class="button" href="#add">Add an app</a>`)}
 ${list({
   path: APPS,
   query,
@@ -86,7 +86,7 @@ below. <a href="/docs/clients">Connect a client</a>`,
   ),
 })}
 <details class="more"><summary>Add an app</summary>
-<p>A client that knows this gateway’s MCP address adds itself when a person approves it. The operator of this gateway adds
+<p id="add">A client that knows this gateway’s MCP address adds itself when a person approves it. The operator of this gateway adds
 any other app:</p>
 ${commands(`gateway app create --organization ${asked.person.organization_id} --name "My app"`, issuing('"My app"', names))}
 </details>`,
@@ -126,7 +126,7 @@ const appPage: ConsolePage = {
     return {
       title: app.client_host ?? app.name,
       body: html`<p class="up"><a href="${APPS}">Apps</a></p>
-${heading(app.client_host === null ? named(app.name) : hostOf(app.client_host), app.client_host === null ? undefined : html`The app calls itself ${named(app.name)}. The gateway has checked only the host.`)}
+${heading(app.client_host === null ? named(app.name) : hostOf(app.client_host), app.client_host === null ? undefined : html`The app calls itself ${named(app.name)}. The gateway has checked only the host.`, app.client_host === null ? html`<a class="button" href="#issue">Issue a credential</a>` : undefined)}
 ${facts([
   ['Id', html`<code>${app.id}</code>`],
   ['Created', time(app.created_at)],
@@ -147,7 +147,7 @@ ${total > CREDENTIALS ? html`<p class="small">The page shows the newest ${CREDEN
 ${
   app.client_host === null
     ? html`<details class="more"${rows.length === 0 ? html` open` : undefined}><summary>Issue a credential</summary>
-<p>The operator of this gateway runs this command. It shows the secret once. <code>--help</code> lists the permissions.</p>
+<p id="issue">The operator of this gateway runs this command. It shows the secret once. <code>--help</code> lists the permissions.</p>
 ${commands(issuing(app.id, names))}
 </details>`
     : undefined

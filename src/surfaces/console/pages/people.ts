@@ -82,7 +82,7 @@ ${list({
       one.role,
       state(one.state, one.state === 'active' ? 'good' : 'off'),
       signsIn(one, asked.identity),
-      one.signed_in_at ? time(one.signed_in_at) : '–',
+      one.signed_in_at ? time(one.signed_in_at) : undefined,
     ]),
   ),
   empty: empty('There is nobody yet', html`<a href="${ADD}">Add a person</a>`),
