@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { searchAudit } from '../../../src/store/administration/audit-records.ts';
+import { readSources } from '../../../src/store/administration/sources.ts';
 import type { AuditPlace } from '../../../src/store/calls/audit-records.ts';
 import type { Answer } from '../../support/answer.ts';
 import {
@@ -323,6 +324,29 @@ describe('sources', () => {
     const list = await page('/console/sources');
     expectInert(list);
     expect(words(list)).toMatch(/27/);
+  });
+
+  it('and deliveries are counted to 10,000, so that no page waits for millions of rows', async () => {
+    const { sql } = gateway.database;
+    await sql`INSERT INTO gateway.source_reject (source, origin, pointer, code)
+      SELECT ${managed.source}, 'messages/' || n, '', 'too_long' FROM generate_series(1, 10001) n`;
+    await sql`INSERT INTO platform.team (tenant, site, external_id, name)
+      SELECT s.tenant, s.site, 'counted ' || n, 'Team' FROM gateway.source s, generate_series(1, 10001) n WHERE s.id = ${managed.source}`;
+    const text = words(await page(`/console/sources/${managed.source}`));
+    expect(text).toContain('more than 10,000 teams');
+    expect(text).toMatch(/1–25 of more than 10,000 rejects .*A file has at most 5,000 rejects/);
+    expect(words(await page(`/console/sources/${managed.source}?page=400`))).toContain(
+      '9976–10000 of more than 10,000',
+    );
+    expect(words(await page('/console/sources'))).toContain('more than 10,000');
+    await sql`INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at,
+        attempts, attempted_at, due_at, status, response_status, ended_at)
+      SELECT ${managed.webhook}, 'evt_' || md5(n::text) || md5(n::text), 1, 1, n, 'conversation.changed', now(), now(),
+        1, now(), now(), 'delivered', 200, now() FROM generate_series(1, 10001) n`;
+    const webhook = `/console/webhooks/${managed.webhook}`;
+    expect(words(await page(webhook))).toContain('1–25 of more than 10,000 deliveries');
+    // The command line still counts everything.
+    expect((await readSources(gateway.database.db, managed.source))[0]?.rejects).toBe(10_001);
   });
 
   it('are compared, paused, resumed and removed, with or without their records', async () => {

@@ -284,7 +284,7 @@ function rowOf(query: ListQuery, row: AuditRow, names: NamesShown) {
     html`${narrow('operation', row.operation, html`<code>${row.operation}</code>`)} <span class="small">${SURFACES[row.surface]}</span>`,
     targets.length === 0 && row.count === null
       ? undefined
-      : html`${targets.map((target, i) => [i === 0 ? '' : ', ', narrow('target', target, html`<code>${target}</code>`)])}${
+      : html`${targets.map((target, i) => [i === 0 ? '' : ', ', narrow('target', target, targetOf(target, names))])}${
           row.count === null ? undefined : html` <span class="small">${row.count} records</span>`
         }`,
     row.outcome === 'ok'
@@ -293,6 +293,13 @@ function rowOf(query: ListQuery, row: AuditRow, names: NamesShown) {
     row.address === null ? undefined : html`<code class="whole">${row.address}</code>`,
   ];
 }
+
+/** The name of an app or a person. Of another long id the start, which no row of a table repeats by chance. */
+const targetOf = (id: string, { apps, people }: NamesShown): Html => {
+  const name = apps.get(id) ?? people.get(id);
+  if (name !== undefined) return named(name, EMAIL);
+  return html`<code title="${id}">${/_[0-9a-f]{32}$/.test(id) ? `${id.slice(0, 12)}…` : id}</code>`;
+};
 
 function whoOf({ app_id, person_id, client_name, surface }: AuditRow, { apps, people }: NamesShown): Html {
   const person =
