@@ -55,10 +55,10 @@ it('counts contacts of other websites of the organization, before a real erasure
 
 it('does not warn of similar addresses, of short numbers, and without an address', async () => {
   for (const [one, other] of [
-    [{ email: 'desk@zqx.example' }, { email: 'otherdesk@zqx.example' }],
-    [{ email: 'a_b@zqx.example' }, { email: 'axb@zqx.example' }],
+    [{ email: 'desk@yqx.example' }, { email: 'otherdesk@yqx.example' }],
+    [{ email: 'a_b@yqx.example' }, { email: 'axb@yqx.example' }],
     [{ mobile: '12345' }, { mobile: '12345' }],
-    [{ mobile: '+49 30 555 0199' }, { mobile: '+49 30 555 0198' }],
+    [{ mobile: '+49 30 555 0279' }, { mobile: '+49 30 555 0278' }],
     [{}, {}],
   ] as [Addresses, Addresses][])
     expect(await warned(await contacts(2, [one, other])), JSON.stringify(one)).not.toContain('Warning');

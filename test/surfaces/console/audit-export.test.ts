@@ -31,9 +31,10 @@ beforeAll(async () => {
     [1, 2, 3].map((n) => ({ organization_id: organization, operation: 'rare', time: before(NOISE + n) })),
   );
   const copies = (operation: string, n: number) => sql`
-    INSERT INTO gateway.audit SELECT (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(),
-      'operation', ${operation}::text, 'time', ${noon.toISOString()}::timestamptz - g * interval '1 millisecond'))).*
-      FROM (SELECT * FROM gateway.audit WHERE operation = 'rare' LIMIT 1) a, generate_series(1, ${n}::integer) g`;
+    INSERT INTO gateway.audit SELECT r.* FROM generate_series(1, ${n}::integer) g
+      CROSS JOIN (SELECT to_jsonb(a) AS one FROM gateway.audit a WHERE a.operation = 'rare' LIMIT 1) a
+      CROSS JOIN LATERAL jsonb_populate_record(NULL::gateway.audit, a.one || jsonb_build_object('id', gen_random_uuid(),
+        'operation', ${operation}::text, 'time', ${noon.toISOString()}::timestamptz - g * interval '1 millisecond')) r`;
   await copies('noise', NOISE);
   await copies('many', MANY);
 });

@@ -330,8 +330,8 @@ describe('sources', () => {
     const { sql } = gateway.database;
     await sql`INSERT INTO gateway.source_reject (source, origin, pointer, code)
       SELECT ${managed.source}, 'messages/' || n, '', 'too_long' FROM generate_series(1, 10001) n`;
-    await sql`INSERT INTO platform.team (tenant, site, external_id, name)
-      SELECT s.tenant, s.site, 'counted ' || n, 'Team' FROM gateway.source s, generate_series(1, 10001) n WHERE s.id = ${managed.source}`;
+    await sql`INSERT INTO platform.team (tenant, site, id, external_id, name)
+      SELECT s.tenant, s.site, 500000 + n, 'counted ' || n, 'Team' FROM gateway.source s, generate_series(1, 10001) n WHERE s.id = ${managed.source}`;
     const text = words(await page(`/console/sources/${managed.source}`));
     expect(text).toContain('more than 10,000 teams');
     expect(text).toMatch(/1–25 of more than 10,000 rejects .*A file has at most 5,000 rejects/);
