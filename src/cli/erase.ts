@@ -77,7 +77,7 @@ function personCommand(group: Command, register: RunAction, kind: Kind): void {
 
 /** An erasure suppresses addresses, and cannot tell whose they are. */
 const shared = (n: number): string =>
-  `Warning: ${n < SHARERS_MAX ? n : `${SHARERS_MAX} or more`} other ${n === 1 ? 'contact has' : 'contacts have'} the same e-mail address or telephone number. They stay, but once they are gone, no import or source brings them back either. If the address belongs to several people, take it off this contact first, then erase.`;
+  `Warning: ${n < SHARERS_MAX ? n : `${SHARERS_MAX} or more`} other ${n === 1 ? 'contact has' : 'contacts have'} the same e-mail address or telephone number. If they are the same person, erase them, too. If not, take the address off this contact first: no import or source brings back anybody with an address that is suppressed.`;
 
 function summary({ erasure_id, time, kind, subject_digest, counts, backups, dry_run }: Certificate): string {
   const rows: [string, string][] = [

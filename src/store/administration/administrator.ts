@@ -61,7 +61,7 @@ export interface ListPage<Row> {
 /**
  * Reads one page of `rows`, by default newest row first. `rows` selects at least `id` and `created_at`, and has the condition
  * `within`. So the statement proves the role itself, and has no rows when the administrator has lost it. A `long` list
- * has an index in its order, and is counted to LIST_MAX.
+ * is counted to LIST_MAX.
  */
 export async function readPage<Row extends object>(
   db: Database,

@@ -132,7 +132,7 @@ export async function exportAudit(
     for (const row of page.rows) if (!until || !isBehind(placeOf(row), until)) rows.push(row);
     next = page.next;
   } while (next && rows.length < limit && performance.now() < end);
-  return { rows, next: until && next && isBehind(next, until) ? undefined : next };
+  return { rows, next: until && next && !isBehind(until, next) ? undefined : next };
 }
 
 const placeOf = ({ at, id }: AuditRow): AuditPlace => ({ at: at.getTime(), id });

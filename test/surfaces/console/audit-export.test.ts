@@ -30,11 +30,12 @@ beforeAll(async () => {
     gateway.database,
     [1, 2, 3].map((n) => ({ organization_id: organization, operation: 'rare', time: before(NOISE + n) })),
   );
+  // Two records have the same time, also at the end of a part.
   const copies = (operation: string, n: number) => sql`
     INSERT INTO gateway.audit SELECT r.* FROM generate_series(1, ${n}::integer) g
       CROSS JOIN (SELECT to_jsonb(a) AS one FROM gateway.audit a WHERE a.operation = 'rare' LIMIT 1) a
       CROSS JOIN LATERAL jsonb_populate_record(NULL::gateway.audit, a.one || jsonb_build_object('id', gen_random_uuid(),
-        'operation', ${operation}::text, 'time', ${noon.toISOString()}::timestamptz - g * interval '1 millisecond')) r`;
+        'operation', ${operation}::text, 'time', ${noon.toISOString()}::timestamptz - (g / 2) * interval '1 millisecond')) r`;
   await copies('noise', NOISE);
   await copies('many', MANY);
 });
