@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { openGivenKeys } from '../auth/key-file.ts';
+import { countSharers, SHARERS_MAX } from '../privacy/addresses.ts';
 import type { Certificate, Kind } from '../privacy/certificate.ts';
 import { SuppressionSealed } from '../privacy/digests.ts';
 import { erase } from '../privacy/erase.ts';
 import { listErasures } from '../privacy/erasures.ts';
-import { countSharers, SHARERS_MAX } from '../privacy/sharers.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
