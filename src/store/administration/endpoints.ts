@@ -141,16 +141,11 @@ export async function updateEndpoint(
   by?: Administrator,
 ): Promise<EndpointRecord | undefined> {
   const changed = await db.query(sql`
-    WITH ${door(by)}e AS MATERIALIZED (
-      SELECT e.id FROM gateway.webhook_endpoint e
-       WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)}
-         AND (${was ?? null}::timestamptz IS NULL OR date_trunc('milliseconds', e.updated_at) = ${was ?? null}) FOR NO KEY UPDATE)
-    SELECT gateway.update_webhook(
-      e.id, ${credential ?? null}::text, ${site?.tenant ?? null}::bigint, ${site?.site ?? null}::bigint, ${url ?? null}::text,
-      ${eventTypes ?? null}::text[], ${description ?? null}::text, ${enabled ?? null}::boolean) FROM e`);
-  if (changed.length === 0) return undefined;
-  const [row] = await readEndpoints(db, { id });
-  return row;
+    WITH ${door(by)}e AS MATERIALIZED (SELECT e.id FROM gateway.webhook_endpoint e WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)}
+       AND (${was ?? null}::timestamptz IS NULL OR date_trunc('milliseconds', e.updated_at) = ${was ?? null}) FOR NO KEY UPDATE)
+    SELECT gateway.update_webhook(e.id, ${credential ?? null}::text, ${site?.tenant ?? null}::bigint, ${site?.site ?? null}::bigint,
+      ${url ?? null}::text, ${eventTypes ?? null}::text[], ${description ?? null}::text, ${enabled ?? null}::boolean) FROM e`);
+  return changed.length === 0 ? undefined : (await readEndpoints(db, { id }))[0];
 }
 
 /**
