@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { exportAudit } from '../../../src/store/administration/audit-records.ts';
 import type { AuditPlace } from '../../../src/store/calls/audit-records.ts';
 import type { Answer } from '../../support/answer.ts';
@@ -92,25 +92,19 @@ it('the offer of parts has no finding of axe-core on a phone', async () => {
 });
 
 it('a search that takes too long says where it goes on, and loses nothing', async () => {
-  const clock = vi.spyOn(performance, 'now');
-  let [now, rounds] = [0, 0];
-  clock.mockImplementation(() => {
-    now += 6_000;
-    return now;
-  });
+  let rounds = 0;
   const found: string[] = [];
   let after: AuditPlace | undefined;
   do {
     const part = await exportAudit(
       gateway.database.db,
       { organization, operation: 'rare' },
-      { limit: 5_000, after, until: undefined },
+      { limit: 5_000, after, until: undefined, within: 0 },
     );
     found.push(...part.rows.map(({ id }) => `aud_${id.replaceAll('-', '')}`));
     after = part.next;
     rounds += 1;
   } while (after);
-  clock.mockRestore();
   expect([found, rounds > 1]).toEqual([rare, true]);
 });
 
