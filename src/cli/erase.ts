@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { openGivenKeys } from '../auth/key-file.ts';
+import { countSharers, SHARERS_MAX } from '../privacy/addresses.ts';
 import type { Certificate, Kind } from '../privacy/certificate.ts';
 import { SuppressionSealed } from '../privacy/digests.ts';
 import { erase } from '../privacy/erase.ts';
@@ -59,6 +60,8 @@ function personCommand(group: Command, register: RunAction, kind: Kind): void {
     existingStore(config);
     const keys = await openGivenKeys(config);
     const { slow } = await store();
+    const sharers = await countSharers(slow, { kind, id });
+    if (sharers > 0) out.note(shared(sharers));
     if (!dryRun) {
       const what = kind === 'contact' ? ', with all its visitors and all that was written with them' : '';
       await confirm(command, `Erase ${plain(id)}${what}? Nobody can undo it.`);
@@ -76,6 +79,10 @@ function personCommand(group: Command, register: RunAction, kind: Kind): void {
     out.result(certificate, summary(certificate));
   });
 }
+
+/** An erasure suppresses addresses, and cannot tell whose they are. */
+const shared = (n: number): string =>
+  `Warning: ${n < SHARERS_MAX ? n : `${SHARERS_MAX} or more`} other ${n === 1 ? 'contact has' : 'contacts have'} the same e-mail address or telephone number. If they are the same person, erase them, too. If not, take the address off this contact first: no import or source brings back anybody with an address that is suppressed.`;
 
 function summary({ erasure_id, time, kind, subject_digest, counts, backups, dry_run }: Certificate): string {
   const rows: [string, string][] = [

@@ -37,7 +37,7 @@ export const EXPECTED: Readonly<Record<string, string>> = {
   GATEWAY_CLIENT_HOSTS:
     'host names without ports such as claude.ai, separated by commas; or * for every host; or empty for no host',
   GATEWAY_CLIENT_ALLOW: 'origins such as http://127.0.0.1:9000, separated by commas',
-  GATEWAY_SOURCE_HOSTS: 'host names without ports such as chat.example, separated by commas',
+  GATEWAY_SOURCE_HOSTS: 'hosts such as chat.example or db.example:5433, separated by commas',
   GATEWAY_MCP_EVENTS: 'current, sketch or off',
   GATEWAY_MCP_WEBHOOK_ID: 'event or message',
   GATEWAY_AUDIT_DAYS: 'a whole number of days from 1 to 3650',

@@ -9,6 +9,7 @@ import { packageRoot } from './package.ts';
 import {
   areClientHosts,
   areProxies,
+  areSourceHosts,
   isBaseUrl,
   isCollector,
   isDatabase,
@@ -82,10 +83,7 @@ const Environment = z
       .string()
       .refine((list) => listOf(list).every(isOrigin))
       .optional(),
-    GATEWAY_SOURCE_HOSTS: z
-      .string()
-      .refine((list) => areClientHosts(list) && !list.includes('*'))
-      .optional(),
+    GATEWAY_SOURCE_HOSTS: z.string().refine(areSourceHosts).optional(),
     GATEWAY_MCP_EVENTS: z.enum(['current', 'sketch', 'off']).default('current'),
     GATEWAY_MCP_WEBHOOK_ID: z.enum(['event', 'message']).default('event'),
     GATEWAY_AUDIT_DAYS: whole(1, 3_650).default(90),

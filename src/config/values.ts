@@ -76,6 +76,15 @@ export const areClientHosts = (list: string): boolean =>
     return named && URL.canParse(`https://${host}/`) && new URL(`https://${host}/`).hostname === host;
   });
 
+/** True for hosts as in `areClientHosts`, each with a port if it is not the usual one. */
+export const areSourceHosts = (list: string): boolean =>
+  listOf(list).every((one) => {
+    const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(one) ?? [];
+    return host !== '' && host !== '*' && areClientHosts(host) && (port === undefined || isPort(port));
+  });
+
+const isPort = (text: string): boolean => /^[1-9]\d{0,4}$/.test(text) && Number(text) <= 65_535;
+
 /** True for an origin in its normal form: scheme, host and port. Origins are compared as text. */
 export const isOrigin = (text: string): boolean =>
   /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;

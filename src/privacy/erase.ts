@@ -67,7 +67,7 @@ interface Place {
 
 const PREFIXES: Readonly<Record<Kind, string>> = { contact: 'ctc', visitor: 'vis' };
 
-function placeOf({ kind, id }: Pick<EraseRequest, 'kind' | 'id'>): Place | undefined {
+export function placeOf({ kind, id }: Pick<EraseRequest, 'kind' | 'id'>): Place | undefined {
   const [prefix, tenant, site, native, ...rest] = id.split('_');
   const numbers = [tenant, site, native].every((part) => part !== undefined && /^[1-9]\d{0,17}$/.test(part));
   if (prefix !== PREFIXES[kind] || !numbers || rest.length > 0) return undefined;

@@ -6,10 +6,13 @@ import { senderOptions } from '../outbound/sender.ts';
 interface ConsoleSettings {
   readonly config: { readonly webhooks: Pick<Config['webhooks'], 'allowed'> } & Pick<Config, 'sourceHosts'>;
   readonly keys: Keyring;
+  /** Milliseconds within which a new source must have answered a check. */
+  readonly patience?: number | undefined;
 }
 
 /** What the console needs to change webhooks and sources. The code of sources is loaded when it is first needed. */
-export function consoleTools({ config, keys: ring }: ConsoleSettings, baseUrl: string): DeskTools {
+export function consoleTools(settings: ConsoleSettings, baseUrl: string): DeskTools {
+  const { config, keys: ring } = settings;
   const keys = async (): Promise<Keyring> => ring;
   return {
     webhooks: { keys, sender: senderOptions(config.webhooks.allowed, baseUrl) },
@@ -17,7 +20,7 @@ export function consoleTools({ config, keys: ring }: ConsoleSettings, baseUrl: s
       hosts: config.sourceHosts,
       add: async ({ db, by }, form) => {
         const { addTypedSource } = await import('../sources/from-form.ts');
-        return addTypedSource({ db, by, keys }, config.sourceHosts, form);
+        return addTypedSource({ db, by, keys, patience: settings.patience }, config.sourceHosts, form);
       },
       remove: async ({ db, by }, record, withData) => {
         const { removeSource } = await import('../sources/administration.ts');

@@ -29,6 +29,8 @@ export interface SourceDoor {
   readonly tell: (finding: Finding) => void;
   /** The owner or admin in whose organization the console makes a change. Undefined for the command line. */
   readonly by?: Administrator;
+  /** Milliseconds within which the helpdesk must have answered a check. By default 60,000. */
+  readonly patience?: number | undefined;
 }
 
 export interface NewSourceRequest {
@@ -48,8 +50,8 @@ export interface NewSourceRequest {
 export const PERIOD = 15;
 /** Seconds for which no gateway may run a new source, so that `addSource` can write its website. */
 const ADDING = 30;
-/** Milliseconds within which the helpdesk must have answered. A command or an owner waits for it. */
-const CHECKED = 60_000;
+/** A command or an owner waits for the check. */
+const PATIENCE = 60_000;
 
 export const timeZoneProblem = (value: string): string | undefined =>
   isTimeZone(value) ? undefined : 'Expected an IANA time zone, such as Europe/Berlin.';
@@ -85,7 +87,7 @@ export const tokenProblem = (value: string): string | undefined =>
 
 /** Adds a source and writes its website. A running gateway then loads the source. Returns the id of the source. */
 export async function addSource(
-  { db, keys, tell, by }: SourceDoor,
+  { db, keys, tell, by, patience = PATIENCE }: SourceDoor,
   of: SourceKind,
   given: NewSourceRequest,
 ): Promise<string> {
@@ -110,6 +112,7 @@ export async function addSource(
   const helpdesk = openReader(of, settings);
   const changes: Change[] = [];
   let installation: Installation;
+  const late = AbortSignal.timeout(patience);
   try {
     const read = async (): Promise<Installation> => {
       requireReadable(await helpdesk.check(), tell, `gateway source grants ${of} --mode ${given.mode}`);
@@ -117,13 +120,15 @@ export async function addSource(
       for await (const page of helpdesk.reread([row])) changes.push(...page);
       return found;
     };
-    installation = await before(AbortSignal.timeout(CHECKED), read());
+    installation = await before(late, read());
   } catch (error) {
     if (error instanceof Refused) throw error;
+    if (error === late.reason)
+      throw new Refused(`The database of the helpdesk has not answered within ${patience / 1_000} seconds.`);
     // A source that was not added is not read again.
     throw new Refused(explainSource(error).replace(/ The gateway tries again\.$/, ''), { cause: error });
   } finally {
-    await before(AbortSignal.timeout(CHECKED), helpdesk.close());
+    await helpdesk.close();
   }
   const rows = changes.flatMap((change) =>
     'prepared' in change && 'row' in change.prepared ? [change.prepared.row] : [],

@@ -31,7 +31,7 @@ const adding = new Set<string>();
 
 /**
  * Adds a source that an owner asks for. The owner may not make the gateway connect to other machines of its network, so
- * only hosts of GATEWAY_SOURCE_HOSTS are allowed, and only over TLS.
+ * only hosts of GATEWAY_SOURCE_HOSTS are allowed, at the usual port or at the named one, and only over TLS.
  */
 export async function addTypedSource(
   door: Omit<SourceDoor, 'tell'> & { readonly by: NonNullable<SourceDoor['by']> },
@@ -82,11 +82,21 @@ function requestOf(hosts: readonly string[], typed: TypedSource): NewSourceReque
 
 const isWhole = (text: string): boolean => /^[1-9]\d{0,6}$/.test(text) && Number(text) <= 1_000_000;
 
+/** The ports that a host without a port in GATEWAY_SOURCE_HOSTS allows. Other services of the host stay out of reach. */
+const USUAL: Readonly<Record<string, string>> = {
+  'postgres:': '5432',
+  'postgresql:': '5432',
+  'https:': '443',
+  'http:': '80',
+};
+
 /** A parameter such as `host` could lead to another machine than the one that is checked. */
-function hostProblem(hosts: readonly string[], { hostname, searchParams }: URL): string | undefined {
+function hostProblem(hosts: readonly string[], { protocol, hostname, port, searchParams }: URL): string | undefined {
   if ([...searchParams.keys()].some((name) => name !== 'sslmode'))
     return 'The only parameter that the address may have is sslmode.';
-  return hosts.includes(hostname.toLowerCase())
-    ? undefined
-    : `The operator of this gateway has not allowed the host ${JSON.stringify(hostname)}. Allowed: ${hosts.join(', ')}.`;
+  const usual = USUAL[protocol] ?? '';
+  const [host, at] = [hostname.toLowerCase(), port === '' ? usual : port];
+  if (hosts.includes(`${host}:${at}`) || (at === usual && hosts.includes(host))) return undefined;
+  const asked = JSON.stringify(at === usual ? hostname : `${hostname}:${at}`);
+  return `The operator of this gateway has not allowed the host ${asked}. Allowed: ${hosts.join(', ')}.`;
 }

@@ -34,7 +34,7 @@ import { recordSurface } from '../../src/surfaces/record/record.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { openTasks } from '../../src/tasks/tasks.ts';
 import { type Answer, exchange } from './answer.ts';
-import { testTools } from './console/tools.ts';
+import { type TestSources, testSources, testTools } from './console/tools.ts';
 import { type Grant, type Issued, issue } from './credentials.ts';
 import { freshDatabase, type TestDatabase } from './database.ts';
 import { KEYS } from './keys.ts';
@@ -65,6 +65,7 @@ export interface TestGateway {
   readonly log: string[];
   /** Origins of receivers on loopback to which MCP clients may subscribe. A test adds its own. */
   readonly receivers: Set<string>;
+  readonly sources: TestSources;
   ask(path: string, options?: AskOptions): Promise<Answer>;
   /** The number of open A2A streams. */
   readonly streams: () => number;
@@ -131,6 +132,7 @@ export async function openTestGateway(
     timings,
   });
   const receivers = new Set<string>();
+  const sources = testSources();
   const events = openMcpEvents({
     text: 'current',
     db: own.db,
@@ -156,7 +158,14 @@ export async function openTestGateway(
       ),
       recordSurface({ baseUrl: BASE_URL, db: own.db }, openClientAddress(trustedProxies)),
       consoleSurface(
-        { baseUrl: BASE_URL, db: own.db, slow: own.db, registry, tools: testTools(BASE_URL, receivers), books: trail },
+        {
+          baseUrl: BASE_URL,
+          db: own.db,
+          slow: own.db,
+          registry,
+          tools: testTools(BASE_URL, receivers, sources),
+          books: trail,
+        },
         openClientAddress(trustedProxies),
       ),
     ],
@@ -187,6 +196,7 @@ export async function openTestGateway(
     port: server.port,
     log,
     receivers,
+    sources,
     ask,
     check,
     issue: (grant, tenant = 1) => issue(own.sql, tenant, grant),

@@ -28,7 +28,7 @@ import type { Registry } from '../registry.ts';
 import { switchTools, UnknownOperations } from '../switches.ts';
 import type { AdministratorDesk } from './desk.ts';
 
-export type { ListPage, Slice } from '../../store/administration/administrator.ts';
+export { LIST_MAX, type ListPage, type Slice } from '../../store/administration/administrator.ts';
 export type { AppSearch, AppSummary } from '../../store/administration/apps.ts';
 export type { ConsentRecord, ConsentSearch } from '../../store/administration/consents.ts';
 export type { CredentialRecord, CredentialSearch } from '../../store/administration/credentials.ts';
@@ -89,8 +89,13 @@ export const invite = (
 ): Promise<PersonRecord | undefined> =>
   addPerson(desk.db, { ...person, tenant: desk.by.tenant, password: null }, desk.by);
 
-export const changeRole = (desk: AdministratorDesk, id: string, role: Role): Promise<PersonRecord | undefined> =>
-  setRole(desk.db, id, role, desk.by);
+/** Changes the role `was`, which the form has shown. A person who has another role by now stays as they are. */
+export const changeRole = (
+  desk: AdministratorDesk,
+  id: string,
+  role: Role,
+  was: string,
+): Promise<PersonRecord | undefined> => setRole(desk.db, id, role, desk.by, was);
 
 export const disable = (desk: AdministratorDesk, id: string): Promise<PersonRecord | undefined> =>
   disablePerson(desk.db, id, desk.by);

@@ -1,5 +1,10 @@
 import type { AuditFilter } from '../../core/audit-records.ts';
-import { type AuditReader, readAuditReaders, searchAudit } from '../../store/administration/audit-records.ts';
+import {
+  type AuditReader,
+  exportAudit,
+  readAuditReaders,
+  searchAudit,
+} from '../../store/administration/audit-records.ts';
 import { organizationOf } from '../../store/administration/organization.ts';
 import {
   type AuditPlace,
@@ -22,6 +27,26 @@ export async function auditOf(
 ): Promise<AuditRows | undefined> {
   const organization = await organizationOf(db, by);
   return organization === undefined ? undefined : searchAudit(slow, { ...search, organization }, page);
+}
+
+/** The people for whom this process is searching for a file now. A search takes seconds, so each person has one. */
+const exporting = new Set<string>();
+
+/** The records of one file. Undefined like `auditOf`, and `busy` while the same person waits for another file. */
+export async function auditFileOf(
+  { db, slow, by }: AdministratorDesk,
+  search: Omit<AuditFilter, 'organization'>,
+  part: Parameters<typeof exportAudit>[2],
+): Promise<AuditRows | 'busy' | undefined> {
+  const organization = await organizationOf(db, by);
+  if (organization === undefined) return undefined;
+  if (exporting.has(by.personId)) return 'busy';
+  exporting.add(by.personId);
+  try {
+    return await exportAudit(slow, { ...search, organization }, part);
+  } finally {
+    exporting.delete(by.personId);
+  }
 }
 
 /** Who has read a record in the last days. Undefined if the administrator has just lost the role. */

@@ -1,4 +1,4 @@
-import type { ListPage, Slice } from '../../store/administration/administrator.ts';
+import { LIST_MAX, type ListPage, type Slice } from '../../store/administration/administrator.ts';
 import {
   askComparison,
   countRows,
@@ -55,11 +55,12 @@ export const findSource = async (desk: AdministratorDesk, id: string): Promise<S
 export const listRejects = (desk: AdministratorDesk, id: string, slice: Slice): Promise<ListPage<RejectRecord>> =>
   pageOfRejects(desk.db, desk.by, id, slice);
 
-/** The number of stored records by kind. */
+/** The number of stored records by kind, each counted to LIST_MAX + 1. */
+
 export const countRecords = async (
   { db }: AdministratorDesk,
   { tenant, site }: SourceRecord,
-): Promise<Record<string, number>> => (site === null ? {} : countRows(db, tenant, site));
+): Promise<Record<string, number>> => (site === null ? {} : countRows(db, tenant, site, LIST_MAX + 1));
 
 /** True if the source was running, or paused, before. */
 export const setPaused = ({ db, by }: AdministratorDesk, id: string, paused: boolean): Promise<boolean> =>

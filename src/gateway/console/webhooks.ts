@@ -70,29 +70,44 @@ export interface WebhookForm {
   readonly url: string;
   readonly eventTypes: readonly string[];
   readonly description: string;
+  /** When the webhook that the form shows was last changed. */
+  readonly was: Date | undefined;
 }
 
-export async function addWebhook(desk: AdministratorDesk, id: string, form: WebhookForm): Promise<WithSecret> {
+export async function addWebhook(
+  desk: AdministratorDesk,
+  id: string,
+  form: Omit<WebhookForm, 'was'>,
+): Promise<WithSecret> {
   return createWebhook(doorOf(desk), { ...form, id, ...(await grantOf(desk, form)) });
 }
 
+/** If the webhook was changed after the form was shown, changes nothing and returns it as it is `now`. */
 export async function changeWebhook(
   desk: AdministratorDesk,
   id: string,
-  form: WebhookForm,
-): Promise<Managed | undefined> {
+  { was, ...form }: WebhookForm,
+): Promise<Managed | { readonly now: EndpointRecord } | undefined> {
   const record = await changeable(desk, id);
   if (!record) return undefined;
+  const isAsShown = ({ updated_at }: EndpointRecord): boolean => updated_at.getTime() === was?.getTime();
+  if (!isAsShown(record)) return { now: record };
   const { credential, site } = await grantOf(desk, form);
   // An address that the form repeats is not checked again. So its name need not resolve for other changes.
   const url = form.url === '' || form.url === record.url ? undefined : form.url;
   // The same website again would drop the queue.
   const moved = site.id === record.website_id ? undefined : site;
   const { eventTypes, description } = form;
-  return updateWebhook(doorOf(desk), record, { credential, site: moved, url, eventTypes, description });
+  try {
+    return await updateWebhook(doorOf(desk), record, { credential, site: moved, url, eventTypes, description, was });
+  } catch (error) {
+    const now = await findWebhook(desk, id);
+    if (error instanceof Refused && now && !isAsShown(now)) return { now };
+    throw error;
+  }
 }
 
-async function grantOf(desk: AdministratorDesk, { credential, website }: WebhookForm) {
+async function grantOf(desk: AdministratorDesk, { credential, website }: Pick<WebhookForm, 'credential' | 'website'>) {
   const [record, site] = await Promise.all([findCredential(desk, credential), findSite(desk, website)]);
   if (!record) throw new Refused('Choose one of the credentials.');
   if (!site) throw new Refused('Choose one of the websites.');

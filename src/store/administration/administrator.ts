@@ -49,28 +49,35 @@ export interface Slice {
   readonly offset: number;
 }
 
+/** A list that can have millions of rows is counted to this number. Its filters find what lies behind. */
+export const LIST_MAX = 10_000;
+
 export interface ListPage<Row> {
   readonly rows: readonly Row[];
-  /** The number of rows on all pages. 0 if the page lies behind the last row. */
+  /** The number of rows on all pages. 0 if the page lies behind the last row. LIST_MAX + 1 for more rows than LIST_MAX. */
   readonly total: number;
 }
 
 /**
  * Reads one page of `rows`, by default newest row first. `rows` selects at least `id` and `created_at`, and has the condition
- * `within`. So the statement proves the role itself, and has no rows when the administrator has lost it.
+ * `within`. So the statement proves the role itself, and has no rows when the administrator has lost it. A `long` list
+ * is counted to LIST_MAX.
  */
 export async function readPage<Row extends object>(
   db: Database,
   by: Administrator,
   rows: Fragment,
   { limit, offset }: Slice,
-  order = sql`r.created_at DESC`,
+  { order = sql`r.created_at DESC`, long = false }: { readonly order?: Fragment; readonly long?: boolean } = {},
 ): Promise<ListPage<Row>> {
+  const total = long
+    ? sql`(SELECT count(*)::integer FROM (SELECT FROM (${rows}) c LIMIT ${LIST_MAX + 1}::integer) n)`
+    : sql`(count(*) OVER ())::integer`;
   const found = await db.read<Row & { total: number }>(
     runFor(
       by.personId,
       sql`WITH ${doorOf(by, empty)}
-        SELECT r.*, (count(*) OVER ())::integer AS total FROM (${rows}) r
+        SELECT r.*, ${total} AS total FROM (${rows}) r
          ORDER BY ${order}, r.id DESC LIMIT ${limit}::integer OFFSET ${offset}::integer`,
     ),
   );

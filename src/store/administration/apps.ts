@@ -126,7 +126,8 @@ export async function updateQuota(
 
 /**
  * Switches operations of an app of the organization off and on, at once for every credential of the app
- * (0029_allow.sql). Returns the operations that are off now. Undefined if the organization has no such app.
+ * (0029_allow.sql). Returns the operations that are off now. Undefined if the organization has no such app. A page offers
+ * to switch off what is on, so for an administrator also undefined if somebody has switched the operation meanwhile.
  */
 export async function switchOperations(
   db: Database,
@@ -140,6 +141,7 @@ export async function switchOperations(
          SET switched_off = ARRAY(SELECT DISTINCT o.name FROM unnest(switched_off || ${off}::text[]) AS o (name)
                                    WHERE o.name <> ALL (${on}::text[]) ORDER BY o.name)
        WHERE id = ${app.id} AND tenant = ${app.tenant} AND ${within(by, sql`app.tenant`)}
+         AND ${by ? sql`NOT switched_off && ${off}::text[] AND switched_off @> ${on}::text[]` : sql`true`}
       RETURNING switched_off
     ) SELECT switched_off FROM switched`);
   return row?.switched_off;

@@ -104,6 +104,39 @@ export async function searchAudit(
   return { rows: rows.slice(0, limit), next: rows.length > limit && last ? placeOf(last) : horizon };
 }
 
+/** Milliseconds after which an export ends with what it has found. */
+const SEARCHING = 10_000;
+
+/** The places between which a file has the records, the newer one first. Undefined: up to now, or to the first record. */
+interface AuditSpan {
+  readonly limit: number;
+  readonly after: AuditPlace | undefined;
+  readonly until: AuditPlace | undefined;
+  /** Milliseconds after which the search ends. */
+  readonly within?: number;
+}
+
+/**
+ * The newest records of an organization behind `after` that match, as many as one file has. Repeats the bounded search
+ * until it has `limit` records, has reached the place `until`, or has no time left. `next` says where it goes on.
+ */
+export async function exportAudit(
+  db: Database,
+  filter: AuditFilter & { readonly organization: string },
+  { limit, after, until, within = SEARCHING }: AuditSpan,
+): Promise<AuditRows> {
+  const end = performance.now() + within;
+  const from = until ? new Date(until.at).toISOString() : filter.from;
+  const rows: AuditRow[] = [];
+  let next = after;
+  do {
+    const page = await searchAudit(db, { ...filter, from }, { limit: limit - rows.length, after: next });
+    for (const row of page.rows) if (!until || !isBehind(placeOf(row), until)) rows.push(row);
+    next = page.next;
+  } while (next && rows.length < limit && performance.now() < end);
+  return { rows, next: until && next && !isBehind(until, next) ? undefined : next };
+}
+
 const placeOf = ({ at, id }: AuditRow): AuditPlace => ({ at: at.getTime(), id });
 const isBehind = (one: AuditPlace, other: AuditPlace): boolean =>
   one.at < other.at || (one.at === other.at && one.id < other.id);

@@ -151,7 +151,7 @@ export const pageOfCredentials = (
        AND (${endsWithin}::integer IS NULL
             OR w.state = 'active' AND w.expires_at < now() + make_interval(days => ${endsWithin}::integer))`,
     slice,
-    endsWithin === null ? undefined : sql`r.expires_at`,
+    endsWithin === null ? {} : { order: sql`r.expires_at` },
   );
 
 /** Changes a credential at once. A real change adds one to its revision. Undefined if it is revoked or unknown. */

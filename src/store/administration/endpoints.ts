@@ -126,26 +126,26 @@ export interface EndpointChanges {
   readonly eventTypes?: readonly string[] | undefined;
   readonly description?: string | undefined;
   readonly enabled?: boolean | undefined;
+  /** The `updated_at` that the administrator has seen. What was changed since is not replaced. */
+  readonly was?: Date | undefined;
 }
 
 /**
  * Changes an endpoint at once. A change of website, or disabling, drops the waiting deliveries. An endpoint that is
- * enabled again gets only later receipts. Undefined if it does not exist.
+ * enabled again gets only later receipts. Undefined if it does not exist, or if it was changed since `was`.
  */
 export async function updateEndpoint(
   db: Database,
   id: string,
-  { credential, site, url, eventTypes, description, enabled }: EndpointChanges,
+  { credential, site, url, eventTypes, description, enabled, was }: EndpointChanges,
   by?: Administrator,
 ): Promise<EndpointRecord | undefined> {
   const changed = await db.query(sql`
-    ${doorAlone(by)} SELECT gateway.update_webhook(
-      ${id}, ${credential ?? null}::text, ${site?.tenant ?? null}::bigint, ${site?.site ?? null}::bigint, ${url ?? null}::text,
-      ${eventTypes ?? null}::text[], ${description ?? null}::text, ${enabled ?? null}::boolean)
-      FROM gateway.webhook_endpoint e WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)}`);
-  if (changed.length === 0) return undefined;
-  const [row] = await readEndpoints(db, { id });
-  return row;
+    WITH ${door(by)}e AS MATERIALIZED (SELECT e.id FROM gateway.webhook_endpoint e WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)}
+       AND (${was ?? null}::timestamptz IS NULL OR date_trunc('milliseconds', e.updated_at) = ${was ?? null}) FOR NO KEY UPDATE)
+    SELECT gateway.update_webhook(e.id, ${credential ?? null}::text, ${site?.tenant ?? null}::bigint, ${site?.site ?? null}::bigint,
+      ${url ?? null}::text, ${eventTypes ?? null}::text[], ${description ?? null}::text, ${enabled ?? null}::boolean) FROM e`);
+  return changed.length === 0 ? undefined : (await readEndpoints(db, { id }))[0];
 }
 
 /**
@@ -295,4 +295,5 @@ export const pageOfDeliveries = (
      WHERE d.endpoint_id = ${endpoint} AND ${within(by, sql`d.tenant`)}
        AND (${status}::text IS NULL OR d.status = ${status}) AND (${event}::text IS NULL OR d.event_id = ${event})`,
     slice,
+    { long: true },
   );

@@ -115,7 +115,7 @@ export const pageOfPeople = (
        AND (${signedIn}::boolean IS NULL OR n.signed_in_at IS NOT NULL)
        AND ${mentions(text, [sql`w.email`])}`,
     slice,
-    signedIn === null ? undefined : sql`r.signed_in_at DESC`,
+    signedIn === null ? {} : { order: sql`r.signed_in_at DESC` },
   );
 
 /**
@@ -128,9 +128,17 @@ export const disablePerson = (db: Database, id: string, by?: Administrator): Pro
 export const enablePerson = (db: Database, id: string, by?: Administrator): Promise<PersonRecord | undefined> =>
   change(db, id, sql`disabled_at = NULL`, by);
 
-/** Only an owner makes another owner. */
-export const setRole = (db: Database, id: string, role: Role, by?: Administrator): Promise<PersonRecord | undefined> =>
-  change(db, id, sql`role = ${role}`, by, mayChange(by, sql`''`, sql`${role}::text`));
+/** Only an owner makes another owner. `was` is the role that the administrator has seen. Another one is not replaced. */
+export const setRole = (
+  db: Database,
+  id: string,
+  role: Role,
+  by?: Administrator,
+  was: string | null = null,
+): Promise<PersonRecord | undefined> => {
+  const seen = sql`(${was}::text IS NULL OR role = ${was}::text)`;
+  return change(db, id, sql`role = ${role}`, by, sql`${seen} AND ${mayChange(by, sql`''`, sql`${role}::text`)}`);
+};
 
 /**
  * Sets a person's password (null: none) and ends the person's sessions. `endConsents` also ends active consents, and

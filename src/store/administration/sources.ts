@@ -1,9 +1,10 @@
-import { raw, sql } from '../../core/sql.ts';
+import { type Fragment, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
   door,
   doorAlone,
+  LIST_MAX,
   type ListPage,
   mentions,
   type Nullable,
@@ -134,17 +135,21 @@ export async function startSource(db: Database, id: string, website: string): Pr
      WHERE s.id = ${id}`);
 }
 
-const view = sql`
+/** Counts at most `most` rejected rows of a source. */
+const view = (most: number | null): Fragment => sql`
       SELECT s.id, s.tenant, s.site, s.kind, s.account, o.public_id AS organization_id,
            'web_' || s.tenant || '_' || s.site AS website_id, s.mode, s.period, s.time_zone, s.storage, s.address,
            s.api_token IS NOT NULL AS writes_back, s.lease_until >= now() AS held,
            gateway.source_state(s) AS state, gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
-           (SELECT count(DISTINCT r.origin)::integer FROM gateway.source_reject r WHERE r.source = s.id) AS rejects,
+           (SELECT count(*)::integer FROM (
+             SELECT DISTINCT r.origin FROM gateway.source_reject r WHERE r.source = s.id LIMIT ${most}::bigint) r) AS rejects,
            s.suppressed::float8 AS suppressed, s.unmapped, s.created_at, s.findings, s.compare_error
       FROM gateway.source s JOIN platform.organization o ON o.tenant = s.tenant`;
 
 export async function readSources(db: Database, id: string | null): Promise<SourceRecord[]> {
-  return db.query<SourceRecord>(sql`${view} WHERE ${id}::text IS NULL OR s.id = ${id} ORDER BY s.created_at, s.id`);
+  return db.query<SourceRecord>(
+    sql`${view(null)} WHERE ${id}::text IS NULL OR s.id = ${id} ORDER BY s.created_at, s.id`,
+  );
 }
 
 export interface SourceSearch {
@@ -164,7 +169,7 @@ export const pageOfSources = (
   readPage(
     db,
     by,
-    sql`SELECT v.* FROM (${view} WHERE ${within(by, sql`s.tenant`)} AND (${id}::text IS NULL OR s.id = ${id})) v
+    sql`SELECT v.* FROM (${view(LIST_MAX + 1)} WHERE ${within(by, sql`s.tenant`)} AND (${id}::text IS NULL OR s.id = ${id})) v
      WHERE (${state}::text IS NULL OR v.state = ${state}) AND ${mentions(text, [sql`v.account`, sql`coalesce(v.website_id, '')`])}`,
     slice,
   );
@@ -183,10 +188,16 @@ const COUNTED = [
   'saved_response',
 ] as const;
 
-/** The number of stored records of a website by table. */
-export async function countRows(db: Database, tenant: string, site: string): Promise<Record<string, number>> {
+/** The number of stored records of a website by table. Counts at most `most` records of each table. */
+export async function countRows(
+  db: Database,
+  tenant: string,
+  site: string,
+  most: number | null = null,
+): Promise<Record<string, number>> {
   const counts = COUNTED.map(
-    (table) => `'${table}', (SELECT count(*) FROM platform.${table} t WHERE t.tenant = w.tenant AND t.site = w.site)`,
+    (table) => `'${table}', (SELECT count(*) FROM (
+       SELECT FROM platform.${table} t WHERE t.tenant = w.tenant AND t.site = w.site LIMIT ${most ?? 'ALL'}) t)`,
   );
   const [row] = await db.read<{ rows: Record<string, number> }>(sql`
     SELECT json_build_object(${raw(counts.join(', '))}) AS rows
@@ -218,6 +229,7 @@ export const pageOfRejects = (
           FROM gateway.source_reject r JOIN gateway.source s ON s.id = r.source
          WHERE r.source = ${source} AND ${within(by, sql`s.tenant`)}`,
     slice,
+    { long: true },
   );
 
 /**

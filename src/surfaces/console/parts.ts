@@ -1,5 +1,6 @@
 import { type Html, html } from '../http/html.ts';
 import type { Asked } from './page.ts';
+import { LIST_MAX } from './query.ts';
 
 const FORMAT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 const DAY = 86_400_000;
@@ -28,6 +29,24 @@ export const state = (word: string, tone: Tone): Html => html`<span class="state
 /** A name and a value, below each other on a phone. */
 export const facts = (rows: readonly (readonly [name: string, value: Html | string] | undefined)[]): Html => html`
 <dl class="list">${rows.map((row) => row && html`<div><dt>${row[0]}</dt><dd>${row[1]}</dd></div>`)}</dl>`;
+
+const NUMBER = new Intl.NumberFormat('en');
+
+/** A number that was counted to LIST_MAX + 1 at most. */
+export const atMost = (n: number): string => (n > LIST_MAX ? `more than ${NUMBER.format(LIST_MAX)}` : NUMBER.format(n));
+
+/** A value as a shell takes it: in quotes, if it has a character that a shell does not take as it is. */
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Commands of the operator, where somebody would look for a button. One click marks a whole line for copying. */
+export const commands = (...lines: readonly string[]): Html => html`
+${lines.map((line) => html`<pre class="command" tabindex="0" aria-label="Command"><code>${line}</code></pre>`)}
+<p class="small">In a checkout, write <code>npm run --silent gateway --</code> for <code>gateway</code>.</p>`;
+
+/** Why a form has changed nothing: somebody has changed the same thing since the form was shown. */
+export const changedMeanwhile = (says: Html | string): Html => html`
+<div class="problem" role="alert"><p>Nothing was changed, because somebody was faster</p><p>${says}</p></div>`;
 
 interface ActForm {
   readonly action: string;

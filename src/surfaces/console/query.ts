@@ -1,6 +1,8 @@
 import { OAuthError } from '../../auth/oauth/errors.ts';
 import { readParameters } from '../../auth/oauth/parameters.ts';
-import type { Slice } from '../../gateway/console/administration.ts';
+import { LIST_MAX, type Slice } from '../../gateway/console/administration.ts';
+
+export { LIST_MAX };
 
 /** Rows of a list on one page. */
 export const ROWS = 25;

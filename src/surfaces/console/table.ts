@@ -1,5 +1,7 @@
 import { type Html, html } from '../http/html.ts';
+import { plain } from '../http/pages/shell.ts';
 import type { Asked, Exported, ShownPage } from './page.ts';
+import { atMost } from './parts.ts';
 import { FILE_ROWS, type ListQuery, ROWS } from './query.ts';
 
 interface TableColumn {
@@ -24,7 +26,8 @@ export const table = (
   (row) => html`
 <tr role="row">${row.map((cell, i) => {
     const { label = '', kind = 'cell' } = columns[i] ?? {};
-    return html`<td role="cell" class="${kind}" data-label="${label}"><div>${cell ?? '–'}</div></td>`;
+    // On a phone, a cell without a value would be a line that says nothing.
+    return html`<td role="cell" class="${cell === undefined ? `${kind} none` : kind}" data-label="${label}"><div>${cell ?? '–'}</div></td>`;
   })}</tr>`,
 )}
 </tbody></table>`;
@@ -73,12 +76,14 @@ export function list(view: ListView): Html {
 ${total === 0 ? none : html`${view.table}${foot(view)}`}`;
 }
 
+/** The filters. On a phone they would stand before the records, so they are closed there. The summary tells which are set. */
 export const filterForm = (
   path: string,
   query: ListQuery,
   filters: readonly ListFilter[],
   filtered: boolean,
 ): Html => html`
+<details class="filters"><summary>Filter${filtered ? html`: <span class="set">${told(query, filters)}</span>` : undefined}</summary>
 <form class="filters" method="get" action="${path}" role="search">${filters.map(
   ({ name, label, choices, type = 'search', none = 'All' }) => {
     const value = query.text(name);
@@ -95,15 +100,25 @@ export const filterForm = (
   },
 )}
   <p class="do"><button class="plain" type="submit">Filter</button>${filtered ? html` <a href="${path}">Clear</a>` : undefined}</p>
-</form>`;
+</form></details>`;
 
-function foot({ path, query, total, noun }: ListView): Html {
+/** The filters that are set, such as `Role Operator, E-mail ada`. */
+const told = (query: ListQuery, filters: readonly ListFilter[]): string =>
+  filters
+    .flatMap(({ name, label, choices }) => {
+      const value = query.text(name);
+      const word = choices ? choices.find(([choice]) => choice === value)?.[1] : value;
+      return word === undefined ? [] : [`${label} ${plain(word, 60)}`];
+    })
+    .join(', ');
+
+function foot({ path, query, total, noun, filters }: ListView): Html {
   const first = (query.page - 1) * ROWS + 1;
   const last = Math.min(total, first + ROWS - 1);
   const to = (page: number): string => `${path}${query.with({ page })}`;
   return html`
 <div class="foot">
-  <p>${total <= ROWS ? total : html`${first}–${last} of ${total}`} ${noun[total === 1 ? 0 : 1]}</p>
+  <p>${total <= ROWS ? total : html`${first}–${last} of ${atMost(total)}`} ${noun[total === 1 ? 0 : 1]}</p>
   ${
     total > ROWS
       ? html`<nav aria-label="Pages">${query.page > 1 ? html`<a rel="prev" href="${to(query.page - 1)}">Previous</a>` : undefined}
@@ -112,7 +127,7 @@ function foot({ path, query, total, noun }: ListView): Html {
   }
   <p class="export">${
     total > FILE_ROWS
-      ? html`Filter to ${FILE_ROWS} ${noun[1]} or fewer to export them`
+      ? html`${filters.length > 0 ? 'Filter the list to export it: a' : 'A'} file has at most ${atMost(FILE_ROWS)} ${noun[1]}`
       : html`Export <a href="${path}${query.with({ format: 'csv' })}">CSV</a> <a href="${path}${query.with({ format: 'ndjson' })}">NDJSON</a>`
   }</p>
 </div>`;

@@ -36,9 +36,12 @@ export const look = (gateway: TestGateway, path: string, cookie?: string): Promi
   gateway.ask(path, { unchecked: true, ...(cookie !== undefined && { headers: { cookie } }) });
 
 /** The token of the form with this action on a page. Empty if the page has no such form. */
-export function tokenIn({ text }: Answer, action: string): string {
+export const tokenIn = (page: Answer, action: string): string => hiddenIn(page, action, 'csrf') ?? '';
+
+/** A hidden value of the form with this action on a page. */
+export function hiddenIn({ text }: Answer, action: string, name: string): string | undefined {
   const [, form = ''] = text.split(`action="${action}"`);
-  return /name="csrf" value="([^"]+)"/.exec(form.split('</form>')[0] ?? '')?.[1] ?? '';
+  return new RegExp(`name="${name}" value="([^"]+)"`).exec(form.split('</form>')[0] ?? '')?.[1];
 }
 
 interface Sent {
@@ -55,8 +58,10 @@ export async function submit(
   { cookie }: Pick<SignedInPerson, 'cookie'>,
   { page, action, fields = {}, headers = SAME }: Sent,
 ): Promise<Answer> {
-  const csrf = tokenIn(await look(gateway, page, cookie), action);
-  return post(gateway, action, { csrf, ...fields }, { ...headers, cookie });
+  const shown = await look(gateway, page, cookie);
+  const was = hiddenIn(shown, action, 'was');
+  const hidden = { csrf: tokenIn(shown, action), ...(was !== undefined && { was }) };
+  return post(gateway, action, { ...hidden, ...fields }, { ...headers, cookie });
 }
 
 export const ORIGIN = BASE_URL;

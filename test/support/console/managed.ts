@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { type AddressInfo, connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { chatwootWorld } from '../chatwoot/source-world.ts';
 import { addEndpoint, openReceiver, type Receiver, tell } from '../events/webhooks.ts';
 import type { TestGateway } from '../gateway.ts';
@@ -15,6 +15,8 @@ export interface Attempt {
 export interface Managed {
   readonly credential: string;
   readonly webhook: string;
+  /** When the webhook was last changed, as its form says it. */
+  readonly changedAt: string;
   readonly disabled: string;
   readonly source: string;
   readonly paused: string;
@@ -39,6 +41,7 @@ export async function openManaged(gateway: TestGateway): Promise<World> {
   await desk.sql`INSERT INTO accounts (id, name, created_at, updated_at) VALUES (7, 'Typed account', now(), now())`;
   await desk.grant('poll');
   const { port, server } = await relayTo(`${desk.host}/.s.PGSQL.${desk.port}`);
+  gateway.sources.hosts.push(`127.0.0.1:${port}`);
   let site = 100;
   return {
     receiver,
@@ -57,8 +60,11 @@ export async function openManaged(gateway: TestGateway): Promise<World> {
       for (const [n, id] of [source, paused].entries())
         await database.sql`INSERT INTO gateway.source (id, tenant, site, kind, account, mode, period, time_zone, address, paused)
           VALUES (${id}, 1, ${site}, 'chatwoot', ${String(n + 1)}, 'poll', 15, 'UTC', 'sealed by nobody', ${id === paused})`;
+      const [row] = await database.sql<{ at: Date }[]>`
+        SELECT updated_at AS at FROM gateway.webhook_endpoint WHERE id = ${webhook.id}`;
       return {
         ...{ credential, webhook: webhook.id, disabled: disabled.id, source, paused },
+        changedAt: row?.at.toISOString() ?? '',
         receiver: `${receiver.origin}/typed`,
         helpdesk: `postgres://${desk.role}@127.0.0.1:${port}/${desk.database}`,
       };
@@ -85,6 +91,41 @@ async function relayTo(path: string): Promise<{ port: number; server: Server }> 
   return { port: (server.address() as AddressInfo).port, server }; // a TCP server has such an address
 }
 
+interface Silent {
+  readonly port: number;
+  /** Connections so far, and connections that are open. */
+  asked(): number;
+  open(): number;
+  close(): void;
+}
+
+/** A helpdesk that stops to answer: at once, or when it has told `answers` times that it is ready for a query. */
+export async function openSilent(helpdesk: string, answers: number): Promise<Silent> {
+  let asked = 0;
+  const sockets = new Set<Socket>();
+  const server = createServer((from) => {
+    asked += 1;
+    sockets.add(from);
+    from.on('error', () => from.destroy()).on('close', () => sockets.delete(from));
+    if (answers === 0) return void from.resume();
+    const to = connect(Number(new URL(helpdesk).port), '127.0.0.1');
+    let ready = 0;
+    to.on('error', () => from.destroy()).on('data', (data) => {
+      // Z, its length, and I: ready for a query, in no transaction.
+      if (ready < answers) from.write(data);
+      if (data.includes(Buffer.from([0x5a, 0, 0, 0, 5, 0x49]))) ready += 1;
+    });
+    from.pipe(to);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    port: (server.address() as AddressInfo).port, // a TCP server has such an address
+    asked: () => asked,
+    open: () => sockets.size,
+    close: () => void server.close(),
+  };
+}
+
 /** The changes whose answer shows a secret once. The others redirect. */
 export const SHOW_SECRET: readonly string[] = ['webhook_create', 'webhook_rotate'];
 
@@ -94,8 +135,8 @@ export const MANAGED_NAMES: readonly string[] = [
   ...['source_add', 'source_pause', 'source_resume', 'source_check', 'source_remove', 'source_delete'],
 ];
 
-/** Every change of webhooks and sources, with the page that has its form. */
-export function managedActs(of: Managed): Record<string, Attempt> {
+/** Every change of webhooks and sources, with the page that has its form. `seen` is what the form of an edit has shown. */
+export function managedActs(of: Managed, seen: Fields = {}): Record<string, Attempt> {
   const webhook = `/console/webhooks/${of.webhook}`;
   const source = `/console/sources/${of.source}`;
   const fields = {
@@ -112,7 +153,7 @@ export function managedActs(of: Managed): Record<string, Attempt> {
   });
   return {
     webhook_create: { page: '/console/webhooks/new', action: '/console/webhooks/add', fields },
-    webhook_update: { page: `${webhook}/edit`, action: `${webhook}/change`, fields },
+    webhook_update: { page: `${webhook}/edit`, action: `${webhook}/change`, fields: { ...fields, ...seen } },
     webhook_rotate: on(webhook, 'rotate', { overlap: '0s' }),
     webhook_test: on(webhook, 'test'),
     webhook_replay: on(webhook, 'replay', { since: '7d' }),

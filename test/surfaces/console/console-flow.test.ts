@@ -89,9 +89,16 @@ describe('a person with a browser', () => {
       await page.getByRole('link', { name: 'Next' }).click();
       await sound('People');
       await page.getByRole('link', { name: 'Previous' }).click();
+      // On a phone the filters are closed, so that the records begin on the first screen.
+      const filters = page.locator('details.filters > summary');
+      expect(await filters.isVisible()).toBe(size.width === PHONE.width);
+      expect(await page.getByRole('button', { name: 'Filter' }).isVisible()).toBe(size.width !== PHONE.width);
+      expect((await page.locator('tbody tr').first().boundingBox())?.y).toBeLessThan(size.height / 2);
+      if (size.width === PHONE.width) await filters.click();
       await page.getByLabel('E-mail').fill('nobody');
       await page.getByRole('button', { name: 'Filter' }).click();
       await sound('People');
+      expect(await filters.textContent()).toBe('Filter: E-mail nobody');
       for (const [path, heading] of [
         [`/console/apps/${client.app}`, '<img src=x'],
         [`/console/apps/${client.app}/operations`, 'Operations'],
@@ -104,6 +111,30 @@ describe('a person with a browser', () => {
         await page.goto(origin + path);
         await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
         await sound(heading);
+      }
+      for (const [path, button, command] of [
+        ['/console/apps', 'Add an app', /^gateway app create --organization org_\w+ --name "My app"$/],
+        [
+          `/console/apps/${client.app}`,
+          'Issue a credential',
+          new RegExp(
+            `^gateway credential issue --installation ${client.app} --environment live --website web_1_\\d --scopes read$`,
+          ),
+        ],
+        [
+          `/console/people/${colleague.id}`,
+          'This person cannot sign in',
+          new RegExp(`^gateway person unlock ${colleague.email}$`),
+        ],
+      ] as const) {
+        await page.goto(origin + path);
+        const shown = page.locator('pre.command', { hasText: command });
+        expect(await shown.isVisible(), button).toBe(false);
+        await page.getByText(button, { exact: true }).first().click();
+        await shown.waitFor();
+        // One click marks the command, and nothing else.
+        await shown.click();
+        expect(await page.evaluate('getSelection().toString().trim()')).toMatch(command);
       }
       await page.goto(`${origin}/console`);
       await page.getByRole('button', { name: 'Sign out' }).click();

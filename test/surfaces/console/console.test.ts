@@ -316,7 +316,9 @@ describe('lists', () => {
       SELECT 'prs_' || md5('m' || n), 1, 'mass' || n || '@example.com', 'operator' FROM generate_series(1, 5001) n`;
     const answer = await look(gateway, '/console/people?q=mass&format=csv', owner.cookie);
     expect([answer.status, answer.text.includes('Too many rows')]).toEqual([400, true]);
-    expect(await page('/console/people?q=mass')).toContain('Filter to 5000 people or fewer to export them');
+    expect(await page('/console/people?q=mass')).toContain(
+      'Filter the list to export it: a file has at most 5,000 people',
+    );
     await gateway.database.sql`DELETE FROM gateway.person WHERE email LIKE 'mass%'`;
   });
 

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { searchAudit } from '../../../src/store/administration/audit-records.ts';
+import { readSources } from '../../../src/store/administration/sources.ts';
 import type { AuditPlace } from '../../../src/store/calls/audit-records.ts';
 import type { Answer } from '../../support/answer.ts';
 import {
@@ -11,7 +12,7 @@ import {
   signedInAs,
   submit,
 } from '../../support/console/console.ts';
-import { type Managed, managedActs, openManaged } from '../../support/console/managed.ts';
+import { type Managed, managedActs, openManaged, openSilent } from '../../support/console/managed.ts';
 import { tell, verified } from '../../support/events/webhooks.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { type Fields, post, SAME } from '../../support/oauth/oauth.ts';
@@ -268,6 +269,10 @@ describe('sources', () => {
     [{ time_zone: 'Moon/Base' }, 'Expected an IANA time zone'],
     [{ api_url: 'http://10.0.0.1/', api_token: 'zqx9' }, 'has not allowed the host'],
     [{ api_url: 'http://127.0.0.1/' }, 'need each other'],
+    // Another service of an allowed host.
+    [{ url: 'postgres://u:zqx9@127.0.0.1:6379/chat' }, 'has not allowed the host "127.0.0.1:6379"'],
+    [{ api_url: 'http://127.0.0.1:6379/', api_token: 'zqx9' }, 'has not allowed the host "127.0.0.1:6379"'],
+    [{ api_url: 'https://127.0.0.1:5432/', api_token: 'zqx9' }, 'has not allowed the host "127.0.0.1:5432"'],
     [{ account: '98' }, 'cannot be read'],
     [{ url: 'postgres://u:zqx9@127.0.0.1:1/chat' }, 'cannot be reached'],
   ] as [Fields, string][])('are refused with %j, and the form says why', async (fields, problem) => {
@@ -277,6 +282,29 @@ describe('sources', () => {
     expect([answer.status, words(answer).includes(problem)], words(answer)).toEqual([400, true]);
     expect(answer.text).not.toMatch(/zqx9@|value="zqx9|--url|gateway source|tries again/);
     expect(await gateway.database.sql`SELECT FROM gateway.source`).toHaveLength(before.length);
+  });
+
+  it('may be at the usual port of an allowed host, or at a port that the operator has named', async () => {
+    const added = await act('source_add', { api_url: 'https://127.0.0.1/', api_token: 'zqx9token' });
+    expect(added.status).toBe(303);
+  });
+
+  it.each([
+    ['nothing', 0],
+    ['only to the sign-in', 1],
+  ] as const)('of a helpdesk that answers %s are given up in time, and the next one is added', async (_, answers) => {
+    const silent = await openSilent(managed.helpdesk, answers);
+    gateway.sources.hosts.push(`127.0.0.1:${silent.port}`);
+    gateway.sources.patience = 1_500;
+    const started = performance.now();
+    const answer = await act('source_add', { url: managed.helpdesk.replace(/:\d+\//, `:${silent.port}/`) });
+    gateway.sources.patience = undefined;
+    expect([answer.status, performance.now() - started < 10_000]).toEqual([400, true]);
+    expect(words(answer)).toContain('has not answered within 1.5 seconds');
+    expect(silent.asked()).toBeGreaterThan(0);
+    await vi.waitFor(() => expect(silent.open()).toBe(0), 5_000);
+    expect((await act('source_add')).status).toBe(303);
+    silent.close();
   });
 
   it('show lag, rejects and findings, inert, and pages of rejects', async () => {
@@ -296,6 +324,29 @@ describe('sources', () => {
     const list = await page('/console/sources');
     expectInert(list);
     expect(words(list)).toMatch(/27/);
+  });
+
+  it('and deliveries are counted to 10,000, so that no page waits for millions of rows', async () => {
+    const { sql } = gateway.database;
+    await sql`INSERT INTO gateway.source_reject (source, origin, pointer, code)
+      SELECT ${managed.source}, 'messages/' || n, '', 'too_long' FROM generate_series(1, 10001) n`;
+    await sql`INSERT INTO platform.team (tenant, site, id, external_id, name)
+      SELECT s.tenant, s.site, 500000 + n, 'counted ' || n, 'Team' FROM gateway.source s, generate_series(1, 10001) n WHERE s.id = ${managed.source}`;
+    const text = words(await page(`/console/sources/${managed.source}`));
+    expect(text).toContain('more than 10,000 teams');
+    expect(text).toMatch(/1–25 of more than 10,000 rejects .*A file has at most 5,000 rejects/);
+    expect(words(await page(`/console/sources/${managed.source}?page=400`))).toContain(
+      '9976–10000 of more than 10,000',
+    );
+    expect(words(await page('/console/sources'))).toContain('more than 10,000');
+    await sql`INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at,
+        attempts, attempted_at, due_at, status, response_status, ended_at)
+      SELECT ${managed.webhook}, 'evt_' || md5(n::text) || md5(n::text), 1, 1, n, 'conversation.changed', now(), now(),
+        1, now(), now(), 'delivered', 200, now() FROM generate_series(1, 10001) n`;
+    const webhook = `/console/webhooks/${managed.webhook}`;
+    expect(words(await page(webhook))).toContain('1–25 of more than 10,000 deliveries');
+    // The command line still counts everything.
+    expect((await readSources(gateway.database.db, managed.source))[0]?.rejects).toBe(10_001);
   });
 
   it('are compared, paused, resumed and removed, with or without their records', async () => {

@@ -13,7 +13,7 @@ import { hostOf, named } from '../../http/pages/shell.ts';
 import { limits, permissions, sensitive, websites } from '../access.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage } from '../page.ts';
-import { dangerous, ends, facts, state, time } from '../parts.ts';
+import { commands, dangerous, ends, facts, state, time } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 
 const APPS = '/console/apps';
@@ -42,7 +42,10 @@ const appList: ConsolePage = {
       access: query.one('access', ['active', 'none']),
       text: query.text('q'),
     };
-    const { rows, total } = await listApps(asked.desk, search, query.slice);
+    const [{ rows, total }, names] = await Promise.all([
+      listApps(asked.desk, search, query.slice),
+      websiteNames(asked.desk),
+    ]);
     const file = exported(asked, 'apps', rows.map(appDocument));
     if (file) return file;
     const shown = rows.map((app) => [
@@ -50,11 +53,11 @@ const appList: ConsolePage = {
       app.client_host === null ? 'Installed' : 'Connected by a person',
       app.active_credentials === 0 ? state('no access', 'off') : html`${app.active_credentials} active`,
       app.active_consents,
-      app.next_end ? ends(app.next_end) : '–',
+      app.next_end ? ends(app.next_end) : undefined,
     ]);
     return {
       title: 'Apps',
-      body: html`${heading('Apps', 'Every program that can read your organization’s data, and what it may see.')}
+      body: html`${heading('Apps', 'Every program that can read your organization’s data, and what it may see.', html`<a class="button" href="#add">Add an app</a>`)}
 ${list({
   path: APPS,
   query,
@@ -78,13 +81,22 @@ ${list({
   ),
   empty: empty(
     'No app is connected yet',
-    html`Paste this gateway’s MCP address into a client, and approve it. Or the operator runs
-<code>gateway app create</code> and <code>gateway credential issue</code>. <a href="/docs/clients">Connect a client</a>`,
+    html`Paste this gateway’s MCP address into a client, and approve it. Or the operator of this gateway adds an app, as
+below. <a href="/docs/clients">Connect a client</a>`,
   ),
-})}`,
+})}
+<details class="more"><summary>Add an app</summary>
+<p id="add">A client that knows this gateway’s MCP address adds itself when a person approves it. The operator of this gateway adds
+any other app:</p>
+${commands(`gateway app create --organization ${asked.person.organization_id} --name "My app"`, issuing('"My app"', names))}
+</details>`,
     };
   },
 };
+
+/** The command that issues a credential. It reads one website, and says where the operator chooses more. */
+const issuing = (app: string, names: ReadonlyMap<string, string>): string =>
+  `gateway credential issue --installation ${app} --environment live --website ${[...names.keys()][0] ?? 'WEBSITE'} --scopes read`;
 
 const appDocument = (app: AppSummary): Record<string, unknown> => ({
   app_id: app.id,
@@ -114,7 +126,7 @@ const appPage: ConsolePage = {
     return {
       title: app.client_host ?? app.name,
       body: html`<p class="up"><a href="${APPS}">Apps</a></p>
-${heading(app.client_host === null ? named(app.name) : hostOf(app.client_host), app.client_host === null ? undefined : html`The app calls itself ${named(app.name)}. The gateway has checked only the host.`)}
+${heading(app.client_host === null ? named(app.name) : hostOf(app.client_host), app.client_host === null ? undefined : html`The app calls itself ${named(app.name)}. The gateway has checked only the host.`, app.client_host === null ? html`<a class="button" href="#issue">Issue a credential</a>` : undefined)}
 ${facts([
   ['Id', html`<code>${app.id}</code>`],
   ['Created', time(app.created_at)],
@@ -130,8 +142,16 @@ ${facts([
   ],
 ])}
 <h2>What it may see</h2>
-${rows.length === 0 ? empty('This app has no credential', html`The operator issues one with <code>gateway credential issue --installation ${app.id}</code>.`) : rows.map((one) => credentialCard(asked, one, names))}
-${total > CREDENTIALS ? html`<p class="small">The page shows the newest ${CREDENTIALS} of ${total} credentials.</p>` : undefined}`,
+${rows.length === 0 ? empty('This app has no credential', html`It cannot read anything. The operator of this gateway issues a credential, as below.`) : rows.map((one) => credentialCard(asked, one, names))}
+${total > CREDENTIALS ? html`<p class="small">The page shows the newest ${CREDENTIALS} of ${total} credentials.</p>` : undefined}
+${
+  app.client_host === null
+    ? html`<details class="more"${rows.length === 0 ? html` open` : undefined}><summary>Issue a credential</summary>
+<p id="issue">The operator of this gateway runs this command. It shows the secret once. <code>--help</code> lists the permissions.</p>
+${commands(issuing(app.id, names))}
+</details>`
+    : undefined
+}`,
     };
   },
 };
@@ -151,6 +171,14 @@ ${facts([
   one.client_host === null ? ['Usable tokens', String(one.usable_tokens)] : undefined,
 ])}
 ${permissions(one)}
+${
+  active && one.client_host === null
+    ? html`<details class="more"><summary>Extend it, or change what it may see</summary>
+<p>The operator of this gateway runs this command. <code>--help</code> lists what else it can change.</p>
+${commands(`gateway credential update ${one.id} --expires 90d`)}
+</details>`
+    : undefined
+}
 ${
   active
     ? dangerous(asked, {

@@ -6,6 +6,7 @@ import {
   type AuditReader,
   type AuditRow,
   type AuditRows,
+  auditFileOf,
   auditOf,
   isWebsite,
   ocsfOf,
@@ -15,8 +16,8 @@ import {
 import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
-import type { Asked, ConsolePage, Exported } from '../page.ts';
-import { state, time } from '../parts.ts';
+import type { Asked, ConsolePage, Exported, ShownPage } from '../page.ts';
+import { commands, shellWord, state, time } from '../parts.ts';
 import { FILE_ROWS, type ListQuery, ROWS } from '../query.ts';
 import { empty, filterForm, type ListFilter, table } from '../table.ts';
 
@@ -25,6 +26,8 @@ const AUDIT = '/console/audit';
 const NAMES = { limit: 200, offset: 0 };
 /** Days for which the page of a record says who has read it. */
 const DAYS = 30;
+/** Before every record. */
+const FIRST = '2000-01-01T00:00:00Z';
 /** The day behind it has a year of four digits, too, so that PostgreSQL reads it. */
 const LAST_DAY = Date.parse('9998-12-31T00:00:00Z');
 const FILTERS = ['operation', 'target', 'outcome', 'app', 'person', 'surface', 'from', 'to'] as const;
@@ -63,11 +66,10 @@ const searchOf = (query: ListQuery) => ({
   to: dayOf(query.text('to'), 1),
 });
 
-/** Where the search goes on. The address has it, and it finds records of the organization only. */
-function placeOf(query: ListQuery): AuditPlace | undefined {
-  const [, at, id] =
-    /^(\d{1,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(query.text('after') ?? '') ?? [];
-  return at === undefined || id === undefined ? undefined : { at: Number(at), id };
+/** A place that an address has. It finds records of the organization only. */
+function placeOf(query: ListQuery, name: 'after' | 'until'): AuditPlace | undefined {
+  const [, at, id] = /^(\d{1,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(query.text(name) ?? '') ?? [];
+  return at === undefined || id === undefined || Number(at) > LAST_DAY ? undefined : { at: Number(at), id };
 }
 
 const auditPage: ConsolePage = {
@@ -76,34 +78,87 @@ const auditPage: ConsolePage = {
   async show(asked) {
     const { desk, query } = asked;
     const search = searchOf(query);
-    const format = query.one('format', ['ndjson', 'ocsf', 'csv']);
+    const after = placeOf(query, 'after');
+    const format = query.one('format', FORMATS);
+    if (format) return exportOf(asked, search, { format, after, until: placeOf(query, 'until') });
     const [found, names, readers] = await Promise.all([
-      auditOf(desk, search, { limit: format ? FILE_ROWS : ROWS, after: format ? undefined : placeOf(query) }),
+      auditOf(desk, search, { limit: ROWS, after }),
       namesFor(asked),
-      search.target === undefined || isWebsite(search.target) || format
-        ? undefined
-        : readersOf(desk, search.target, DAYS),
+      search.target === undefined || isWebsite(search.target) ? undefined : readersOf(desk, search.target, DAYS),
     ]);
     if (!found) return undefined;
-    const complete = found.next === undefined;
-    if (format && complete) return fileOf(format, found.rows);
     return {
       title: 'Audit',
       body: html`${heading('Audit', 'Every call of an app, every page that a person opened, and every change. Without content.')}
-${
-  format
-    ? html`<div class="problem" role="alert"><p>Too many records for one file</p><p>A file has at most ${FILE_ROWS} records, and
-the search for them is bounded. Choose fewer days, or ask the operator for <code>gateway audit export</code>, which has no limit.</p></div>`
-    : undefined
-}
 ${filterForm(AUDIT, query, filtersOf(names), query.filtered(FILTERS))}
 ${search.target === undefined || readers === undefined ? undefined : readerPart(search.target, readers)}
-${recordPart(query, format ? { ...found, rows: found.rows.slice(0, ROWS) } : found, names)}`,
+${recordPart(query, found, names)}`,
     };
   },
 };
 
-function fileOf(format: 'ndjson' | 'ocsf' | 'csv', rows: readonly AuditRow[]): Exported {
+const FORMATS = ['csv', 'ndjson', 'ocsf'] as const;
+
+interface AuditPart {
+  readonly format: (typeof FORMATS)[number];
+  readonly after: AuditPlace | undefined;
+  readonly until: AuditPlace | undefined;
+}
+
+/** The command that exports the same records, however many. */
+const commandOf = (search: ReturnType<typeof searchOf>, organization: string, format: AuditPart['format']): string =>
+  [
+    `gateway audit export --organization ${organization}`,
+    ...Object.entries({ from: FIRST, to: new Date().toISOString(), ...defined(search) }).map(
+      ([name, value]) => `--${name} ${shellWord(value)}`,
+    ),
+    ...(format === 'ocsf' ? ['--format ocsf'] : []),
+  ].join(' ');
+
+const defined = (search: ReturnType<typeof searchOf>): Record<string, string> =>
+  Object.fromEntries(Object.entries(search).filter((one): one is [string, string] => one[1] !== undefined));
+
+/** A file with all records that match, or a page that offers them in parts. */
+async function exportOf(
+  { desk, person, query }: Asked,
+  search: ReturnType<typeof searchOf>,
+  { format, after, until }: AuditPart,
+): Promise<ShownPage | Exported | undefined> {
+  const found = await auditFileOf(desk, search, { limit: FILE_ROWS, after, until });
+  if (!found) return undefined;
+  const back = html`<p><a href="${AUDIT}${query.with({ after: undefined, until: undefined })}">Back to the records</a></p>`;
+  if (found === 'busy')
+    return {
+      status: 409,
+      title: 'Another file is on its way',
+      body: html`${heading('Another file is on its way', 'You have asked for a file of the audit that is not there yet. Wait until it is there, then ask again.')}${back}`,
+    };
+  const { rows, next } = found;
+  if (!next) return fileOf(format, rows);
+  const first = rows[0];
+  // Behind the last possible record of a millisecond. So records that are made meanwhile are not in the part.
+  const start = after ? query.text('after') : first && `${first.at.getTime() + 1}.00000000-0000-0000-0000-000000000000`;
+  const end = `${next.at}.${next.id}`;
+  const to = (more: Readonly<Record<string, string | undefined>>): string =>
+    `${AUDIT}${query.with({ format, ...more })}`;
+  const day = html`<time datetime="${new Date(next.at).toISOString()}">${SECONDS.format(next.at)}</time>`;
+  const rest = to({ after: end, until: query.text('until') });
+  return {
+    title: 'Export in parts',
+    body: html`${heading('Export in parts', html`A file has at most ${FILE_ROWS} records, and the gateway searches 10 seconds for them. ${rows.length} records match from now back to ${day}, UTC. Older ones may match, too.`)}
+${
+  first
+    ? html`<p class="buttons"><a class="button main" href="${to({ after: start, until: end })}">Download these ${rows.length} records</a></p>`
+    : undefined
+}
+<p><a rel="next" href="${rest}">Go on with older records</a></p>
+<p>Fewer days or more filters make one file of it. The operator of this gateway can export all at once:</p>
+${commands(commandOf(search, person.organization_id, format))}
+${back}`,
+  };
+}
+
+function fileOf(format: AuditPart['format'], rows: readonly AuditRow[]): Exported {
   const records = rows.map(recordOf);
   if (format === 'ocsf')
     return { name: 'audit-ocsf', format: 'ndjson', rows: records.map((one) => ({ ...ocsfOf(one) })) };
@@ -229,7 +284,7 @@ function rowOf(query: ListQuery, row: AuditRow, names: NamesShown) {
     html`${narrow('operation', row.operation, html`<code>${row.operation}</code>`)} <span class="small">${SURFACES[row.surface]}</span>`,
     targets.length === 0 && row.count === null
       ? undefined
-      : html`${targets.map((target, i) => [i === 0 ? '' : ', ', narrow('target', target, html`<code>${target}</code>`)])}${
+      : html`${targets.map((target, i) => [i === 0 ? '' : ', ', narrow('target', target, targetOf(target, names))])}${
           row.count === null ? undefined : html` <span class="small">${row.count} records</span>`
         }`,
     row.outcome === 'ok'
@@ -238,6 +293,13 @@ function rowOf(query: ListQuery, row: AuditRow, names: NamesShown) {
     row.address === null ? undefined : html`<code class="whole">${row.address}</code>`,
   ];
 }
+
+/** The name of an app or a person. Of another long id the start, which no row of a table repeats by chance. */
+const targetOf = (id: string, { apps, people }: NamesShown): Html => {
+  const name = apps.get(id) ?? people.get(id);
+  if (name !== undefined) return named(name, EMAIL);
+  return html`<code title="${id}">${/_[0-9a-f]{32}$/.test(id) ? `${id.slice(0, 12)}…` : id}</code>`;
+};
 
 function whoOf({ app_id, person_id, client_name, surface }: AuditRow, { apps, people }: NamesShown): Html {
   const person =

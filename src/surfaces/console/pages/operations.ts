@@ -1,8 +1,8 @@
 import { findApp, switchOperation } from '../../../gateway/console/administration.ts';
-import { html } from '../../http/html.ts';
+import { type Html, html } from '../../http/html.ts';
 import { heading } from '../frame.ts';
-import type { ConsoleAct, ConsolePage } from '../page.ts';
-import { actForm, state } from '../parts.ts';
+import type { Asked, ConsoleAct, ConsolePage, Exported, ShownPage } from '../page.ts';
+import { actForm, changedMeanwhile, state } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 import { appName } from './apps.ts';
 
@@ -21,39 +21,43 @@ const SWITCHES = [
 const operations: ConsolePage = {
   path: /^\/console\/apps\/(app_[a-f0-9]{32})\/operations$/,
   operation: 'console_operations',
-  async show(asked) {
-    const { desk, query, registry } = asked;
-    const [id = ''] = asked.parameters;
-    const app = await findApp(desk, id);
-    if (!app) return undefined;
-    const [kind, wanted] = [query.one('kind', ['read', 'write']), query.one('state', ['on', 'off'])];
-    const text = (query.text('q') ?? '').toLowerCase();
-    const found = registry.operations
-      .map(({ name, title, effect }) => ({ name, title, effect, off: app.switched_off.includes(name) }))
-      .filter((one) => kind === undefined || one.effect === kind)
-      .filter((one) => wanted === undefined || one.off === (wanted === 'off'))
-      .filter((one) => `${one.name} ${one.title}`.toLowerCase().includes(text));
-    const { limit, offset } = query.slice;
-    const rows = found.slice(offset, offset + limit);
-    const documents = rows.map((one) => ({ operation: one.name, kind: one.effect, switched_off: one.off }));
-    const file = exported(asked, 'operations', documents);
-    if (file) return file;
-    const path = pathOf(id);
-    const shown = rows.map(({ name, title, effect, off }) => [
-      html`<code>${name}</code> <span class="small">${title}</span>`,
-      effect === 'write' ? 'writes' : 'reads',
-      off ? state('off', 'warn') : state('on', 'good'),
-      actForm(asked, {
-        action: `${path}/${name}/${off ? 'on' : 'off'}`,
-        button: off ? 'Switch on' : 'Switch off',
-        label: `${off ? 'Switch on' : 'Switch off'} ${name}`,
-        tone: 'plain',
-      }),
-    ]);
-    return {
-      title: 'Operations',
-      body: html`<p class="up"><a href="/console/apps">Apps</a> / <a href="/console/apps/${id}">${appName(app)}</a></p>
-${heading('Operations', 'Whatever its credentials permit, the app cannot call an operation that is switched off, over REST, MCP and A2A.')}
+  show: (asked) => shownList(asked),
+};
+
+async function shownList(asked: Asked, stale?: Html): Promise<ShownPage | Exported | undefined> {
+  const { desk, query, registry } = asked;
+  const [id = ''] = asked.parameters;
+  const app = await findApp(desk, id);
+  if (!app) return undefined;
+  const [kind, wanted] = [query.one('kind', ['read', 'write']), query.one('state', ['on', 'off'])];
+  const text = (query.text('q') ?? '').toLowerCase();
+  const found = registry.operations
+    .map(({ name, title, effect }) => ({ name, title, effect, off: app.switched_off.includes(name) }))
+    .filter((one) => kind === undefined || one.effect === kind)
+    .filter((one) => wanted === undefined || one.off === (wanted === 'off'))
+    .filter((one) => `${one.name} ${one.title}`.toLowerCase().includes(text));
+  const { limit, offset } = query.slice;
+  const rows = found.slice(offset, offset + limit);
+  const documents = rows.map((one) => ({ operation: one.name, kind: one.effect, switched_off: one.off }));
+  const file = exported(asked, 'operations', documents);
+  if (file) return file;
+  const path = pathOf(id);
+  const shown = rows.map(({ name, title, effect, off }) => [
+    html`<code>${name}</code> <span class="small">${title}</span>`,
+    effect === 'write' ? 'writes' : 'reads',
+    off ? state('off', 'warn') : state('on', 'good'),
+    actForm(asked, {
+      action: `${path}/${name}/${off ? 'on' : 'off'}`,
+      button: off ? 'Switch on' : 'Switch off',
+      label: `${off ? 'Switch on' : 'Switch off'} ${name}`,
+      tone: 'plain',
+    }),
+  ]);
+  return {
+    title: 'Operations',
+    ...(stale && { status: 409 }),
+    body: html`<p class="up"><a href="/console/apps">Apps</a> / <a href="/console/apps/${id}">${appName(app)}</a></p>
+${heading('Operations', 'Whatever its credentials permit, the app cannot call an operation that is switched off, over REST, MCP and A2A.')}${stale}
 ${list({
   path,
   query,
@@ -71,18 +75,29 @@ ${list({
   ),
   empty: empty('There is no operation', html`<a href="/console/apps">Go to the apps</a>`),
 })}`,
-    };
-  },
-};
+  };
+}
 
 const switchTo = (to: 'on' | 'off'): ConsoleAct => ({
   path: new RegExp(`^/console/apps/(app_[a-f0-9]{32})/operations/([a-z][a-z_]{0,63})/${to}$`),
   operation: `operation_switch_${to}`,
   fields: [],
   from: ([id = '']) => pathOf(id),
-  async run({ desk, registry, parameters: [app = '', operation = ''] }) {
-    const now = await switchOperation(desk, registry, { app, operation, on: to === 'on' });
-    return now && { to: pathOf(app), notice: `switched_${to}`, target: app, part: operation };
+  async run(asked) {
+    const {
+      desk,
+      registry,
+      parameters: [app = '', operation = ''],
+    } = asked;
+    const done = await switchOperation(desk, registry, { app, operation, on: to === 'on' });
+    if (done) return { to: pathOf(app), notice: `switched_${to}`, target: app, part: operation };
+    const now = await findApp(desk, app);
+    if (now?.switched_off.includes(operation) !== (to === 'off')) return undefined;
+    const shown = await shownList(
+      asked,
+      changedMeanwhile(html`<code>${operation}</code> is ${to} for this app already.`),
+    );
+    return shown && 'body' in shown ? shown : undefined;
   },
 });
 

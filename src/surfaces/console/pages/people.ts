@@ -14,7 +14,7 @@ import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
-import { actForm, dangerous, facts, state, time } from '../parts.ts';
+import { actForm, changedMeanwhile, commands, dangerous, facts, shellWord, state, time } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 
 const PEOPLE = '/console/people';
@@ -82,7 +82,7 @@ ${list({
       one.role,
       state(one.state, one.state === 'active' ? 'good' : 'off'),
       signsIn(one, asked.identity),
-      one.signed_in_at ? time(one.signed_in_at) : '–',
+      one.signed_in_at ? time(one.signed_in_at) : undefined,
     ]),
   ),
   empty: empty('There is nobody yet', html`<a href="${ADD}">Add a person</a>`),
@@ -105,14 +105,18 @@ const personDocument = (one: PersonSummary): Record<string, unknown> => ({
 const personPage: ConsolePage = {
   path: /^\/console\/people\/(prs_[a-f0-9]{32})$/,
   operation: 'console_person',
-  async show(asked) {
-    const [id = ''] = asked.parameters;
-    const one = await findPerson(asked.desk, id);
-    if (!one) return undefined;
-    return {
-      title: one.email,
-      body: html`<p class="up"><a href="${PEOPLE}">People</a></p>
-${heading(named(one.email, EMAIL))}
+  show: (asked) => shown(asked),
+};
+
+async function shown(asked: Asked, stale?: (one: PersonSummary) => Html): Promise<ShownPage | undefined> {
+  const [id = ''] = asked.parameters;
+  const one = await findPerson(asked.desk, id);
+  if (!one) return undefined;
+  return {
+    title: one.email,
+    ...(stale && { status: 409 }),
+    body: html`<p class="up"><a href="${PEOPLE}">People</a></p>
+${heading(named(one.email, EMAIL))}${stale?.(one)}
 ${facts([
   ['State', state(one.state, one.state === 'active' ? 'good' : 'off')],
   ['Role', html`${one.role} <span class="small">${MEANS[one.role]}</span>`],
@@ -123,10 +127,20 @@ ${facts([
   ['Consents', html`<a href="/console/consents?person=${one.id}">Consents of this person</a>`],
   ['Id', html`<code>${one.id}</code>`],
 ])}
-${changes(asked, one)}`,
-    };
-  },
-};
+${changes(asked, one)}
+${one.state === 'active' && one.role !== 'operator' ? signIn(asked, one) : undefined}`,
+  };
+}
+
+/** What only the operator can do for somebody who cannot come in. */
+const signIn = ({ identity }: Asked, { email, password }: PersonSummary): Html => html`
+<h2>Sign-in</h2>
+<details class="more"><summary>This person cannot sign in</summary>
+<p>The operator of this gateway can help. After too many failed sign-ins, this command lets the person try again at once:</p>
+${commands(`gateway person unlock ${shellWord(email)}`)}
+<p>A ${password ? 'new' : 'first'} password${identity === undefined ? undefined : html`, beside ${named(identity)}`}, or a link that signs in once, within 15 minutes:</p>
+${commands(`gateway person password ${shellWord(email)}`, `gateway person sign-in-link ${shellWord(email)}`)}
+</details>`;
 
 function changes(asked: Asked, one: PersonSummary): Html {
   const { person } = asked;
@@ -139,7 +153,7 @@ function changes(asked: Asked, one: PersonSummary): Html {
 ${actForm(asked, {
   action: `${PEOPLE}/${one.id}/role`,
   button: 'Change role',
-  fields: html`<p class="field"><label for="role">New role</label> ${select(roles, one.role)}</p>
+  fields: html`<input type="hidden" name="was" value="${one.role}"><p class="field"><label for="role">New role</label> ${select(roles, one.role)}</p>
   <p class="small">As an operator, the person can no longer sign in here: sessions and consents of the person end.</p>`,
 })}
 <h2>Access</h2>
@@ -180,7 +194,8 @@ ${actForm(asked, {
   <p class="field"><label for="role">Role</label> ${select(roles, given.role)}</p>
   <p class="small">${
     asked.identity === undefined
-      ? html`The person can sign in when the operator of this gateway has set a password: <code>gateway person password</code>.`
+      ? html`Nobody is told. Then the operator of this gateway sets a password, or makes a link that signs the person in. The page
+of the person has the commands.`
       : html`The person signs in with ${named(asked.identity)}. The operator can also set a password.`
   }</p>`,
 })}`,
@@ -219,12 +234,22 @@ const add: ConsoleAct = {
 const role: ConsoleAct = {
   path: /^\/console\/people\/(prs_[a-f0-9]{32})\/role$/,
   operation: 'person_role',
-  fields: ['role'],
+  fields: ['role', 'was'],
   from: ([id = '']) => `${PEOPLE}/${id}`,
-  async run({ desk, parameters: [id = ''] }, form) {
+  async run(asked, form) {
+    const [id = ''] = asked.parameters;
     const wanted = ROLES.find((one) => one === single(form, 'role'));
-    const changed = wanted && (await changeRole(desk, id, wanted));
-    return changed && { to: `${PEOPLE}/${id}`, notice: 'role_changed', target: id };
+    const was = single(form, 'was') ?? '';
+    const changed = wanted && (await changeRole(asked.desk, id, wanted, was));
+    if (changed) return { to: `${PEOPLE}/${id}`, notice: 'role_changed', target: id };
+    const now = await findPerson(asked.desk, id);
+    return now && now.role !== was
+      ? shown(asked, (one) =>
+          changedMeanwhile(
+            html`The role is <strong>${one.role}</strong> now. Choose again, if you still want to change it.`,
+          ),
+        )
+      : undefined;
   },
 };
 

@@ -10,8 +10,7 @@ import {
 import { type Html, html } from '../../http/html.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ChangeDone, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
-import { actForm } from '../parts.ts';
-import { empty } from '../table.ts';
+import { actForm, commands } from '../parts.ts';
 import { findingList, SOURCES, told } from './sources.ts';
 
 const MODES = [
@@ -53,15 +52,15 @@ ${
     ? undefined
     : html`<div class="problem" role="alert"><p id="problem">${told(problem)}</p>${findings.length > 0 ? findingList(findings) : undefined}</div>`
 }
-${hosts.length === 0 ? closed : fields(asked, given, hosts)}`,
+${hosts.length === 0 ? closed(asked) : fields(asked, given, hosts)}`,
   };
 }
 
-const closed = empty(
-  'Sources are added by the operator of this gateway',
-  html`The operator can run <code>gateway source add chatwoot</code>, or allow hosts for this page with
-<code>GATEWAY_SOURCE_HOSTS</code>. <a href="/docs">Documentation</a>`,
-);
+const closed = ({ person }: Asked): Html => html`
+<p>On this gateway, the operator adds sources. The command checks the address first, and says what is wrong:</p>
+${commands(`gateway source add chatwoot --organization ${person.organization_id} --url postgres://USER:PASSWORD@HOST:5432/DATABASE --account 1`)}
+<p>Or the operator lists the hosts of your helpdesk in <code>GATEWAY_SOURCE_HOSTS</code>. Then this page has a form.
+A database administrator runs the <a href="${SOURCES}/grants">SQL that gives the rights</a> in any case.</p>`;
 
 const fields = (asked: Asked, given: SourceGiven, hosts: readonly string[]): Html => html`
 <p>First a database administrator runs the <a href="${SOURCES}/grants">SQL that gives the rights</a>.</p>
@@ -70,7 +69,7 @@ ${actForm(asked, {
   button: 'Check and add',
   fields: html`<p class="field"><label for="url">Address of the database</label>
     <input id="url" name="url" type="password" placeholder="postgres://user:password@host:5432/database" autocomplete="off" spellcheck="false" required>
-    <span class="small">Kept encrypted, and never shown again. Allowed hosts: ${hosts.join(', ')}.</span></p>
+    <span class="small">Kept encrypted, and never shown again. Allowed hosts: ${hosts.join(', ')}. A host without a port is allowed at port 5432, and at port 443 for the API.</span></p>
   <p class="field"><label for="account">Account number</label>
     <input id="account" name="account" inputmode="numeric" value="${given.account}" maxlength="7" required></p>
   <p class="field"><label for="mode">How to read</label>

@@ -11,7 +11,7 @@ import { type Html, html } from '../../http/html.ts';
 import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
-import { actForm, dangerous, facts, state, time } from '../parts.ts';
+import { actForm, atMost, dangerous, facts, state, time } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 
 export const SOURCES = '/console/sources';
@@ -78,7 +78,7 @@ ${list({
       one.website_id === null ? 'not written yet' : named(names.get(one.website_id) ?? one.website_id),
       state(one.state, TONES[one.state]),
       lag(one),
-      one.rejects,
+      atMost(one.rejects),
       one.last_success_at ? time(one.last_success_at) : 'none',
     ]),
   ),
@@ -150,7 +150,7 @@ ${facts([
     'Records',
     counted.length === 0
       ? 'none'
-      : counted.map(([name, n]) => `${n} ${name.replaceAll('_', ' ')}${n === 1 ? '' : 's'}`).join(', '),
+      : counted.map(([name, n]) => `${atMost(n)} ${name.replaceAll('_', ' ')}${n === 1 ? '' : 's'}`).join(', '),
   ],
   unmapped.length === 0
     ? undefined

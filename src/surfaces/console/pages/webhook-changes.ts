@@ -1,13 +1,9 @@
 import { type Parameters, single } from '../../../auth/oauth/parameters.ts';
-import { EVENT_FAMILIES } from '../../../core/events.ts';
 import { Refused } from '../../../core/refused.ts';
-import { listCredentials, websiteNames } from '../../../gateway/console/administration.ts';
 import {
   addWebhook,
   changeWebhook,
   deliverAgain,
-  descriptionProblem,
-  type EndpointRecord,
   enableWebhook,
   findWebhook,
   newWebhookId,
@@ -15,140 +11,12 @@ import {
   type Replay,
   removeWebhook,
   tryWebhook,
-  typesProblem,
-  type WebhookForm,
 } from '../../../gateway/console/webhooks.ts';
-import { type Html, html } from '../../http/html.ts';
-import { plain } from '../../http/pages/shell.ts';
+import { html } from '../../http/html.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ChangeDone, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
-import { actForm } from '../parts.ts';
-import { empty } from '../table.ts';
+import { adding, EMPTY, editing, FIELDS, formOf, givenOf, requireForm, wasOf, webhookForm } from './webhook-form.ts';
 import { WEBHOOKS } from './webhooks.ts';
-
-/** The credentials that the form can show. */
-const CREDENTIALS = { limit: 200, offset: 0 };
-/** The checkbox of a family. `website` alone is the field of the website. */
-const boxOf = (family: string): string => `all_${family}`;
-const FIELDS = ['credential', 'website', 'url', 'description', 'types', ...EVENT_FAMILIES.map(boxOf)];
-
-interface WebhookGiven extends WebhookForm {
-  readonly problem?: string;
-}
-
-const EMPTY: WebhookGiven = {
-  credential: '',
-  website: '',
-  url: '',
-  description: '',
-  eventTypes: EVENT_FAMILIES.map((family) => `${family}.*`),
-};
-
-function formOf(form: Parameters): WebhookForm {
-  const text = (name: string): string => (single(form, name) ?? '').trim();
-  const families = EVENT_FAMILIES.filter((family) => text(boxOf(family)) !== '').map((family) => `${family}.*`);
-  const exact = text('types')
-    .split(/[\s,]+/)
-    .filter((type) => type !== '');
-  return {
-    credential: text('credential'),
-    website: text('website'),
-    url: text('url'),
-    description: text('description'),
-    eventTypes: [...new Set([...families, ...exact])],
-  };
-}
-
-/** Checks what the command line checks while it parses. Throws `Refused`. */
-function requireForm({ url, eventTypes, description }: WebhookForm, kept = false): void {
-  if (eventTypes.length === 0) throw new Refused('Choose at least one kind of event.');
-  const problem = typesProblem(eventTypes) ?? descriptionProblem(description);
-  if (problem !== undefined) throw new Refused(problem);
-  if (url === '' && !kept) throw new Refused('Type the https address of the receiver.');
-}
-
-interface Editing {
-  readonly title: string;
-  readonly up: string;
-  readonly action: string;
-  readonly button: string;
-  /** True if an empty address leaves the receiver as it is. */
-  readonly keeps?: boolean;
-  /** Fields besides those of every webhook. */
-  readonly more?: Html;
-}
-
-async function page(asked: Asked, editing: Editing, given: WebhookGiven): Promise<ShownPage> {
-  const { problem } = given;
-  const [{ rows }, names] = await Promise.all([
-    listCredentials(asked.desk, { state: 'active' }, CREDENTIALS),
-    websiteNames(asked.desk),
-  ]);
-  const able = rows.filter(({ scopes }) => scopes.includes('event_read') && scopes.includes('website_read'));
-  const described = problem === undefined ? undefined : html` aria-describedby="problem"`;
-  const exact = given.eventTypes.filter((type) => !type.endsWith('.*'));
-  const body =
-    able.length === 0
-      ? empty(
-          'No credential can have a webhook',
-          html`A webhook needs an active credential with the permissions <code>website_read</code> and
-<code>event_read</code>, and without limits. The operator issues one with <code>gateway credential issue</code>.`,
-        )
-      : actForm(asked, {
-          action: editing.action,
-          button: editing.button,
-          fields: html`${editing.more}
-  <p class="field"><label for="url">Receiver</label>
-    <input id="url" name="url" type="url" value="${given.url}" placeholder="https://hooks.example/gateway" autocomplete="off" spellcheck="false" maxlength="2048"${editing.keeps ? undefined : html` required`}${described}>
-    <span class="small">An https address on port 443 or 8443.${editing.keeps ? ' Leave the field empty to keep the present address.' : undefined}</span></p>
-  <p class="field"><label for="website">Website</label>
-    <select id="website" name="website" required>${[...names].map(
-      ([id, name]) =>
-        html`<option value="${id}"${given.website === id ? html` selected` : undefined}>${plain(name, 80)}</option>`,
-    )}</select></p>
-  <p class="field"><label for="credential">Credential</label>
-    <select id="credential" name="credential" required>${able.map(
-      (one) =>
-        html`<option value="${one.id}"${given.credential === one.id ? html` selected` : undefined}>${plain(one.client_host ?? one.app_name, 80)} (${one.id.slice(0, 12)}…)</option>`,
-    )}</select>
-    <span class="small">Its permissions decide what is sent. When it ends, the webhook is silent.</span></p>
-  <fieldset class="choices"><legend>Changes of</legend>${EVENT_FAMILIES.map(
-    (family) => html`
-    <p><input id="type-${family}" name="${boxOf(family)}" type="checkbox" value="yes"${given.eventTypes.includes(`${family}.*`) ? html` checked` : undefined}>
-      <label for="type-${family}">${family}</label></p>`,
-  )}
-  </fieldset>
-  <p class="field"><label for="types">Only these event types of other kinds (optional)</label>
-    <input id="types" name="types" value="${exact.join(' ')}" placeholder="conversation.changed" autocomplete="off" spellcheck="false"></p>
-  <p class="field"><label for="description">Description (optional)</label>
-    <input id="description" name="description" value="${given.description}" maxlength="240" autocomplete="off"></p>`,
-        });
-  return {
-    title: problem === undefined ? editing.title : `Problem: ${editing.title}`,
-    ...(problem !== undefined && { status: 400 }),
-    body: html`<p class="up"><a href="${editing.up}">${editing.up === WEBHOOKS ? 'Webhooks' : 'Webhook'}</a></p>
-${heading(editing.title)}
-${problem === undefined ? undefined : html`<div class="problem" role="alert"><p id="problem">${problem}</p></div>`}
-${body}`,
-  };
-}
-
-/** The form proposes the id. So a form that is sent twice, for example by reloading the page, makes one webhook. */
-const adding = (id: string): Editing => ({
-  title: 'Add a webhook',
-  up: WEBHOOKS,
-  action: `${WEBHOOKS}/add`,
-  button: 'Add webhook',
-  more: html`<input type="hidden" name="id" value="${id}">`,
-});
-
-const editing = (id: string): Editing => ({
-  title: 'Edit the webhook',
-  up: `${WEBHOOKS}/${id}`,
-  action: `${WEBHOOKS}/${id}/change`,
-  button: 'Save',
-  keeps: true,
-});
 
 /** Runs a change. A refusal becomes the sentence of the form. */
 async function orForm<Made>(
@@ -166,7 +34,7 @@ async function orForm<Made>(
 const newPage: ConsolePage = {
   path: /^\/console\/webhooks\/new$/,
   operation: 'console_webhook_new',
-  show: (asked) => page(asked, adding(newWebhookId()), EMPTY),
+  show: (asked) => webhookForm(asked, adding(newWebhookId()), EMPTY),
 };
 
 const editPage: ConsolePage = {
@@ -175,18 +43,9 @@ const editPage: ConsolePage = {
   async show(asked) {
     const [id = ''] = asked.parameters;
     const one = await findWebhook(asked.desk, id);
-    return one?.subscription_id === null ? page(asked, editing(id), givenOf(one)) : undefined;
+    return one?.subscription_id === null ? webhookForm(asked, editing(id, one.updated_at), givenOf(one)) : undefined;
   },
 };
-
-const givenOf = (one: EndpointRecord): WebhookGiven => ({
-  credential: one.credential_id,
-  website: one.website_id,
-  // The query of an address often contains a secret of the receiver.
-  url: new URL(one.url).search === '' ? one.url : '',
-  description: one.description,
-  eventTypes: one.event_types,
-});
 
 const secretPage = (id: string, secret: string, notes: readonly string[], title: string): ShownPage => ({
   title,
@@ -215,7 +74,7 @@ const add: ConsoleAct = {
         const shown = secretPage(id, secret, notes, 'The webhook is added');
         return { to: `${WEBHOOKS}/${id}`, notice: 'webhook_added', target: id, page: shown };
       },
-      (problem) => page(asked, adding(newWebhookId()), { ...given, problem }),
+      (problem) => webhookForm(asked, adding(newWebhookId()), { ...given, problem }),
     );
   },
 };
@@ -257,18 +116,21 @@ ${heading('Nothing was changed')}
 const edit: ConsoleAct = {
   path: /^\/console\/webhooks\/(whk_[a-f0-9]{32})\/change$/,
   operation: 'webhook_update',
-  fields: FIELDS,
+  fields: ['was', ...FIELDS],
   from: ([id = '']) => `${WEBHOOKS}/${id}/edit`,
   run(asked, form) {
     const [id = ''] = asked.parameters;
     const given = formOf(form);
+    const was = wasOf(form);
     return orForm<ChangeDone | ShownPage | undefined>(
       async () => {
         requireForm(given, true);
-        const changed = await changeWebhook(asked.desk, id, given);
+        const changed = await changeWebhook(asked.desk, id, { ...given, was });
+        if (changed && 'now' in changed)
+          return webhookForm(asked, editing(id, changed.now.updated_at), { ...given, ...changed });
         return changed && { to: `${WEBHOOKS}/${id}`, notice: 'webhook_changed', target: id };
       },
-      (problem) => page(asked, editing(id), { ...given, problem }),
+      (problem) => webhookForm(asked, editing(id, was), { ...given, problem }),
     );
   },
 };

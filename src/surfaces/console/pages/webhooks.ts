@@ -17,7 +17,7 @@ import { empty, exported, list, table } from '../table.ts';
 
 export const WEBHOOKS = '/console/webhooks';
 /** The longest receiver and description that a page shows. */
-const SHOWN = 240;
+export const SHOWN = 240;
 
 const STATES = [
   ['enabled', 'Enabled'],
