@@ -2,7 +2,6 @@ import type { AuditSurface, CallOrigin, CallReport } from '../core/audit.ts';
 
 /** A call whose record is made when it is appended. */
 export interface QueuedCall {
-  readonly id: string;
   /** performance.now() of its end. */
   readonly at: number;
   readonly ms: number;
