@@ -7,7 +7,7 @@ export interface QueuedCall {
   readonly ms: number;
   readonly origin: CallOrigin;
   /** Without the arguments, of which only `input` is kept. */
-  readonly report: Omit<CallReport, 'input'>;
+  readonly report: Omit<CallReport, 'input' | 'inserted'>;
   /** The canonical arguments, or `\\x…`, their digest. */
   readonly input: string | undefined;
 }

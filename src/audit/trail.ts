@@ -137,9 +137,12 @@ export class Trail implements Books {
   }
 
   /** The arguments stay in memory only as a short text or a digest. */
-  #queued(origin: CallOrigin, { input, ...report }: CallReport, ms: number): QueuedCall {
+  #queued(origin: CallOrigin, report: CallReport, ms: number): QueuedCall {
+    const { actor, operation, websiteId, targets, count, outcome, status, units, input, operationId, replayed } =
+      report;
     const text = input && (stringify(input) ?? '');
     const kept = text === undefined || text.length <= SHORT ? text : this.#recorder.digestOf(text);
-    return { at: performance.now(), ms, origin, report, input: kept };
+    const told = { actor, operation, websiteId, targets, count, outcome, status, units, operationId, replayed };
+    return { at: performance.now(), ms, origin, report: told, input: kept };
   }
 }

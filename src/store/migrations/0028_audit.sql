@@ -167,8 +167,9 @@ CREATE TYPE gateway.audit_row AS (
 );
 
 -- Appends records and blocks of records with their places in the chains of one process, seals records that writes have
--- inserted, and adds to the sums. p_named has the targets of the blocks, each with the number of its block in p_blocks. A head names the last place before and after. If the head is already there, an earlier attempt has done
--- everything, and its reply was lost. Returns the time in Unix milliseconds.
+-- inserted, and adds to the sums. p_named has the targets of the blocks, each with the number of its block in p_blocks.
+-- A head names the last place before and after. If the head is already there, an earlier attempt has done everything, and
+-- its reply was lost. Returns the time in Unix milliseconds.
 CREATE FUNCTION gateway.append_audit(
   p_writer uuid, p_heads json, p_records gateway.audit_row[], p_blocks json, p_named json, p_seals json, p_sums json
 ) RETURNS float8 LANGUAGE plpgsql AS $$
