@@ -17,9 +17,9 @@ export interface CallGroup {
 /** A block of records before it has its place in a chain (gateway.audit_block). */
 export type Block = Omit<SealedBlock, 'writer' | 'seq' | 'kid' | 'previous' | 'digest'>;
 
-/** The targets of blocks, by column (gateway.audit_target). `block`: the number of the block in its statement, from 1. */
+/** The targets of blocks, by column (gateway.audit_target). */
 export class Named {
-  readonly block: number[] = [];
+  readonly block: string[] = [];
   readonly target: string[] = [];
   readonly calls: number[] = [];
   readonly failed: number[] = [];
@@ -91,14 +91,8 @@ interface Mention {
   last: number;
 }
 
-/** Makes the block of a group. `number`: its number in the statement. */
-export function blockOf(
-  group: CallGroup,
-  recorder: Recorder,
-  sums: Sums,
-  named: Named,
-  number: number,
-): Block | undefined {
+/** Makes the block of a group, and adds its records to the sums and its targets to `named`. */
+export function blockOf(group: CallGroup, recorder: Recorder, sums: Sums, named: Named): Block | undefined {
   const [first] = group.calls;
   if (!first) return undefined;
   const { actor } = first.report;
@@ -129,7 +123,7 @@ export function blockOf(
     mention(mentions, call, ms);
   }
   for (const [target, one] of mentions) {
-    named.block.push(number);
+    named.block.push(of.id);
     named.target.push(target);
     named.calls.push(one.calls);
     named.failed.push(one.failed);

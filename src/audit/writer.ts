@@ -162,7 +162,7 @@ export class ChainWriter {
     };
     const [records, blocks, named, sums] = [[] as string[], [] as object[], new Named(), new Sums()]; // filled below
     for (const group of groupsOf(calls, this.#offset)) {
-      const block = isBlock(group) ? blockOf(group, recorder, sums, named, blocks.length + 1) : undefined;
+      const block = isBlock(group) ? blockOf(group, recorder, sums, named) : undefined;
       if (block) blocks.push({ ...block, ...placeOf(block.time, blockText(block), block.calls) });
       else
         group.calls.forEach((call, i) => {

@@ -167,7 +167,7 @@ CREATE TYPE gateway.audit_row AS (
 );
 
 -- Appends records and blocks of records with their places in the chains of one process, seals records that writes have
--- inserted, and adds to the sums. p_named has the targets of the blocks, each with the number of its block in p_blocks.
+-- inserted, and adds to the sums. p_named has the targets of the blocks, each with the id of its block.
 -- A head names the last place before and after. If the head is already there, an earlier attempt has done everything, and
 -- its reply was lost. Returns the time in Unix milliseconds.
 CREATE FUNCTION gateway.append_audit(
@@ -202,21 +202,22 @@ BEGIN
     address, surface, operation, targets, count, outcome, status, units, duration_ms, request_id, trace_id, input_digest,
     operation_id, replayed, writer, seq, kid, previous, digest)
   SELECT r.* FROM unnest(p_records) AS r;
-  INSERT INTO gateway.audit_block (
-    time, id, calls, organization_id, app_id, installation_id, credential_id, person_id, client_name, client_version, address,
-    surface, named, records, writer, seq, kid, previous, digest)
-  SELECT b.time, b.id, b.calls, b.organization_id, b.app_id, b.installation_id, b.credential_id, b.person_id, b.client_name,
-         b.client_version, b.address, b.surface, b.named, b.records, p_writer, b.seq, b.kid, b.previous, b.digest
-    FROM json_populate_recordset(NULL::gateway.audit_block, p_blocks) AS b;
-  -- Columns in place of rows, because PostgreSQL reads these arrays faster.
+  -- The targets are columns in place of rows, because PostgreSQL reads these arrays faster.
+  WITH b AS (
+    INSERT INTO gateway.audit_block (
+      time, id, calls, organization_id, app_id, installation_id, credential_id, person_id, client_name, client_version, address,
+      surface, named, records, writer, seq, kid, previous, digest)
+    SELECT b.time, b.id, b.calls, b.organization_id, b.app_id, b.installation_id, b.credential_id, b.person_id, b.client_name,
+           b.client_version, b.address, b.surface, b.named, b.records, p_writer, b.seq, b.kid, b.previous, b.digest
+      FROM json_populate_recordset(NULL::gateway.audit_block, p_blocks) AS b
+    RETURNING time, id, credential_id, person_id)
   INSERT INTO gateway.audit_target (time, block, target, credential_id, person_id, calls, failed, first_ms, last_ms)
   SELECT b.time, b.id, n.target, b.credential_id, b.person_id, n.calls, n.failed, n.first_ms, n.last_ms
-    FROM json_to_record(p_named) AS c (block integer[], target text[], calls integer[], failed integer[], first_ms smallint[],
+    FROM json_to_record(p_named) AS c (block uuid[], target text[], calls integer[], failed integer[], first_ms smallint[],
                                        last_ms smallint[])
    CROSS JOIN LATERAL unnest(c.block, c.target, c.calls, c.failed, c.first_ms, c.last_ms)
            AS n (block, target, calls, failed, first_ms, last_ms)
-    JOIN ROWS FROM (json_to_recordset(p_blocks) AS (time timestamptz, id uuid, credential_id text, person_id text))
-           WITH ORDINALITY AS b (time, id, credential_id, person_id, number) ON b.number = n.block;
+    JOIN b ON b.id = n.block;
   IF json_array_length(p_seals) > 0 THEN
     UPDATE gateway.audit a
        SET writer = p_writer, seq = s.seq, kid = s.kid, previous = s.previous, digest = s.digest, mark = NULL
