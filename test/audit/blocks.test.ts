@@ -171,7 +171,7 @@ describe('what readers find', () => {
     const all: AuditRow[] = [];
     let after: Awaited<ReturnType<typeof searchAudit>>['next'];
     do {
-      const { rows, next } = await searchAudit(database.db, filter, { limit: 400, after });
+      const { rows, next } = await searchAudit(database.db, filter, { limit: 900, after });
       all.push(...rows);
       after = next;
     } while (after);
@@ -199,11 +199,11 @@ describe('what readers find', () => {
              CASE WHEN n % 11 = 0 THEN '{}' ELSE ARRAY['ctc_1_1_' || n % 20, 'vis_1_1_' || n % 3] END,
              CASE WHEN n % 11 = 0 THEN 5 END, CASE WHEN n % 97 = 0 THEN 'not_found' ELSE 'ok' END, 200, 1, 1
         FROM (SELECT n, ${START}::timestamptz + (CASE WHEN n < 6000 THEN n / 3 ELSE n * 5 - 28000 END) * interval '1 millisecond' AS time,
-                     'crd_' || n % 3 AS credential FROM generate_series(0, 23999) n) s`;
+                     'crd_' || n % 3 AS credential FROM generate_series(0, 11999) n) s`;
     const rows = await everything();
-    expect(rows.pages[0]).toHaveLength(24_000);
+    expect(rows.pages[0]).toHaveLength(12_000);
     expect(rows.readers[0]?.length).toBeGreaterThan(1);
-    expect(await packAudit(database, 'crd_0')).toBeGreaterThan(50);
+    expect(await packAudit(database, 'crd_0')).toBeGreaterThan(20);
     const mixed = await everything();
     for (const [i, page] of rows.pages.entries()) expect(mixed.pages[i], JSON.stringify(FILTERS[i >> 1])).toEqual(page);
     expect(mixed).toEqual(rows);
