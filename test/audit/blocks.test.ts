@@ -149,6 +149,8 @@ describe('what readers find', () => {
     { credential: 'crd_0' },
     { credential: 'crd_1', operation: 'op_3' },
     { credential: 'crd_0', target: 'ctc_1_1_7' },
+    // So few that a page reads more seconds of rows than of blocks.
+    { credential: 'crd_0', target: 'ctc_1_1_1000' },
     { credential: 'crd_0', target: 'ctc_1_1_7', outcome: 'not_found' },
     { credential: 'crd_1', target: 'ctc_1_1_7', operation: 'nothing' },
     { person: 'prs_1' },
@@ -196,17 +198,19 @@ describe('what readers find', () => {
                     || lpad(to_hex(row_number() OVER (PARTITION BY credential, date_trunc('second', time) ORDER BY n)), 4, '0'))::uuid,
              'org_1', 'web_1_1', credential, CASE credential WHEN 'crd_1' THEN 'prs_1' END,
              CASE credential WHEN 'crd_1' THEN 'mcp' ELSE 'rest' END, 'op_' || n % 5,
-             CASE WHEN n % 11 = 0 THEN '{}' ELSE ARRAY['ctc_1_1_' || n % 20, 'vis_1_1_' || n % 3] END,
+             CASE WHEN n % 11 = 0 THEN '{}' WHEN n % 150 = 0 THEN ARRAY['ctc_1_1_1000']
+                  ELSE ARRAY['ctc_1_1_' || n % 20, 'vis_1_1_' || n % 3] END,
              CASE WHEN n % 11 = 0 THEN 5 END, CASE WHEN n % 97 = 0 THEN 'not_found' ELSE 'ok' END, 200, 1, 1
         FROM (SELECT n, ${START}::timestamptz + (CASE WHEN n < 6000 THEN n / 3 ELSE n * 5 - 28000 END) * interval '1 millisecond' AS time,
                      'crd_' || n % 3 AS credential FROM generate_series(0, 11999) n) s`;
     const rows = await everything();
     expect(rows.pages[0]).toHaveLength(12_000);
     expect(rows.readers[0]?.length).toBeGreaterThan(1);
-    expect(await packAudit(database, 'crd_0')).toBeGreaterThan(20);
+    expect(await packAudit(database, 'crd_0', 2)).toBeGreaterThan(10);
     const mixed = await everything();
     for (const [i, page] of rows.pages.entries()) expect(mixed.pages[i], JSON.stringify(FILTERS[i >> 1])).toEqual(page);
     expect(mixed).toEqual(rows);
+    await packAudit(database, 'crd_0');
     await packAudit(database, 'crd_1');
     await packAudit(database, 'crd_2');
     expect(await database.sql`SELECT count(*)::integer AS n FROM gateway.audit`).toEqual([{ n: 0 }]);
