@@ -2,13 +2,12 @@ import type { AuditSurface, CallOrigin, CallReport } from '../core/audit.ts';
 
 /** A call whose record is made when it is appended. */
 export interface QueuedCall {
-  readonly id: string;
   /** performance.now() of its end. */
   readonly at: number;
   readonly ms: number;
   readonly origin: CallOrigin;
   /** Without the arguments, of which only `input` is kept. */
-  readonly report: Omit<CallReport, 'input'>;
+  readonly report: Omit<CallReport, 'input' | 'inserted'>;
   /** The canonical arguments, or `\\x…`, their digest. */
   readonly input: string | undefined;
 }

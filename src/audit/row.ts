@@ -1,5 +1,6 @@
 import type { StoredAudit } from '../store/audit/records.ts';
 import type { AuditRecord } from './chain.ts';
+import type { QueuedCall } from './queue.ts';
 
 export interface ChainPlace {
   readonly writer: string;
@@ -14,7 +15,7 @@ const PLAIN = /^[\w.:/+~@*-]+$/;
 const escaped = (text: string): string => text.replace(/["\\]/g, '\\$&');
 
 /** A member of a row literal (PostgreSQL manual, section 8.16.6) within an array literal (section 8.15.6). */
-function member(value: string | number | null | undefined): string {
+export function member(value: string | number | null | undefined): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'number') return String(value);
   return PLAIN.test(value) ? value : escaped(`"${escaped(value)}"`);
@@ -47,3 +48,16 @@ export const auditMembers = (r: AuditRecord | StoredAudit): string =>
 /** An element of an array literal of gateway.audit_row. */
 export const auditRow = (members: string, { writer, seq, kid, previous, digest }: ChainPlace): string =>
   `"(${members},${writer},${seq},${member(kid)},${bytes(previous)},${bytes(digest)})"`;
+
+/** An element of an array literal of gateway.audit_entry. `ms`: the rest of its time behind the second of its block. */
+export const auditEntry = (
+  ms: number,
+  { origin, report }: QueuedCall,
+  duration: number,
+  input: string | undefined,
+): string =>
+  `"(${ms},${member(report.websiteId)},${member(report.operation)},${list(report.targets)},${report.count ?? ''},${member(
+    report.outcome,
+  )},${report.status},${report.units},${duration},${member(origin.requestId || undefined)},${member(
+    origin.traceId,
+  )},${bytes(input)})"`;

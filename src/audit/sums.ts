@@ -1,6 +1,3 @@
-import type { StoredAudit } from '../store/audit/records.ts';
-import type { AuditRecord } from './chain.ts';
-
 /** Buckets of durations: the first up to 1 ms, each further one sqrt(2) times as long, the last without end. */
 const BUCKETS = 33;
 
@@ -18,24 +15,52 @@ interface Sum {
   readonly buckets: number[];
 }
 
+/** What a sum needs of a record or of a block. Members without a value can be null. */
+interface Summed {
+  readonly organization_id?: string | null | undefined;
+  readonly app_id?: string | null | undefined;
+  readonly surface?: string | null | undefined;
+  readonly time?: string | undefined;
+}
+
+interface SummedCall {
+  readonly operation?: string | null | undefined;
+  readonly outcome?: string | null | undefined;
+  readonly units?: number | null | undefined;
+}
+
 /** The sums of records by hour, app, surface, operation and outcome, for gateway.audit_hour. */
-export function sumsOf(records: readonly (AuditRecord | StoredAudit)[]): Sum[] {
-  const sums = new Map<string, Sum>();
-  for (const record of records) {
-    const { organization_id = '', time = '', surface = '', operation = '', outcome = '' } = record;
-    const hour = `${time.slice(0, 13)}:00:00Z`;
-    const app_id = record.app_id ?? '';
+export class Sums {
+  readonly #sums = new Map<string, Sum>();
+
+  add(
+    { organization_id, app_id, surface, time = '' }: Summed,
+    { operation, outcome, units }: SummedCall,
+    ms: number,
+  ): void {
+    const hour = time.slice(0, 13);
     const key = `${organization_id} ${hour} ${app_id} ${surface} ${operation} ${outcome}`;
-    let sum = sums.get(key);
+    let sum = this.#sums.get(key);
     if (!sum) {
-      const buckets = Array.from({ length: BUCKETS }, () => 0);
-      sum = { organization_id, hour, app_id, surface, operation, outcome, calls: 0, units: 0, buckets };
-      sums.set(key, sum);
+      sum = {
+        ...{
+          organization_id: organization_id ?? '',
+          hour: `${hour}:00:00Z`,
+          app_id: app_id ?? '',
+          surface: surface ?? '',
+        },
+        ...{ operation: operation ?? '', outcome: outcome ?? '', calls: 0, units: 0 },
+        buckets: Array.from({ length: BUCKETS }, () => 0),
+      };
+      this.#sums.set(key, sum);
     }
     sum.calls++;
-    sum.units += record.units ?? 0;
-    const bucket = bucketOf(record.duration_ms ?? 0);
+    sum.units += units ?? 0;
+    const bucket = bucketOf(ms);
     sum.buckets[bucket] = (sum.buckets[bucket] ?? 0) + 1;
   }
-  return [...sums.values()];
+
+  get list(): Sum[] {
+    return [...this.#sums.values()];
+  }
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
 import type { Keyring } from '../auth/keys.ts';
 import type { AuditDraft, Books, CallOrigin, CallReport } from '../core/audit.ts';
@@ -100,9 +99,8 @@ export class Trail implements Books {
   }
 
   draft(origin: CallOrigin, report: CallReport, ms: number): AuditDraft {
-    const queued = this.#queued(origin, report, ms);
-    const record = this.#recorder.recordOf(queued, undefined);
-    return { id: queued.id, members: { ...record, mark: markOf(this.#options.keys, record) }, inserted: false };
+    const record = this.#recorder.recordOf(this.#queued(origin, report, ms), undefined);
+    return { id: record.id ?? '', members: { ...record, mark: markOf(this.#options.keys, record) }, inserted: false };
   }
 
   /** Appends what waits, for at most 2.5 s. */
@@ -139,9 +137,12 @@ export class Trail implements Books {
   }
 
   /** The arguments stay in memory only as a short text or a digest. */
-  #queued(origin: CallOrigin, { input, ...report }: CallReport, ms: number): QueuedCall {
+  #queued(origin: CallOrigin, report: CallReport, ms: number): QueuedCall {
+    const { actor, operation, websiteId, targets, count, outcome, status, units, input, operationId, replayed } =
+      report;
     const text = input && (stringify(input) ?? '');
     const kept = text === undefined || text.length <= SHORT ? text : this.#recorder.digestOf(text);
-    return { id: randomUUID(), at: performance.now(), ms, origin, report, input: kept };
+    const told = { actor, operation, websiteId, targets, count, outcome, status, units, operationId, replayed };
+    return { at: performance.now(), ms, origin, report: told, input: kept };
   }
 }

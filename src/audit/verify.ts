@@ -1,4 +1,5 @@
 import type { Keyring } from '../auth/keys.ts';
+import { blockPage, misnamedBlocks, type SealedBlock, surplusTargets } from '../store/audit/blocks.ts';
 import {
   type AuditDays,
   type AuditHead,
@@ -14,6 +15,7 @@ import {
   wrongEnds,
 } from '../store/audit/verify.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { blockText } from './blocks.ts';
 import { auditMembers } from './row.ts';
 
 /**
@@ -44,6 +46,8 @@ export interface Verified {
 }
 
 const PAGE = 2_000;
+/** Each has at most a thousand records. */
+const BLOCKS = 100;
 /** The most findings of one kind and day. */
 const MOST = 100;
 
@@ -70,10 +74,18 @@ export async function verifyAudit(
         if (one) found.add(one);
       }
     } while (page.length === PAGE);
+    let blocks: SealedBlock[] = [];
+    do {
+      blocks = await blockPage(db, days, organization, blocks.at(-1), BLOCKS);
+      records += await judgeBlocks(db, keys, blocks, found);
+    } while (blocks.length === BLOCKS);
   }
   for (const day of await missingDays(db, days))
     found.add({ finding: 'missing_day', day, detail: 'The day has no partition: it was dropped, or no gateway ran.' });
   for (const day of daysOf(days)) {
+    const surplus = await surplusTargets(db, day);
+    const detail = `The table of targets has ${Math.abs(surplus)} rows ${surplus < 0 ? 'less' : 'more'} than the records name.`;
+    if (surplus !== 0) found.add({ finding: 'altered', day, detail });
     for (const { writer, seq, after } of await brokenLinks(db, day, MOST))
       found.add({ finding: 'broken', day, writer, detail: `Record ${seq} follows record ${after}.` });
     for (const { writer, head, last } of await wrongEnds(db, day, MOST)) {
@@ -125,6 +137,35 @@ function judge(keys: Keyring, sealed: SealedAudit): AuditFinding | undefined {
   return keys.has(kid)
     ? { finding: 'altered', ...of, detail: `Record ${seq} (${sealed.id}) is not as it was sealed.` }
     : { finding: 'unknown_key', ...of, detail: `Record ${seq} was sealed with the key ${kid}, which is not given.` };
+}
+
+/** Judges blocks, and their targets if their digests are right. Returns the number of their records. */
+async function judgeBlocks(
+  db: Database,
+  keys: Keyring,
+  blocks: readonly SealedBlock[],
+  found: Findings,
+): Promise<number> {
+  let records = 0;
+  const right: SealedBlock[] = [];
+  const add = (finding: 'altered' | 'unknown_key', { time, writer, seq, calls }: SealedBlock, detail: string): void =>
+    found.add({
+      finding,
+      day: time.slice(0, 10),
+      writer,
+      detail: `Records ${Number(seq) - calls + 1} to ${seq}: ${detail}`,
+    });
+  for (const block of blocks) {
+    records += block.calls;
+    const mac = Buffer.from(block.digest.slice(2), 'hex');
+    if (keys.verify('audit', block.previous + blockText(block), { kid: block.kid, mac })) right.push(block);
+    else if (keys.has(block.kid)) add('altered', block, 'one of them is not as it was sealed.');
+    else add('unknown_key', block, `they were sealed with the key ${block.kid}, which is not given.`);
+  }
+  const ids = right.length === 0 ? [] : await misnamedBlocks(db, right);
+  for (const block of right)
+    if (ids.includes(block.id)) add('altered', block, 'the table of targets says something else.');
+  return records;
 }
 
 function daysOf({ from, to }: AuditDays): string[] {

@@ -4,12 +4,13 @@ import { type AuditBatch, appendAudit, type ChainHead, isBadRecord, isSealedElse
 import { readUnsealed } from '../store/audit/records.ts';
 import { isUnavailable, sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { blockOf, blockText, groupsOf, isBlock, Named } from './blocks.ts';
 import { chained, START } from './chain.ts';
 import { mayBeSealed } from './mark.ts';
 import type { Queue } from './queue.ts';
 import type { Recorder } from './recorder.ts';
 import { auditMembers, auditRow, type ChainPlace } from './row.ts';
-import { sumsOf } from './sums.ts';
+import { Sums } from './sums.ts';
 
 export interface ChainWriterOptions {
   readonly db: Database;
@@ -22,7 +23,7 @@ export interface ChainWriterOptions {
 }
 
 /** Records of one statement. Making them holds the event loop for about 5 ms. */
-const BATCH = 500;
+const BATCH = 1_000;
 /** Milliseconds without success after which records count as stuck. */
 const PATIENCE = 2_000;
 
@@ -145,35 +146,45 @@ export class ChainWriter {
     }
     if (this.#queue.size === 0) recordLoss(this.#queue.takeLost());
     const calls = sealsOnly ? [] : this.#queue.first(this.#most);
-    const queued = calls.map((call) => recorder.recordOf(call, this.#offset));
-    if (queued.length === 0 && written.length === 0) {
+    if (calls.length === 0 && written.length === 0) {
       this.#queue.removeSeals(waiting);
       return undefined;
     }
     const writer = this.#name;
     const heads = new Map<string, ChainHead>();
-    const placeOf = (time: string, text: string): ChainPlace => {
+    const placeOf = (time: string, text: string, count = 1): ChainPlace => {
       const day = time.slice(0, 10);
       const end = heads.get(day) ?? this.#ends.get(day) ?? { seq: 0, digest: START };
       const { kid, digest } = chained(keys, end.digest, text);
-      const seq = end.seq + 1;
+      const seq = end.seq + count;
       heads.set(day, { day, before: heads.get(day)?.before ?? end.seq, seq, kid, digest });
       return { writer, seq, kid, previous: end.digest, digest };
     };
-    const records = queued.map((record) => {
-      const members = auditMembers(record);
-      return auditRow(members, placeOf(record.time ?? '', members));
-    });
+    const [records, blocks, named, sums] = [[] as string[], [] as object[], new Named(), new Sums()]; // filled below
+    for (const group of groupsOf(calls, this.#offset)) {
+      const block = isBlock(group) ? blockOf(group, recorder, sums, named) : undefined;
+      if (block) blocks.push({ ...block, ...placeOf(block.time, blockText(block), block.calls) });
+      else
+        group.calls.forEach((call, i) => {
+          const record = recorder.recordOf(call, group.second + (group.ms[i] ?? 0));
+          const members = auditMembers(record);
+          records.push(auditRow(members, placeOf(record.time ?? '', members)));
+          sums.add(record, record, record.duration_ms ?? 0);
+        });
+    }
     const seals = written.map((row) => ({ time: row.time, id: row.id, ...placeOf(row.time, auditMembers(row)) }));
+    for (const row of written) sums.add(row, row, row.duration_ms);
     return {
       batch: {
         writer,
         heads: JSON.stringify([...heads.values()]),
         records: `{${records.join(',')}}`,
+        blocks: JSON.stringify(blocks),
+        named: JSON.stringify(named),
         seals: JSON.stringify(seals),
-        sums: JSON.stringify(sumsOf([...queued, ...written])),
+        sums: JSON.stringify(sums.list),
       },
-      records: queued.length,
+      records: calls.length,
       seals: waiting,
       ends: new Map([...heads].map(([day, { seq, digest }]) => [day, { seq, digest }])),
     };

@@ -5,7 +5,7 @@ import { Trail, type TrailOptions } from '../../src/audit/trail.ts';
 import type { CallReport } from '../../src/core/audit.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import type { Database } from '../../src/store/driver/postgres.ts';
-import { auditOf } from '../support/audit.ts';
+import { auditOf, forgetAudit } from '../support/audit.ts';
 import type { Issued } from '../support/credentials.ts';
 import { addressOf } from '../support/database.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -28,9 +28,7 @@ beforeAll(async () => {
   >`SELECT public_id FROM platform.organization WHERE tenant = 1`;
   organization = row?.public_id ?? '';
 });
-afterEach(async () => {
-  await gateway.database.sql`DELETE FROM gateway.audit`;
-});
+afterEach(() => forgetAudit(gateway.database));
 afterAll(() => gateway.close());
 
 const health = () => gateway.ask('/api/v1/health?website_id=web_1_1', { token: own.token });

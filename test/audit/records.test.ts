@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
-import { auditOf, brief, type Kept } from '../support/audit.ts';
+import { auditOf, brief, forgetAudit, type Kept } from '../support/audit.ts';
 import type { Issued } from '../support/credentials.ts';
 import { Client, holder, ORIGIN, openSession } from '../support/events/realtime.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 beforeEach(async () => {
   await pause(300);
-  await gateway.database.sql`DELETE FROM gateway.audit`;
+  await forgetAudit(gateway.database);
 });
 afterAll(() => gateway.close());
 

@@ -31,7 +31,11 @@ beforeAll(async () => {
   note = (await examples(first)).find(({ tool }) => tool.name === 'visitor_note_add') ?? expect.fail();
   await Promise.all(
     gateways.map(async (one, n) => {
-      for (let i = 0; i < 8; i++) await one.ask('/api/v1/contacts?website_id=web_1_1', { token: own.token });
+      // Each call has another client. Otherwise their records would be a block (test/audit/blocks.test.ts).
+      for (let i = 0; i < 8; i++) {
+        const headers = { 'user-agent': `reader${i}/1` };
+        await one.ask('/api/v1/contacts?website_id=web_1_1', { token: own.token, headers });
+      }
       for (let i = 0; i < 3; i++) {
         const headers = { 'idempotency-key': freshKey() };
         expect((await one.ask(note.url, { token: own.token, body: { text: `note ${n} ${i}` }, headers })).status).toBe(

@@ -4,7 +4,7 @@ export type Kept = Readonly<Record<string, unknown>>;
 
 /** Every audit record, the oldest first. The members without a value are left out, and bytes are a flag. */
 export async function auditOf({ sql }: TestDatabase, where: Kept = {}): Promise<Kept[]> {
-  const rows = await sql<Kept[]>`SELECT * FROM gateway.audit ORDER BY time, id`;
+  const rows = await sql<Kept[]>`SELECT * FROM gateway.audit_record ORDER BY time, id`;
   const wanted = Object.entries(where);
   return rows
     .filter((row) => wanted.every(([name, value]) => row[name] === value))
@@ -16,3 +16,10 @@ const ALWAYS = ['time', 'id', 'duration_ms', 'writer', 'seq', 'kid', 'previous',
 /** Without the members that each record has anyhow. */
 export const brief = (record: Kept | undefined): Kept =>
   Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => !ALWAYS.includes(name)));
+
+/** Deletes all audit records. */
+export async function forgetAudit({ sql }: Pick<TestDatabase, 'sql'>): Promise<void> {
+  await sql`DELETE FROM gateway.audit`;
+  await sql`DELETE FROM gateway.audit_block`;
+  await sql`DELETE FROM gateway.audit_target`;
+}

@@ -160,11 +160,13 @@ async function sourcesOf(db: Database, filter: AuditFilter): Promise<AuditSource
     return (await idsOf(callers)).map((id) => ({ ...filter, credential: id }));
   }
   if (organization !== undefined) return [filter];
-  // Looks up the next organization in the index, instead of reading all records.
+  // Looks up the next organization in the indexes, instead of reading all records.
+  const next = (condition: Fragment): Fragment => sql`(SELECT min(n.id) FROM (
+    SELECT min(a.organization_id) AS id FROM gateway.audit a WHERE ${condition}
+    UNION ALL SELECT min(a.organization_id) FROM gateway.audit_block a WHERE ${condition}) n)`;
   const organizations = sql`
     WITH RECURSIVE o (id) AS (
-      SELECT min(a.organization_id) FROM gateway.audit a
-      UNION ALL SELECT (SELECT min(a.organization_id) FROM gateway.audit a WHERE a.organization_id > o.id) FROM o WHERE o.id IS NOT NULL)
+      SELECT ${next(sql`true`)} UNION ALL SELECT ${next(sql`a.organization_id > o.id`)} FROM o WHERE o.id IS NOT NULL)
     SELECT o.id FROM o WHERE o.id IS NOT NULL`;
   return (await idsOf(organizations)).map((id) => ({ ...filter, organization: id ?? '' }));
 }
@@ -172,10 +174,19 @@ async function sourcesOf(db: Database, filter: AuditFilter): Promise<AuditSource
 /** SQL: the callers of all records since a time that name a target. Only the indexes of targets are read. */
 const naming = (target: string, since: Fragment): Fragment =>
   join(
-    [1, 2, 3].map(
-      (n) => sql`SELECT a.credential_id, a.person_id, a.outcome, a.time FROM gateway.audit a
-        WHERE ${raw(`a.targets[${n}]`)} = ${target} AND a.time >= ${since}`,
-    ),
+    [
+      ...[1, 2, 3].map(
+        (
+          n,
+        ) => sql`SELECT a.credential_id, a.person_id, 1 AS calls, CASE a.outcome WHEN 'ok' THEN 0 ELSE 1 END AS failed,
+               a.time AS first_at, a.time AS last_at
+          FROM gateway.audit a WHERE ${raw(`a.targets[${n}]`)} = ${target} AND a.time >= ${since}`,
+      ),
+      // Of records in blocks. The block in which the time lies counts as a whole.
+      sql`SELECT t.credential_id, t.person_id, t.calls, t.failed, t.time + t.first_ms * interval '1 millisecond',
+               t.time + t.last_ms * interval '1 millisecond'
+          FROM gateway.audit_target t WHERE t.target = ${target} AND t.time >= date_trunc('second', ${since}, 'UTC')`,
+    ],
     ' UNION ALL ',
   );
 
@@ -209,8 +220,8 @@ export async function readAuditReaders(
   const named = naming(target, sql`now() - ${days}::integer * interval '1 day'`);
   return db.query<AuditReader>(sql`
     WITH r AS MATERIALIZED (
-      SELECT a.credential_id, a.person_id, (count(*) FILTER (WHERE a.outcome = 'ok'))::integer AS calls,
-             (count(*) FILTER (WHERE a.outcome <> 'ok'))::integer AS failed, min(a.time) AS first_at, max(a.time) AS last_at
+      SELECT a.credential_id, a.person_id, sum(a.calls - a.failed)::integer AS calls, sum(a.failed)::integer AS failed,
+             min(a.first_at) AS first_at, max(a.last_at) AS last_at
         FROM (${named}) a GROUP BY 1, 2)
     SELECT o.public_id AS organization_id, p.id AS app_id, p.name AS app_name, r.credential_id, r.person_id, h.email,
            r.calls, r.failed, r.first_at, r.last_at

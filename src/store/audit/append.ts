@@ -11,11 +11,16 @@ export interface ChainHead {
   readonly digest: string;
 }
 
-/** What one statement appends (gateway.append_audit). `records` is a literal of an array (audit/row.ts), the rest JSON. */
+/**
+ * What one statement appends (gateway.append_audit). `records` is a literal of an array (audit/row.ts), the rest JSON.
+ * `named` has the targets of the blocks.
+ */
 export interface AuditBatch {
   readonly writer: string;
   readonly heads: string;
   readonly records: string;
+  readonly blocks: string;
+  readonly named: string;
   readonly seals: string;
   readonly sums: string;
 }
@@ -26,11 +31,14 @@ const clockOf = async (db: Database, answer: Fragment): Promise<number> => {
 };
 
 /** Appends a batch. Returns PostgreSQL's clock in Unix milliseconds. A repeated batch is appended only once. */
-export const appendAudit = (db: Database, { writer, heads, records, seals, sums }: AuditBatch): Promise<number> =>
+export const appendAudit = (
+  db: Database,
+  { writer, heads, records, blocks, named, seals, sums }: AuditBatch,
+): Promise<number> =>
   clockOf(
     db,
-    sql`gateway.append_audit(${writer}::uuid, ${heads}::text::json, ${records}::text::gateway.audit_row[], ${seals}::text::json,
-                             ${sums}::text::json)`,
+    sql`gateway.append_audit(${writer}::uuid, ${heads}::text::json, ${records}::text::gateway.audit_row[],
+                             ${blocks}::text::json, ${named}::text::json, ${seals}::text::json, ${sums}::text::json)`,
   );
 
 /** Creates the partitions of the next days. Returns PostgreSQL's clock in Unix milliseconds. */

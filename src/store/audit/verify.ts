@@ -1,4 +1,4 @@
-import { sql } from '../../core/sql.ts';
+import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import { AUDIT_COLUMNS, type StoredAudit } from './records.ts';
 
@@ -28,9 +28,15 @@ export interface AuditHead {
 }
 
 const start = (day: string) => sql`(${day}::text::date::timestamp AT TIME ZONE 'UTC')`;
-const inDays = ({ from, to }: AuditDays) => sql`a.time >= ${start(from)} AND a.time < ${start(to)} + interval '1 day'`;
-const hexOf = (column: 'previous' | 'digest') =>
+export const inDays = ({ from, to }: AuditDays) =>
+  sql`a.time >= ${start(from)} AND a.time < ${start(to)} + interval '1 day'`;
+export const hexOf = (column: 'previous' | 'digest') =>
   column === 'previous' ? sql`'\\x' || encode(a.previous, 'hex')` : sql`'\\x' || encode(a.digest, 'hex')`;
+
+/** The links of the chains: sealed records, and blocks. `seq` is the number of the last of its `calls` records. */
+const links = (days: AuditDays) => sql`(
+  SELECT a.writer, a.seq, 1 AS calls, a.previous, a.digest FROM gateway.audit a WHERE ${inDays(days)} AND a.seq IS NOT NULL
+  UNION ALL SELECT a.writer, a.seq, a.calls, a.previous, a.digest FROM gateway.audit_block a WHERE ${inDays(days)})`;
 
 /** The first and the last day with a partition that can hold records, without days to come. */
 export async function auditDays(db: Database): Promise<AuditDays> {
@@ -43,7 +49,8 @@ export async function auditDays(db: Database): Promise<AuditDays> {
 
 export async function auditOrganizations(db: Database, days: AuditDays): Promise<string[]> {
   const rows = await db.read<{ id: string }>(
-    sql`SELECT DISTINCT a.organization_id AS id FROM gateway.audit a WHERE ${inDays(days)} ORDER BY 1`,
+    sql`SELECT a.organization_id AS id FROM gateway.audit a WHERE ${inDays(days)}
+         UNION SELECT a.organization_id FROM gateway.audit_block a WHERE ${inDays(days)} ORDER BY 1`,
   );
   return rows.map(({ id }) => id);
 }
@@ -74,11 +81,11 @@ export const brokenLinks = (
   limit: number,
 ): Promise<{ writer: string; seq: string; after: string }[]> =>
   db.read(sql`
-    SELECT writer, seq, coalesce(last, 0) AS after
-      FROM (SELECT a.writer, a.seq, a.previous, lag(a.seq) OVER chain AS last, lag(a.digest) OVER chain AS ended
-              FROM gateway.audit a WHERE ${inDays({ from: day, to: day })} AND a.seq IS NOT NULL
-            WINDOW chain AS (PARTITION BY a.writer ORDER BY a.seq)) c
-     WHERE seq <> coalesce(last, 0) + 1 OR previous <> coalesce(ended, decode(repeat('00', 32), 'hex'))
+    SELECT writer, first AS seq, coalesce(last, 0) AS after
+      FROM (SELECT a.writer, a.seq - a.calls + 1 AS first, a.previous, lag(a.seq) OVER chain AS last,
+                   lag(a.digest) OVER chain AS ended
+              FROM ${links({ from: day, to: day })} a WINDOW chain AS (PARTITION BY a.writer ORDER BY a.seq)) c
+     WHERE first <> coalesce(last, 0) + 1 OR previous <> coalesce(ended, decode(repeat('00', 32), 'hex'))
      ORDER BY writer, seq LIMIT ${limit}`);
 
 /** Chains whose last record is not the one that their head names. Without records, `last` is null. */
@@ -90,8 +97,8 @@ export const wrongEnds = (
   db.read(sql`
     SELECT coalesce(h.writer, l.writer) AS writer, h.seq AS head, l.seq AS last
       FROM (SELECT * FROM gateway.audit_chain c WHERE c.day = ${day}::text::date) h
-      FULL JOIN (SELECT DISTINCT ON (a.writer) a.writer, a.seq, a.digest FROM gateway.audit a
-                  WHERE ${inDays({ from: day, to: day })} AND a.seq IS NOT NULL ORDER BY a.writer, a.seq DESC) l
+      FULL JOIN (SELECT DISTINCT ON (a.writer) a.writer, a.seq, a.digest FROM ${links({ from: day, to: day })} a
+                  ORDER BY a.writer, a.seq DESC) l
         ON l.writer = h.writer
      WHERE h.seq IS DISTINCT FROM l.seq OR h.digest IS DISTINCT FROM l.digest ORDER BY 1 LIMIT ${limit}`);
 
@@ -110,6 +117,11 @@ export async function missingDays(db: Database, { from, to }: AuditDays): Promis
   return rows.map(({ day }) => day);
 }
 
+const without = (table: 'audit' | 'audit_block') => sql`
+  NOT EXISTS (SELECT FROM gateway.${raw(table)} a WHERE a.time >= h.day::timestamp AT TIME ZONE 'UTC'
+                 AND a.time < (h.day + 1)::timestamp AT TIME ZONE 'UTC'
+                 AND a.writer = h.writer AND a.seq = h.seq AND a.digest = h.digest::bytea)`;
+
 /** Heads of the last `days` days that were kept elsewhere and whose record is no longer there. */
 export const missingHeads = (
   db: Database,
@@ -121,9 +133,7 @@ export const missingHeads = (
     SELECT h.writer, h.day::text, h.seq::float8 AS seq, h.kid, h.digest
       FROM json_to_recordset(${JSON.stringify(heads)}::text::json)
            AS h (writer uuid, day date, seq bigint, kid text, digest text)
-     WHERE NOT EXISTS (SELECT FROM gateway.audit a WHERE a.time >= h.day::timestamp AT TIME ZONE 'UTC'
-                          AND a.time < (h.day + 1)::timestamp AT TIME ZONE 'UTC'
-                          AND a.writer = h.writer AND a.seq = h.seq AND a.digest = h.digest::bytea)
+     WHERE ${without('audit')} AND ${without('audit_block')}
        AND h.day >= (now() AT TIME ZONE 'UTC')::date - ${days}::integer
      ORDER BY h.day, h.writer LIMIT ${limit}`);
 

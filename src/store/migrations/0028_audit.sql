@@ -46,6 +46,40 @@ CREATE INDEX audit_target_3 ON gateway.audit ((targets[3]), credential_id, time 
   WHERE targets[3] IS NOT NULL;
 CREATE INDEX audit_unsealed ON gateway.audit (time) WHERE seq IS NULL;
 
+-- Records of reads that one caller made within one second, as a process sends them: many records cost PostgreSQL little
+-- more than one row of gateway.audit. `records` is a literal of gateway.audit_entry[], and the text that the chain covers.
+-- Record n of `calls` has the id of the block with its last four digits replaced by n, and the place seq - calls + n.
+CREATE TABLE gateway.audit_block (
+  time timestamptz NOT NULL CHECK (time = date_trunc('second', time, 'UTC')),
+  id uuid NOT NULL,
+  calls integer NOT NULL CHECK (calls BETWEEN 1 AND 65535),
+  organization_id text NOT NULL, app_id text, installation_id text, credential_id text NOT NULL, person_id text,
+  client_name text, client_version text, address text, surface text NOT NULL,
+  named integer NOT NULL,                              -- its rows of gateway.audit_target
+  records text NOT NULL,
+  writer uuid NOT NULL, seq bigint NOT NULL, kid text NOT NULL, previous bytea NOT NULL, digest bytea NOT NULL
+) PARTITION BY RANGE (time);
+CREATE INDEX audit_block_organization ON gateway.audit_block (organization_id, time DESC);
+CREATE INDEX audit_block_credential ON gateway.audit_block (credential_id, time DESC, id);
+CREATE INDEX audit_block_person ON gateway.audit_block (person_id, time DESC) WHERE person_id IS NOT NULL;
+
+-- A record of a block without the members that the block has. `ms` is the rest of its time. The type never changes.
+CREATE TYPE gateway.audit_entry AS (
+  ms smallint, website_id text, operation text, targets text[], count integer, outcome text, status smallint, units integer,
+  duration_ms real, request_id text, trace_id text, input_digest bytea
+);
+
+-- The targets of a block: how many of its records name one, how many of these failed, and the first and last of them.
+CREATE TABLE gateway.audit_target (
+  time timestamptz NOT NULL,                           -- of the block
+  block uuid NOT NULL,
+  target text NOT NULL, credential_id text NOT NULL, person_id text,
+  calls integer NOT NULL, failed integer NOT NULL, first_ms smallint NOT NULL, last_ms smallint NOT NULL
+) PARTITION BY RANGE (time);
+-- Like the indexes of the targets of gateway.audit, it includes what gateway.audit_naming answers.
+CREATE INDEX audit_target_named ON gateway.audit_target (target, credential_id, time DESC)
+  INCLUDE (block, person_id, calls, failed, first_ms, last_ms);
+
 -- The last record of each chain. A removed end of a chain would not be noticed without it.
 CREATE TABLE gateway.audit_chain (
   writer uuid NOT NULL, day date NOT NULL,
@@ -66,23 +100,27 @@ CREATE TABLE gateway.audit_hour (
 -- The record of a write that another system performs. It is inserted when the outcome is stored. Null: there is none.
 ALTER TABLE gateway.operation ADD COLUMN audit jsonb;
 
--- Creates the partition of a UTC day if it is missing. ATTACH blocks neither readers nor writers of the other days, as
+-- Creates the partitions of a UTC day if they are missing. ATTACH blocks neither readers nor writers of the other days, as
 -- CREATE TABLE … PARTITION OF would.
 CREATE FUNCTION gateway.prepare_audit_day(p_day date) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  part CONSTANT text := 'audit_' || to_char(p_day, 'YYYYMMDD');
+  parent text;
+  part text;
 BEGIN
-  -- A table of this name that is no partition does not count. The statement below then fails.
-  IF EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = 'gateway.audit'::regclass
-                AND i.inhrelid = to_regclass('gateway.' || part)) THEN RETURN; END IF;
-  PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
-  -- Another process may have created it meanwhile. Only a query is sure to see that, because to_regclass can remember that
-  -- there was none.
-  IF EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-              WHERE i.inhparent = 'gateway.audit'::regclass AND c.relname = part) THEN RETURN; END IF;
-  EXECUTE format('CREATE TABLE gateway.%I (LIKE gateway.audit INCLUDING ALL)', part);
-  EXECUTE format('ALTER TABLE gateway.audit ATTACH PARTITION gateway.%I FOR VALUES FROM (%L) TO (%L)',
-                 part, p_day::timestamp AT TIME ZONE 'UTC', (p_day + 1)::timestamp AT TIME ZONE 'UTC');
+  FOREACH parent IN ARRAY ARRAY['audit', 'audit_block', 'audit_target'] LOOP
+    part := parent || to_char(p_day, '_YYYYMMDD');
+    -- A table of this name that is no partition does not count. The statement below then fails.
+    CONTINUE WHEN EXISTS (SELECT FROM pg_inherits i WHERE i.inhparent = ('gateway.' || parent)::regclass
+                             AND i.inhrelid = to_regclass('gateway.' || part));
+    PERFORM pg_advisory_xact_lock(hashtextextended('gateway.audit partitions', 0));
+    -- Another process may have created it meanwhile. Only a query is sure to see that, because to_regclass can remember
+    -- that there was none.
+    CONTINUE WHEN EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                           WHERE i.inhparent = ('gateway.' || parent)::regclass AND c.relname = part);
+    EXECUTE format('CREATE TABLE gateway.%I (LIKE gateway.%I INCLUDING ALL)', part, parent);
+    EXECUTE format('ALTER TABLE gateway.%I ATTACH PARTITION gateway.%I FOR VALUES FROM (%L) TO (%L)',
+                   parent, part, p_day::timestamp AT TIME ZONE 'UTC', (p_day + 1)::timestamp AT TIME ZONE 'UTC');
+  END LOOP;
 END $$;
 
 -- Creates the partitions of today, of the day before and of the next p_ahead days. Returns the time in Unix milliseconds.
@@ -94,7 +132,7 @@ BEGIN
   RETURN extract(epoch FROM clock_timestamp()) * 1000;
 END $$;
 
--- Drops the partition of the oldest day, if that is over for more than p_days days, and returns 1. Dropping a partition
+-- Drops the partitions of the oldest day, if that is over for more than p_days days, and returns 1. Dropping a partition
 -- locks the whole table, and all inserts wait behind it. So a later call drops it if the table is in use for longer than
 -- 20 ms. A clock that is wrong must not end all records: one call drops one day, and none if the newest chain is
 -- more than two days old.
@@ -111,7 +149,8 @@ BEGIN
     RETURN 0;
   END IF;
   -- Another process may have dropped it meanwhile.
-  EXECUTE format('DROP TABLE IF EXISTS gateway.%I', 'audit_' || to_char(oldest, 'YYYYMMDD'));
+  EXECUTE format('DROP TABLE IF EXISTS gateway.%I, gateway.%I, gateway.%I', 'audit_' || to_char(oldest, 'YYYYMMDD'),
+                 'audit_block_' || to_char(oldest, 'YYYYMMDD'), 'audit_target_' || to_char(oldest, 'YYYYMMDD'));
   DELETE FROM gateway.audit_chain WHERE day <= oldest;
   DELETE FROM gateway.audit_hour WHERE hour < (oldest + 1)::timestamp AT TIME ZONE 'UTC';
   RETURN 1;
@@ -127,11 +166,12 @@ CREATE TYPE gateway.audit_row AS (
   input_digest bytea, operation_id text, replayed boolean, writer uuid, seq bigint, kid text, previous bytea, digest bytea
 );
 
--- Appends records with their places in the chains of one process, seals records that writes have inserted, and adds to
--- the sums. A head names the last place before and after. If the head is already there, an earlier attempt has done
--- everything, and its reply was lost. Returns the time in Unix milliseconds.
+-- Appends records and blocks of records with their places in the chains of one process, seals records that writes have
+-- inserted, and adds to the sums. p_named has the targets of the blocks, each with the id of its block.
+-- A head names the last place before and after. If the head is already there, an earlier attempt has done everything, and
+-- its reply was lost. Returns the time in Unix milliseconds.
 CREATE FUNCTION gateway.append_audit(
-  p_writer uuid, p_heads json, p_records gateway.audit_row[], p_seals json, p_sums json
+  p_writer uuid, p_heads json, p_records gateway.audit_row[], p_blocks json, p_named json, p_seals json, p_sums json
 ) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
   head record;
@@ -162,6 +202,22 @@ BEGIN
     address, surface, operation, targets, count, outcome, status, units, duration_ms, request_id, trace_id, input_digest,
     operation_id, replayed, writer, seq, kid, previous, digest)
   SELECT r.* FROM unnest(p_records) AS r;
+  -- The targets are columns in place of rows, because PostgreSQL reads these arrays faster.
+  WITH b AS (
+    INSERT INTO gateway.audit_block (
+      time, id, calls, organization_id, app_id, installation_id, credential_id, person_id, client_name, client_version, address,
+      surface, named, records, writer, seq, kid, previous, digest)
+    SELECT b.time, b.id, b.calls, b.organization_id, b.app_id, b.installation_id, b.credential_id, b.person_id, b.client_name,
+           b.client_version, b.address, b.surface, b.named, b.records, p_writer, b.seq, b.kid, b.previous, b.digest
+      FROM json_populate_recordset(NULL::gateway.audit_block, p_blocks) AS b
+    RETURNING time, id, credential_id, person_id)
+  INSERT INTO gateway.audit_target (time, block, target, credential_id, person_id, calls, failed, first_ms, last_ms)
+  SELECT b.time, b.id, n.target, b.credential_id, b.person_id, n.calls, n.failed, n.first_ms, n.last_ms
+    FROM json_to_record(p_named) AS c (block uuid[], target text[], calls integer[], failed integer[], first_ms smallint[],
+                                       last_ms smallint[])
+   CROSS JOIN LATERAL unnest(c.block, c.target, c.calls, c.failed, c.first_ms, c.last_ms)
+           AS n (block, target, calls, failed, first_ms, last_ms)
+    JOIN b ON b.id = n.block;
   IF json_array_length(p_seals) > 0 THEN
     UPDATE gateway.audit a
        SET writer = p_writer, seq = s.seq, kid = s.kid, previous = s.previous, digest = s.digest, mark = NULL
@@ -183,6 +239,21 @@ BEGIN
                           ORDER BY b.n);
   RETURN extract(epoch FROM clock_timestamp()) * 1000;
 END $$;
+
+-- The records of a block, as rows.
+CREATE FUNCTION gateway.audit_expand(b gateway.audit_block) RETURNS SETOF gateway.audit LANGUAGE sql STABLE AS $$
+  SELECT b.time + e.ms * interval '1 millisecond', (left(b.id::text, 32) || lpad(to_hex(e.n), 4, '0'))::uuid,
+         b.organization_id, e.website_id, b.app_id, b.installation_id, b.credential_id, b.person_id, b.client_name,
+         b.client_version, b.address, b.surface, e.operation, e.targets, e.count, e.outcome, e.status, e.units, e.duration_ms,
+         e.request_id, e.trace_id, e.input_digest, NULL::text, false, b.writer, b.seq - b.calls + e.n, b.kid, b.previous,
+         b.digest, NULL::text
+    FROM unnest(b.records::gateway.audit_entry[]) WITH ORDINALITY AS e (
+           ms, website_id, operation, targets, count, outcome, status, units, duration_ms, request_id, trace_id, input_digest, n)
+$$;
+
+-- All records, for whoever looks at them by hand. The gateway itself reads as 0033_audit_reading.sql says.
+CREATE VIEW gateway.audit_record AS
+SELECT * FROM gateway.audit UNION ALL SELECT e.* FROM gateway.audit_block b CROSS JOIN LATERAL gateway.audit_expand(b) e;
 
 -- Inserts the records of the writes of a statement, within its transaction. A record and the effect commit together or
 -- not at all. p_entries are the ledger's answers in the order of p_drafts, which are the records without their end (null:

@@ -28,8 +28,14 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   ),
   ...of('gateway.audit_app_day', AUDIT, 'organization_id day app_id operation'),
   ...of('gateway.audit_app_hour', AUDIT, 'organization_id app_id'),
+  ...of(
+    'gateway.audit_block',
+    AUDIT,
+    'organization_id app_id installation_id credential_id person_id client_name client_version address surface records kid previous digest',
+  ),
   ...of('gateway.audit_chain', AUDIT, 'day kid digest'),
   ...of('gateway.audit_hour', AUDIT, 'organization_id app_id surface operation outcome'),
+  ...of('gateway.audit_target', AUDIT, 'target credential_id person_id'),
   ...of(
     'gateway.consent',
     CREDENTIALS,
@@ -142,7 +148,7 @@ const WITHOUT_TEXT = ['int2', 'int4', 'int8', 'float8', 'bool', 'timestamptz', '
 export async function textColumns(sql: postgres.Sql): Promise<string[]> {
   const rows = await sql<{ name: string }[]>`
     SELECT DISTINCT regexp_replace(regexp_replace(format('%s.%s', c.table_schema, c.table_name),
-               '^(gateway\\.import_[a-z]+)_[0-9]+$', '\\1_N'), '^(gateway\\.audit)_[0-9]{8}$', '\\1')
+               '^(gateway\\.import_[a-z]+)_[0-9]+$', '\\1_N'), '^(gateway\\.audit[a-z_]*)_[0-9]{8}$', '\\1')
            || '.' || c.column_name AS name
       FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
      WHERE c.table_schema IN ('platform', 'gateway') AND t.table_type = 'BASE TABLE' AND c.udt_name <> ALL (${WITHOUT_TEXT})`;

@@ -1,0 +1,76 @@
+import type { AuditSurface } from '../../core/audit.ts';
+import { sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+import { type AuditDays, hexOf, inDays } from './verify.ts';
+
+/** A block of records of one caller (gateway.audit_block). `seq` is the place of its last record. */
+export interface SealedBlock {
+  readonly time: string;
+  readonly id: string;
+  readonly calls: number;
+  readonly organization_id: string;
+  readonly app_id: string | null;
+  readonly installation_id: string | null;
+  readonly credential_id: string;
+  readonly person_id: string | null;
+  readonly client_name: string | null;
+  readonly client_version: string | null;
+  readonly address: string | null;
+  readonly surface: AuditSurface;
+  /** The number of its targets. */
+  readonly named: number;
+  readonly records: string;
+  readonly writer: string;
+  readonly seq: string;
+  readonly kid: string;
+  readonly previous: string;
+  readonly digest: string;
+}
+
+/** The next blocks of an organization, the newest first. `before`: the last block of the previous page. */
+export const blockPage = (
+  db: Database,
+  days: AuditDays,
+  organization: string,
+  before: Pick<SealedBlock, 'time' | 'id'> | undefined,
+  limit: number,
+): Promise<SealedBlock[]> =>
+  db.read<SealedBlock>(sql`
+    SELECT to_char(a.time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time, a.id, a.calls, a.organization_id,
+           a.app_id, a.installation_id, a.credential_id, a.person_id, a.client_name, a.client_version, a.address, a.surface,
+           a.named, a.records, a.writer, a.seq, a.kid, ${hexOf('previous')} AS previous, ${hexOf('digest')} AS digest
+      FROM gateway.audit_block a
+     WHERE a.organization_id = ${organization} AND ${inDays(days)}
+       AND (a.time, a.id) < (coalesce(${before?.time ?? null}::timestamptz, 'infinity'),
+                             coalesce(${before?.id ?? null}::uuid, '00000000-0000-0000-0000-000000000000'))
+     ORDER BY a.time DESC, a.id DESC LIMIT ${limit}`);
+
+/** Ids of those of these blocks whose records name something that gateway.audit_target does not have. */
+export async function misnamedBlocks(db: Database, blocks: readonly SealedBlock[]): Promise<string[]> {
+  const keys = JSON.stringify(blocks.map(({ time, id, credential_id }) => ({ time, id, credential_id })));
+  const rows = await db.read<{ id: string }>(sql`
+    SELECT a.id
+      FROM json_to_recordset(${keys}::text::json) AS k (time timestamptz, id uuid, credential_id text)
+      JOIN gateway.audit_block a ON a.credential_id = k.credential_id AND a.time = k.time AND a.id = k.id
+     WHERE EXISTS (
+       SELECT FROM (
+         SELECT x.target, count(*) AS calls, count(*) FILTER (WHERE e.outcome <> 'ok') AS failed, min(e.ms) AS first_ms,
+                max(e.ms) AS last_ms
+           FROM unnest(a.records::gateway.audit_entry[]) e CROSS JOIN LATERAL (SELECT DISTINCT unnest(e.targets)) x (target)
+          GROUP BY 1) n
+        WHERE NOT EXISTS (
+          SELECT FROM gateway.audit_target t
+           WHERE t.target = n.target AND t.credential_id = a.credential_id AND t.time = a.time AND t.block = a.id
+             AND t.person_id IS NOT DISTINCT FROM a.person_id
+             AND (t.calls, t.failed, t.first_ms, t.last_ms) = (n.calls, n.failed, n.first_ms, n.last_ms)))`);
+  return rows.map(({ id }) => id);
+}
+
+/** How many targets of a day belong to no block. Less than zero: some are missing. */
+export async function surplusTargets(db: Database, day: string): Promise<number> {
+  const days = { from: day, to: day };
+  const [row] = await db.read<{ n: number }>(sql`
+    SELECT ((SELECT count(*) FROM gateway.audit_target a WHERE ${inDays(days)})
+            - (SELECT coalesce(sum(a.named), 0) FROM gateway.audit_block a WHERE ${inDays(days)}))::float8 AS n`);
+  return row?.n ?? 0;
+}
