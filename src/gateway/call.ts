@@ -1,5 +1,5 @@
 import type { Authorities } from '../auth/authority.ts';
-import type { AuditDraft, Books, CallActor } from '../core/audit.ts';
+import type { AuditDraft, Books, CallActor, CallReport } from '../core/audit.ts';
 import { type Authority, meets, type Resource } from '../core/authority.ts';
 import { conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
@@ -152,6 +152,12 @@ export class Corridor {
     return this.#options.quota.state(authority.appId);
   }
 
+  /** The draft of a write's audit record. Undefined: the write leaves none. */
+  draftOf(source: CallSource | undefined, report: CallReport): AuditDraft | undefined {
+    const audited = source?.audited;
+    return audited && this.#options.books?.draft(audited.origin, report, audited.ms);
+  }
+
   get quotaRefusals(): number {
     return this.#options.quota.refusals;
   }
@@ -245,22 +251,18 @@ export class Corridor {
       if (refused) throw notPermitted(tool, authority, refused);
       const website = websiteOf(tool, input, authority);
       const access = { authority, website, db: this.#options.db };
-      const { books } = this.#options;
-      const audited = books && call.source?.audited;
-      const draft =
-        audited &&
-        ((operationId: string | undefined): AuditDraft => {
-          const operation = operationId === undefined ? undefined : { id: operationId, replayed: false };
-          const ended = { actor: authority, input: call.input, units: noted.units, operation };
-          noted.draft = books.draft(audited.origin, reportOf(tool, ended), audited.ms);
-          return noted.draft;
-        });
+      const draft = (operationId: string | undefined): AuditDraft | undefined => {
+        const operation = operationId === undefined ? undefined : { id: operationId, replayed: false };
+        const ended = { actor: authority, input: call.input, units: noted.units, operation };
+        noted.draft = this.draftOf(call.source, reportOf(tool, ended));
+        return noted.draft;
+      };
       const named = { key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call) };
       const write = { caller, access, tool, ...named, input, draft };
       const report = (entered: OperationState): void => {
         operation = entered;
       };
-      const { ledger, subscriptions, realtime } = this.#options;
+      const { ledger, subscriptions, realtime, books } = this.#options;
       const reads = openReads(caller, access, this.#options.slow, this.#options.replica);
       const context: CallContext<unknown> = {
         input,

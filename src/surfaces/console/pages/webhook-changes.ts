@@ -203,6 +203,7 @@ const add: ConsoleAct = {
   path: /^\/console\/webhooks\/add$/,
   operation: 'webhook_create',
   fields: ['id', ...FIELDS],
+  shows: true,
   from: () => `${WEBHOOKS}/new`,
   run(asked, form) {
     const given = formOf(form);
@@ -223,7 +224,12 @@ const add: ConsoleAct = {
 /** A change of one webhook. Its form is on the page of the webhook. */
 function change(
   name: string,
-  { operation, fields = [], to }: { operation: string; fields?: readonly string[]; to?: string },
+  {
+    operation,
+    fields = [],
+    to,
+    shows,
+  }: Pick<ConsoleAct, 'operation' | 'shows'> & { fields?: readonly string[]; to?: string },
   make: (asked: Asked, id: string, form: Parameters) => Promise<Omit<ChangeDone, 'to' | 'target'> | undefined>,
 ): ConsoleAct {
   const from = ([id = '']: readonly string[]): string => `${WEBHOOKS}/${id}`;
@@ -231,6 +237,7 @@ function change(
     path: new RegExp(`^/console/webhooks/(whk_[a-f0-9]{32})/${name}$`),
     operation,
     fields,
+    ...(shows && { shows }),
     from,
     async run(asked, form) {
       const [id = ''] = asked.parameters;
@@ -294,7 +301,7 @@ export const webhookChangePages: readonly ConsolePage[] = [newPage, editPage];
 export const webhookActs: readonly ConsoleAct[] = [
   add,
   edit,
-  change('rotate', { operation: 'webhook_rotate', fields: ['overlap'] }, async ({ desk }, id, form) => {
+  change('rotate', { operation: 'webhook_rotate', fields: ['overlap'], shows: true }, async ({ desk }, id, form) => {
     const made = await newWebhookSecret(desk, id, OVERLAPS.get(single(form, 'overlap') ?? '') ?? 86_400);
     return made && { notice: 'webhook_rotated', page: secretPage(id, made.secret, [], 'The secret is replaced') };
   }),
