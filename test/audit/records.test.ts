@@ -320,6 +320,8 @@ describe('E6 books, pages', () => {
     const person = await newPerson(gateway);
     const form = { email: person.email, password: PASSWORD, organization: '' };
     const cookie = cookieOf(await post(doorFrom(gateway.port, '127.0.0.9'), `/c/${contact}/sign-in`, form, SAME));
+    expect(await one()).toMatchObject({ person_id: person.id, operation: 'record_sign_in', outcome: 'ok' });
+    await gateway.database.sql`DELETE FROM gateway.audit`;
     const view = (id: string) => gateway.ask(`/c/${id}`, { unchecked: true, headers: { cookie } });
     expect((await view(contact)).status).toBe(200);
     const record = await one();

@@ -200,12 +200,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
         stream?.close();
         const { actor = authority, ...ended } = end;
         // A refused token ends the request before its message is read.
-        const refused = end.actor && !asked && 'message' in read ? namedIn(read.message.params) : {};
-        const {
-          skill = services.skills.get(refused.skill ?? '') && refused.skill,
-          input,
-          charged = 0,
-        } = asked ?? refused;
+        const named = end.actor && !asked && 'message' in read ? namedIn(read.message.params) : {};
+        const { skill, input, charged = 0 } = asked ?? (services.skills.get(named.skill ?? '') ? named : {});
         if (skill !== undefined && actor) {
           const targets = idsIn(input ?? {});
           const units = end.actor ? 0 : 1 + charged;

@@ -46,7 +46,7 @@ it('a person of several organizations is told in the one that the person chooses
   const half = await enter(email);
   const cookie = String(half.headers['set-cookie']).split(';')[0] ?? '';
   const page = await gateway.ask('/console', { unchecked: true, headers: { cookie } });
-  const choose = /name="choose" value="([^"]+)"[^>]*>Rival/.exec(page.text)?.[1] ?? expect.fail(page.text);
+  const choose = /name="choose" value="([^"]+)"[^>]*><bdi>Rival/.exec(page.text)?.[1] ?? expect.fail(page.text);
   expect((await post(gateway, '/console/sign-in', { choose }, { ...SAME, cookie })).status).toBe(303);
   await vi.waitFor(async () => expect(await told(rival.id)).toHaveLength(1), 3_000);
   expect([(await told(rival.id))[0]?.['outcome'], [...(await told(id))]]).toEqual(['ok', []]);
