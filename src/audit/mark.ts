@@ -16,7 +16,7 @@ export function markOf(keys: Keyring, record: AuditRecord): string {
 }
 
 /** What a command has done. `keys`: undefined if the command has none. */
-export interface DoneCommand {
+interface DoneCommand {
   readonly organization: string;
   readonly operation: string;
   readonly targets: readonly string[];

@@ -224,20 +224,14 @@ const add: ConsoleAct = {
 /** A change of one webhook. Its form is on the page of the webhook. */
 function change(
   name: string,
-  {
-    operation,
-    fields = [],
-    to,
-    shows,
-  }: Pick<ConsoleAct, 'operation' | 'shows'> & { fields?: readonly string[]; to?: string },
+  { to, fields = [], ...more }: Pick<ConsoleAct, 'operation' | 'shows'> & { fields?: string[]; to?: string },
   make: (asked: Asked, id: string, form: Parameters) => Promise<Omit<ChangeDone, 'to' | 'target'> | undefined>,
 ): ConsoleAct {
   const from = ([id = '']: readonly string[]): string => `${WEBHOOKS}/${id}`;
   return {
     path: new RegExp(`^/console/webhooks/(whk_[a-f0-9]{32})/${name}$`),
-    operation,
     fields,
-    ...(shows && { shows }),
+    ...more,
     from,
     async run(asked, form) {
       const [id = ''] = asked.parameters;
