@@ -16,13 +16,14 @@ import {
 } from '../store/audit/verify.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { blockText } from './blocks.ts';
+import { madeWithoutKey } from './mark.ts';
 import { auditMembers } from './row.ts';
 
 /**
  * `altered`: a record is not as it was sealed. `unknown_key`: the key of a record is not in GATEWAY_KEYS. `broken`: a
  * record was removed or inserted. `wrong_end`: the end of a chain, or a whole chain, was removed. `missing_head`: the
  * record that a kept head names is gone. `missing_day`: a day between others has no partition. `unsealed`: no process has sealed a record for a minute. `unrecorded_write`: a
- * write of the ledger has no record.
+ * write of the ledger has no record. `without_key`: a command had no keys, or somebody has inserted the record.
  */
 export interface AuditFinding {
   readonly finding:
@@ -33,7 +34,8 @@ export interface AuditFinding {
     | 'missing_head'
     | 'missing_day'
     | 'unsealed'
-    | 'unrecorded_write';
+    | 'unrecorded_write'
+    | 'without_key';
   readonly day?: string;
   readonly writer?: string;
   readonly detail: string;
@@ -72,6 +74,10 @@ export async function verifyAudit(
       for (const record of page) {
         const one = judge(keys, record);
         if (one) found.add(one);
+        if (madeWithoutKey(record)) {
+          const detail = `Record ${record.id} (${record.operation}) was made without a key.`;
+          found.add({ finding: 'without_key', day: record.time.slice(0, 10), detail });
+        }
       }
     } while (page.length === PAGE);
     let blocks: SealedBlock[] = [];

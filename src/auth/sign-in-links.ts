@@ -1,7 +1,7 @@
 import { networkOf } from '../flow/network.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { insertLink, readLink, takeLink } from '../store/sign-in/links.ts';
-import { openSession, type Session } from './sign-in.ts';
+import { type NamedPerson, openSession, type Session } from './sign-in.ts';
 import { digestOf, newSecret, wellFormed } from './tokens.ts';
 
 const LINK_SECONDS = 900;
@@ -38,9 +38,13 @@ export const holderOfLink = async (
 ): Promise<{ email: string; organization: string } | undefined> =>
   wellFormed(link) ? readLink(db, { digest: digestOf(link), network: networkOf(source) }) : undefined;
 
-/** Uses a link up, and opens a session of its person. */
-export async function signInByLink(db: Database, { link, source }: UsedLink): Promise<Session | undefined> {
-  if (!wellFormed(link)) return undefined;
-  const person = await takeLink(db, { digest: digestOf(link), network: networkOf(source) });
-  return person === undefined ? undefined : openSession(db, person);
+/** Uses a link up, and opens a session of its person. `ended`: whose link it was, if the store still knows that. */
+export async function signInByLink(
+  db: Database,
+  { link, source }: UsedLink,
+): Promise<Session | { readonly ended: readonly NamedPerson[] }> {
+  if (!wellFormed(link)) return { ended: [] };
+  const taken = await takeLink(db, { digest: digestOf(link), network: networkOf(source) });
+  const session = taken?.works ? await openSession(db, taken.id) : undefined;
+  return session ?? { ended: taken ? [taken] : [] };
 }

@@ -28,12 +28,19 @@ const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
 /**
  * `session` is the secret of the new session. `person` is the id of the signed-in person. A person of several
- * organizations must first choose one with this secret (memberships.ts). `person` is then the id of the oldest record.
+ * organizations must first choose one with this secret (memberships.ts). `chooses` is then true, and `person` is the id of
+ * the oldest record. `named` is for the audit records only.
  */
 export type SignedIn =
-  | { readonly session: string; readonly person: string }
-  | { readonly refused: 'credentials' }
+  | { readonly session: string; readonly person: string; readonly chooses?: true }
+  | { readonly refused: 'credentials'; readonly named: readonly NamedPerson[] }
   | { readonly refused: 'throttled'; readonly retryAfter: number };
+
+/** An owner or admin with the e-mail address of a failed sign-in. */
+export interface NamedPerson {
+  readonly id: string;
+  readonly organization_id: string;
+}
 
 /**
  * The number of passwords that a sign-in without a known organization verifies. A refusal always takes this number, so
@@ -72,8 +79,10 @@ export async function signIn(
   const recorded = await beginSignIn(db, { source, account: accountOf(tenant ?? ANY, email) }, LIMITS);
   if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
   const most = tenant === null ? VERIFICATIONS : 1;
+  let named: readonly NamedPerson[] = [];
   const open = async (): Promise<Session | undefined> => {
     const candidates = await findCandidates(db, { tenant, email, organization, most });
+    named = candidates;
     const right: typeof candidates = [];
     for (let n = 0; n < most; n++) {
       const candidate = candidates[n];
@@ -84,11 +93,18 @@ export async function signIn(
     return openFor(db, right);
   };
   const session = await open().catch((error: unknown) => withdraw(db, recorded, error));
-  if (session === undefined) return { refused: 'credentials' };
+  if (session === undefined) return { refused: 'credentials', named };
   // A person with the password of one organization must not guess the password of another organization without limit.
   await rememberSignIn(db, recorded, { forgetFailures: tenant !== null });
   return session;
 }
+
+/** The owners and admins with this e-mail address and a password. For the audit record of a locked account. */
+export const peopleNamed = (
+  db: Database,
+  { tenant, email, organization }: { tenant: string | null; email: string; organization?: string | undefined },
+): Promise<readonly NamedPerson[]> =>
+  findCandidates(db, { tenant, email: emailOf(email), organization, most: tenant === null ? VERIFICATIONS : 1 });
 
 /**
  * Deletes the record of a sign-in attempt that failed because of the gateway, not because of the person. Then throws
@@ -142,7 +158,8 @@ async function openFor(
   people: readonly { readonly id: string; readonly password?: string }[],
 ): Promise<Session | undefined> {
   const [first] = people;
-  if (first && people.length > 1) return { session: await openMemberships(db, people), person: first.id };
+  if (first && people.length > 1)
+    return { session: await openMemberships(db, people), person: first.id, chooses: true };
   return first && openSession(db, first.id, first.password);
 }
 

@@ -116,6 +116,8 @@ export function unexpected(error: unknown): string {
   const name = error instanceof Error ? error.name : 'error';
   const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
   const code = sqlState(error);
+  if (code === 'GW503')
+    return 'Nothing was changed, because the audit record of the change cannot be written. Try again.';
   return [`The command failed unexpectedly: ${name}${code && ` ${code}`}`, ...(frames ?? [])].join('\n');
 }
 

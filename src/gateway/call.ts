@@ -1,5 +1,5 @@
 import type { Authorities } from '../auth/authority.ts';
-import type { AuditDraft, Books, CallActor } from '../core/audit.ts';
+import type { AuditDraft, Books, CallActor, CallReport } from '../core/audit.ts';
 import { type Authority, meets, type Resource } from '../core/authority.ts';
 import { conditionApplies } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
@@ -152,6 +152,11 @@ export class Corridor {
     return this.#options.quota.state(authority.appId);
   }
 
+  /** The draft of a write's audit record. Undefined: the write leaves none. */
+  draftOf(source: CallSource | undefined, report: CallReport): AuditDraft | undefined {
+    return source?.audited && this.#options.books?.draft(source.audited.origin, report, source.audited.ms);
+  }
+
   get quotaRefusals(): number {
     return this.#options.quota.refusals;
   }
@@ -249,15 +254,12 @@ export class Corridor {
       const website = websiteOf(tool, input, authority);
       const { books, db, ledger, realtime, replica, slow, subscriptions } = this.#options;
       const access = { authority, website, db };
-      const audited = books && call.source?.audited;
-      const draft =
-        audited &&
-        ((operationId: string | undefined): AuditDraft => {
-          const operation = operationId === undefined ? undefined : { id: operationId, replayed: false };
-          const ended = { actor: authority, input: call.input, units: noted.units, operation };
-          noted.draft = books.draft(audited.origin, reportOf(tool, ended), audited.ms);
-          return noted.draft;
-        });
+      const draft = (id: string | undefined): AuditDraft | undefined => {
+        const operation = id === undefined ? undefined : { id, replayed: false };
+        const ended = { actor: authority, input: call.input, units: noted.units, operation };
+        noted.draft = this.draftOf(call.source, reportOf(tool, ended));
+        return noted.draft;
+      };
       const named = { key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call) };
       const write = { caller, access, tool, ...named, input, draft };
       const report = (entered: OperationState): void => {
@@ -300,10 +302,9 @@ export class Corridor {
   #check(tool: Tool, body: unknown): void {
     const { checkEvery, onDefect } = this.#options;
     if (++this.#answers % checkEvery !== 0) return;
-    const checked = tool.output.safeParse(body);
-    if (checked.success) return;
-    onDefect(tool, checked.error);
-    if (checkEvery === 1) throw new Failure('internal', { cause: checked.error });
+    const { error } = tool.output.safeParse(body);
+    if (error) onDefect(tool, error);
+    if (error && checkEvery === 1) throw new Failure('internal', { cause: error });
   }
 }
 

@@ -23,7 +23,7 @@ export interface WriteCall {
   readonly origin: string | undefined;
   readonly input: Readonly<Record<string, unknown>>;
   /** Makes the draft of the write's audit record. Undefined: the write leaves none. */
-  readonly draft?: ((operationId: string | undefined) => AuditDraft) | undefined;
+  readonly draft?: ((operationId: string | undefined) => AuditDraft | undefined) | undefined;
 }
 
 /** How long (ms) a command waits for its turn. The statement needs the rest of the 3 s of a request. */

@@ -9,7 +9,10 @@ import { ScopeName } from './scope-name.ts';
 export const Explained = example(
   {
     ...{ operation: 'operators', allowed: false },
-    lacks: { scopes: ['directory_read'], data_access: [], unrestricted: false, author: false },
+    lacks: {
+      ...{ scopes: ['directory_read'], data_access: [], unrestricted: false, author: false },
+      switched_off: false,
+    },
     sentence: 'Ask for the scope directory_read.',
   },
   z.strictObject({
@@ -17,10 +20,11 @@ export const Explained = example(
     allowed: z.boolean().describe('True if the credential can call it now, on granted websites.'),
     lacks: z
       .strictObject({
-        scopes: z.array(ScopeName).describe('Scopes that the credential lacks.'),
-        data_access: z.array(z.enum(DATA_ACCESS)).describe('Data-access flags that the credential lacks.'),
+        scopes: z.array(ScopeName).describe('Scopes that it lacks.'),
+        data_access: z.array(z.enum(DATA_ACCESS)).describe('Data-access flags that it lacks.'),
         unrestricted: z.boolean().describe('True if only a credential without restrictions can call it.'),
         author: z.boolean().describe('True if no enabled operator is mapped to the credential as author.'),
+        switched_off: z.boolean().describe('True if the owner has switched it off for the app.'),
       })
       .nullable()
       .describe('What the credential lacks for the operation. Null if the operation is allowed.'),
@@ -48,13 +52,18 @@ export const explainedWebsite = (website_id: string, granted: boolean): z.infer<
 });
 
 export function explained(facts: OperationAccess, authored: readonly string[], whole: boolean) {
-  const { operation, granted, lacks, unrestricted } = facts;
+  const { operation, granted, lacks, unrestricted, switchedOff } = facts;
   const author = facts.author && authored.length === 0;
   const allowed = granted && !author;
   return {
     operation,
     allowed,
-    lacks: allowed ? null : { scopes: [...lacks.scopes], data_access: [...lacks.dataAccess], unrestricted, author },
+    lacks: allowed
+      ? null
+      : {
+          ...{ scopes: [...lacks.scopes], data_access: [...lacks.dataAccess] },
+          ...{ unrestricted, author, switched_off: switchedOff },
+        },
     sentence: allowed ? allowedText(facts, whole ? [] : authored) : lackingText(facts, author),
   };
 }

@@ -294,6 +294,25 @@ describe('E6 books, A2A', () => {
     await inspect(narrow.token, { contact_id: contact });
     expect(await one()).toMatchObject({ ...who(narrow), operation: 'contact_inspection', outcome: 'not_permitted' });
   });
+
+  it('a skill with a token that has ended leaves a record, whether or not the process has seen the token', async () => {
+    for (const seen of [false, true]) {
+      const ended = await gateway.issue();
+      if (seen) {
+        await inspect(ended.token, { contact_id: contact });
+        await records(2);
+        await gateway.database.sql`DELETE FROM gateway.audit`;
+      }
+      await gateway.database.sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${ended.credential}`;
+      const told = { ...who(ended), surface: 'a2a', operation: 'contact_inspection', targets: [contact], units: 0 };
+      expect((await inspect(ended.token, { contact_id: contact })).status).toBe(401);
+      expect(await one()).toMatchObject({ ...told, outcome: 'token_revoked', status: 401 });
+      await gateway.database.sql`DELETE FROM gateway.audit`;
+      // A skill that there is not has no name in the books.
+      await a2a(gateway.port, ended.token, 'SendMessage', work('zqx7canary', {}));
+    }
+    expect(await auditOf(gateway.database)).toEqual([]);
+  });
 });
 
 describe('E6 books, pages', () => {
@@ -301,6 +320,8 @@ describe('E6 books, pages', () => {
     const person = await newPerson(gateway);
     const form = { email: person.email, password: PASSWORD, organization: '' };
     const cookie = cookieOf(await post(doorFrom(gateway.port, '127.0.0.9'), `/c/${contact}/sign-in`, form, SAME));
+    expect(await one()).toMatchObject({ person_id: person.id, operation: 'record_sign_in', outcome: 'ok' });
+    await gateway.database.sql`DELETE FROM gateway.audit`;
     const view = (id: string) => gateway.ask(`/c/${id}`, { unchecked: true, headers: { cookie } });
     expect((await view(contact)).status).toBe(200);
     const record = await one();

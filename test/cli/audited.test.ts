@@ -30,6 +30,7 @@ const change = (operation: string, ...targets: unknown[]) => [
   {
     ...{ organization_id: organization, surface: 'cli', operation, targets },
     ...{ outcome: 'ok', status: 200, units: 0, replayed: false },
+    ...{ request_id: expect.any(String), mark: expect.stringMatching(/^[^~]+~[0-9a-f]{64}$/) },
   },
 ];
 const id = (prefix: string) => expect.stringMatching(new RegExp(`^${prefix}_[0-9a-f]{32}$`));
@@ -84,4 +85,82 @@ it('a change names what it has changed, and a look leaves nothing', async () => 
   expect(await recorded(gateway('erase', 'list'))).toEqual([]);
   const refused = await gateway('credential', 'rotate', credential?.id ?? '');
   expect([refused.code, await auditOf(database)]).toEqual([1, []]);
+});
+
+/** Every row that a command below changes. */
+async function state(): Promise<unknown> {
+  const places = ['app', 'installation', 'credential', 'consent', 'person', 'sign_in_link', 'native_author', 'source'];
+  const tables = [...places, 'webhook_endpoint'].map((name) => `gateway.${name}`);
+  const found: unknown[] = [];
+  for (const table of [...tables, 'platform.organization'])
+    found.push(table, [...(await database.sql.unsafe(`SELECT t.* FROM ${table} t ORDER BY to_json(t)::text`))]);
+  return found;
+}
+
+it('a change whose record cannot be written does not happen, whatever command makes it', async () => {
+  const { sql } = database;
+  const made = async (...command: string[]): Promise<Record<string, string>> =>
+    JSON.parse((await gateway(...command, '--json')).stdout);
+  const { app_id: app = '', installation_id: installation = '' } = await made(
+    ...['app', 'create', '--organization', organization, '--name', 'one'],
+  );
+  const issue = [
+    'credential',
+    'issue',
+    '--installation',
+    installation,
+    '--website',
+    'web_1_1',
+    '--environment',
+    'test',
+  ];
+  const { credential_id: credential = '' } = await made(...issue, '--scopes', 'all');
+  const [found] = await sql<{ operator: string }[]>`
+    SELECT 'opr_1_1_' || min(id) AS operator FROM platform.operator WHERE tenant = 1 AND site = 1 AND enabled`;
+  const { operator = '' } = found ?? {};
+  const [person, consent, source] = [`prs_${'5'.repeat(32)}`, `cns_${'6'.repeat(32)}`, `src_${'7'.repeat(32)}`];
+  await sql`INSERT INTO gateway.person (id, tenant, email, role) VALUES (${person}, 1, 'five@canary.test', 'admin')`;
+  await sql`INSERT INTO gateway.consent (id, credential_id, person_id, request, audience, scopes, sites, renewable,
+                                         code_digest, code_challenge, code_expires_at, redirect_uri, expires_at, data_access)
+            VALUES (${consent}, ${credential}, ${person}, sha256('6'), 'mcp', '{health_read}', '{1}', false, sha256('6'),
+                    'challenge', now(), 'https://a.example/', now() + interval '1 hour', '{}')`;
+  await sql`INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, address, lease_until)
+            VALUES (${source}, 1, 'chatwoot', '7', 'poll', 60, 'UTC', 'sealed', now())`;
+  const at = ['--credential', credential, '--website', 'web_1_1'];
+  const commands: readonly (readonly string[])[] = [
+    ['app', 'create', '--organization', organization, '--name', 'two'],
+    ['app', 'update', app, '--burst', '9'],
+    ['app', 'update', app, '--switch-off', 'search'],
+    [...issue, '--scope', 'health_read'],
+    ['consent', 'revoke', consent, '--yes'],
+    ['credential', 'update', credential, '--expires', '5d'],
+    ['credential', 'rotate', credential],
+    ['author', 'map', ...at, '--operator', operator],
+    ['webhook', 'create', ...at, '--url', 'https://93.184.215.14/hook'],
+    ['person', 'role', 'five@canary.test', '--role', 'owner'],
+    ['person', 'disable', person, '--yes'],
+    ['person', 'enable', person],
+    ['person', 'sign-in-link', person],
+    ['source', 'pause', source],
+    ['source', 'resume', source],
+    ['source', 'remove', source, '--yes'],
+    ['organization', 'update', organization, '--keep-messages-days', '36499', '--yes'],
+    ['credential', 'revoke', credential, '--yes'],
+  ];
+  await sql`DELETE FROM gateway.audit`;
+  for (const command of commands) {
+    const before = await state();
+    await sql`ALTER TABLE gateway.audit ADD CONSTRAINT away CHECK (surface <> 'cli')`;
+    const refused = await gateway(...command);
+    expect([refused.code, refused.stderr], command.join(' ')).toEqual([
+      1,
+      expect.stringContaining('Nothing was changed, because the audit record'),
+    ]);
+    expect(await state(), command.join(' ')).toEqual(before);
+    await sql`ALTER TABLE gateway.audit DROP CONSTRAINT away`;
+    expect(await recorded(gateway(...command)), command.join(' ')).toMatchObject([
+      { operation: command.slice(0, 2).join(' '), organization_id: organization, mark: expect.any(String) },
+    ]);
+    expect(await state(), command.join(' ')).not.toEqual(before);
+  }
 });

@@ -149,7 +149,7 @@ describe('what is switched off is gone', () => {
       {
         operation: 'contact_get',
         allowed: false,
-        lacks: { scopes: [], data_access: [], unrestricted: false, author: false },
+        lacks: { scopes: [], data_access: [], unrestricted: false, author: false, switched_off: true },
         sentence: `${OFF} Ask the owner to switch it on.`,
       },
       expect.objectContaining({ operation: 'search', allowed: true }),

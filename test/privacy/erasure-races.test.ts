@@ -96,9 +96,14 @@ describe('while an import runs between two steps of an erasure', () => {
     await load([contact(`a${n}`), contact(`b${n}`), visitor(`v${n}`, [`a${n}`, `b${n}`]), mail(`MAIL${n}`)]);
     await load([message(`m${n}`, `mail${n}`, `v${n}`, `WORDS${n}`)]);
     const changed = [visitor(`v${n}`, [`a${n}`, `b${n}`]), mail(`CHANGED${n}`)];
-    const db = interrupted(store.db, step, () => load(changed));
+    let during: ImportResult | undefined;
+    const db = interrupted(store.db, step, async () => {
+      during = await load(changed);
+    });
     expect((await erased(`a${n}`, { db }))?.counts).toMatchObject({ conversations: 1, messages: 1, visitors: 1 });
     expect([await texts(`WORDS${n}`), await subjects(`MAIL${n}`), await subjects(`CHANGED${n}`)]).toEqual([0, 0, 0]);
+    // Nobody could read the new subject in between, either.
+    expect(during).toMatchObject({ written: 0, suppressed: 2, rejected: 0 });
     expect(await store.sql`SELECT FROM platform.visitor WHERE external_id = ${`v${n}`}`).toEqual([]);
     expect(await load([contact(`b${n}`), ...changed])).toMatchObject({ written: 0, suppressed: 2, rejected: 0 });
   });

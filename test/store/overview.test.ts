@@ -85,7 +85,14 @@ test('who reads what: by app and operation, most calls first, in pages', async (
     const units = calls * 2;
     return { app_id, app_name: null, operation, calls, failures, units };
   };
-  expect(await readReadings(own.db, 'org_1', 'day', PAGE)).toEqual({
+  const apps = await readReadings(own.db, 'org_1', 'day', PAGE);
+  // Pages and commands come last, whatever their number, on every page.
+  await add(1, { app: '', operation: 'console_audit', calls: 1_000 });
+  const { rows: all } = await readReadings(own.db, 'org_1', 'day', PAGE);
+  expect(all.map(({ app_id }) => app_id)).toEqual(['app_1', 'app_1', 'app_2', '']);
+  expect((await readReadings(own.db, 'org_1', 'day', { limit: 3, offset: 0 })).rows).toEqual(apps.rows);
+  await own.sql`DELETE FROM gateway.audit_hour WHERE app_id = ''`;
+  expect(apps).toEqual({
     rows: [row('app_1', 'visitor_list', 20), row('app_1', 'contact_get', 5), row('app_2', 'contact_get', 1, 1)],
     total: 3,
   });

@@ -1,4 +1,6 @@
+import type { AuditDraft } from '../../core/audit.ts';
 import type { SenderOptions } from '../../outbound/sender.ts';
+import { recording } from '../../store/audit/commands.ts';
 import type { Caller } from '../../store/calls/caller.ts';
 import { openChallenges } from './challenge.ts';
 import { type EventsPage, type PollRequest, poll } from './poll.ts';
@@ -21,8 +23,9 @@ export interface McpEventsOptions extends Omit<SubscribeContext, 'challenge' | '
 export interface McpEvents {
   readonly text: EventsText;
   poll(caller: Caller, request: PollRequest): Promise<EventsPage | EventsRefusal>;
-  subscribe(caller: Caller, request: SubscribeRequest): Promise<McpSubscription | EventsRefusal>;
-  unsubscribe(caller: Caller, request: SubscriptionKey): Promise<EventsRefusal | undefined>;
+  /** `draft`: the audit record, which the transaction of the change inserts. */
+  subscribe(caller: Caller, request: SubscribeRequest, draft?: AuditDraft): Promise<McpSubscription | EventsRefusal>;
+  unsubscribe(caller: Caller, request: SubscriptionKey, draft?: AuditDraft): Promise<EventsRefusal | undefined>;
 }
 
 export function openMcpEvents({ text, sender, ...options }: McpEventsOptions): McpEvents {
@@ -30,7 +33,10 @@ export function openMcpEvents({ text, sender, ...options }: McpEventsOptions): M
   return {
     text,
     poll: (caller, request) => poll(context, caller, request),
-    subscribe: (caller, request) => subscribe(context, caller, request),
-    unsubscribe: (caller, request) => unsubscribe(context, caller, request),
+    subscribe: (caller, request, draft) => subscribe(recordingIn(context, draft), caller, request),
+    unsubscribe: (caller, request, draft) => unsubscribe(recordingIn(context, draft), caller, request),
   };
 }
+
+const recordingIn = (context: SubscribeContext, draft: AuditDraft | undefined): SubscribeContext =>
+  draft ? { ...context, db: recording(context.db, () => draft) } : context;

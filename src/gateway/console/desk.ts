@@ -1,7 +1,9 @@
 import { digestOf, wellFormed } from '../../auth/tokens.ts';
+import type { AuditDraft } from '../../core/audit.ts';
 import { networkOf } from '../../flow/network.ts';
 import { RateLimit } from '../../flow/rate-limit.ts';
 import type { Administrator } from '../../store/administration/administrator.ts';
+import { recording } from '../../store/audit/commands.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type AdministratorRecord, readAdministrator } from '../../store/sign-in/administrators.ts';
 import type { SourceTools } from './sources.ts';
@@ -24,6 +26,18 @@ export interface AdministratorDesk {
   readonly by: Administrator;
   readonly tools: DeskTools;
 }
+
+/**
+ * The same desk for one change, whose audit record is in the transaction of the change. `draftOf` gets the ids that a
+ * statement names, without the person's own.
+ */
+export const recordingDesk = (
+  desk: AdministratorDesk,
+  draftOf: (ids: readonly string[]) => AuditDraft,
+): AdministratorDesk => ({
+  ...desk,
+  db: recording(desk.db, (ids) => draftOf(ids.filter((id) => id !== desk.by.personId))),
+});
 
 export type Entered =
   | { readonly state: 'signed_out' }

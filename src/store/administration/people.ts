@@ -180,10 +180,10 @@ async function change(
 export const findCandidates = (
   db: Database,
   asked: { tenant: string | null; email: string; organization: string | undefined; most: number },
-): Promise<{ readonly id: string; readonly password: string }[]> => {
+): Promise<{ readonly id: string; readonly password: string; readonly organization_id: string }[]> => {
   const { tenant, email, organization = null, most } = asked;
   return db.read(sql`
-    SELECT p.id, p.password FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
+    SELECT p.id, p.password, o.public_id AS organization_id FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
      WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.email = ${email}
        AND p.password IS NOT NULL AND ${mayConsent}
        AND (${organization}::text IS NULL OR o.public_id = ${organization} OR o.external_id = ${organization}

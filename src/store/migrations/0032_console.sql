@@ -18,3 +18,55 @@ END $$;
 CREATE TRIGGER person_links AFTER UPDATE ON gateway.person FOR EACH ROW
   WHEN (NEW.password IS DISTINCT FROM OLD.password OR NEW.disabled_at IS NOT NULL OR NEW.role NOT IN ('owner', 'admin'))
   EXECUTE FUNCTION gateway.person_links();
+
+-- The audit record of a change by the console, by a command or by `events/subscribe` of MCP. The statement of the change
+-- carries the draft of the record in the setting gateway.change, which ends with the transaction. The first row that
+-- changes inserts the record at the commit, so record and change are there together or not at all. The setting may be made
+-- at any moment of the statement, because the triggers are deferred. Other statements have no draft.
+CREATE FUNCTION gateway.record_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  draft CONSTANT text := current_setting('gateway.change', true);
+BEGIN
+  IF coalesce(draft, '') = '' THEN RETURN NULL; END IF;
+  PERFORM set_config('gateway.change', '', true);
+  PERFORM gateway.audit_writes('[{"state": "new", "outcome": {}}]', jsonb_build_array(draft::jsonb), false);
+  RETURN NULL;
+END $$;
+
+-- Only columns that a person or a client by MCP changes: the rounds of deliveries and sources change other ones.
+DO $do$
+DECLARE
+  changed record;
+BEGIN
+  FOR changed IN SELECT * FROM (VALUES
+    ('gateway.app', 'INSERT OR DELETE OR UPDATE'),
+    ('gateway.credential', 'INSERT OR DELETE OR UPDATE'),
+    ('gateway.consent', 'UPDATE OF revoked_at'),
+    ('gateway.person', 'INSERT OR DELETE OR UPDATE'),
+    ('gateway.sign_in_link', 'INSERT'),
+    ('gateway.native_author', 'INSERT OR DELETE OR UPDATE'),
+    ('gateway.webhook_endpoint',
+     'INSERT OR DELETE OR UPDATE OF credential_id, site, url, event_types, description, secret, enabled'),
+    ('gateway.source', 'INSERT OR DELETE OR UPDATE OF paused, compare_asked'),
+    ('platform.organization', 'UPDATE OF keep_messages_days')) v (place, events)
+  LOOP
+    EXECUTE format('CREATE CONSTRAINT TRIGGER record_change AFTER %s ON %s DEFERRABLE INITIALLY DEFERRED
+                      FOR EACH ROW EXECUTE FUNCTION gateway.record_change()', changed.events, changed.place);
+  END LOOP;
+END $do$;
+
+-- As before. The app of a subscription must also still be able to make subscriptions: when an owner switches
+-- subscription_create off for the app, its subscriptions end with one message, as when a right ends. The switch raises
+-- the revision of the credential, so the next round of gateway.end_mcp_subscriptions looks at them.
+CREATE OR REPLACE FUNCTION gateway.may_deliver(e gateway.webhook_endpoint) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT gateway.may_be_told(e.credential_id, e.tenant, e.site) AND (e.subscription_id IS NULL OR EXISTS (
+    SELECT FROM gateway.mcp_subscription m
+     WHERE m.id = e.subscription_id AND m.ended_at IS NULL AND m.expires_at > now()
+       AND (m.consent_id IS NULL OR EXISTS (
+         SELECT FROM gateway.consent n
+          WHERE n.id = m.consent_id AND n.revoked_at IS NULL AND n.expires_at > now()))
+       AND NOT EXISTS (
+         SELECT FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id
+           JOIN gateway.app a ON a.id = i.app_id
+          WHERE c.id = e.credential_id AND 'subscription_create' = ANY (a.switched_off))))
+$$;

@@ -49,16 +49,18 @@ export async function readLink(
   return row;
 }
 
-/** Uses the link up and returns the id of its person. Two uses at the same time get one answer. */
+/** Uses the link up and returns its person. Two uses at the same time get one answer. `works`: it has not ended. */
 export async function takeLink(
   db: Database,
   { digest, network }: { digest: Uint8Array; network: string },
-): Promise<string | undefined> {
-  const [row] = await db.query<{ person: string }>(
+): Promise<{ readonly id: string; readonly organization_id: string; readonly works: boolean } | undefined> {
+  const [row] = await db.query<{ id: string; organization_id: string; works: boolean }>(
     runFor(
       network,
-      sql`DELETE FROM gateway.sign_in_link WHERE digest = ${digest} AND expires_at > now() RETURNING person_id AS person`,
+      sql`DELETE FROM gateway.sign_in_link l USING gateway.person p, platform.organization o
+           WHERE l.digest = ${digest} AND p.id = l.person_id AND o.tenant = p.tenant
+          RETURNING p.id, o.public_id AS organization_id, l.expires_at > now() AS works`,
     ),
   );
-  return row?.person;
+  return row;
 }

@@ -25,6 +25,7 @@ import {
   RpcError,
   readMessage,
 } from '../jsonrpc/envelope.ts';
+import { namedIn } from './content.ts';
 import { type A2aEra, eraOf } from './eras.ts';
 import { type A2aRequest, type A2aServices, requestHandler } from './handler.ts';
 import { complete, faultOf, LAPSED, type RpcFault } from './refusals.ts';
@@ -198,7 +199,9 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
       } finally {
         stream?.close();
         const { actor = authority, ...ended } = end;
-        const { skill, input, charged = 0 } = asked ?? {};
+        // A refused token ends the request before its message is read.
+        const named = end.actor && !asked && 'message' in read ? namedIn(read.message.params) : {};
+        const { skill, input, charged = 0 } = asked ?? (services.skills.get(named.skill ?? '') ? named : {});
         if (skill !== undefined && actor) {
           const targets = idsIn(input ?? {});
           const units = end.actor ? 0 : 1 + charged;

@@ -102,3 +102,28 @@ export const invalidField = (field: string, expected: string): Error =>
   invalidParams(
     new Failure('invalid_parameter', { errors: [{ parameter: field, code: 'invalid_parameter', expected }] }),
   );
+
+const Named = z.object({ skill: z.string(), arguments: z.custom<Readonly<Record<string, unknown>>>(isObject) });
+const Sent = z.object({
+  message: z.object({
+    parts: z.array(z.object({ data: z.unknown().optional(), text: z.unknown().optional() })).max(20),
+    metadata: z.unknown().optional(),
+  }),
+});
+
+/** What a refused message of any version asks for, for its audit record. */
+export function namedIn(params: unknown): {
+  skill?: string;
+  input?: Readonly<Record<string, unknown>>;
+  charged?: number;
+} {
+  const { data: sent } = Sent.safeParse(params);
+  if (!sent) return {};
+  const { parts, metadata } = sent.message;
+  const texts = parts.map(({ text }) => (typeof text === 'string' ? jsonOf(text) : undefined));
+  for (const given of [...parts.map(({ data }) => data), ...texts, metadata]) {
+    const { data: named } = Named.safeParse(given);
+    if (named) return { skill: named.skill, input: named.arguments };
+  }
+  return {};
+}

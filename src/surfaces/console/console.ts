@@ -5,11 +5,11 @@ import { OAuthError } from '../../auth/oauth/errors.ts';
 import { type Parameters, single } from '../../auth/oauth/parameters.ts';
 import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
 import { sameSecret } from '../../auth/tokens.ts';
-import type { Books, CallReport } from '../../core/audit.ts';
+import type { AuditDraft, Books, CallReport } from '../../core/audit.ts';
 import { asFailure } from '../../gateway/call.ts';
-import { type AdministratorRecord, type DeskTools, openDesks } from '../../gateway/console/desk.ts';
+import { type AdministratorRecord, type DeskTools, openDesks, recordingDesk } from '../../gateway/console/desk.ts';
 import type { ClientAddress } from '../http/client-address.ts';
-import { exchangeOf } from '../http/exchange.ts';
+import { type Exchange, exchangeOf } from '../http/exchange.ts';
 import { problems } from '../http/pages/problem.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
 import { CONSOLE } from '../http/pages/views.ts';
@@ -31,7 +31,7 @@ const { showProblem, showRefusal } = problems({
 
 interface Enter extends Pick<Asked, 'registry'> {
   /** Undefined in tests without audit records. */
-  readonly books: Pick<Books, 'stuck'> | undefined;
+  readonly books: Pick<Books, 'stuck' | 'draft'> | undefined;
   readonly desk: ReturnType<typeof openDesks>;
 }
 
@@ -124,9 +124,14 @@ async function show(visit: Visit, enter: Enter, { one, path, found }: Matched<Co
 async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<ConsoleAct>): Promise<void> {
   visit.record.does = 'administration';
   const form = await visit.form();
-  requireSameOrigin(visit.wire, visit.services.baseUrl);
   const from = one.from(found.slice(1));
   const entered = await enter.desk(visit.wire);
+  try {
+    requireSameOrigin(visit.wire, visit.services.baseUrl);
+  } catch (error) {
+    if (entered.state !== 'entered') throw error;
+    tellFailed(visit, entered.person, { operation: one.operation, targets: found.slice(1) }, error);
+  }
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
   if (entered.state === 'signed_out') {
     visit.record.code = 'session_ended';
@@ -147,12 +152,22 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
     visit.record.code = 'service_unavailable';
     return showProblem(visit, 503, { title: 'The gateway cannot change anything now', sentence: UNRECORDED }, 5);
   }
+  let draft: AuditDraft | undefined;
+  const draftOf = (books: NonNullable<Enter['books']>, exchange: Exchange, ids: readonly string[]): AuditDraft => {
+    const targets = found.length > 1 ? found.slice(1) : ids.slice(0, 1);
+    const call = { operation: one.operation, targets, outcome: 'ok', status: one.shows ? 200 : 303 };
+    draft = books.draft(exchange.origin, reportOf(person, call), exchange.ms);
+    return draft;
+  };
   const run = async (): Promise<ChangeDone | ShownPage | undefined> => {
     requireForm(form, one, formToken(visit, path));
-    return one.run(askedOf(visit, { ...entered, registry: enter.registry }, found), form);
+    const exchange = exchangeOf(visit.request)?.audited;
+    const { books, registry } = enter;
+    const desk = books && exchange && recordingDesk(entered.desk, (ids) => draftOf(books, exchange, ids));
+    return one.run(askedOf(visit, { desk: desk ?? entered.desk, person, registry }, found), form);
   };
   const done = await run().catch((error: unknown) => tellFailed(visit, person, refused, error));
-  if (done && 'target' in done) return answerDone(visit, one, person, done);
+  if (done && 'target' in done) return answerDone(visit, one, person, done, draft);
   visit.record.code = done ? 'invalid_request' : 'not_permitted';
   tell(visit, person, { ...refused, outcome: visit.record.code });
   // The authority can have ended since it was checked. The person then reads the sign-in, as before the change.
@@ -169,17 +184,19 @@ const UNRECORDED = `${NOTHING} The record of the change could not be written. Tr
 const withoutPassword = (email: string): string =>
   `Without a password, ask the operator for: gateway person sign-in-link ${email}.`;
 
-/** Appends a record to the books. It has the ids in the address, never a value of a form. */
-const tell = (
-  visit: Visit,
-  { organization_id, id }: AdministratorRecord,
-  call: Pick<CallReport, 'operation' | 'targets' | 'outcome'>,
-): void =>
-  exchangeOf(visit.request)?.report({
-    actor: { organizationId: organization_id, personId: id },
-    ...call,
-    ...{ status: 200, units: 0 }, // the end of the request says more (http/audited.ts)
-  });
+type ToldCall = Pick<CallReport, 'operation' | 'targets' | 'outcome' | 'inserted'> &
+  Partial<Pick<CallReport, 'status'>>;
+
+/** It has the ids in the address, never a value of a form. */
+const reportOf = ({ organization_id, id }: AdministratorRecord, call: ToldCall): CallReport => ({
+  actor: { organizationId: organization_id, personId: id },
+  ...{ status: 200, units: 0 }, // the end of the request says more (http/audited.ts)
+  ...call,
+});
+
+/** Appends a record to the books. */
+const tell = (visit: Visit, person: AdministratorRecord, call: ToldCall): void =>
+  exchangeOf(visit.request)?.report(reportOf(person, call));
 
 /** The books have a page or a change that failed, too. */
 function tellFailed(
@@ -193,14 +210,21 @@ function tellFailed(
   throw error;
 }
 
-/** One audit entry for a change, in the log and in the books. */
-function answerDone(visit: Visit, one: ConsoleAct, person: AdministratorRecord, done: ChangeDone): void {
+/** One audit entry for a change, in the log and in the books. `draft`: its record, if its transaction has inserted it. */
+function answerDone(
+  visit: Visit,
+  one: ConsoleAct,
+  person: AdministratorRecord,
+  done: ChangeDone,
+  draft: AuditDraft | undefined,
+): void {
   const { to, notice, target, part } = done;
   visit.record.audit = { person: person.id, action: one.operation, target };
   tell(visit, person, {
     operation: one.operation,
     targets: part === undefined ? [target] : [target, part],
     outcome: 'ok',
+    inserted: draft?.inserted ? draft.id : undefined,
   });
   if (done.page) answer(visit, to, person, done.page);
   else visit.redirect(`${to}?done=${notice}`);

@@ -3,13 +3,12 @@ import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
 import { requireEmptyForm, requireFields, requireSignInForm } from '../../auth/oauth/rules/sign-in-form.ts';
 import { SESSION_SECONDS } from '../../auth/sign-in.ts';
 import { holderOfLink, LINK_PATH, signInByLink } from '../../auth/sign-in-links.ts';
-import { organizationOfPerson } from '../../gateway/console/desk.ts';
 import { isConsolePage } from '../../gateway/console/paths.ts';
-import { exchangeOf } from '../http/exchange.ts';
 import { sessionCookie } from '../http/pages/cookies.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
 import type { Route } from '../http/pages/routes.ts';
 import { leave, tryToSignIn } from '../http/pages/sign-in.ts';
+import { tellPassed, tellRefused } from '../http/pages/told.ts';
 import { CONSOLE, organizationsPage, signInPage } from '../http/pages/views.ts';
 import type { Visit } from '../http/pages/visit.ts';
 import { linkEndedPage, linkPage } from './link.ts';
@@ -78,16 +77,6 @@ export function showSignIn(
   visit.page(status, text, undefined, headers);
 }
 
-/** Appends a record of a way in or out to the books of the person's organization. */
-const tells =
-  (visit: Visit, operation: string) =>
-  async (personId: string): Promise<void> => {
-    const organizationId = await organizationOfPerson(visit.services.db, personId);
-    if (organizationId === undefined) return;
-    const actor = { organizationId, personId };
-    exchangeOf(visit.request)?.report({ actor, operation, targets: [], outcome: 'ok', status: 303, units: 0 });
-  };
-
 async function receiveSignIn(visit: Visit): Promise<void> {
   visit.record.does = 'authentication';
   const form = await visit.form();
@@ -97,7 +86,6 @@ async function receiveSignIn(visit: Visit): Promise<void> {
   await tryToSignIn(visit, form, {
     tenant: null,
     onward: to,
-    entered: tells(visit, 'console_sign_in'),
     ask: (status, given, headers) => showSignIn(visit, to, { status, ...given }, headers),
   });
 }
@@ -107,7 +95,7 @@ async function receiveSignOut(visit: Visit): Promise<void> {
   const form = await visit.form();
   requireSameOrigin(visit.wire, visit.services.baseUrl);
   requireEmptyForm(form);
-  await leave(visit, '/console', tells(visit, 'console_sign_out'));
+  await leave(visit, '/console');
 }
 
 /**
@@ -130,9 +118,12 @@ async function useLink(visit: Visit): Promise<void> {
     link: form?.get('link')?.[0] ?? '',
     source: visit.wire.source,
   });
-  if (!signedIn) return showLinkEnded(visit);
+  if ('ended' in signedIn) {
+    tellRefused(visit, signedIn.ended, 'credentials');
+    return showLinkEnded(visit);
+  }
   visit.record.audit = { person: signedIn.person, by: 'link' };
-  await tells(visit, 'console_link')(signedIn.person);
+  await tellPassed(visit, signedIn.person);
   visit.redirect('/console', {
     'Set-Cookie': sessionCookie(visit.services.baseUrl, signedIn.session, SESSION_SECONDS),
   });

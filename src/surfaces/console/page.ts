@@ -68,6 +68,8 @@ export interface ConsoleAct {
   readonly fields: readonly string[];
   /** The page that has the form. The browser returns there after a sign-in. */
   from(parameters: readonly string[]): string;
+  /** The change answers with a page of its own, and not with a redirect. */
+  readonly shows?: true;
   /** Undefined: the change was not made. Shown: the form again, with what is wrong. Nothing was changed then. */
   run(asked: Asked, form: Parameters): Promise<ChangeDone | ShownPage | undefined>;
 }

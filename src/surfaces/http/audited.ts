@@ -11,7 +11,10 @@ export function productOf(header: string | undefined): ClientTold | undefined {
   return name === undefined ? undefined : { name, version };
 }
 
-const SURFACES: Partial<Record<Surface, AuditSurface>> = { mcp: 'mcp', a2a: 'a2a', record: 'page', console: 'page' };
+const SURFACES: Partial<Record<Surface, AuditSurface>> = {
+  ...{ mcp: 'mcp', a2a: 'a2a', record: 'page', console: 'page' },
+  oauth: 'page', // only people leave records there: their sign-ins
+};
 
 /** The surface in audit records. Realtime sockets are an operation of REST. */
 export const auditSurface = (surface: Surface | undefined): AuditSurface =>

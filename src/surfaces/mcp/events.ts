@@ -154,31 +154,28 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
       }),
 
     subscribe: (mcpRequest: McpRequest, given: z.output<typeof SubscribeParams>): Promise<object> =>
-      mcpRequest.run('subscription_create', recorded(given), async (caller) => {
+      mcpRequest.run('subscription_create', recorded(given), async (caller, draft) => {
         const { mode = 'webhook', url, secret } = given.delivery;
         permit('webhook', mcpRequest, caller.authority);
         mcpRequest.writes = true;
         if (mode !== 'webhook') throw error(refused('Unsupported', { feature: 'deliveryMode', value: mode }));
-        return answered(
-          await events.subscribe(caller, {
-            name: familyOf(given.name),
-            arguments: argumentsOf(given.arguments),
-            url,
-            secret,
-            cursor: given.cursor ?? null,
-            maxAgeMs: given.maxAgeMs ?? undefined,
-            ttlMs: given.ttlMs,
-          }),
-        );
+        const wanted = {
+          name: familyOf(given.name),
+          arguments: argumentsOf(given.arguments),
+          ...{ url, secret, cursor: given.cursor ?? null },
+          maxAgeMs: given.maxAgeMs ?? undefined,
+          ttlMs: given.ttlMs,
+        };
+        return answered(await events.subscribe(caller, wanted, draft()));
       }),
 
     unsubscribe: (mcpRequest: McpRequest, given: z.output<typeof UnsubscribeParams>): Promise<object> =>
-      mcpRequest.run('subscription_delete', recorded(given), async (caller) => {
+      mcpRequest.run('subscription_delete', recorded(given), async (caller, draft) => {
         // It needs the rights of a subscription, but can be switched off alone.
         permit('webhook', mcpRequest, caller.authority, 'subscription_delete');
         mcpRequest.writes = true;
         const wanted = { name: familyOf(given.name), arguments: argumentsOf(given.arguments), url: given.delivery.url };
-        return answered((await events.unsubscribe(caller, wanted)) ?? {});
+        return answered((await events.unsubscribe(caller, wanted, draft())) ?? {});
       }),
   };
 }

@@ -1,4 +1,4 @@
-import type { CallActor } from '../../core/audit.ts';
+import type { AuditDraft, CallActor } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
@@ -62,19 +62,22 @@ export class McpRequest {
 
   /**
    * Charges one unit and runs `work` under the token's authority, which a statement of `work` proves. For a method that
-   * reads or writes without a call of a tool. Its audit record has the name of the tool that does the same, and is made
-   * after the call. A 401 leaves no authority, so that its reply has no quota headers.
+   * reads or writes without a call of a tool. Its audit record has the name of the tool that does the same. A write asks
+   * for the draft of its record, and another record is made after the call. A 401 leaves no authority, so that its reply
+   * has no quota headers.
    */
   async run<T>(
     name: string,
     input: Readonly<Record<string, unknown>>,
-    work: (caller: Caller) => Promise<T>,
+    work: (caller: Caller, draft: () => AuditDraft | undefined) => Promise<T>,
   ): Promise<T> {
     let [actor, units]: [CallActor | undefined, number] = [undefined, 0];
+    let draft: AuditDraft | undefined;
     const report = (ended: { readonly body?: unknown; readonly failure?: Failure }): void => {
       const tool = this.corridor.registry.get(name);
       const by = ended.failure?.details.actor ?? actor;
-      if (tool && by) this.source?.audited?.report(reportOf(tool, { actor: by, input, units, ...ended }));
+      const inserted = draft?.inserted ? draft.id : undefined;
+      if (tool && by) this.source?.audited?.report(reportOf(tool, { actor: by, input, units, inserted, ...ended }));
     };
     try {
       const body = await this.corridor.run(
@@ -83,7 +86,12 @@ export class McpRequest {
         (caller) => {
           this.authority = caller.authority;
           units = 1;
-          return work(caller);
+          const tool = this.corridor.registry.get(name);
+          return work(caller, () => {
+            draft =
+              tool && this.corridor.draftOf(this.source, reportOf(tool, { actor: caller.authority, input, units }));
+            return draft;
+          });
         },
         this.source,
         (authority) => {

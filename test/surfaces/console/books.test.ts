@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { look, signedInAs, submit } from '../../support/console/console.ts';
-import { managedActs, openManaged } from '../../support/console/managed.ts';
+import { MANAGED_NAMES, managedActs, managedState, openManaged } from '../../support/console/managed.ts';
 import { openTestGateway } from '../../support/gateway.ts';
 import { type Fields, post, SAME } from '../../support/oauth/oauth.ts';
 
@@ -75,5 +75,71 @@ it('the books have failed pages, wrong tokens, exports and the way out, and the 
     { operation: 'console_webhooks', targets: [], outcome: expect.not.stringMatching(/^ok$/) },
     { operation: 'console_sign_out', targets: [], outcome: 'ok' },
   ]);
+  await gateway.close();
+});
+
+/** These send something, and change no right. Their record follows. */
+const AFTERWARDS = ['webhook_test', 'webhook_replay'];
+
+it('a change of the console whose record cannot be written does not happen', async () => {
+  const gateway = await openTestGateway('demo', undefined, undefined, {}, undefined, undefined, true);
+  const world = await openManaged(gateway);
+  const { sql } = gateway.database;
+  const owner = await signedInAs(gateway);
+  const colleague = await signedInAs(gateway, 'admin');
+  const { app, credential } = await gateway.issue({ scopes: ['website_read'] });
+  const operations = `/console/apps/${app}/operations`;
+  const person = `/console/people/${colleague.id}`;
+  const others: Record<string, Parameters<typeof submit>[2]> = {
+    operation_switch_off: { page: `${operations}?q=contact_get`, action: `${operations}/contact_get/off` },
+    operation_switch_on: { page: `${operations}?q=contact_get`, action: `${operations}/contact_get/on` },
+    person_add: {
+      page: '/console/people/add',
+      action: '/console/people/add/send',
+      fields: { email: 'zqx8@example.com', role: 'admin' },
+    },
+    person_role: { page: person, action: `${person}/role`, fields: { role: 'owner' } },
+    person_disable: { page: person, action: `${person}/disable` },
+    person_enable: { page: person, action: `${person}/enable` },
+    credential_revoke: { page: `/console/apps/${app}`, action: `/console/credentials/${credential}/revoke` },
+  };
+  const names = [...MANAGED_NAMES.filter((name) => !AFTERWARDS.includes(name)), ...Object.keys(others)];
+  expect(names.length).toBeGreaterThan(18);
+  const state = async () =>
+    JSON.stringify([
+      ...(await managedState(gateway)),
+      await sql`SELECT * FROM gateway.app ORDER BY id`,
+      await sql`SELECT * FROM gateway.credential ORDER BY id`,
+      await sql`SELECT * FROM gateway.person ORDER BY id`,
+    ]);
+  for (const name of names) {
+    const managed = await world.plant();
+    const attempt = others[name] ?? managedActs(managed)[name] ?? expect.fail(name);
+    const before = await state();
+    await sql.unsafe(`ALTER TABLE gateway.audit ADD CONSTRAINT away CHECK (outcome <> 'ok' OR operation <> '${name}')`);
+    const refused = await submit(gateway, owner, attempt);
+    expect([name, refused.status, await state()]).toEqual([name, 503, before]);
+    await sql`ALTER TABLE gateway.audit DROP CONSTRAINT away`;
+    expect([name, (await submit(gateway, owner, attempt)).status < 400]).toEqual([name, true]);
+    expect(await state(), name).not.toBe(before);
+    // It is there with the change, before the process seals anything.
+    const kept =
+      await sql`SELECT targets, surface, person_id FROM gateway.audit WHERE operation = ${name} AND outcome = 'ok'`;
+    expect([name, ...kept]).toEqual([
+      name,
+      {
+        surface: 'page',
+        person_id: owner.id,
+        targets: [expect.stringMatching(/^(app|crd|prs|whk|src)_[0-9a-f]{32}$/)].concat(
+          name.startsWith('operation') ? ['contact_get'] : [],
+        ),
+      },
+    ]);
+  }
+  await vi.waitFor(async () => {
+    const [left] = await sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL`;
+    expect(left).toEqual({ n: 0 });
+  }, 3_000);
+  await world.close();
   await gateway.close();
 });

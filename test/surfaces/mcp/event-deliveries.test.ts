@@ -524,6 +524,11 @@ describe('the end of the rights', () => {
       'an expiry',
       (sql) => sql`UPDATE gateway.credential SET expires_at = now() - interval '1 second' WHERE id = ${credential}`,
     ],
+    [
+      'an operation that the owner has switched off',
+      (sql) => sql`UPDATE gateway.app a SET switched_off = '{subscription_create}' FROM gateway.installation i
+        JOIN gateway.credential c ON c.installation_id = i.id WHERE a.id = i.app_id AND c.id = ${credential}`,
+    ],
   ];
   it.each(ends)('is told once, as terminated, and nothing more: %s', async (_name, end) => {
     const { id } = await subscribe();

@@ -22,6 +22,7 @@ interface Explained {
     readonly data_access: readonly string[];
     readonly unrestricted: boolean;
     readonly author: boolean;
+    readonly switched_off: boolean;
   } | null;
   readonly sentence: string;
 }
@@ -40,7 +41,7 @@ const one = async (grant: Grant, operation: string): Promise<Explained | undefin
 };
 
 const without = <T>(all: readonly T[], ...gone: T[]): T[] => all.filter((name) => !gone.includes(name));
-const NOTHING = { scopes: [], data_access: [], unrestricted: false, author: false };
+const NOTHING = { scopes: [], data_access: [], unrestricted: false, author: false, switched_off: false };
 
 type Required = NonNullable<ReturnType<typeof refusalOf>>['required'];
 /** Of several alternatives, the one that lacks least. Undefined if an alternative lacks nothing. */
@@ -78,7 +79,7 @@ it('access_explain: every operation, MCP-less ones too, with what each call lack
             data_access: [...found.lacks.data_access].sort(),
           };
           const wanted = required && {
-            ...{ ...required, author: false },
+            ...{ ...required, author: false, switched_off: false },
             scopes: [...required.scopes].sort(),
             data_access: [...required.data_access].sort(),
           };

@@ -62,6 +62,7 @@ const add: ConsoleAct = {
   path: /^\/console\/webhooks\/add$/,
   operation: 'webhook_create',
   fields: ['id', ...FIELDS],
+  shows: true,
   from: () => `${WEBHOOKS}/new`,
   run(asked, form) {
     const given = formOf(form);
@@ -82,14 +83,14 @@ const add: ConsoleAct = {
 /** A change of one webhook. Its form is on the page of the webhook. */
 function change(
   name: string,
-  { operation, fields = [], to }: { operation: string; fields?: readonly string[]; to?: string },
+  { to, fields = [], ...more }: Pick<ConsoleAct, 'operation' | 'shows'> & { fields?: string[]; to?: string },
   make: (asked: Asked, id: string, form: Parameters) => Promise<Omit<ChangeDone, 'to' | 'target'> | undefined>,
 ): ConsoleAct {
   const from = ([id = '']: readonly string[]): string => `${WEBHOOKS}/${id}`;
   return {
     path: new RegExp(`^/console/webhooks/(whk_[a-f0-9]{32})/${name}$`),
-    operation,
     fields,
+    ...more,
     from,
     async run(asked, form) {
       const [id = ''] = asked.parameters;
@@ -156,7 +157,7 @@ export const webhookChangePages: readonly ConsolePage[] = [newPage, editPage];
 export const webhookActs: readonly ConsoleAct[] = [
   add,
   edit,
-  change('rotate', { operation: 'webhook_rotate', fields: ['overlap'] }, async ({ desk }, id, form) => {
+  change('rotate', { operation: 'webhook_rotate', fields: ['overlap'], shows: true }, async ({ desk }, id, form) => {
     const made = await newWebhookSecret(desk, id, OVERLAPS.get(single(form, 'overlap') ?? '') ?? 86_400);
     return made && { notice: 'webhook_rotated', page: secretPage(id, made.secret, [], 'The secret is replaced') };
   }),

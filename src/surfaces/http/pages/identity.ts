@@ -7,6 +7,7 @@ import { Failure } from '../../../core/failures.ts';
 import { isConsolePage } from '../../../gateway/console/paths.ts';
 import { isRecordId } from '../../../gateway/record-page.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
+import { tellPassed } from './told.ts';
 import { CONSOLE, errorPage, RECORD } from './views.ts';
 import type { Visit } from './visit.ts';
 
@@ -114,6 +115,7 @@ export async function finishIdentity(
   const signedIn = await signInWith(db, { tenant, ...identity });
   if ('refused' in signedIn) return refuse(visit, UNKNOWN, page);
   visit.record.audit = { person: signedIn.person };
+  if (!signedIn.chooses) await tellPassed(visit, signedIn.person);
   const onward = page ?? `/oauth/authorize?${kept.query}`;
   const session = sessionCookie(baseUrl, signedIn.session, SESSION_SECONDS);
   visit.redirect(baseUrl + onward, { 'Set-Cookie': [session, forget] });

@@ -3,6 +3,7 @@ import { chooseOrganization } from '../../../auth/memberships.ts';
 import type { Parameters } from '../../../auth/oauth/parameters.ts';
 import { SESSION_SECONDS, type SignedIn, signIn, signOut } from '../../../auth/sign-in.ts';
 import { clearedSession, sessionCookie } from './cookies.ts';
+import { tellLocked, tellPassed, tellRefused } from './told.ts';
 import type { Visit } from './visit.ts';
 
 /** The contents of a sign-in form. After a refusal, the form shows the e-mail address again and says the problem. */
@@ -18,8 +19,6 @@ interface Asking {
   readonly tenant: string | null;
   /** The address to which the browser goes after the sign-in. */
   readonly onward: string;
-  /** Runs before the answer to a sign-in. */
-  readonly entered?: (person: string) => Promise<void>;
   ask(status: number, given: Given, headers?: OutgoingHttpHeaders): void;
 }
 
@@ -27,14 +26,14 @@ interface Asking {
 export async function tryToSignIn(
   visit: Visit,
   form: Parameters | undefined,
-  { tenant, onward, entered, ask }: Asking,
+  { tenant, onward, ask }: Asking,
 ): Promise<void> {
   const [email = ''] = form?.get('email') ?? [];
   const [password = ''] = form?.get('password') ?? [];
   const { services, wire } = visit;
-  const enter = async ({ session, person }: Extract<SignedIn, { session: string }>): Promise<void> => {
+  const enter = async ({ session, person, chooses }: Extract<SignedIn, { session: string }>): Promise<void> => {
     visit.record.audit = { person };
-    await entered?.(person);
+    if (!chooses) await tellPassed(visit, person);
     visit.redirect(onward, { 'Set-Cookie': sessionCookie(services.baseUrl, session, SESSION_SECONDS) });
   };
   const [token] = form?.get('choose') ?? [];
@@ -51,11 +50,13 @@ export async function tryToSignIn(
   if ('session' in done) return enter(done);
   visit.record.code = done.refused;
   if (done.refused === 'throttled') {
+    await tellLocked(visit, { tenant, organization, email });
     const minutes = Math.ceil(done.retryAfter / 60);
     const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
     const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again. The operator of this gateway can unlock you at once.`;
     ask(429, { email, problem, locked: true }, { 'Retry-After': String(done.retryAfter) });
   } else {
+    tellRefused(visit, done.named, done.refused);
     const problem =
       tenant === null
         ? 'No owner or admin has this e-mail and password. Check the e-mail and the password, then try again.'
@@ -64,14 +65,14 @@ export async function tryToSignIn(
   }
 }
 
-/** Ends the session of the browser, and redirects the browser to `onward`. `left` runs before the answer. */
-export async function leave(visit: Visit, onward: string, left?: (person: string) => Promise<void>): Promise<void> {
+/** Ends the session of the browser, and redirects the browser to `onward`. */
+export async function leave(visit: Visit, onward: string): Promise<void> {
   const { session } = visit.wire;
   const person = session === undefined ? undefined : await signOut(visit.services.db, session);
   if (person === undefined) visit.record.does = undefined;
   else {
     visit.record.audit = { person };
-    await left?.(person);
+    await tellPassed(visit, person);
   }
   visit.redirect(onward, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
 }

@@ -1,0 +1,51 @@
+import { emailOf, type NamedPerson, peopleNamed } from '../../../auth/sign-in.ts';
+import { networkOf } from '../../../flow/network.ts';
+import { RateLimit } from '../../../flow/rate-limit.ts';
+import { organizationOfPerson } from '../../../gateway/console/desk.ts';
+import { exchangeOf } from '../exchange.ts';
+import type { Visit } from './visit.ts';
+
+/** A lock lasts 15 minutes. In that time it is told once for an e-mail address, and for 20 of them from one network. */
+const LOCKS = {
+  account: new RateLimit({ perMinute: 1 / 15, burst: 1 }),
+  network: new RateLimit({ perMinute: 20 / 15, burst: 20 }),
+};
+
+/** Appends a record of a way in or out to the books of the person's organization. */
+export async function tellPassed(visit: Visit, personId: string): Promise<void> {
+  const organizationId = await organizationOfPerson(visit.services.db, personId);
+  if (organizationId === undefined) return;
+  tell(visit, { organizationId, personId }, [], 'ok');
+}
+
+/**
+ * Appends a record of a failed sign-in to the books of each organization with a person of this address. Nobody has
+ * proved to be the person, so the record names the person as its target. The limits of sign-ins bound these records.
+ */
+export function tellRefused(visit: Visit, named: readonly NamedPerson[], outcome: string): void {
+  for (const { id, organization_id: organizationId } of named) tell(visit, { organizationId }, [id], outcome);
+}
+
+/** Appends one record `locked`, in place of one for each attempt that the limits refuse. */
+export async function tellLocked(
+  visit: Visit,
+  asked: { tenant: string | null; email: string; organization?: string | undefined },
+): Promise<void> {
+  const network = networkOf(visit.wire.source);
+  const account = `${network} ${asked.tenant ?? ''} ${emailOf(asked.email)}`;
+  if (LOCKS.account.wait(account) > 0 || LOCKS.network.wait(network) > 0) return;
+  LOCKS.account.failed(account);
+  LOCKS.network.failed(network);
+  tellRefused(visit, await peopleNamed(visit.services.db, asked), 'locked');
+}
+
+const tell = (
+  { request, record }: Visit,
+  actor: { readonly organizationId: string; readonly personId?: string },
+  targets: readonly string[],
+  outcome: string,
+): void =>
+  exchangeOf(request)?.report({
+    ...{ actor, operation: record.operation ?? 'sign_in', targets, outcome },
+    ...{ status: 200, units: 0 }, // the end of the request says more (audited.ts)
+  });
