@@ -19,11 +19,11 @@ const WINDOWS = 4;
 const FAST = 1_000;
 const SLOW = 5_000;
 /**
- * On a busy machine every call takes longer. The 99th percentile of the others' fast reads may then be an eighth of the
+ * On a busy machine every call takes longer. The 99th percentile of the others' fast reads may then be a quarter of the
  * median of the attacker's reports in the same moment, and that of their reports a half. Who waits behind the attacker in
  * one queue waits as long as he does.
  */
-const SHARE = 1 / 8;
+const SHARE = 1 / 4;
 const LONG_ONES = 900_000;
 
 let database: TestDatabase;
