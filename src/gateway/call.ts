@@ -154,8 +154,7 @@ export class Corridor {
 
   /** The draft of a write's audit record. Undefined: the write leaves none. */
   draftOf(source: CallSource | undefined, report: CallReport): AuditDraft | undefined {
-    const audited = source?.audited;
-    return audited && this.#options.books?.draft(audited.origin, report, audited.ms);
+    return source?.audited && this.#options.books?.draft(source.audited.origin, report, source.audited.ms);
   }
 
   get quotaRefusals(): number {
