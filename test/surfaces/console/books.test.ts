@@ -98,7 +98,7 @@ it('a change of the console whose record cannot be written does not happen', asy
       action: '/console/people/add/send',
       fields: { email: 'zqx8@example.com', role: 'admin' },
     },
-    person_role: { page: person, action: `${person}/role`, fields: { role: 'owner' } },
+    person_role: { page: person, action: `${person}/role`, fields: { role: 'owner', was: 'admin' } },
     person_disable: { page: person, action: `${person}/disable` },
     person_enable: { page: person, action: `${person}/enable` },
     credential_revoke: { page: `/console/apps/${app}`, action: `/console/credentials/${credential}/revoke` },
