@@ -19,7 +19,7 @@ export interface BatchQueuesOptions<Item, Result> {
   readonly patience: number;
   /** The result of an item that has waited too long. Without `late`, the item fails with 503. */
   readonly late?: Result;
-  /** True if a batch starts only after all sockets of this turn of the event loop are read, so that more items join it. */
+  /** True if a batch starts only when all sockets of this turn of the event loop are read, so that more items join. */
   readonly gathers?: boolean;
 }
 
