@@ -29,11 +29,11 @@ const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 /**
  * `session` is the secret of the new session. `person` is the id of the signed-in person. A person of several
  * organizations must first choose one with this secret (memberships.ts). `chooses` is then true, and `person` is the id of
- * the oldest record. `named` is for the audit records only.
+ * the oldest record.
  */
 export type SignedIn =
   | { readonly session: string; readonly person: string; readonly chooses?: true }
-  | { readonly refused: 'credentials'; readonly named: readonly NamedPerson[] }
+  | { readonly refused: 'credentials' }
   | { readonly refused: 'throttled'; readonly retryAfter: number };
 
 /** An owner or admin with the e-mail address of a failed sign-in. */
@@ -71,6 +71,8 @@ export async function signIn(
     email: string;
     password: string;
     source: string;
+    /** Gets whom a refused attempt has named, for the audit records. The answer does not tell it. */
+    refused?: (named: readonly NamedPerson[]) => void;
   },
 ): Promise<SignedIn> {
   const { tenant, organization, password } = attempt;
@@ -93,7 +95,10 @@ export async function signIn(
     return openFor(db, right);
   };
   const session = await open().catch((error: unknown) => withdraw(db, recorded, error));
-  if (session === undefined) return { refused: 'credentials', named };
+  if (session === undefined) {
+    attempt.refused?.(named);
+    return { refused: 'credentials' };
+  }
   // A person with the password of one organization must not guess the password of another organization without limit.
   await rememberSignIn(db, recorded, { forgetFailures: tenant !== null });
   return session;

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { chooseOrganization } from '../../../auth/memberships.ts';
 import type { Parameters } from '../../../auth/oauth/parameters.ts';
-import { SESSION_SECONDS, type SignedIn, signIn, signOut } from '../../../auth/sign-in.ts';
+import { type NamedPerson, SESSION_SECONDS, type SignedIn, signIn, signOut } from '../../../auth/sign-in.ts';
 import { clearedSession, sessionCookie } from './cookies.ts';
 import { tellLocked, tellPassed, tellRefused } from './told.ts';
 import type { Visit } from './visit.ts';
@@ -46,7 +46,8 @@ export async function tryToSignIn(
     return;
   }
   const organization = form?.get('organization')?.[0]?.trim() || undefined;
-  const done = await signIn(services.db, { tenant, organization, email, password, source: wire.source });
+  const refused = (named: readonly NamedPerson[]): void => tellRefused(visit, named, 'credentials');
+  const done = await signIn(services.db, { tenant, organization, email, password, source: wire.source, refused });
   if ('session' in done) return enter(done);
   visit.record.code = done.refused;
   if (done.refused === 'throttled') {
@@ -56,7 +57,6 @@ export async function tryToSignIn(
     const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again. The operator of this gateway can unlock you at once.`;
     ask(429, { email, problem, locked: true }, { 'Retry-After': String(done.retryAfter) });
   } else {
-    tellRefused(visit, done.named, done.refused);
     const problem =
       tenant === null
         ? 'No owner or admin has this e-mail and password. Check the e-mail and the password, then try again.'
