@@ -286,16 +286,6 @@ EXCEPTION
   WHEN OTHERS THEN RAISE EXCEPTION 'the audit record could not be written: %', SQLERRM USING ERRCODE = 'GW503';
 END $$;
 
--- Inserts the record of a command of an operator. It waits for its seal like the record of a write.
-CREATE FUNCTION gateway.audit_command(p_organization text, p_operation text, p_targets text[], p_ms float8)
-RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-  PERFORM gateway.prepare_audit_day((clock_timestamp() AT TIME ZONE 'UTC')::date);
-  INSERT INTO gateway.audit (time, organization_id, surface, operation, targets, outcome, status, units, duration_ms)
-  VALUES (date_trunc('milliseconds', clock_timestamp()), p_organization, 'cli', p_operation, p_targets, 'ok', 200, 0,
-          round(p_ms::numeric, 1));
-END $$;
-
 -- Like settle_operation. Inserts the record of the write, too, if the command has one and is now acknowledged.
 CREATE FUNCTION gateway.settle_audited(
   p_id text, p_epoch integer, p_attempt uuid, p_outcome json, p_receipts text[]
