@@ -260,8 +260,8 @@ export class Corridor {
         noted.draft = this.draftOf(call.source, reportOf(tool, ended));
         return noted.draft;
       };
-      const named = { key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call) };
-      const write = { caller, access, tool, ...named, input, draft };
+      const keyed = { key: keyOf(call), ifMatch: ifMatchOf(call), origin: originOf(call) };
+      const write = { caller, access, tool, ...keyed, input, draft };
       const report = (entered: OperationState): void => {
         operation = entered;
       };
@@ -294,9 +294,8 @@ export class Corridor {
   }
 
   #idsOf({ credentialId }: Authority, key: string): Promise<string[]> {
-    const { ledger, registry } = this.#options;
-    const writes = registry.tools.filter(({ performs }) => performs).map(({ name }) => name);
-    return ledger.idsOf(credentialId, writes, key);
+    const writes = this.registry.tools.filter(({ performs }) => performs).map(({ name }) => name);
+    return this.#options.ledger.idsOf(credentialId, writes, key);
   }
 
   #check(tool: Tool, body: unknown): void {
