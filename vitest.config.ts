@@ -1,6 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { COMPILED, compiled } from './test/support/compiled.ts';
 import Order from './test/support/order.ts';
-import { filesOf } from './test/support/suites.ts';
+import { filesOf, REPLACING } from './test/support/suites.ts';
 
 // The modes `quick`, `test` (everything) and `rest`: see test/support/suites.ts.
 export default defineConfig(({ mode }) => {
@@ -8,6 +9,7 @@ export default defineConfig(({ mode }) => {
     // A timeout only ends a test that hangs. A test judges times by bounds of its own.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    server: { deps: { external: [COMPILED] } },
     setupFiles: ['test/support/each-file.ts'],
     env: { LOG_LEVEL: 'silent', ...((mode === 'quick' || mode === 'rest') && { TEST_FORM: mode }) },
   };
@@ -24,9 +26,21 @@ export default defineConfig(({ mode }) => {
       // idle for a third of the time.
       maxWorkers: 3,
       projects: [
-        { test: { ...of, name: 'own', include: own.include, exclude: [...without, ...own.exclude] } },
+        {
+          plugins: [compiled],
+          test: { ...of, name: 'own', include: own.include, exclude: [...without, ...own.exclude, ...REPLACING] },
+        },
+        {
+          test: {
+            ...of,
+            name: 'replacing',
+            include: REPLACING.filter((file) => mode !== 'rest' || own.include.includes(file)),
+            exclude: [...without, ...own.exclude],
+          },
+        },
         // To load the program again for each file takes three seconds of processor time (26 November 2026).
         {
+          plugins: [compiled],
           test: {
             ...of,
             name: 'shared',

@@ -201,6 +201,12 @@ const OWN_PROCESS = [
   ),
 ];
 
+/**
+ * Files that replace a module of Node for the program. They load its sources through Vite, because Vite cannot replace
+ * what Node loads by itself. The others load the compiled program (compiled.ts).
+ */
+export const REPLACING = ['test/auth/oauth/by-url.test.ts', 'test/auth/people.test.ts'];
+
 export const hasOwnProcess = (file: string): boolean =>
   OWN_PROCESS.some((one) => (one.endsWith('/**') ? file.startsWith(one.slice(0, -2)) : file === one));
 
