@@ -15,7 +15,7 @@ export interface CallGroup {
 }
 
 /** A block of records before it has its place in a chain (gateway.audit_block). */
-export type CallBlock = Omit<SealedBlock, 'writer' | 'seq' | 'kid' | 'previous' | 'digest'>;
+export type UnsealedBlock = Omit<SealedBlock, 'writer' | 'seq' | 'kid' | 'previous' | 'digest'>;
 
 /** The targets of blocks, by column (gateway.audit_target). */
 export class Named {
@@ -76,7 +76,7 @@ const isSameCaller = (one: QueuedCall | undefined, other: QueuedCall): boolean =
 export const isBlock = ({ calls }: CallGroup): boolean => calls.length >= FEW;
 
 /** What the chain covers of a block. No record of gateway.audit gives such a text. */
-export const blockText = (b: CallBlock): string =>
+export const blockText = (b: UnsealedBlock): string =>
   `block ${[
     ...[b.time, b.id, b.calls, b.organization_id, b.app_id, b.installation_id, b.credential_id, b.person_id],
     ...[b.client_name, b.client_version, b.address, b.surface, b.named],
@@ -92,7 +92,7 @@ interface Mention {
 }
 
 /** Makes the block of a group, and adds its records to the sums and its targets to `named`. */
-export function blockOf(group: CallGroup, recorder: Recorder, sums: Sums, named: Named): CallBlock | undefined {
+export function blockOf(group: CallGroup, recorder: Recorder, sums: Sums, named: Named): UnsealedBlock | undefined {
   const [first] = group.calls;
   if (!first) return undefined;
   const { actor } = first.report;
