@@ -152,11 +152,13 @@ async function sourcesOf(db: Database, filter: AuditFilter): Promise<AuditSource
     (await db.query<{ id: string | null }>(statement)).map(({ id }) => id);
   if (app !== undefined) {
     const credentials = sql`
-      SELECT c.id FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id WHERE i.app_id = ${app}`;
+      SELECT c.id FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id WHERE i.app_id = ${app}
+       ORDER BY 1`;
     return (await idsOf(credentials)).map((id) => ({ ...filter, credential: id }));
   }
   if (target !== undefined && !isWebsite(target)) {
-    const callers = sql`SELECT DISTINCT a.credential_id AS id FROM (${naming(target, sql`coalesce(${from}::timestamptz, '-infinity')`)}) a`;
+    const named = naming(target, sql`coalesce(${from}::timestamptz, '-infinity')`);
+    const callers = sql`SELECT DISTINCT a.credential_id AS id FROM (${named}) a ORDER BY 1`;
     return (await idsOf(callers)).map((id) => ({ ...filter, credential: id }));
   }
   if (organization !== undefined) return [filter];
