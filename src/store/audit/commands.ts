@@ -69,11 +69,14 @@ export function recording(
       const noted = draft && carrying(draft, statement);
       if (!noted) return db.query<Row>(statement);
       const rows = await db.query<Row>(noted);
-      const kept = await readUnsealed(db, [draft.id]);
-      if (kept.length > 0) {
-        recorded = true;
-        draft.inserted = true;
-      }
+      // The change is done. If nobody can look now, the record counts as inserted: a command must still tell what it has
+      // made, such as a secret that is shown once.
+      const kept = await readUnsealed(db, [draft.id]).then(
+        (found) => found.length > 0,
+        () => true,
+      );
+      recorded ||= kept;
+      draft.inserted ||= kept;
       return rows;
     },
   };

@@ -33,7 +33,7 @@ export const WAITING = 128;
 export const OWN = '';
 
 /**
- * Milliseconds that a statement of the gateway's own store waits while no connection of its pool has answered yet. All
+ * Milliseconds that a statement of the gateway's own store waits while no server has taken a connection of its pool. All
  * pools share the attempts to connect, so without a server a pool can wait long for its turn. The documents promise a
  * 503 within 3 s.
  */
@@ -102,7 +102,7 @@ export class Connections {
 
   /**
    * A connection when it is the app's turn. Rejects with `late` after `milliseconds`, or at once if too many wait.
-   * Rejects earlier while no connection of this pool has answered.
+   * Rejects earlier while no server has taken a connection of this pool.
    */
   wait(app: string, milliseconds: number, late: () => Error): Promise<postgres.Sql> {
     if (this.#waiting.of(app) >= WAITING * this.#size) return Promise.reject(late());
@@ -194,9 +194,9 @@ export class Connections {
     await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
   }
 
-  /** Whether a connection of this pool has ever answered. */
+  /** Whether a server has taken a connection of this pool. It then has told its version. */
   get #answers(): boolean {
-    return [...this.#living.values()].some(({ madeAt, givenAt }) => givenAt > madeAt);
+    return [...this.#living.keys()].some(({ parameters }) => parameters['server_version'] !== undefined);
   }
 
   get #room(): boolean {

@@ -31,8 +31,8 @@ export interface Database {
   close(): Promise<void>;
 }
 
-/** Milliseconds. A read that has waited longer is not sent again, so that its caller has the 503 in time. */
-const REPEAT_WITHIN = 500;
+/** A read that has taken longer is not sent again, so that its caller has a 503 in time. */
+const repeatWithin = (statementTimeout: number): number => Math.max(500, statementTimeout / 5);
 
 /** The socket folder, if it is the host of the address (`%2Ftmp%2Fpg`, as in libpq), which the driver cannot read. */
 function socketOf(address: string): { host?: string } {
@@ -95,7 +95,7 @@ export function openDatabase(options: ConnectOptions): Database {
       try {
         return await runs.shared<Row>(statement);
       } catch (error) {
-        if (!mayRepeat(error) || performance.now() - began > REPEAT_WITHIN) throw error;
+        if (!mayRepeat(error) || performance.now() - began > repeatWithin(options.statementTimeout)) throw error;
         return runs.alone<Row>(statement);
       }
     },

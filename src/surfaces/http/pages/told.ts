@@ -1,25 +1,26 @@
-import { emailOf, type NamedPerson, peopleNamed } from '../../../auth/sign-in.ts';
+import { type NamedPerson, peopleNamed } from '../../../auth/sign-in.ts';
 import { networkOf } from '../../../flow/network.ts';
 import { RateLimit } from '../../../flow/rate-limit.ts';
 import { organizationOfPerson } from '../../../gateway/console/desk.ts';
 import { exchangeOf } from '../exchange.ts';
 import type { Visit } from './visit.ts';
 
-/** A lock lasts 15 minutes. In that time it is told once for an e-mail address, and for 20 of them from one network. */
+/** A lock lasts 15 minutes. In that time it is told once for a person, and 200 times for attempts from one network. */
 const LOCKS = {
-  account: new RateLimit({ perMinute: 1 / 15, burst: 1 }),
-  network: new RateLimit({ perMinute: 20 / 15, burst: 20 }),
+  person: new RateLimit({ perMinute: 1 / 15, burst: 1 }),
+  network: new RateLimit({ perMinute: 200 / 15, burst: 200 }),
 };
 
 /** Appends a record of a way in or out to the books of the person's organization. */
 export async function tellPassed(visit: Visit, personId: string): Promise<void> {
-  const organizationId = await organizationOfPerson(visit.services.db, personId);
+  // The person is signed in already, and a one-time link is used up. So a store that fails now only costs the record.
+  const organizationId = await organizationOfPerson(visit.services.db, personId).catch(() => undefined);
   if (organizationId === undefined) return;
   tell(visit, { organizationId, personId }, [], 'ok');
 }
 
 /**
- * Appends a record of a failed sign-in to the books of each organization with a person of this address. Nobody has
+ * Appends a record of a failed sign-in to the books of the organizations with a person of this address. Nobody has
  * proved to be the person, so the record names the person as its target. The limits of sign-ins bound these records.
  */
 export function tellRefused(visit: Visit, named: readonly NamedPerson[], outcome: string): void {
@@ -32,11 +33,12 @@ export async function tellLocked(
   asked: { tenant: string | null; email: string; organization?: string | undefined },
 ): Promise<void> {
   const network = networkOf(visit.wire.source);
-  const account = `${network} ${asked.tenant ?? ''} ${emailOf(asked.email)}`;
-  if (LOCKS.account.wait(account) > 0 || LOCKS.network.wait(network) > 0) return;
-  LOCKS.account.failed(account);
+  if (LOCKS.network.wait(network) > 0) return;
   LOCKS.network.failed(network);
-  tellRefused(visit, await peopleNamed(visit.services.db, asked), 'locked');
+  const named = await peopleNamed(visit.services.db, asked).catch(() => []);
+  const untold = named.filter(({ id }) => LOCKS.person.wait(id) === 0);
+  for (const { id } of untold) LOCKS.person.failed(id);
+  tellRefused(visit, untold, 'locked');
 }
 
 const tell = (
