@@ -184,11 +184,13 @@ const EMAIL_MAX = 320;
 
 /**
  * Returns an e-mail address in the form in which the store keeps it. Returns an empty string if the text is not an
- * e-mail address. No person has an empty address.
+ * e-mail address. No person has an empty address. An address with a leading hyphen would be an option in a command line.
  */
 export function emailOf(given: string): string {
   const email = given.trim().normalize('NFC').toLowerCase();
-  return email.length <= EMAIL_MAX && /^[^\s\p{Cc}\p{Cf}@]+@[^\s\p{Cc}\p{Cf}@]+$/u.test(email) && email.isWellFormed()
+  return email.length <= EMAIL_MAX &&
+    /^(?!-)[^\s\p{Cc}\p{Cf}@]+@[^\s\p{Cc}\p{Cf}@]+$/u.test(email) &&
+    email.isWellFormed()
     ? email
     : '';
 }

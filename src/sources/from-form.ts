@@ -31,7 +31,8 @@ const adding = new Set<string>();
 
 /**
  * Adds a source that an owner asks for. The owner may not make the gateway connect to other machines of its network, so
- * only hosts of GATEWAY_SOURCE_HOSTS are allowed, at the usual port or at the named one, and only over TLS.
+ * only hosts of GATEWAY_SOURCE_HOSTS are allowed, at the usual port or at the named one: a database on another machine
+ * over TLS, and an API over https, or over http to a private address.
  */
 export async function addTypedSource(
   door: Omit<SourceDoor, 'tell'> & { readonly by: NonNullable<SourceDoor['by']> },

@@ -56,7 +56,6 @@ export const listRejects = (desk: AdministratorDesk, id: string, slice: Slice): 
   pageOfRejects(desk.db, desk.by, id, slice);
 
 /** The number of stored records by kind, each counted to LIST_MAX + 1. */
-
 export const countRecords = async (
   { db }: AdministratorDesk,
   { tenant, site }: SourceRecord,

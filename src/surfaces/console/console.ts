@@ -10,6 +10,7 @@ import { asFailure } from '../../gateway/call.ts';
 import { type AdministratorRecord, type DeskTools, openDesks, recordingDesk } from '../../gateway/console/desk.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { type Exchange, exchangeOf } from '../http/exchange.ts';
+import { html } from '../http/html.ts';
 import { problems } from '../http/pages/problem.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
 import { CONSOLE } from '../http/pages/views.ts';
@@ -22,6 +23,7 @@ import { fileOf } from './export.ts';
 import { framed, missing, STYLE, unchanged } from './frame.ts';
 import type { Asked, ChangeDone, ConsoleAct, ConsolePage, Exported, ShownPage } from './page.ts';
 import { ACTS, PAGES } from './pages.ts';
+import { personCommand } from './parts.ts';
 import { ListQuery } from './query.ts';
 
 const { showProblem, showRefusal } = problems({
@@ -145,7 +147,8 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
     visit.record.code = 'session_ended';
     return showSignIn(visit, from, {
       status: 403,
-      note: `${NOTHING} A change needs a sign-in of the last 15 minutes. ${withoutPassword(person.email)}`,
+      note: html`${NOTHING} A change needs a sign-in of the last 15 minutes. Without a password, ask the operator for a
+link: <code>${personCommand('sign-in-link', person.id)}</code>`,
     });
   }
   if (enter.books?.stuck) {
@@ -181,8 +184,6 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
 
 const NOTHING = 'Nothing was changed.';
 const UNRECORDED = `${NOTHING} The record of the change could not be written. Try again in a moment.`;
-const withoutPassword = (email: string): string =>
-  `Without a password, ask the operator for: gateway person sign-in-link ${email}.`;
 
 type ToldCall = Pick<CallReport, 'operation' | 'targets' | 'outcome' | 'inserted'> &
   Partial<Pick<CallReport, 'status'>>;

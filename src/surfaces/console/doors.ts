@@ -4,6 +4,7 @@ import { requireEmptyForm, requireFields, requireSignInForm } from '../../auth/o
 import { SESSION_SECONDS } from '../../auth/sign-in.ts';
 import { holderOfLink, LINK_PATH, signInByLink } from '../../auth/sign-in-links.ts';
 import { isConsolePage } from '../../gateway/console/paths.ts';
+import type { Html } from '../http/html.ts';
 import { sessionCookie } from '../http/pages/cookies.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
 import type { Route } from '../http/pages/routes.ts';
@@ -49,7 +50,7 @@ interface SignInAsked {
   readonly email?: string;
   readonly problem?: string;
   readonly locked?: boolean;
-  readonly note?: string;
+  readonly note?: Html | string;
   /** The organizations of a person who has signed in and must choose one. */
   readonly organizations?: readonly { readonly name: string; readonly token: string }[];
 }

@@ -39,14 +39,21 @@ export const atMost = (n: number): string => (n > LIST_MAX ? `more than ${NUMBER
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
+/**
+ * A command for one person. It names the person by id, because an e-mail address could read as an option of the command,
+ * and then as another person.
+ */
+export const personCommand = (name: 'unlock' | 'password' | 'sign-in-link', id: string): string =>
+  `gateway person ${name} ${shellWord(id)}`;
+
 /** Commands of the operator, where somebody would look for a button. One click marks a whole line for copying. */
 export const commands = (...lines: readonly string[]): Html => html`
 ${lines.map((line) => html`<pre class="command" tabindex="0" aria-label="Command"><code>${line}</code></pre>`)}
 <p class="small">In a checkout, write <code>npm run --silent gateway --</code> for <code>gateway</code>.</p>`;
 
-/** Why a form has changed nothing: somebody has changed the same thing since the form was shown. */
+/** Why a form has changed nothing: the same thing was changed after the form was shown. */
 export const changedMeanwhile = (says: Html | string): Html => html`
-<div class="problem" role="alert"><p>Nothing was changed, because somebody was faster</p><p>${says}</p></div>`;
+<div class="problem" role="alert"><p>Your change was not made</p><p>It was changed after this page was shown. ${says}</p></div>`;
 
 interface ActForm {
   readonly action: string;

@@ -8,7 +8,8 @@ export { LIST_MAX };
 export const ROWS = 25;
 /** Rows of a file at most. A longer list is refused, so that no file silently lacks rows. */
 export const FILE_ROWS = 5_000;
-const PAGES = 1_000;
+/** A list is counted to LIST_MAX, so it ends there. */
+export const PAGES = LIST_MAX / ROWS;
 const TEXT = 200;
 
 export type Format = 'csv' | 'ndjson';

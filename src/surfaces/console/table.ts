@@ -2,7 +2,7 @@ import { type Html, html } from '../http/html.ts';
 import { plain } from '../http/pages/shell.ts';
 import type { Asked, Exported, ShownPage } from './page.ts';
 import { atMost } from './parts.ts';
-import { FILE_ROWS, type ListQuery, ROWS } from './query.ts';
+import { FILE_ROWS, LIST_MAX, type ListQuery, PAGES, ROWS } from './query.ts';
 
 interface TableColumn {
   readonly label: string;
@@ -114,15 +114,19 @@ const told = (query: ListQuery, filters: readonly ListFilter[]): string =>
 
 function foot({ path, query, total, noun, filters }: ListView): Html {
   const first = (query.page - 1) * ROWS + 1;
-  const last = Math.min(total, first + ROWS - 1);
+  const last = Math.min(total, LIST_MAX, first + ROWS - 1);
   const to = (page: number): string => `${path}${query.with({ page })}`;
   return html`
 <div class="foot">
-  <p>${total <= ROWS ? total : html`${first}–${last} of ${atMost(total)}`} ${noun[total === 1 ? 0 : 1]}</p>
+  <p>${total <= ROWS ? total : html`${first}–${last} of ${atMost(total)}`} ${noun[total === 1 ? 0 : 1]}${
+    last < total && query.page === PAGES
+      ? `. ${filters.length > 0 ? 'Use the filters to see older ones.' : 'The list ends here.'}`
+      : undefined
+  }</p>
   ${
     total > ROWS
       ? html`<nav aria-label="Pages">${query.page > 1 ? html`<a rel="prev" href="${to(query.page - 1)}">Previous</a>` : undefined}
-    ${last < total ? html`<a rel="next" href="${to(query.page + 1)}">Next</a>` : undefined}</nav>`
+    ${last < total && query.page < PAGES ? html`<a rel="next" href="${to(query.page + 1)}">Next</a>` : undefined}</nav>`
       : undefined
   }
   <p class="export">${

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { exportAudit } from '../../../src/store/administration/audit-records.ts';
 import type { AuditPlace } from '../../../src/store/calls/audit-records.ts';
@@ -6,6 +7,7 @@ import { look, type SignedInPerson, signedInAs } from '../../support/console/con
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { plantAudit } from '../../support/planted-audit.ts';
 import { openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.ts';
+import { textOf } from '../../support/surfaces/pages.ts';
 
 /** Files of the audit: everything that matches, however rare, and in parts if it is too much for one file. */
 const NOISE = 55_000;
@@ -65,7 +67,7 @@ it.each(['ndjson', 'csv', 'ocsf'])('an export as %s has the few records that mat
 it('more records than a file has come in parts, each record once, and none that is made meanwhile', async () => {
   const offer = await get('/console/audit?operation=many&format=ndjson');
   expect([offer.status, offer.text.includes('<h1>Export in parts</h1>')]).toEqual([200, true]);
-  expect(offer.text).toContain(`gateway audit export --organization ${organization} --from 2000-01-01T00:00:00Z`);
+  expect(offer.text).toContain(`gateway audit export --organization=${organization} --from=2000-01-01T00:00:00Z`);
   await plantAudit(gateway.database, [
     { organization_id: organization, operation: 'many', time: new Date(noon.getTime() + 5_000).toISOString() },
   ]);
@@ -73,6 +75,30 @@ it('more records than a file has come in parts, each record once, and none that 
   const second = ids(await get(linkIn(offer, /Go on with older records/)));
   expect([first.length, second.length]).toEqual([5_000, MANY - 5_000]);
   expect(new Set([...first, ...second]).size).toBe(MANY);
+});
+
+it('shows a command in which no filter is an option or a program of its own', async () => {
+  const many = { organization_id: organization, time: noon.toISOString() };
+  await plantAudit(
+    gateway.database,
+    Array.from({ length: 5_002 }, () => ({ ...many, operation: "--to=x' $(id) `id`" })),
+  );
+  const query = new URLSearchParams({ operation: "--to=x' $(id) `id`", format: 'csv' });
+  const offer = await get(`/console/audit?${query}`);
+  const [, command = ''] = /<code>(gateway audit export [^<]*)<\/code>/.exec(offer.text) ?? [];
+  const shown = `set -- ${textOf(command)}; printf '%s\\n' "$@"`;
+  const words = execFileSync('/bin/sh', ['-c', shown], { encoding: 'utf8' }).trim().split('\n');
+  expect(words).toHaveLength(7);
+  expect(words).toContain("--operation=--to=x' $(id) `id`");
+  expect(textOf(offer.text)).toContain('This command\nwrites NDJSON');
+});
+
+it('says from where to where a part goes', async () => {
+  const newest = await get('/console/audit?operation=noise&format=csv');
+  const older = await get(linkIn(newest, /Go on with older records/));
+  const [, back = ''] = /match from now back to (<time [^>]+>[^<]+<\/time>), UTC/.exec(newest.text) ?? [];
+  expect(back).not.toBe('');
+  expect(older.text).toContain(`match from ${back} back to <time`);
 });
 
 it('the offer of parts has no finding of axe-core on a phone', async () => {
@@ -118,7 +144,10 @@ it('a person waits for one file at a time', async () => {
     .poll(async () => (await sql`SELECT FROM pg_locks WHERE NOT granted`).length, { timeout: 5_000 })
     .toBeGreaterThan(0);
   const second = await get('/console/audit?operation=rare&format=csv');
-  expect([second.status, second.text.includes('Another file is on its way')]).toEqual([409, true]);
+  expect([second.status, second.text.includes('Another search of yours is still running. Try again in ten')]).toEqual([
+    409,
+    true,
+  ]);
   await holding`COMMIT`;
   holding.release();
   expect((await first).status).toBe(200);

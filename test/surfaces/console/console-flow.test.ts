@@ -124,7 +124,7 @@ describe('a person with a browser', () => {
         [
           `/console/people/${colleague.id}`,
           'This person cannot sign in',
-          new RegExp(`^gateway person unlock ${colleague.email}$`),
+          new RegExp(`^gateway person unlock ${colleague.id}$`),
         ],
       ] as const) {
         await page.goto(origin + path);

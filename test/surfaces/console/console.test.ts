@@ -226,6 +226,19 @@ describe('people', () => {
     expect(row).toEqual({ role: 'owner', disabled_at: null, password: null });
   });
 
+  it('are named by id in commands, so that no address is an option of the operator', async () => {
+    const trap = `--email=${owner.email}`;
+    const action = '/console/people/add/send';
+    const fields = { email: trap, role: 'admin' };
+    expect((await submit(gateway, owner, { page: '/console/people/add', action, fields })).status).toBe(400);
+    // As an older version has stored it.
+    const { id } = await newPerson(gateway, 'admin');
+    await gateway.database.sql`UPDATE gateway.person SET email = ${trap} WHERE id = ${id}`;
+    const { text } = await look(gateway, `/console/people/${id}`, owner.cookie);
+    const shown = [...text.matchAll(/<pre class="command"[^>]*><code>([^<]*)<\/code>/g)].map(([, line]) => line);
+    expect(shown).toEqual(['unlock', 'password', 'sign-in-link'].map((name) => `gateway person ${name} ${id}`));
+  });
+
   it('tells an administrator what only others can change', async () => {
     const admin = await signedInAs(gateway, 'admin');
     expect(await page(`/console/people/${admin.id}`, admin)).toContain('This is you.');
@@ -367,7 +380,11 @@ it('a change after 15 minutes says how a person without a password comes in agai
   const old = await signedInAs(gateway, 'owner', { age: 1_000 });
   const action = `/console/people/${old.id}/disable`;
   const answer = await post(gateway, action, { csrf: 'x' }, { ...SAME, cookie: old.cookie });
-  expect([answer.status, answer.text.includes(`gateway person sign-in-link ${old.email}`)]).toEqual([403, true]);
+  // Nothing stands behind the command that somebody would copy with it.
+  expect([answer.status, answer.text.includes(`<code>gateway person sign-in-link ${old.id}</code></p>`)]).toEqual([
+    403,
+    true,
+  ]);
 });
 
 it('a form that changes nothing says so, although its person has just opened all pages of a minute', async () => {

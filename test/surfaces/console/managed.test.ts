@@ -335,9 +335,11 @@ describe('sources', () => {
     const text = words(await page(`/console/sources/${managed.source}`));
     expect(text).toContain('more than 10,000 teams');
     expect(text).toMatch(/1–25 of more than 10,000 rejects .*A file has at most 5,000 rejects/);
-    expect(words(await page(`/console/sources/${managed.source}?page=400`))).toContain(
-      '9976–10000 of more than 10,000',
-    );
+    for (const last of [400, 401, 1_000]) {
+      const end = await page(`/console/sources/${managed.source}?page=${last}`);
+      expect(words(end)).toContain('9976–10000 of more than 10,000 rejects. The list ends here.');
+      expect(end.text).not.toContain('rel="next"');
+    }
     expect(words(await page('/console/sources'))).toContain('more than 10,000');
     await sql`INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at,
         attempts, attempted_at, due_at, status, response_status, ended_at)
@@ -345,6 +347,7 @@ describe('sources', () => {
         1, now(), now(), 'delivered', 200, now() FROM generate_series(1, 10001) n`;
     const webhook = `/console/webhooks/${managed.webhook}`;
     expect(words(await page(webhook))).toContain('1–25 of more than 10,000 deliveries');
+    expect(words(await page(`${webhook}?page=400`))).toContain('deliveries. Use the filters to see older ones.');
     // The command line still counts everything.
     expect((await readSources(gateway.database.db, managed.source))[0]?.rejects).toBe(10_001);
   });

@@ -108,11 +108,11 @@ interface AuditPart {
 /** The command that exports the same records, however many. */
 const commandOf = (search: ReturnType<typeof searchOf>, organization: string, format: AuditPart['format']): string =>
   [
-    `gateway audit export --organization ${organization}`,
+    `gateway audit export --organization=${shellWord(organization)}`,
     ...Object.entries({ from: FIRST, to: new Date().toISOString(), ...defined(search) }).map(
-      ([name, value]) => `--${name} ${shellWord(value)}`,
+      ([name, value]) => `--${name}=${shellWord(value)}`,
     ),
-    ...(format === 'ocsf' ? ['--format ocsf'] : []),
+    ...(format === 'ocsf' ? ['--format=ocsf'] : []),
   ].join(' ');
 
 const defined = (search: ReturnType<typeof searchOf>): Record<string, string> =>
@@ -130,8 +130,8 @@ async function exportOf(
   if (found === 'busy')
     return {
       status: 409,
-      title: 'Another file is on its way',
-      body: html`${heading('Another file is on its way', 'You have asked for a file of the audit that is not there yet. Wait until it is there, then ask again.')}${back}`,
+      title: 'Another search is running',
+      body: html`${heading('Another search is running', 'Another search of yours is still running. Try again in ten seconds.')}${back}`,
     };
   const { rows, next } = found;
   if (!next) return fileOf(format, rows);
@@ -141,18 +141,19 @@ async function exportOf(
   const end = `${next.at}.${next.id}`;
   const to = (more: Readonly<Record<string, string | undefined>>): string =>
     `${AUDIT}${query.with({ format, ...more })}`;
-  const day = html`<time datetime="${new Date(next.at).toISOString()}">${SECONDS.format(next.at)}</time>`;
+  const day = (at: number) => html`<time datetime="${new Date(at).toISOString()}">${SECONDS.format(at)}</time>`;
   const rest = to({ after: end, until: query.text('until') });
   return {
     title: 'Export in parts',
-    body: html`${heading('Export in parts', html`A file has at most ${FILE_ROWS} records, and the gateway searches 10 seconds for them. ${rows.length} records match from now back to ${day}, UTC. Older ones may match, too.`)}
+    body: html`${heading('Export in parts', html`A file has at most ${FILE_ROWS} records, and the gateway searches 10 seconds for them. ${rows.length} records match from ${after ? day(after.at) : 'now'} back to ${day(next.at)}, UTC. Older ones may match, too.`)}
 ${
   first
     ? html`<p class="buttons"><a class="button main" href="${to({ after: start, until: end })}">Download these ${rows.length} records</a></p>`
     : undefined
 }
 <p><a rel="next" href="${rest}">Go on with older records</a></p>
-<p>Fewer days or more filters make one file of it. The operator of this gateway can export all at once:</p>
+<p>Choose fewer days or more filters to get one file. The operator of this gateway can export all at once. This command
+writes NDJSON:</p>
 ${commands(commandOf(search, person.organization_id, format))}
 ${back}`,
   };

@@ -1,8 +1,8 @@
 import { findApp, switchOperation } from '../../../gateway/console/administration.ts';
-import { type Html, html } from '../../http/html.ts';
+import { html } from '../../http/html.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, Exported, ShownPage } from '../page.ts';
-import { actForm, changedMeanwhile, state } from '../parts.ts';
+import { actForm, state } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 import { appName } from './apps.ts';
 
@@ -21,10 +21,10 @@ const SWITCHES = [
 const operations: ConsolePage = {
   path: /^\/console\/apps\/(app_[a-f0-9]{32})\/operations$/,
   operation: 'console_operations',
-  show: (asked) => shownList(asked),
+  show: shownList,
 };
 
-async function shownList(asked: Asked, stale?: Html): Promise<ShownPage | Exported | undefined> {
+async function shownList(asked: Asked): Promise<ShownPage | Exported | undefined> {
   const { desk, query, registry } = asked;
   const [id = ''] = asked.parameters;
   const app = await findApp(desk, id);
@@ -55,9 +55,8 @@ async function shownList(asked: Asked, stale?: Html): Promise<ShownPage | Export
   ]);
   return {
     title: 'Operations',
-    ...(stale && { status: 409 }),
     body: html`<p class="up"><a href="/console/apps">Apps</a> / <a href="/console/apps/${id}">${appName(app)}</a></p>
-${heading('Operations', 'Whatever its credentials permit, the app cannot call an operation that is switched off, over REST, MCP and A2A.')}${stale}
+${heading('Operations', 'Whatever its credentials permit, the app cannot call an operation that is switched off, over REST, MCP and A2A.')}
 ${list({
   path,
   query,
@@ -83,21 +82,14 @@ const switchTo = (to: 'on' | 'off'): ConsoleAct => ({
   operation: `operation_switch_${to}`,
   fields: [],
   from: ([id = '']) => pathOf(id),
-  async run(asked) {
-    const {
-      desk,
-      registry,
-      parameters: [app = '', operation = ''],
-    } = asked;
+  async run({ desk, registry, parameters: [app = '', operation = ''] }) {
     const done = await switchOperation(desk, registry, { app, operation, on: to === 'on' });
-    if (done) return { to: pathOf(app), notice: `switched_${to}`, target: app, part: operation };
-    const now = await findApp(desk, app);
-    if (now?.switched_off.includes(operation) !== (to === 'off')) return undefined;
-    const shown = await shownList(
-      asked,
-      changedMeanwhile(html`<code>${operation}</code> is ${to} for this app already.`),
-    );
-    return shown && 'body' in shown ? shown : undefined;
+    const made = { to: pathOf(app), notice: `switched_${to}`, target: app, part: operation };
+    if (done) return made;
+    // The second click of a double click, or another tab: the operation is as the person wants it.
+    const exists = registry.operations.some(({ name }) => name === operation);
+    const now = exists ? await findApp(desk, app) : undefined;
+    return now?.switched_off.includes(operation) === (to === 'off') ? made : undefined;
   },
 });
 

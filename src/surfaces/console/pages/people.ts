@@ -14,7 +14,7 @@ import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
-import { actForm, changedMeanwhile, commands, dangerous, facts, shellWord, state, time } from '../parts.ts';
+import { actForm, changedMeanwhile, commands, dangerous, facts, personCommand, state, time } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 
 const PEOPLE = '/console/people';
@@ -133,13 +133,13 @@ ${one.state === 'active' && one.role !== 'operator' ? signIn(asked, one) : undef
 }
 
 /** What only the operator can do for somebody who cannot come in. */
-const signIn = ({ identity }: Asked, { email, password }: PersonSummary): Html => html`
+const signIn = ({ identity }: Asked, { id, password }: PersonSummary): Html => html`
 <h2>Sign-in</h2>
 <details class="more"><summary>This person cannot sign in</summary>
 <p>The operator of this gateway can help. After too many failed sign-ins, this command lets the person try again at once:</p>
-${commands(`gateway person unlock ${shellWord(email)}`)}
+${commands(personCommand('unlock', id))}
 <p>A ${password ? 'new' : 'first'} password${identity === undefined ? undefined : html`, beside ${named(identity)}`}, or a link that signs in once, within 15 minutes:</p>
-${commands(`gateway person password ${shellWord(email)}`, `gateway person sign-in-link ${shellWord(email)}`)}
+${commands(personCommand('password', id), personCommand('sign-in-link', id))}
 </details>`;
 
 function changes(asked: Asked, one: PersonSummary): Html {

@@ -69,7 +69,7 @@ ${actForm(asked, {
   button: 'Check and add',
   fields: html`<p class="field"><label for="url">Address of the database</label>
     <input id="url" name="url" type="password" placeholder="postgres://user:password@host:5432/database" autocomplete="off" spellcheck="false" required>
-    <span class="small">Kept encrypted, and never shown again. Allowed hosts: ${hosts.join(', ')}. A host without a port is allowed at port 5432, and at port 443 for the API.</span></p>
+    <span class="small">Kept encrypted, and never shown again. Allowed hosts: ${hosts.join(', ')}. A host without a port is allowed at port 5432, and for the API at port 443 (80 with http).</span></p>
   <p class="field"><label for="account">Account number</label>
     <input id="account" name="account" inputmode="numeric" value="${given.account}" maxlength="7" required></p>
   <p class="field"><label for="mode">How to read</label>

@@ -129,7 +129,7 @@ export async function webhookForm(asked: Asked, editing: Editing, given: Webhook
     body: html`<p class="up"><a href="${editing.up}">${editing.up === WEBHOOKS ? 'Webhooks' : 'Webhook'}</a></p>
 ${heading(editing.title)}
 ${problem === undefined ? undefined : html`<div class="problem" role="alert"><p id="problem">${problem}</p></div>`}
-${now && html`${changedMeanwhile('Somebody has changed this webhook. The form below is yours. Save it, if it shall replace what is stored now.')}${facts(differing(now, given, names))}`}
+${now && html`${changedMeanwhile('The form below is yours. Save it to replace what is stored now.')}${facts(differing(now, given, names))}`}
 ${body}`,
   };
 }

@@ -40,7 +40,7 @@ export interface SignInView {
   /** The gateway's own page that asks for the sign-in. Absent for an app. */
   readonly own?: OwnPage;
   /** A sentence above the form that says why the person must sign in. */
-  readonly note?: string;
+  readonly note?: Html | string;
   /** The e-mail address of the last attempt. Empty on the first visit. */
   readonly email: string;
   readonly problem?: string;
@@ -80,7 +80,7 @@ ${
   ${locked ? undefined : html`<p><a href="#email">Check e-mail and password</a></p>`}
 </div>`
 }
-${view.note === undefined ? undefined : html`<p class="note">${plain(view.note)}</p>`}
+${view.note === undefined ? undefined : html`<p class="note">${typeof view.note === 'string' ? plain(view.note) : view.note}</p>`}
 <p class="lead">${asks(view)}</p>
 <form method="post" action="${view.action}">
   <p class="field">
