@@ -132,8 +132,10 @@ describe('a planted defect', () => {
     ],
     [
       'a record of a write that waits for its link once more',
-      `INSERT INTO gateway.audit SELECT (jsonb_populate_record(a, '{"writer": null, "seq": null, "kid": null, "previous": null,
-              "digest": null, "status": 202}')).* FROM gateway.audit a WHERE operation_id IS NOT NULL LIMIT 1`,
+      `INSERT INTO gateway.audit
+       SELECT (jsonb_populate_record(a, '{"writer": null, "seq": null, "kid": null, "previous": null, "digest": null}'
+               || jsonb_build_object('time', date_trunc('milliseconds', now())))).*
+         FROM gateway.audit a WHERE operation_id IS NOT NULL LIMIT 1`,
       ['altered'],
     ],
     [
