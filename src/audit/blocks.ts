@@ -15,7 +15,7 @@ export interface CallGroup {
 }
 
 /** A block of records before it has its place in a chain (gateway.audit_block). */
-export type UnsealedBlock = Omit<SealedBlock, 'writer' | 'seq' | 'kid' | 'previous' | 'digest'>;
+export type UnsealedBlock = Omit<SealedBlock, 'writer' | 'seq' | 'kid' | 'previous' | 'digest' | 'at' | 'formed'>;
 
 /** The targets of blocks, by column (gateway.audit_target). */
 export class Named {
@@ -73,7 +73,17 @@ const isSameCaller = (one: QueuedCall | undefined, other: QueuedCall): boolean =
   one?.origin.from === other.origin.from &&
   one?.origin.surface === other.origin.surface;
 
-export const isBlock = ({ calls }: CallGroup): boolean => calls.length >= FEW;
+/**
+ * PostgreSQL reads the records of a block only when somebody looks at them, and one that it cannot read would break every
+ * reader. As a row of gateway.audit such a record is refused at once.
+ */
+export const isBlock = ({ calls }: CallGroup): boolean =>
+  calls.length >= FEW &&
+  calls.every(
+    ({ report: { count = 0, status, units } }) => isInteger(count, 31) && isInteger(status, 15) && isInteger(units, 31),
+  );
+
+const isInteger = (value: number, bits: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** bits;
 
 /** What the chain covers of a block. No record of gateway.audit gives such a text. */
 export const blockText = (b: UnsealedBlock): string =>

@@ -8,6 +8,7 @@ import {
   brokenLinks,
   missingDays,
   missingHeads,
+  repeatedIds,
   type SealedAudit,
   sealedPage,
   unrecordedWrites,
@@ -20,10 +21,11 @@ import { madeWithoutKey } from './mark.ts';
 import { auditMembers } from './row.ts';
 
 /**
- * `altered`: a record is not as it was sealed. `unknown_key`: the key of a record is not in GATEWAY_KEYS. `broken`: a
- * record was removed or inserted. `wrong_end`: the end of a chain, or a whole chain, was removed. `missing_head`: the
- * record that a kept head names is gone. `missing_day`: a day between others has no partition. `unsealed`: no process has sealed a record for a minute. `unrecorded_write`: a
- * write of the ledger has no record. `without_key`: a command had no keys, or somebody has inserted the record.
+ * `altered`: a record is not as it was sealed, or is there twice. `unknown_key`: the key of a record is not in
+ * GATEWAY_KEYS. `broken`: a record was removed or inserted. `wrong_end`: the end of a chain, or a whole chain, was removed.
+ * `missing_head`: the record that a kept head names is gone. `missing_day`: a day between others has no partition.
+ * `unsealed`: no process has sealed a record for a minute. `unrecorded_write`: a write of the ledger has no record.
+ * `without_key`: a command had no keys, or somebody has inserted the record.
  */
 export interface AuditFinding {
   readonly finding:
@@ -106,6 +108,8 @@ export async function verifyAudit(
       writer,
       detail: `Record ${seq} of the kept heads is gone or altered.`,
     });
+  for (const { id, day } of await repeatedIds(db, days, MOST))
+    found.add({ finding: 'altered', day, detail: `The id ${id} has several records: one of them was inserted again.` });
   for (const { id, time } of await unsealedRecords(db, days, MOST))
     found.add({ finding: 'unsealed', day: time.slice(0, 10), detail: `No process has sealed record ${id}.` });
   for (const { operation_id, operation } of await unrecordedWrites(db, days, MOST))
@@ -164,7 +168,8 @@ async function judgeBlocks(
   for (const block of blocks) {
     records += block.calls;
     const mac = Buffer.from(block.digest.slice(2), 'hex');
-    if (keys.verify('audit', block.previous + blockText(block), { kid: block.kid, mac })) right.push(block);
+    if (block.formed && keys.verify('audit', block.previous + blockText(block), { kid: block.kid, mac }))
+      right.push(block);
     else if (keys.has(block.kid)) add('altered', block, 'one of them is not as it was sealed.');
     else add('unknown_key', block, `they were sealed with the key ${block.kid}, which is not given.`);
   }

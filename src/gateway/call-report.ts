@@ -6,7 +6,7 @@ import type { Tool } from '../core/tool.ts';
 import { codeOf } from './audit.ts';
 import type { OperationState } from './outcomes.ts';
 
-/** The most targets of a record. Path parameters come first, the outer record before the inner one. */
+/** The most targets of a record, each named once. Path parameters come first, the outer record before the inner one. */
 const TARGETS = 3;
 /** Ids of records, of whatever kind. An id that a failed call names is recorded only in this form. */
 const ID = /^[a-z]{3}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$/;
@@ -37,7 +37,7 @@ export function reportOf(tool: Tool, run: EndedRun): CallReport {
   const targets: string[] = [];
   for (const { id, name } of tool.parameters) {
     const value = id && input[name];
-    if (isId(value) && targets.length < TARGETS) targets.push(value);
+    if (isId(value) && targets.length < TARGETS && !targets.includes(value)) targets.push(value);
   }
   const list = failure ? undefined : listOf(tool, run.body);
   const [only] = list ?? [];
@@ -60,7 +60,8 @@ export function reportOf(tool: Tool, run: EndedRun): CallReport {
 }
 
 /** The ids that the arguments of a skill name. */
-export const idsIn = (input: CallMembers): string[] => Object.values(input).filter(isId).slice(0, TARGETS);
+export const idsIn = (input: CallMembers): string[] =>
+  [...new Set(Object.values(input).filter(isId))].slice(0, TARGETS);
 
 /** The records of a list. Undefined: the tool answers no list. */
 function listOf(tool: Tool, body: unknown): readonly CallMembers[] | undefined {

@@ -98,6 +98,7 @@ describe('what a process appends', () => {
     ['an altered outcome', `UPDATE gateway.audit_block SET records = replace(records, ',ok,', ',no,')`, ['altered']],
     ['an altered caller', `UPDATE gateway.audit_block SET person_id = 'prs_2'`, ['altered']],
     ['another second', `UPDATE gateway.audit_block SET time = time - interval '1 second'`, ['altered']],
+    ['a fraction of a millisecond', `UPDATE gateway.audit_block SET time = time + interval '0.0005 s'`, ['altered']],
     ['text that is no record', `UPDATE gateway.audit_block SET records = 'x'`, ['altered']],
     ['a removed block', 'DELETE FROM gateway.audit_block', ['altered', 'broken']],
     ['a removed target', `DELETE FROM gateway.audit_target WHERE target = 'ctc_1_1_1'`, ['altered']],
@@ -116,6 +117,8 @@ describe('what a process appends', () => {
     ['a copied block', 'INSERT INTO gateway.audit_block SELECT * FROM gateway.audit_block', ['altered', 'broken']],
   ])('%s is found', async (_name, defect, kinds) => {
     await append();
+    // As somebody could who may write to the tables.
+    await database.sql`ALTER TABLE gateway.audit_block DROP CONSTRAINT IF EXISTS audit_block_time_check`;
     expect((await database.sql.unsafe(defect)).count).toBeGreaterThan(0);
     expect((await verify()).kinds).toEqual(kinds);
   });
@@ -135,6 +138,21 @@ describe('what a process appends', () => {
     expect(await auditOf(database, { operation: 'good' })).toHaveLength(49);
     expect(await auditOf(database, { operation: 'lost' })).toMatchObject([{ count: 1 }]);
   });
+
+  it.each([{ units: 1.5 }, { status: 40_000 }, { count: 2 ** 31 }])(
+    'a record that no reader could read is in no block: %j',
+    async (odd) => {
+      await forgetAudit(database);
+      const db = database.db;
+      const trail = new Trail({ db, upkeep: db, keys: KEYS, fullAddresses: false, days: 90, onError: () => undefined });
+      await trail.start();
+      for (let i = 0; i < 20; i++) add(trail, i === 5 ? { ...odd, operation: 'odd' } : { operation: 'good' });
+      await trail.stop();
+      expect(await auditOf(database, { operation: 'good' })).toHaveLength(19);
+      expect(await auditOf(database, { operation: 'odd' })).toEqual([]);
+      expect(await auditOf(database, { operation: 'lost' })).toMatchObject([{ count: 1 }]);
+    },
+  );
 });
 
 describe('what readers find', () => {

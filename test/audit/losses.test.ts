@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -119,10 +120,13 @@ describe('a statement whose reply is lost', () => {
     );
   });
 
-  it('a record that PostgreSQL cannot take is lost alone, and stops no other', async () => {
+  it.each([
+    ['has a zero byte', { operation: 'a\u0000b' }],
+    ['is too long for an index', { targets: [randomBytes(9_000).toString('base64')] }],
+  ])('a record that %s is lost alone, and stops no other', async (_name, bad) => {
     const trail = trailOf(gateway.database.db);
     await trail.start();
-    for (let i = 0; i < 50; i++) trail.add(ORIGIN, report('org_bad', i === 20 ? 'a\u0000b' : 'good'), 1);
+    for (let i = 0; i < 50; i++) trail.add(ORIGIN, { ...report('org_bad', 'good'), ...(i === 20 ? bad : {}) }, 1);
     await vi.waitFor(async () => expect(await count({ organization_id: 'org_bad' })).toBe(50), { timeout: 5_000 });
     await trail.stop();
     expect(trail.lostTotal).toBe(1);

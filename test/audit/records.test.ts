@@ -87,6 +87,7 @@ describe('E6 books, REST', () => {
     ['invalid_parameter', 400, '/api/v1/contacts?website_id=web_1_1&limit=0', []],
     ['not_found', 404, '/api/v1/contacts/ctc_1_1_999999', ['ctc_1_1_999999']],
     ['invalid_parameter', 400, '/api/v1/contacts/zqx7canary', []],
+    ['invalid_parameter', 400, '/api/v1/conversations/ctc_1_1_9/messages/ctc_1_1_9', ['ctc_1_1_9']],
   ])(
     'a refusal with %s leaves its code and status, and no text of the caller',
     async (outcome, status, path, targets) => {

@@ -131,6 +131,14 @@ describe('a planted defect', () => {
       ['altered', 'broken'],
     ],
     [
+      'a record of a write that waits for its link once more',
+      `INSERT INTO gateway.audit
+       SELECT (jsonb_populate_record(a, '{"writer": null, "seq": null, "kid": null, "previous": null, "digest": null}'
+               || jsonb_build_object('time', date_trunc('milliseconds', now())))).*
+         FROM gateway.audit a WHERE operation_id IS NOT NULL LIMIT 1`,
+      ['altered'],
+    ],
+    [
       'an unsealed record',
       `INSERT INTO gateway.audit (time, organization_id, surface, operation, outcome, status, units, duration_ms)
        VALUES (date_trunc('second', now() - interval '2 minutes'), 'org', 'cli', 'app create', 'ok', 200, 0, 1)`,

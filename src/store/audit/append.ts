@@ -54,5 +54,5 @@ export async function dropAudit(db: Database, days: number): Promise<number> {
 /** True if another process has sealed a record of the batch. PostgreSQL has then undone the whole batch. */
 export const isSealedElsewhere = (error: unknown): boolean => sqlState(error) === 'GW409';
 
-/** True if a value of the batch is the cause, so that the batch would fail again. */
-export const isBadRecord = (error: unknown): boolean => /^2[23]/.test(sqlState(error));
+/** True if a value of the batch is the cause, so that the batch would fail again. Class 54: it is too long for an index. */
+export const isBadRecord = (error: unknown): boolean => /^(2[23]|54)/.test(sqlState(error));

@@ -25,6 +25,10 @@ export interface SealedBlock {
   readonly kid: string;
   readonly previous: string;
   readonly digest: string;
+  /** Its time to the microsecond, for the next page. */
+  readonly at: string;
+  /** False: its time is no whole second, as that of each block is. Its digest covers only milliseconds. */
+  readonly formed: boolean;
 }
 
 /** The next blocks of an organization, the newest first. `before`: the last block of the previous page. */
@@ -32,27 +36,28 @@ export const blockPage = (
   db: Database,
   days: AuditDays,
   organization: string,
-  before: Pick<SealedBlock, 'time' | 'id'> | undefined,
+  before: Pick<SealedBlock, 'at' | 'id'> | undefined,
   limit: number,
 ): Promise<SealedBlock[]> =>
   db.read<SealedBlock>(sql`
     SELECT to_char(a.time AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS time, a.id, a.calls, a.organization_id,
            a.app_id, a.installation_id, a.credential_id, a.person_id, a.client_name, a.client_version, a.address, a.surface,
-           a.named, a.records, a.writer, a.seq, a.kid, ${hexOf('previous')} AS previous, ${hexOf('digest')} AS digest
+           a.named, a.records, a.writer, a.seq, a.kid, ${hexOf('previous')} AS previous, ${hexOf('digest')} AS digest,
+           a.time::text AS at, a.time = date_trunc('second', a.time, 'UTC') AS formed
       FROM gateway.audit_block a
      WHERE a.organization_id = ${organization} AND ${inDays(days)}
-       AND (a.time, a.id) < (coalesce(${before?.time ?? null}::timestamptz, 'infinity'),
+       AND (a.time, a.id) < (coalesce(${before?.at ?? null}::timestamptz, 'infinity'),
                              coalesce(${before?.id ?? null}::uuid, '00000000-0000-0000-0000-000000000000'))
      ORDER BY a.time DESC, a.id DESC LIMIT ${limit}`);
 
-/** Ids of those of these blocks whose records name something that gateway.audit_target does not have. */
+/** Ids of those of these blocks that are gone, or whose records name something that gateway.audit_target does not have. */
 export async function misnamedBlocks(db: Database, blocks: readonly SealedBlock[]): Promise<string[]> {
   const keys = JSON.stringify(blocks.map(({ time, id, credential_id }) => ({ time, id, credential_id })));
   const rows = await db.read<{ id: string }>(sql`
-    SELECT a.id
+    SELECT k.id
       FROM json_to_recordset(${keys}::text::json) AS k (time timestamptz, id uuid, credential_id text)
-      JOIN gateway.audit_block a ON a.credential_id = k.credential_id AND a.time = k.time AND a.id = k.id
-     WHERE EXISTS (
+      LEFT JOIN gateway.audit_block a ON a.credential_id = k.credential_id AND a.time = k.time AND a.id = k.id
+     WHERE a.id IS NULL OR EXISTS (
        SELECT FROM (
          SELECT x.target, count(*) AS calls, count(*) FILTER (WHERE e.outcome <> 'ok') AS failed, min(e.ms) AS first_ms,
                 max(e.ms) AS last_ms

@@ -137,6 +137,12 @@ export const missingHeads = (
        AND h.day >= (now() AT TIME ZONE 'UTC')::date - ${days}::integer
      ORDER BY h.day, h.writer LIMIT ${limit}`);
 
+/** Ids that several records have. The draft of a record has its id, so it was inserted again. `day`: of the last one. */
+export const repeatedIds = (db: Database, days: AuditDays, limit: number): Promise<{ id: string; day: string }[]> =>
+  db.read(sql`
+    SELECT a.id, to_char(max(a.time) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day FROM gateway.audit a
+     WHERE ${inDays(days)} GROUP BY a.id HAVING count(*) > 1 ORDER BY 2, 1 LIMIT ${limit}`);
+
 /** Records of writes that no process has sealed for more than a minute. */
 export const unsealedRecords = (
   db: Database,
