@@ -331,8 +331,12 @@ describe('400 websites', () => {
     ] as const) {
       await fill(false);
       const [one = 0, ...empty] = await all(teams);
-      await fill(true);
-      const [full = 0, ...read] = await all(teams);
+      // Autovacuum or the gateway can empty the list meanwhile. Then the list is filled again.
+      let [full, read]: [number, number[]] = [0, []];
+      for (let tries = 0; tries < 5 && full <= one + 80; tries++) {
+        await fill(true);
+        [full = 0, ...read] = await all(teams);
+      }
       console.info(`blocks with an empty list ${one} ${empty.join(' ')}, with a full one ${full} ${read.join(' ')}`);
       // The list has 80 blocks at least, and each look-up reads them.
       expect(full).toBeGreaterThan(one + 80);
