@@ -66,13 +66,14 @@ describe('the migration of a store that has messages', () => {
     expect(await missingIndexes(db)).toBeGreaterThanOrEqual(2);
 
     const lost = building(database).catch((error: unknown) => error);
-    const backend = async (): Promise<number | undefined> => {
-      const [row] = await sql<{ pid: number }[]>`
-        SELECT pid FROM pg_stat_progress_create_index WHERE relid = 'platform.message'::regclass AND blocks_done > 0 AND datname = current_database()`;
-      return row?.pid;
+    // One statement finds the backend and ends it, so that it cannot have gone on to another index meanwhile.
+    const ended = async (): Promise<number> => {
+      const rows = await sql`
+        SELECT pg_terminate_backend(pid) FROM pg_stat_progress_create_index
+         WHERE index_relid = to_regclass('platform.message_words') AND blocks_done > 0 AND datname = current_database()`;
+      return rows.count;
     };
-    await expect.poll(backend, { interval: 5, timeout: 20_000 }).toBeDefined();
-    await sql`SELECT pg_terminate_backend(${(await backend()) ?? 0})`;
+    await expect.poll(ended, { interval: 5, timeout: 20_000 }).toBe(1);
     expect(await lost).toBeInstanceOf(Error);
     const left = await sql`SELECT FROM pg_index WHERE indrelid = 'platform.message'::regclass AND NOT indisvalid`;
     expect(left).toHaveLength(1);
