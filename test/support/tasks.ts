@@ -199,8 +199,11 @@ export async function openWorld(): Promise<World> {
     issue: (grant) => issue(sql, 1, grant),
     async fill({ skill }, { token }, n, replicas = [a, b]) {
       const tasks: Task[] = [];
-      for (let i = 0; i < n; i++)
+      for (let i = 0; i < n; i++) {
         tasks.push(await send(replicas[i % replicas.length] ?? a, token, { skill, wait: false }));
+        // Of two tasks of one millisecond, either is the older one.
+        await pause(2);
+      }
       return tasks;
     },
     get: (replica, token, id) => run(replica, token, (caller) => replica.tasks.get(caller, id)),
