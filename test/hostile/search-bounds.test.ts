@@ -152,6 +152,22 @@ describe(`a conversation with ${LONG} messages of 60,000 characters`, () => {
   );
 });
 
+/**
+ * The blocks that a statement reads, by its plan. A connection that has not run it yet reads thousands of blocks of the
+ * catalog, and does so again after another process has changed a table. So one connection counts three times.
+ */
+async function blocksOf(explain: string): Promise<number> {
+  const connection = await gateway.database.sql.reserve();
+  const counts: number[] = [];
+  for (let n = 0; n < 3; n++) {
+    const [row] = await connection.unsafe(explain);
+    const plan = row?.['QUERY PLAN'][0].Plan;
+    counts.push(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']);
+  }
+  connection.release();
+  return Math.min(...counts);
+}
+
 const VOLUME = 8_000;
 it('a page reads as much of the index, however much other organizations wrote', async () => {
   const { sql } = gateway.database;
@@ -176,10 +192,7 @@ it('a page reads as much of the index, however much other organizations wrote', 
       const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search(ARRAY['message'],
         ARRAY[(1, 1, 'message', false, NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched],
         '${JSON.stringify(groups)}', ARRAY['x'], true, 200, 0, 11, NULL, NULL)`;
-      await sql.unsafe(page);
-      const [row] = await sql.unsafe(page);
-      const plan = row?.['QUERY PLAN'][0].Plan;
-      read[name] = plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+      read[name] = await blocksOf(page);
     }
     return read;
   };
@@ -312,10 +325,7 @@ describe('400 websites', () => {
       const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search(ARRAY['message'],
         (SELECT array_agg((1, s, 'message', false, NULL, ${teams}, NULL, NULL, NULL, 'infinity', 0)::platform.searched) FROM generate_series(${from}, 500) s),
         '${JSON.stringify([terms.map((text) => ({ text, not: false }))])}', ARRAY['x'], true, 200, 0, 11, NULL, NULL)`;
-      await sql.unsafe(page);
-      const [row] = await sql.unsafe(page);
-      const plan = row?.['QUERY PLAN'][0].Plan;
-      return plan['Shared Hit Blocks'] + plan['Shared Read Blocks'];
+      return blocksOf(page);
     };
     const all = async (teams: string): Promise<number[]> => [
       await blocks(500, ['z00'], teams),
