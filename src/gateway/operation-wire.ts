@@ -106,6 +106,10 @@ const KEY: FailureGroup = {
   codes: ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'],
 };
 const NEEDS_KEY: FailureGroup = { name: 'required', codes: ['idempotency_key_required', 'operation_in_progress'] };
+const APPROVAL: FailureGroup = {
+  name: 'approval',
+  codes: ['approval_lapsed', 'approval_limit', 'approval_rejected'],
+};
 const REVISION: FailureGroup = {
   name: 'revision',
   codes: ['if_match_required', 'revision_changed', 'concurrent_mutation'],
@@ -120,6 +124,7 @@ export function failureGroups(tool: Tool): FailureGroup[] {
     [BODY, tool.body],
     [KEY, tool.idempotency !== 'none'],
     [NEEDS_KEY, tool.idempotency === 'required'],
+    [APPROVAL, tool.performs !== undefined],
     [REVISION, tool.ifMatch],
   ];
   return [
