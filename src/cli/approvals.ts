@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { openGivenKeys } from '../auth/key-file.ts';
+import { ConfigError } from '../config/error.ts';
 import type { AuditDraft } from '../core/audit.ts';
 import { titleOf } from '../core/failures.ts';
+import type { RemoteWriter } from '../core/writes.ts';
 import { type Approval, type ApprovalDesk, type Decision, decide, listApprovals } from '../gateway/approvals.ts';
 import { loadTools } from '../gateway/load.ts';
-import { openWriteBack } from '../sources/write-back.ts';
+import { openWriteBack, type WriteBack } from '../sources/write-back.ts';
 import { APPROVAL_STATES, type ApprovalState } from '../store/administration/approvals.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
@@ -84,12 +86,8 @@ function decisionCommand(group: Command, register: RunAction, name: 'approve' | 
   });
 }
 
-async function decided(
-  { config, out, store }: CommandContext,
-  approval: Approval,
-  name: 'approve' | 'reject',
-): Promise<Decision> {
-  const { db } = await store();
+async function decided(context: CommandContext, approval: Approval, name: 'approve' | 'reject'): Promise<Decision> {
+  const { db } = await context.store();
   const desk = await deskOf(db);
   const draft = ({ target, organization_id, website_id, operation_id }: Approval): AuditDraft => {
     const id = randomUUID();
@@ -98,16 +96,35 @@ async function decided(
     return { id, members: { ...what, ...how }, inserted: false };
   };
   if (name === 'reject') return decide(desk, approval.operation_id, false, draft);
-  const remote = openWriteBack({
-    db,
-    keys: await openGivenKeys(config),
-    onError: () => out.note('The write did not reach the helpdesk.'),
-  });
+  const remote = helpdesks(context);
   try {
     return await decide({ ...desk, remote }, approval.operation_id, true, draft);
   } finally {
     await remote.close();
   }
+}
+
+/**
+ * Writes to the helpdesks of live sources. Only they need the gateway's keys. Without the keys, nothing is sent, and the
+ * write still waits.
+ */
+function helpdesks({ config, out, store }: CommandContext): RemoteWriter & { close(): Promise<void> } {
+  let opened: WriteBack | undefined;
+  const onError = (): void => out.note('The write did not reach the helpdesk.');
+  return {
+    onlySources: true,
+    perform: async (command, signal) => {
+      try {
+        opened ??= openWriteBack({ db: (await store()).db, keys: await openGivenKeys(config), onError });
+      } catch (error) {
+        out.note(error instanceof ConfigError ? error.message : 'The helpdesk cannot be opened.');
+        return { refused: 'native_unavailable' };
+      }
+      return opened.perform(command, signal);
+    },
+    find: async () => undefined,
+    close: async () => opened?.close(),
+  };
 }
 
 const deskOf = async (db: Database): Promise<ApprovalDesk> => ({ db, registry: await loadTools() });
