@@ -205,9 +205,15 @@ END $$;
 
 -- A person who is erased must not be in the text of a write that waits. So the write lapses in the transaction of the erasure.
 CREATE FUNCTION gateway.approval_erased() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  id text;
 BEGIN
-  PERFORM gateway.end_approval(a.operation_id, 'lapsed', 'erased', NULL, NULL) FROM gateway.approval a
-    WHERE a.tenant = NEW.tenant AND a.site = NEW.site AND a.state = 'pending' AND a.record = NEW.id AND a.command ? TG_ARGV[0];
+  FOR id IN SELECT a.operation_id FROM gateway.approval a
+             WHERE a.tenant = NEW.tenant AND a.site = NEW.site AND a.state = 'pending' AND a.record = NEW.id AND a.command ? TG_ARGV[0] LOOP
+    PERFORM gateway.end_approval(id, 'lapsed', 'erased', NULL, NULL);
+    -- As for a note about the person, not even a digest of the text stays.
+    UPDATE gateway.operation SET fingerprint = NULL, attempt = NULL WHERE operation_id = id AND status = 'lapsed';
+  END LOOP;
   RETURN NULL;
 END $$;
 CREATE TRIGGER approval_erased AFTER UPDATE OF external_id ON platform.visitor FOR EACH ROW

@@ -94,8 +94,6 @@ describe('a write that waits', () => {
         website_id: SITE,
       },
     ]);
-    const doctor = await cli('doctor');
-    expect(doctor.stdout + doctor.stderr).not.toContain('without');
   });
 
   it('never takes effect when it is rejected', async () => {
@@ -188,7 +186,7 @@ describe('the approver', () => {
     const id = await asked(gateway, by, note(evil));
     const { code, stdout } = await cli('approvals', 'show', id);
     expect(code).toBe(0);
-    expect(stdout).not.toMatch(/[\u001b\u202e\u200f]/);
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(stdout).toContain('| first\u{fffd}[2J');
     expect(stdout).toContain('|   operation id  op_forged');
     expect(stdout.split('😀').length - 1).toBe(1_900);
