@@ -20,7 +20,7 @@ export interface ApprovalRecord {
   readonly operation: string;
   readonly state: ApprovalState;
   /** `time`: nobody decided within 24 hours. `authority`: the credential changed or ended, or the consent ended. */
-  readonly lapsed_because: 'time' | 'authority' | 'erased' | null;
+  readonly lapsed_because: 'time' | 'authority' | 'erased' | 'restored' | null;
   readonly organization_id: string;
   readonly tenant: string;
   readonly site: string;

@@ -182,9 +182,14 @@ export async function eraseOutcomes(db: Database, n: number): Promise<number> {
   return row?.erased ?? 0;
 }
 
-/** Lapses at most `n` pending writes whose time or authority has ended. Returns their number. */
-export async function lapseApprovals(db: Database, n: number): Promise<number> {
-  const [row] = await db.query<{ lapsed: number }>(sql`SELECT gateway.lapse_approvals(${n}) AS lapsed`);
+/**
+ * Lapses at most `n` pending writes whose time or authority has ended. Returns their number. `restored`: a backup was
+ * restored, so all of them lapse.
+ */
+export async function lapseApprovals(db: Database, n: number, restored = false): Promise<number> {
+  const [row] = await db.query<{ lapsed: number }>(
+    sql`SELECT gateway.lapse_approvals(${n}::integer, ${restored}::boolean) AS lapsed`,
+  );
   return row?.lapsed ?? 0;
 }
 

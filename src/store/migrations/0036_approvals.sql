@@ -25,7 +25,7 @@ CREATE TABLE gateway.approval (
   -- The interface of the request, and the client as it told. Null without audit records.
   surface text, client_name text, client_version text,
   state text NOT NULL DEFAULT 'pending' CHECK (state IN ('pending', 'approved', 'rejected', 'lapsed')),
-  lapsed_because text CHECK (lapsed_because IN ('time', 'authority', 'erased')),
+  lapsed_because text CHECK (lapsed_because IN ('time', 'authority', 'erased', 'restored')),
   requested_at timestamptz NOT NULL DEFAULT now(),
   decided_at timestamptz,
   decided_by text,                                     -- the person. Null: the command line, or nobody
@@ -92,17 +92,18 @@ BEGIN
   END IF;
 END $$;
 
--- Lapses approvals that have waited for 24 hours, or whose authority has ended. Returns their number.
-CREATE FUNCTION gateway.lapse_approvals(n integer) RETURNS integer LANGUAGE plpgsql AS $$
+-- Lapses approvals that have waited for 24 hours, or whose authority has ended. Returns their number. After the restore of a
+-- backup (p_restored), all lapse: somebody may have approved them later, and a helpdesk may have performed them.
+CREATE FUNCTION gateway.lapse_approvals(n integer, p_restored boolean) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   a gateway.approval;
   lapsed integer := 0;
 BEGIN
   FOR a IN SELECT * FROM gateway.approval x
-            WHERE x.state = 'pending' AND (x.requested_at <= now() - interval '24 hours' OR NOT gateway.approval_stands(x))
+            WHERE x.state = 'pending' AND (p_restored OR x.requested_at <= now() - interval '24 hours' OR NOT gateway.approval_stands(x))
             ORDER BY x.requested_at LIMIT n FOR UPDATE SKIP LOCKED LOOP
     PERFORM gateway.end_approval(a.operation_id, 'lapsed',
-      CASE WHEN gateway.approval_stands(a) THEN 'time' ELSE 'authority' END, NULL, NULL);
+      CASE WHEN p_restored THEN 'restored' WHEN gateway.approval_stands(a) THEN 'time' ELSE 'authority' END, NULL, NULL);
     lapsed := lapsed + 1;
   END LOOP;
   RETURN lapsed;
