@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf } from '../../../src/auth/tokens.ts';
 import { type Decision, decide, listApprovals } from '../../../src/gateway/approvals.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
 import { erase } from '../../../src/privacy/erase.ts';
 import { stuckOperations } from '../../../src/store/doctor/doctor.ts';
+import { addRival, RIVAL, signedInAs } from '../../support/console/console.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
@@ -123,6 +125,30 @@ describe('at the approval', () => {
   it('a request without an author never waits', async () => {
     const by = await asker(gateway, undefined, { authors: [] });
     expect((await send(gateway, by, note('Nobody writes'))).code).toBe('enrollment_unavailable');
+  });
+});
+
+describe('an owner or admin', () => {
+  const decideAs = async (id: string, role: string, at: { tenant?: number; age?: number } = {}): Promise<Decision> => {
+    const person = await signedInAs(gateway, role, at);
+    const secret = person.cookie.replace('igw_session=', '');
+    const by = { digest: digestOf(secret), personId: person.id, tenant: String(at.tenant ?? 1) };
+    const desk = { db: gateway.database.db, registry: gateway.corridor.registry, by };
+    return decide(desk, id, true, () => undefined);
+  };
+
+  it('decides only in the own organization, in the role, and soon after the sign-in', async () => {
+    await addRival(gateway);
+    const by = await asker(gateway);
+    const id = await asked(gateway, by, note('Decided by a person'));
+    expect(await decideAs(id, 'owner', { tenant: RIVAL })).toEqual({ state: 'gone' });
+    expect(await decideAs(id, 'member')).toEqual({ state: 'gone' });
+    expect(await decideAs(id, 'admin', { age: 901 })).toEqual({ state: 'gone' });
+    expect((await effectsOf(gateway.database, 'Decided by a person')).notes).toBe(0);
+    expect(await decideAs(id, 'admin', { age: 890 })).toMatchObject({ state: 'performed' });
+    const [approval] = await listApprovals({ db: gateway.database.db, registry: gateway.corridor.registry }, { id });
+    expect([approval?.state, approval?.decided_by]).toEqual(['approved', expect.stringContaining('@')]);
+    expect((await effectsOf(gateway.database, 'Decided by a person')).notes).toBe(1);
   });
 });
 
