@@ -106,7 +106,8 @@ const KEY: FailureGroup = {
   codes: ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'],
 };
 const NEEDS_KEY: FailureGroup = { name: 'required', codes: ['idempotency_key_required', 'operation_in_progress'] };
-const APPROVAL: FailureGroup = {
+/** Of the writes that a credential can be made to wait with. */
+export const APPROVAL: FailureGroup = {
   name: 'approval',
   codes: ['approval_lapsed', 'approval_limit', 'approval_rejected'],
 };
