@@ -142,7 +142,7 @@ describe('an owner or admin', () => {
     const by = await asker(gateway);
     const id = await asked(gateway, by, note('Decided by a person'));
     expect(await decideAs(id, 'owner', { tenant: RIVAL })).toEqual({ state: 'gone' });
-    expect(await decideAs(id, 'member')).toEqual({ state: 'gone' });
+    expect(await decideAs(id, 'operator')).toEqual({ state: 'gone' });
     expect(await decideAs(id, 'admin', { age: 901 })).toEqual({ state: 'gone' });
     expect((await effectsOf(gateway.database, 'Decided by a person')).notes).toBe(0);
     expect(await decideAs(id, 'admin', { age: 890 })).toMatchObject({ state: 'performed' });
