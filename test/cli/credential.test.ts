@@ -49,6 +49,7 @@ describe('issue', () => {
       callbacks: ['https://a.example/cb'],
       origins: [],
       allow_ip: [],
+      approve: [],
       revision: 1,
       old_secret_until: null,
       expires_at: expect.stringMatching(RFC3339),

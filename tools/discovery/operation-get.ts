@@ -41,9 +41,9 @@ export default defineTool({
     website_id: WebsiteId,
     operation: z.enum(WRITES.map(({ name }) => name)).describe('Name of the write operation.'),
     status: z
-      .enum(['pending', 'acknowledged', 'outcome_unknown'])
+      .enum(['pending', 'acknowledged', 'outcome_unknown', 'rejected', 'lapsed'])
       .describe(
-        'Status of the write. pending: the write is still running. acknowledged: the gateway knows the result of the write. outcome_unknown: the write has taken effect or not, and the gateway does not know which.',
+        'Status of the write. pending: it still runs, or waits for the approval of a person. acknowledged: its result is known. outcome_unknown: nobody knows whether it has taken effect. rejected: a person has refused it. lapsed: nobody approved it in time.',
       ),
     coverage: coverage('gateway_command_receipt'),
   }),
