@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../core/scopes.ts';
-import type { PolicyChanges } from '../store/administration/credentials.ts';
+import { APPROVAL_BY, type ApprovalBy, type PolicyChanges } from '../store/administration/credentials.ts';
 import type { BelongingKind } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { allowIp, callback, collect, dataAccess, lifetime, operations, origin, scope, scopeSet } from './options.ts';
@@ -20,6 +20,7 @@ export interface PolicyOptions {
   readonly allowIp?: string[];
   readonly approve?: string[];
   readonly withoutApproval?: string[];
+  readonly approvalBy?: ApprovalBy;
   readonly expires?: number;
 }
 
@@ -64,6 +65,12 @@ export const policyOptions = (command: Command, { issue = false } = {}): Command
       '--approve <OPERATION,...>',
       'writes that a person must approve first, by the name of their operation, comma-separated (repeatable)',
       operations,
+    )
+    .addOption(
+      new Option(
+        '--approval-by <WHO>',
+        'who may approve these writes in the console: anyone who is owner or admin, or only others than the person for whom the app writes (default of issue: anyone)',
+      ).choices(APPROVAL_BY),
     )
     .option(
       '--expires <DURATION>',
@@ -127,6 +134,7 @@ export async function resolvePolicy(
     allow_ip: options.allowIp,
     approve: options.approve && (await approvable(options.approve)),
     without_approval: options.withoutApproval && (await approvable(options.withoutApproval)),
+    approval_by: options.approvalBy,
     lifetime: options.expires,
   };
 }

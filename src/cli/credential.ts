@@ -91,6 +91,7 @@ const complete = (given: PolicyChanges): Policy => ({
   origins: given.origins ?? [],
   allow_ip: given.allow_ip ?? [],
   approve: given.approve ?? [],
+  approval_by: given.approval_by ?? 'anyone',
   lifetime: given.lifetime ?? DEFAULT_LIFE,
 });
 

@@ -3,11 +3,13 @@ import type { AuditDraft } from '../core/audit.ts';
 import type { FailureCode } from '../core/failures.ts';
 import { websiteKey } from '../core/ids.ts';
 import type { RemoteWriter } from '../core/writes.ts';
-import type { Administrator } from '../store/administration/administrator.ts';
+import type { Administrator, ListPage, Slice } from '../store/administration/administrator.ts';
 import {
   type ApprovalFilter,
   type ApprovalRecord,
+  type ApprovalSearch,
   type ApprovalState,
+  pageOfApprovals,
   readApprovals,
   storeDecision,
 } from '../store/administration/approvals.ts';
@@ -33,11 +35,11 @@ export interface ApprovalDesk {
 }
 
 /**
- * How a decision has ended. `decided`: somebody was faster. `lapsed`: the write can no longer be approved. `refused`: the
- * write cannot begin now, and still waits. `performed`: approved. Its effect is known, unless `status` says otherwise.
+ * How a decision has ended. `decided`: somebody was faster. `lapsed`: the write can no longer be approved. `own`: the
+ * credential wants another person. `refused`: the write cannot begin now. Both still wait. `performed`: approved. Its effect is known, unless `status` says otherwise.
  */
 export type Decision =
-  | { readonly state: 'gone' | 'lapsed' | 'rejected' }
+  | { readonly state: 'gone' | 'lapsed' | 'rejected' | 'own' }
   | { readonly state: 'decided'; readonly approval: ApprovalState }
   | { readonly state: 'refused'; readonly code: FailureCode }
   | {
@@ -47,21 +49,32 @@ export type Decision =
       readonly rejected?: FailureCode;
     };
 
-export async function listApprovals(
-  { db, registry }: Pick<ApprovalDesk, 'db' | 'registry'>,
-  filter: ApprovalFilter,
-): Promise<Approval[]> {
-  const records = await readApprovals(db, filter);
-  return records.flatMap((record) => {
+type ApprovalStore = Pick<ApprovalDesk, 'db' | 'registry'>;
+
+export const listApprovals = async ({ db, registry }: ApprovalStore, filter: ApprovalFilter): Promise<Approval[]> =>
+  named(await readApprovals(db, filter), registry);
+
+/** One page of the approvals of an organization, for the console. */
+export async function pageOf(
+  { db, registry, by }: ApprovalStore & { readonly by: Administrator },
+  search: ApprovalSearch,
+  slice: Slice,
+): Promise<ListPage<Approval>> {
+  const { rows, total } = await pageOfApprovals(db, by, search, slice);
+  return { rows: named(rows, registry), total };
+}
+
+const named = (records: readonly ApprovalRecord[], registry: Registry): Approval[] =>
+  records.flatMap((record) => {
     const id = registry.get(record.operation)?.performs?.about[1].id;
     if (id === undefined || id === 'plain') return [];
     const website = websiteKey(record.tenant, record.site);
     return [{ ...record, website_id: website.id, target: id.format(website, record.record) }];
   });
-}
 
 /** Attempts for one decision. Another one is needed if the authority of the write ended during the first. */
 const ATTEMPTS = 3;
+const MADE: readonly string[] = ['rejected', 'reserved'];
 
 /**
  * Approves or rejects a pending write. One decision wins. An approved write takes effect under its credential's authority
@@ -79,8 +92,9 @@ export async function decide(
   if (!approval || !tool?.performs) return { state: 'gone' };
   const { performs: write, author: authored, emits: receipts } = tool;
   const remote = authored ? desk.remote : undefined;
+  const recorded = draft(approval);
   const asked = {
-    ...{ approval, approve, attempt: randomUUID(), view: write.about[1], draft: draft(approval), by },
+    ...{ approval, approve, attempt: randomUUID(), view: write.about[1], draft: recorded, by },
     kind: { write, authored, receipts, remote: reservesFor(remote) },
   };
   for (let attempt = 1; ; attempt++) {
@@ -89,6 +103,9 @@ export async function decide(
       if (!(error instanceof StaleAuthority) || attempt === ATTEMPTS) throw error;
     });
     if (!decision) continue;
+    // As gateway.decide_approval inserts it.
+    const isMade = 'outcome' in decision ? !('refused' in decision.outcome) : MADE.includes(decision.state);
+    if (recorded && isMade) recorded.inserted = true;
     if (decision.state !== 'reserved') return endingOf(decision);
     if (!remote) throw new Error(`${approval.operation} is reserved for no other system`);
     const { author, command, epoch } = decision;

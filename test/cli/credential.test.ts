@@ -50,6 +50,7 @@ describe('issue', () => {
       origins: [],
       allow_ip: [],
       approve: [],
+      approval_by: 'anyone',
       revision: 1,
       old_secret_until: null,
       expires_at: expect.stringMatching(RFC3339),

@@ -1,6 +1,8 @@
 -- Writes that a person must approve. A credential can name operations whose writes wait (`approve`). gateway.write_batch
 -- then stores the command here under its operation id, and nothing else happens. gateway.decide_approval ends the wait.
 ALTER TABLE gateway.credential ADD COLUMN approve text[] NOT NULL DEFAULT '{}';
+-- `others`: nobody approves a write of their own agent (gateway.is_own_write).
+ALTER TABLE gateway.credential ADD COLUMN approval_by text NOT NULL DEFAULT 'anyone' CHECK (approval_by IN ('anyone', 'others'));
 
 -- `rejected`: a person has rejected the write. `lapsed`: nobody decided in time, or the authority of the write ended first.
 -- Neither status changes any more, and neither write has had an effect.
@@ -47,6 +49,15 @@ CREATE FUNCTION gateway.approval_stands(a gateway.approval) RETURNS boolean LANG
                   WHERE c.id = a.credential_id AND c.revision = a.revision AND c.revoked_at IS NULL AND c.expires_at > clock_timestamp())
      AND (a.consent_id IS NULL OR EXISTS (
        SELECT FROM gateway.consent n WHERE n.id = a.consent_id AND n.revoked_at IS NULL AND n.expires_at > clock_timestamp()))
+$$;
+
+-- Returns true if the person may not approve the write, because it is one of the person's own agent: the person has given
+-- the consent of the request, or has connected the client by URL, and the credential wants somebody else.
+CREATE FUNCTION gateway.is_own_write(a gateway.approval, p_person text) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM gateway.credential c
+                  WHERE c.id = a.credential_id AND c.approval_by = 'others'
+                    AND (c.hosted_person = p_person OR EXISTS (
+                      SELECT FROM gateway.consent n WHERE n.id = a.consent_id AND n.person_id = p_person)))
 $$;
 
 -- Stores a command that a person must approve, and tells the webhooks that asked for it. Returns {"state": "asked"}, or
@@ -121,6 +132,7 @@ END $$;
 -- - decided: somebody has decided before. The answer has `approval`, which is approved, rejected or lapsed.
 -- - lapsed: the write can no longer be approved, because of its age or its authority. It has now lapsed.
 -- - rejected: this decision has rejected the write.
+-- - own: the credential wants another person to approve the write. It still waits.
 -- - refused: the write cannot begin now, and still waits. The answer has `outcome`, with the reason.
 -- - new: this decision has approved and performed the write. The answer has `outcome`.
 -- - reserved: the caller must perform the write. The answer has `epoch`, `author` and `command`.
@@ -161,6 +173,7 @@ BEGIN
     PERFORM gateway.audit_writes('[{"state": "new"}]', jsonb_build_array(p_draft), p_again);
     RETURN '{"state": "rejected"}';
   END IF;
+  IF gateway.is_own_write(a, p_by) THEN RETURN '{"state": "own"}'; END IF;
   IF NOT p_seen THEN RETURN '{"state": "refused", "outcome": {"refused": "not_found"}}'; END IF;
   IF p_authored THEN
     SELECT p.* INTO author FROM gateway.native_author n
