@@ -72,9 +72,9 @@ const LISTED = 1_000;
 /** SQL of the approvals. A pending one that can no longer be approved counts as lapsed. */
 const records = (where: Fragment, person?: string): Fragment => sql`
     SELECT a.operation_id, a.operation, s.state, a.lapsed_because, g.public_id AS organization_id, a.tenant, a.site, a.record,
-           CASE WHEN a.command ? 'visitor' THEN (SELECT v.nickname FROM platform.visitor v
+           CASE WHEN a.operation LIKE 'visitor%' THEN (SELECT v.nickname FROM platform.visitor v
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record)
-                WHEN a.command ? 'conversation' THEN (SELECT v.subject FROM platform.conversation v
+                WHEN a.operation LIKE 'conversation%' THEN (SELECT v.subject FROM platform.conversation v
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record)
                 ELSE (SELECT v.name FROM platform.ai_feature v
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record) END AS name,

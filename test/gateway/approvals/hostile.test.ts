@@ -3,6 +3,7 @@ import { digestOf } from '../../../src/auth/tokens.ts';
 import { type Decision, decide, listApprovals } from '../../../src/gateway/approvals.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
 import { erase } from '../../../src/privacy/erase.ts';
+import { eraseOutcomes } from '../../../src/store/calls/ledger.ts';
 import { stuckOperations } from '../../../src/store/doctor/doctor.ts';
 import { addRival, RIVAL, signedInAs } from '../../support/console/console.ts';
 import type { Issued } from '../../support/credentials.ts';
@@ -172,6 +173,19 @@ describe('what the store keeps', () => {
       .sql`SELECT a::text AS row FROM gateway.approval a WHERE operation_id IN ${gateway.database.sql([done, id])}`;
     expect(rows).toHaveLength(2);
     for (const text of [secret, erased]) expect(JSON.stringify(rows)).not.toContain(text);
+  });
+
+  it('tells that it has lapsed, also if another process forgets old outcomes first', async () => {
+    const by = await asker(gateway);
+    const key = freshKey();
+    const id = await asked(gateway, by, note('Old and waiting'), key);
+    const { sql, db } = gateway.database;
+    await sql`UPDATE gateway.approval SET requested_at = requested_at - interval '25 hours' WHERE operation_id = ${id}`;
+    await sql`UPDATE gateway.operation SET created_at = created_at - interval '25 hours' WHERE operation_id = ${id}`;
+    await eraseOutcomes(db, 1_000);
+    expect((await send(gateway, by, note('Old and waiting'), key)).code).toBe('approval_lapsed');
+    await upkeep({ db, registry: gateway.corridor.registry });
+    expect(await statusOf(gateway, by, id)).toBe('lapsed');
   });
 
   it('is no stuck write for the doctor, however long it waits', async () => {

@@ -66,6 +66,14 @@ describe('an approved write to a helpdesk', () => {
     expect([effects(id), (await send(gateway, by, note('Refused first'), key)).status]).toEqual([1, 200]);
   });
 
+  it('never goes there without an author, and still waits', async () => {
+    const lost = await asker(gateway);
+    const id = await asked(gateway, lost, note('Nobody writes it'));
+    await gateway.database.sql`DELETE FROM gateway.native_author WHERE credential_id = ${lost.credential}`;
+    expect(await approve(id)).toEqual({ state: 'refused', code: 'enrollment_unavailable' });
+    expect([await statusOf(gateway, lost, id), effects(id)]).toEqual(['pending', 0]);
+  });
+
   it('keeps the helpdesk’s rejection', async () => {
     const key = freshKey();
     const id = await asked(gateway, by, note('Rejected there'), key);

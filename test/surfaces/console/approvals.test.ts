@@ -91,6 +91,8 @@ describe('the page of a write', () => {
     expect([again.status, again.replayed]).toEqual([200, true]);
     const { text } = await look(gateway, pageOf(id), owner.cookie);
     expect(text).toContain(owner.email);
+    // AI feature 4 has a name, and visitor 4 has none.
+    expect(text).toContain(`<dt>Concerns</dt><dd><code>${VISITOR}</code></dd>`);
     expect(text).toContain('The text is not kept after the decision.');
     expect([text.includes('Approved on the page'), text.includes('class="act"')]).toEqual([false, false]);
   });

@@ -70,11 +70,10 @@ ${list({
   ],
   table: table(
     'Writes, the waiting ones first',
-    [{ label: 'Write', kind: 'name' }, { label: 'Concerns' }, { label: 'App' }, { label: 'State' }, { label: 'Since' }],
+    [{ label: 'Write', kind: 'name' }, { label: 'Concerns' }, { label: 'State' }, { label: 'Since' }],
     rows.map((one) => [
-      html`<a href="${APPROVALS}/${one.operation_id}">${title(asked, one)}</a>`,
+      html`<a href="${APPROVALS}/${one.operation_id}">${title(asked, one)}</a><p class="remark">by ${app(one)}</p>`,
       html`<code>${one.target}</code>${one.name === null ? undefined : html` <span class="small">${named(one.name)}</span>`}`,
-      app(one),
       stateOf(one),
       html`${time(one.requested_at)}${one.state === 'pending' ? html` <span class="small">lapses ${time(one.expires_at)}</span>` : undefined}`,
     ]),
@@ -175,10 +174,12 @@ function written({ command }: Approval): Html {
   const members = Object.entries(command).filter(([member]) => member !== 'operation' && !TARGETS.includes(member));
   if (members.length === 0) return html`<p>Nothing besides the operation.</p>`;
   return html`<dl class="list">${members.map(
-    ([member, value]) => html`<div><dt>${member.replaceAll('_', ' ')}</dt>
+    ([member, value]) => html`<div><dt>${label(member)}</dt>
 <dd class="said" dir="auto">${marked(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd></div>`,
   )}</dl>`;
 }
+
+const label = (member: string): string => (member.charAt(0).toUpperCase() + member.slice(1)).replaceAll('_', ' ');
 
 const TARGETS = ['visitor', 'conversation', 'feature'];
 
