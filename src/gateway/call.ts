@@ -71,7 +71,7 @@ export class Corridor {
   discovery(authority: Authority): Discovery {
     const { registry, guides, baseUrl } = this.#options;
     return {
-      operations: () => registry.callableBy(authority).map(summaryOf),
+      operations: () => registry.callableBy(authority).map((tool) => summaryOf(tool, authority)),
       access: () => registry.operations.map((tool) => accessOf(tool, authority)),
       guides: () => guides.given(authority),
       guide: (name) => guides.text(name, authority),

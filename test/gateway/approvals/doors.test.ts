@@ -163,6 +163,19 @@ describe('a write that waits', () => {
     expect((await send(gateway, free, disposition('resolved'))).status).toBe(202);
   });
 
+  it('is named beforehand: by the capabilities, the context and the explanation', async () => {
+    const some = await asker(gateway, ['visitor_note_add']);
+    const read = async (path: string) => (await gateway.ask(path, { token: some.token })).body;
+    const { operations } = (await read(`/api/v1/capabilities?website_id=${SITE}`)).data;
+    const waits = operations.filter((one: { approval_required: boolean }) => one.approval_required);
+    expect(waits.map((one: { operation: string }) => one.operation)).toEqual(['visitor_note_add']);
+    expect((await read('/api/v1/context')).approval_required).toEqual(['visitor_note_add']);
+    const explained = (await read('/api/v1/access?operations=visitor_note_add,conversation_disposition_set')).data;
+    expect(
+      explained.operations.map((one: { sentence: string }) => one.sentence.includes('a person has approved')),
+    ).toEqual([false, true]);
+  });
+
   it('is bounded at 100 for a credential, and tells the 101st', async () => {
     const many = await asker(gateway);
     const sent = await Promise.all(

@@ -80,8 +80,8 @@ ${list({
   ),
   empty: empty(
     'No write has waited yet',
-    html`The operator of this gateway names the writes of a credential that must wait.
-<a href="/docs/approve-writes">Approve writes</a>`,
+    html`The operator of this gateway names the writes of a credential that must wait:
+<code>gateway credential update CRD --approve OPERATION</code>`,
   ),
 })}`,
     };
