@@ -1,10 +1,10 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { type AppRecord, insertApp, readApps, updateQuota } from '../store/administration/apps.ts';
 import type { Candidate } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { RunAction } from './context.ts';
-import { displayName, whole } from './options.ts';
+import { displayName, operations, whole } from './options.ts';
 import { appOf, facts, plain, Refused, table } from './output.ts';
 import { app, organization, tenantOf } from './references.ts';
 
@@ -106,14 +106,6 @@ function updateCommand(group: Command, register: RunAction): void {
     if (!updated) throw new Refused(`App ${id} has just been removed.`);
     out.result(document(updated), appTable([updated]));
   });
-}
-
-/** Parses the names of operations. Whether they exist is checked later, because that needs every declaration. */
-function operations(value: string, before: readonly string[] | undefined): string[] {
-  const names = value.split(',').map((one) => one.trim());
-  if (!names.every((name) => /^[a-z][a-z_]{0,63}$/.test(name)))
-    throw new InvalidArgumentError('Expected names of operations, comma-separated, such as search,conversations_list.');
-  return [...(before ?? []), ...names];
 }
 
 async function switches(db: Database, target: Candidate, change: { off: string[]; on: string[] }): Promise<void> {

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../core/scopes.ts';
-import type { PolicyChanges } from '../store/administration/credentials.ts';
+import { APPROVAL_BY, type ApprovalBy, type PolicyChanges } from '../store/administration/credentials.ts';
 import type { BelongingKind } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { allowIp, callback, collect, dataAccess, lifetime, origin, scope, scopeSet } from './options.ts';
+import { allowIp, callback, collect, dataAccess, lifetime, operations, origin, scope, scopeSet } from './options.ts';
+import { Refused } from './output.ts';
 import { belonging, websites } from './references.ts';
 
 export interface PolicyOptions {
@@ -17,6 +18,9 @@ export interface PolicyOptions {
   readonly callback?: string[];
   readonly origin?: string[];
   readonly allowIp?: string[];
+  readonly approve?: string[];
+  readonly withoutApproval?: string[];
+  readonly approvalBy?: ApprovalBy;
   readonly expires?: number;
 }
 
@@ -56,6 +60,17 @@ export const policyOptions = (command: Command, { issue = false } = {}): Command
       '--allow-ip <RANGE,...>',
       'IP addresses or CIDR ranges from which the credential may be used, 1 to 20, comma-separated (repeatable)',
       allowIp,
+    )
+    .option(
+      '--approve <OPERATION,...>',
+      'writes that a person must approve first, by the name of their operation, comma-separated (repeatable)',
+      operations,
+    )
+    .addOption(
+      new Option(
+        '--approval-by <WHO>',
+        'who may approve these writes in the console: anyone who is owner or admin, or only others than the person for whom the app writes (default of issue: anyone)',
+      ).choices(APPROVAL_BY),
     )
     .option(
       '--expires <DURATION>',
@@ -117,8 +132,23 @@ export async function resolvePolicy(
     callbacks: options.callback?.toSorted(),
     origins: options.origin?.toSorted(),
     allow_ip: options.allowIp,
+    approve: options.approve && (await approvable(options.approve)),
+    without_approval: options.withoutApproval && (await approvable(options.withoutApproval)),
+    approval_by: options.approvalBy,
     lifetime: options.expires,
   };
+}
+
+/** The operations whose writes can wait for an approval: those of the ledger of writes. An alias stands for the name. */
+async function approvable(names: readonly string[]): Promise<string[]> {
+  // Only these options need the declarations of all operations.
+  const registry = await (await import('../gateway/load.ts')).loadTools();
+  const writes = registry.tools.filter(({ performs }) => performs).map(({ name }) => name);
+  const known = names.map((name) => registry.get(name)?.name ?? name);
+  const other = known.filter((name) => !writes.includes(name));
+  if (other.length > 0)
+    throw new Refused(`A person can approve ${writes.join(', ')}. There is no such write ${other.join(', ')}.`);
+  return [...new Set(known)].sort();
 }
 
 export function scopesOf({ scope: single, scopes }: PolicyOptions): Scope[] | undefined {

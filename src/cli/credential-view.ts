@@ -29,6 +29,8 @@ export const credentialDocument = (record: CredentialRecord): object => ({
   callbacks: record.callbacks,
   origins: record.origins,
   allow_ip: record.allow_ip,
+  approve: record.approve,
+  approval_by: record.approval_by,
   revision: record.revision,
   old_secret_until: record.old_secret_until,
   expires_at: record.expires_at,
@@ -65,6 +67,10 @@ export const credentialText = (record: CredentialRecord): string =>
     ['callbacks', list(record.callbacks)],
     ['origins', list(record.origins)],
     ['addresses', record.allow_ip.length === 0 ? 'every' : record.allow_ip],
+    ['approval', list(record.approve)],
+    ...(record.approval_by === 'others'
+      ? [['approved by', 'others than the person for whom the app writes'] as const]
+      : []),
     ['revision', String(record.revision)],
     ['expires', time(record.expires_at)],
     ...(record.old_secret_until ? [['old secret', `accepted until ${time(record.old_secret_until)}`] as const] : []),

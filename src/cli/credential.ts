@@ -29,7 +29,7 @@ import {
   issuedText,
   storedDocument,
 } from './credential-view.ts';
-import { DAY, duration } from './options.ts';
+import { DAY, duration, operations } from './options.ts';
 import { plain, Refused } from './output.ts';
 import { app, installation, tenantOf } from './references.ts';
 
@@ -90,6 +90,8 @@ const complete = (given: PolicyChanges): Policy => ({
   callbacks: given.callbacks ?? [],
   origins: given.origins ?? [],
   allow_ip: given.allow_ip ?? [],
+  approve: given.approve ?? [],
+  approval_by: given.approval_by ?? 'anyone',
   lifetime: given.lifetime ?? DEFAULT_LIFE,
 });
 
@@ -140,11 +142,19 @@ function updateCommand(group: Command, register: RunAction): void {
     'list to clear: channel, team, subsite or allow-ip become unrestricted; callback, origin or data-access become empty (repeatable)',
     clearable,
   );
+  irreversible(command).option(
+    '--without-approval <OPERATION,...>',
+    'writes that a person need no longer approve, comma-separated (repeatable); a terminal is asked first',
+    operations,
+  );
   register(command, async ({ out, store }) => {
     const { clear = [], ...options } = command.opts<UpdateOptions & { json?: boolean }>();
     const both = contradiction(options, clear);
     if (both) command.error(`error: option '--clear ${both}' contradicts '--${both}'`);
-    if (clear.length === 0 && Object.keys(options).every((name) => name === 'json')) {
+    const free = options.withoutApproval ?? [];
+    if (options.approve?.some((name) => free.includes(name)))
+      command.error("error: option '--approve' contradicts '--without-approval': both name the same operation");
+    if (clear.length === 0 && Object.keys(options).every((name) => ['json', 'yes'].includes(name))) {
       command.error('error: nothing to change: give at least one option');
     }
     const { db } = await store();
@@ -154,6 +164,12 @@ function updateCommand(group: Command, register: RunAction): void {
         `Credential ${current.id} belongs to the client at ${current.client_host}, whose addresses the gateway cannot know. It can have no --allow-ip.`,
       );
     const changes = await resolvePolicy(db, options, current);
+    const freed = changes.without_approval?.filter((name) => current.approve.includes(name)) ?? [];
+    if (freed.length > 0)
+      await confirm(
+        command,
+        `Let ${current.id} of ${plain(current.app_name)} write without approval: ${freed.join(', ')}?`,
+      );
     const updated = await updateCredential(db, current.id, { ...changes, ...cleared(clear) });
     if (!updated) throw new Refused(`Credential ${current.id} has just been revoked.`);
     out.result(credentialDocument(updated), credentialText(updated));

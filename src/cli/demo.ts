@@ -115,7 +115,14 @@ async function clock(db: Database): Promise<Date> {
   return row?.now ?? new Date();
 }
 
-const LIFE = { callbacks: [], origins: [], allow_ip: [], lifetime: 90 * DAY };
+const LIFE = {
+  callbacks: [],
+  origins: [],
+  allow_ip: [],
+  approve: [],
+  approval_by: 'anyone' as const,
+  lifetime: 90 * DAY,
+};
 const UNRESTRICTED = { channel_ids: null, team_ids: null, subsite_ids: null };
 
 const fullPolicy = (sites: readonly Candidate[]): Policy => ({

@@ -13,6 +13,8 @@ export const helpStyle: HelpConfiguration = {
   },
 };
 
+const OPERATION = `op_${'0a1b2c3d'.repeat(8)}`;
+
 /** Examples for the help, by command. A test parses every example, and requires one for every command. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   serve: ['serve', 'serve --no-demo --workers 4'],
@@ -39,6 +41,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'credential update crd_0123456789abcdef0123456789abcdef --scopes all --data-access pii',
     'credential update crd_0123456789abcdef0123456789abcdef --clear channel',
     'credential update crd_0123456789abcdef0123456789abcdef --allow-ip 203.0.113.7,2001:db8::/32',
+    'credential update crd_0123456789abcdef0123456789abcdef --approve visitor_note_add,conversation_disposition_set',
   ],
   'credential rotate': ['credential rotate crd_0123456789abcdef0123456789abcdef --overlap 1h'],
   'credential revoke': ['credential revoke crd_0123456789abcdef0123456789abcdef'],
@@ -56,6 +59,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'person password': ['person password ada@example.com --end-consents'],
   'consent list': ['consent list --person ada@example.com'],
   'consent revoke': ['consent revoke cns_0123456789abcdef0123456789abcdef'],
+  'approvals list': ['approvals list', 'approvals list --organization larkspur --state rejected --json'],
+  'approvals show': [`approvals show ${OPERATION}`],
+  'approvals approve': [`approvals approve ${OPERATION}`],
+  'approvals reject': [`approvals reject ${OPERATION}`],
   'family pause': ['family pause --website web_1_1 --family conversation'],
   'family resume': ['family resume --website web_1_1 --family conversation'],
   'family gap': ['family gap --website web_1_1 --family conversation'],

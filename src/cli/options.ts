@@ -108,6 +108,14 @@ export function allowIp(value: string, before: readonly string[] | undefined): s
   return [...(all ?? [])];
 }
 
+/** Parses the names of operations. Whether they exist is checked later, because that needs every declaration. */
+export function operations(value: string, before: readonly string[] | undefined): string[] {
+  const names = value.split(',').map((one) => one.trim());
+  if (!names.every((name) => /^[a-z][a-z_]{0,63}$/.test(name)))
+    throw new InvalidArgumentError('Expected names of operations, comma-separated, such as search,conversations_list.');
+  return [...(before ?? []), ...names];
+}
+
 const address = (value: string): URL | null =>
   /^[\x21-\x7e]+$/.test(value) && value.length <= ADDRESS_MAX && URL.canParse(value) ? new URL(value) : null;
 

@@ -34,6 +34,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   author: async () => (await import('./author.ts')).authorCommands,
   person: async () => (await import('./person.ts')).personCommands,
   consent: async () => (await import('./consent.ts')).consentCommands,
+  approvals: async () => (await import('./approvals.ts')).approvalsCommands,
   family: async () => (await import('./family.ts')).familyCommands,
   webhook: async () => (await import('./webhook.ts')).webhookCommands,
   source: async () => (await import('./source.ts')).sourceCommands,

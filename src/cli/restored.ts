@@ -7,11 +7,15 @@ import { SuppressionSealed } from '../privacy/digests.ts';
 import { type ErasureList, parseErasures, type Repeated, repeatErasures } from '../privacy/erasures.ts';
 import { endConsents } from '../store/administration/consents.ts';
 import { compareAll } from '../store/administration/sources.ts';
+import { lapseApprovals } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { leapJournals } from '../store/events/journal.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { Refused } from './output.ts';
+
+/** Pending writes that one statement lapses. */
+const LAPSED = 500;
 
 /**
  * Run this command after a backup was restored. Clients may have seen receipts that the backup lacks. So the command
@@ -47,11 +51,14 @@ export function restoredCommand(program: Command, register: RunAction): void {
       out.note(`${id} is somebody else in this store. Nobody was erased under this id.`);
     const websites = await leapJournals(slow, EVENT_FAMILIES);
     const consents = await endConsents(slow);
+    // Somebody may have approved these writes after the backup, and a helpdesk may have performed them.
+    let approvals = 0;
+    for (let lapsed = LAPSED; lapsed === LAPSED; approvals += lapsed) lapsed = await lapseApprovals(slow, LAPSED, true);
     // The backup also lacks the latest changes of the live sources.
     await compareAll(slow);
     out.result(
-      { websites, consents, ...(repeated && { erased: repeated.erased.length, absent: repeated.absent }) },
-      `Receivers of ${websites} websites will read everything again. ${consents} consents have ended.${
+      { websites, consents, approvals, ...(repeated && { erased: repeated.erased.length, absent: repeated.absent }) },
+      `Receivers of ${websites} websites will read everything again. ${consents} consents have ended. ${approvals} writes no longer wait for an approval.${
         repeated === undefined ? '' : ` ${repeated.erased.length} people were erased again.`
       }`,
     );

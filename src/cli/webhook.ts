@@ -57,7 +57,11 @@ interface EndpointOptions {
 
 const endpointOptions = (command: Command): Command =>
   command
-    .option('--event-type <T>', 'event type, or a family such as conversation.* (repeatable; default: all)', eventType)
+    .option(
+      '--event-type <T>',
+      'event type, a family such as conversation.*, or approval.requested (repeatable; default: all families)',
+      eventType,
+    )
     .option('--description <D>', 'description of the webhook, at most 240 characters', description);
 
 function createCommand(group: Command, register: RunAction): void {

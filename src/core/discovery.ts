@@ -23,6 +23,7 @@ export interface OperationSummary {
   readonly data_access: readonly string[];
   readonly unrestricted_required: boolean;
   readonly author_required: boolean;
+  readonly approval_required: boolean;
 }
 
 interface Lack extends Requirement {
@@ -47,6 +48,8 @@ export interface OperationAccess {
   /** True if the token of this call comes from a person's consent. */
   readonly ofConsent: boolean;
   readonly author: boolean;
+  /** True if a person must approve the write first. */
+  readonly waits: boolean;
   readonly restOnly: boolean;
   /** The parameters that the credential cannot send, such as `kinds=notes`, and what it lacks for each of them. */
   readonly parameters: readonly Lack[];

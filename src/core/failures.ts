@@ -81,6 +81,9 @@ const TABLE = {
     409,
     'The result of the write is unknown or no longer stored. Check the data. Never repeat the write under a new key.',
   ],
+  approval_rejected: [409, 'A person has rejected the write. Ask before you send another one.'],
+  approval_lapsed: [409, 'Nobody approved the write while it could be approved. Ask, then use a new key.'],
+  approval_required: [409, 'A person must approve the write first. Call the tool over REST or MCP.'],
   version_conflict: [
     409,
     'The file does not have the requested version. Read the metadata of the file, then download the file again.',
@@ -120,6 +123,7 @@ const TABLE = {
   quota_exceeded: [429, 'The quota of the app is used up. Retry after the number of seconds in Retry-After.'],
   answers_unread: [429, 'Too many bytes of earlier answers are unread. Read those answers, then call again.'],
   task_limit: [429, 'The installation has reached its limit of unexpired tasks. Wait until a task expires.'],
+  approval_limit: [429, 'Too many writes wait for an approval. Wait until a person has decided.'],
   stream_limit: [429, 'Too many streams are open. Close one, or retry after the number of seconds in Retry-After.'],
   internal: [
     500,

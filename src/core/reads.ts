@@ -192,7 +192,7 @@ export interface CustomerPage {
 export interface Receipt {
   readonly operation_id: string;
   readonly operation: string;
-  readonly status: 'pending' | 'acknowledged' | 'outcome_unknown';
+  readonly status: 'pending' | 'acknowledged' | 'outcome_unknown' | 'rejected' | 'lapsed';
 }
 
 export interface HealthReading {

@@ -28,6 +28,7 @@ export function accessOf(tool: Tool, authority: Authority): OperationAccess {
     consentRefused: tool.consent === 'refused',
     ofConsent: authority.consentId !== null,
     author: tool.author,
+    waits: authority.approve.has(tool.name),
     restOnly: !tool.mcp,
     parameters: unmet,
     parts: Object.entries(tool.parts).flatMap(([part, demand]) =>

@@ -20,6 +20,8 @@ export interface EndedRun {
   readonly units: number;
   readonly body?: unknown;
   readonly failure?: Failure | undefined;
+  /** The page on which a person must approve the write first. */
+  readonly awaits?: string | undefined;
   readonly operation?: OperationState | undefined;
   readonly inserted?: string | undefined;
 }
@@ -50,7 +52,7 @@ export function reportOf(tool: Tool, run: EndedRun): CallReport {
     targets,
     count: list?.length,
     outcome: failure ? codeOf(failure) : 'ok',
-    status: failure?.status ?? tool.status,
+    status: failure?.status ?? (run.awaits === undefined ? tool.status : 202),
     units: run.units,
     input,
     operationId: operation?.id,

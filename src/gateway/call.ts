@@ -6,7 +6,7 @@ import { Failure } from '../core/failures.ts';
 import { PLAIN_BYTES } from '../core/limits.ts';
 import { givenOf } from '../core/parameters.ts';
 import { costOf } from '../core/price.ts';
-import type { FileBytes, Reads } from '../core/reads.ts';
+import type { Reads } from '../core/reads.ts';
 import type { CallContext, Discovery, Tool } from '../core/tool.ts';
 import { Caller } from '../store/calls/caller.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
@@ -17,10 +17,10 @@ import type { Database } from '../store/driver/postgres.ts';
 import { accessOf } from './access.ts';
 import { parseInput, websiteOf } from './call-input.ts';
 import { type CallNotes, reportOf } from './call-report.ts';
-import type { Call, CallSource, Outcome } from './contract.ts';
+import type { Call, CallSource, Outcome, RunResult } from './contract.ts';
 import type { Guides } from './guides.ts';
 import { ifMatchOf, keyOf, originOf } from './headers.ts';
-import type { OperationState } from './outcomes.ts';
+import { AwaitsApproval, type OperationState } from './outcomes.ts';
 import type { Quota, QuotaState } from './quota.ts';
 import type { RealtimeSessions } from './realtime-sessions.ts';
 import { asFailure, isStoreUnavailable, notPermitted } from './refused.ts';
@@ -71,7 +71,7 @@ export class Corridor {
   discovery(authority: Authority): Discovery {
     const { registry, guides, baseUrl } = this.#options;
     return {
-      operations: () => registry.callableBy(authority).map(summaryOf),
+      operations: () => registry.callableBy(authority).map((tool) => summaryOf(tool, authority)),
       access: () => registry.operations.map((tool) => accessOf(tool, authority)),
       guides: () => guides.given(authority),
       guide: (name) => guides.text(name, authority),
@@ -252,6 +252,8 @@ export class Corridor {
       const refused = unmet.find(({ leftOut }) => !leftOut || entries.every((one) => unmet.includes(one)));
       if (refused) throw notPermitted(tool, authority, refused);
       const website = websiteOf(tool, input, authority);
+      // A task cannot wait for a person.
+      if (call.resource === 'a2a' && authority.approve.has(tool.name)) throw new Failure('approval_required');
       const { books, db, ledger, realtime, replica, slow, subscriptions } = this.#options;
       const access = { authority, website, db };
       const draft = (id: string | undefined): AuditDraft | undefined => {
@@ -289,6 +291,8 @@ export class Corridor {
       return { body, ...(operation && { operation }) };
     } catch (error) {
       if (error instanceof StaleAuthority) throw error;
+      if (error instanceof AwaitsApproval)
+        return { body: error.receipt, awaits: error.page, ...(operation && { operation }) };
       return { failure: asFailure(error), ...(operation && { operation }) };
     }
   }
@@ -311,9 +315,3 @@ interface ProvedCall extends Pick<Call, 'bearer' | 'resource' | 'source'> {
   readonly cost: number;
   readonly noted?: CallNotes;
 }
-
-type RunResult = { readonly operation?: OperationState } & (
-  | { readonly body: unknown }
-  | { readonly bytes: FileBytes }
-  | { readonly failure: Failure }
-);

@@ -42,7 +42,14 @@ export interface Call {
   readonly bytes?: BytesRequest;
 }
 
-export type Outcome = {
-  readonly authority?: Authority;
-  readonly operation?: OperationState;
-} & ({ readonly body: unknown } | { readonly bytes: FileBytes } | { readonly failure: Failure });
+/**
+ * How a call ended. `awaits`: a person must approve the write first, on the page with this path. The body is then its
+ * receipt.
+ */
+export type RunResult = { readonly operation?: OperationState } & (
+  | { readonly body: unknown; readonly awaits?: string }
+  | { readonly bytes: FileBytes }
+  | { readonly failure: Failure }
+);
+
+export type Outcome = RunResult & { readonly authority?: Authority };

@@ -106,6 +106,11 @@ const KEY: FailureGroup = {
   codes: ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'],
 };
 const NEEDS_KEY: FailureGroup = { name: 'required', codes: ['idempotency_key_required', 'operation_in_progress'] };
+/** Of the writes that a credential can be made to wait with. */
+export const APPROVAL: FailureGroup = {
+  name: 'approval',
+  codes: ['approval_lapsed', 'approval_limit', 'approval_rejected'],
+};
 const REVISION: FailureGroup = {
   name: 'revision',
   codes: ['if_match_required', 'revision_changed', 'concurrent_mutation'],
@@ -120,6 +125,7 @@ export function failureGroups(tool: Tool): FailureGroup[] {
     [BODY, tool.body],
     [KEY, tool.idempotency !== 'none'],
     [NEEDS_KEY, tool.idempotency === 'required'],
+    [APPROVAL, tool.performs !== undefined],
     [REVISION, tool.ifMatch],
   ];
   return [

@@ -56,7 +56,7 @@ export const lacking = (authority: Authority, { scopes, dataAccess }: Requiremen
   dataAccess: dataAccess.filter((flag) => !authority.dataAccess.has(flag)),
 });
 
-export const summaryOf = (tool: Tool): OperationSummary => ({
+export const summaryOf = (tool: Tool, { approve }: Pick<Authority, 'approve'>): OperationSummary => ({
   operation: tool.name,
   method: tool.method,
   path: tool.path,
@@ -65,4 +65,5 @@ export const summaryOf = (tool: Tool): OperationSummary => ({
   data_access: [...tool.required.dataAccess],
   unrestricted_required: tool.restrictions === 'refused',
   author_required: tool.author,
+  approval_required: approve.has(tool.name),
 });

@@ -3,7 +3,7 @@ import type { RemoteWriter } from '../core/writes.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
 import { sumAudit } from '../store/administration/overview.ts';
 import { forgetRemoved } from '../store/administration/sources.ts';
-import { eraseOutcomes, settle, takeLapsed } from '../store/calls/ledger.ts';
+import { eraseOutcomes, lapseApprovals, settle, takeLapsed } from '../store/calls/ledger.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { endStrangeHosts, purgeOAuth } from '../store/sign-in/upkeep.ts';
 import type { Registry } from './registry.ts';
@@ -28,13 +28,14 @@ const PATIENCE = 3_000;
 
 /**
  * One round of maintenance. Asks another system how commands of a lost replica ended. Erases outcomes of writes after
- * 24 hours. Deletes staged records of removed sources, and tokens and consents that ended long ago. Sums audit records. Ends consents of
+ * 24 hours, and lapses writes that nobody has approved until then. Deletes staged records of removed sources, and tokens and consents that ended long ago. Sums audit records. Ends consents of
  * clients whose host is no longer trusted. Returns the number of changed rows.
  */
 export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;
   // Erase everything that is due. One batch a round would erase only 100 outcomes a second, and more writes than that
   // would keep outcomes for longer than 24 hours.
+  for (let lapsed = BATCH; lapsed === BATCH; changed += lapsed) lapsed = await lapseApprovals(db, BATCH);
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
   await forgetRemoved(db);

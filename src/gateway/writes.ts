@@ -4,14 +4,14 @@ import type { AuditDraft } from '../core/audit.ts';
 import { isRestricted } from '../core/authority.ts';
 import { native } from '../core/ids.ts';
 import type { Tool } from '../core/tool.ts';
-import type { RemoteCommand, RemoteWriter, Write } from '../core/writes.ts';
+import type { Ending, RemoteCommand, RemoteWriter, Write } from '../core/writes.ts';
 import { BatchQueues } from '../flow/batch-queues.ts';
 import type { Caller } from '../store/calls/caller.ts';
 import type { Proved } from '../store/calls/guard.ts';
 import { type CommandKind, type Entry, enter, type Keyed, LEASE, settle } from '../store/calls/ledger.ts';
 import type { WebsiteAccess } from '../store/calls/read.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { type OperationState, resultOf } from './outcomes.ts';
+import { AwaitsApproval, type OperationState, resultOf } from './outcomes.ts';
 
 export interface WriteCall {
   readonly caller: Caller;
@@ -74,8 +74,7 @@ export class Ledger {
     const command = { ...given, operation: name, [member]: native(id) };
     const draft = call.draft?.(operationId);
     const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id }, draft };
-    const reserves = remote?.onlySources === true ? ('sources' as const) : remote !== undefined;
-    const kind = { write, authored: tool.author, receipts: tool.emits, remote: reserves };
+    const kind = { write, authored: tool.author, receipts: tool.emits, remote: reservesFor(remote) };
     // All commands of a batch share one check of what their callers can see. So each restricted credential has a
     // separate queue.
     const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
@@ -85,9 +84,13 @@ export class Ledger {
     if (entry.state === 'reserved' && remote) {
       const work = { operationId, website: website.id, author: entry.author, command };
       const { epoch } = entry;
-      entry = await this.#perform(remote, work, { epoch, attempt: keyed.attempt, receipts: tool.emits });
+      entry = await performReserved(this.#db, remote, work, { epoch, attempt: keyed.attempt, receipts: tool.emits });
     }
     noteInserted(draft, entry);
+    if (entry.state === 'asked' || entry.state === 'waiting') {
+      state({ id: operationId, replayed: entry.state === 'waiting' });
+      throw new AwaitsApproval({ operation_id: operationId, website_id: website.id, operation: name });
+    }
     return result.parse(resultOf(entry, operationId, state));
   }
 
@@ -96,30 +99,38 @@ export class Ledger {
     const secret = await this.#secret();
     return operations.map((name) => idOf(secret, credential, name, key));
   }
+}
 
-  /** Performs a command in another system and stores its outcome. `epoch` proves that this replica owns the command. */
-  async #perform(
-    remote: RemoteWriter,
-    work: RemoteCommand,
-    held: { readonly epoch: number; readonly attempt: string; readonly receipts: readonly string[] },
-  ): Promise<Entry> {
-    // Keep two seconds of the lease to store the outcome.
-    const signal = AbortSignal.timeout(LEASE - 2_000);
-    // A remote writer can ignore the signal, so `late` ends the wait.
-    const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
-    const performed = Promise.resolve()
-      .then(() => remote.perform(work, signal))
-      .catch(() => null);
-    const outcome = await Promise.race([performed, late]);
-    const settled = await settle(this.#db, { operationId: work.operationId, ...held }, outcome).catch(() => false);
-    // Too late: another replica has taken the command over and decides its outcome.
-    return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
-  }
+export const reservesFor = (remote: RemoteWriter | undefined): boolean | 'sources' =>
+  remote?.onlySources === true ? 'sources' : remote !== undefined;
+
+/**
+ * Performs a reserved command in another system and stores its outcome. `epoch` proves that this process owns the
+ * command.
+ */
+export async function performReserved(
+  db: Database,
+  remote: RemoteWriter,
+  work: RemoteCommand,
+  held: { readonly epoch: number; readonly attempt: string; readonly receipts: readonly string[] },
+): Promise<Extract<Entry, { readonly outcome: Ending }> | { readonly state: 'unknown' }> {
+  // Keep two seconds of the lease to store the outcome.
+  const signal = AbortSignal.timeout(LEASE - 2_000);
+  // A remote writer can ignore the signal, so `late` ends the wait.
+  const late = new Promise<null>((resolve) => signal.addEventListener('abort', () => resolve(null), { once: true }));
+  const performed = Promise.resolve()
+    .then(() => remote.perform(work, signal))
+    .catch(() => null);
+  const outcome = await Promise.race([performed, late]);
+  const settled = await settle(db, { operationId: work.operationId, ...held }, outcome).catch(() => false);
+  // Too late: another replica has taken the command over and decides its outcome.
+  return settled && outcome ? { state: 'new', outcome } : { state: 'unknown' };
 }
 
 /** Notes that the transaction of a write has inserted its audit record, as gateway.audit_writes does. */
 export function noteInserted(draft: AuditDraft | undefined, entry: Entry): void {
-  if (draft && entry.state === 'new' && !('refused' in entry.outcome)) draft.inserted = true;
+  const stored = entry.state === 'asked' || (entry.state === 'new' && !('refused' in entry.outcome));
+  if (draft && stored) draft.inserted = true;
 }
 
 /** A command's id and the fingerprint of its input. A repeated call has the same ones. */

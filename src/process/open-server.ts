@@ -29,7 +29,7 @@ import { isWorker } from './workers.ts';
 /** Opens the surfaces and the HTTP server. `loop` watches the event loop from then on. */
 export async function openServer(
   { config, keys, store, log, tracing, stop }: ServeContext,
-  { corridor, trail, guides, resources, prompts, skills, skillFiles, tasks, realtime, events }: ServedGateway,
+  { corridor, trail, guides, resources, prompts, skills, skillFiles, tasks, realtime, events, remote }: ServedGateway,
   { port, baseUrl }: { readonly port: number; readonly baseUrl: string },
 ): Promise<{ readonly server: RunningServer; readonly loop: LoopWatch }> {
   const { registry } = corridor;
@@ -117,7 +117,7 @@ export async function openServer(
           db: store.db,
           slow: store.slow,
           registry,
-          tools: consoleTools({ config, keys }, baseUrl),
+          tools: { ...consoleTools({ config, keys }, baseUrl), remote },
           books: trail,
         },
         source,

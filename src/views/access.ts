@@ -69,7 +69,7 @@ export function explained(facts: OperationAccess, authored: readonly string[], w
 }
 
 /** `only` names the websites with an author. An empty list means that every website has an author. */
-function allowedText({ restOnly, author, parameters, parts }: OperationAccess, only: readonly string[]): string {
+function allowedText({ restOnly, author, waits, parameters, parts }: OperationAccess, only: readonly string[]): string {
   const where = only.length <= 5 ? `: ${only.join(', ')}` : '';
   const need = (names: readonly string[]): string => (names.length > 1 ? 'need' : 'needs');
   const limits = [...byNeeds(parameters)].map(([asks, of]) => `${of.join(' and ')} also ${need(of)} ${asks}`);
@@ -77,6 +77,7 @@ function allowedText({ restOnly, author, parameters, parts }: OperationAccess, o
   return [
     'Allowed',
     restOnly ? ' over REST only' : '',
+    waits ? ', after a person has approved the write' : '',
     author && only.length > 0 ? ` on the websites with a mapped author${where}` : '',
     absent.length > 0 ? `, without ${absent.join(', and without ')}` : '',
     limits.length > 0 ? `, but ${limits.join(', and ')}` : '',

@@ -68,6 +68,10 @@ export const GatewayContext = z.strictObject({
         'Restrictions on the conversations that the credential may see. Empty if the credential has no restrictions.',
       ),
   ),
+  approval_required: example(
+    ['visitor_note_add'],
+    z.array(ServiceText).describe('Operations whose writes a person must approve first.'),
+  ),
   authority_expires_at: example(
     1_798_675_200,
     z.int().min(1).describe('Time at which the credential expires, in Unix seconds.'),

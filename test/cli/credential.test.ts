@@ -49,6 +49,8 @@ describe('issue', () => {
       callbacks: ['https://a.example/cb'],
       origins: [],
       allow_ip: [],
+      approve: [],
+      approval_by: 'anyone',
       revision: 1,
       old_secret_until: null,
       expires_at: expect.stringMatching(RFC3339),

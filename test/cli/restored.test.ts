@@ -45,7 +45,7 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
     AND position > (SELECT position - 5 FROM gateway.journal_head WHERE tenant = 1 AND site = 1)`;
   await sql`UPDATE gateway.journal_head SET position = position - 5 WHERE tenant = 1 AND site = 1`;
 
-  expect(await document('restored', '--yes')).toEqual({ websites: 2, consents: 0 });
+  expect(await document('restored', '--yes')).toEqual({ websites: 2, consents: 0, approvals: 0 });
   await append(
     sql,
     'web_1_1',
@@ -64,7 +64,7 @@ it('cursors of the time that was lost end, however far the journal goes on; no e
   expect(ids(after.body).filter((one) => before.has(one))).toEqual([]);
   expect(await runChecks(database.db)).toEqual([]);
 
-  expect(await document('restored', '--yes')).toEqual({ websites: 2, consents: 0 });
+  expect(await document('restored', '--yes')).toEqual({ websites: 2, consents: 0, approvals: 0 });
   expect((await pull(gateway, token, anew.id, after.body.next_cursor)).body.code).toBe('replay_expired');
 });
 

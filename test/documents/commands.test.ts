@@ -83,6 +83,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   CRD: /\bcrd_[0-9a-f]{32}\b/g,
   WHK: /\bwhk_[0-9a-f]{32}\b/g,
   SUB: /\bsub_[0-9a-f]{32}\b/g,
+  OP: /\bop_[0-9a-f]{64}\b/g,
   LIVE_TOKEN: /\bigw_live_\w+/g,
   SECRET: /\bigws_\w+/g,
   CURSOR: /(?<="(?:next_)?cursor":")[^"]+/g,

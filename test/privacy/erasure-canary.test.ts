@@ -136,6 +136,12 @@ async function plant(sql: postgres.Sql): Promise<void> {
   for (const id of [op, `op_${'c'.repeat(64)}`])
     await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, outcome)
       VALUES (${id}, ${credential}, 1, ${tenant ?? ''}, ${site ?? ''}, 'visitor_note_add', 'acknowledged', ${Buffer.alloc(32)}, ${sql.json({ done: { author: word('gateway.operation.outcome') } })})`;
+  const waiting = `op_${'d'.repeat(64)}`;
+  await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint)
+    VALUES (${waiting}, ${credential}, 1, ${tenant ?? ''}, ${site ?? ''}, 'visitor_note_add', 'pending', ${Buffer.alloc(32)})`;
+  await sql`INSERT INTO gateway.approval (operation_id, credential_id, revision, tenant, site, operation, record, command)
+    VALUES (${waiting}, ${credential}, 1, ${tenant ?? ''}, ${site ?? ''}, 'visitor_note_add', ${visitor ?? ''},
+      ${sql.json({ visitor: visitor ?? '', text: word('gateway.approval.command') })})`;
   const source = `src_${'d'.repeat(32)}`;
   await sql`INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, address) VALUES (${source}, ${tenant ?? ''}, 'chatwoot', '1', 'poll', 15, 'UTC', 'x')`;
   await sql`INSERT INTO gateway.write_back (operation_id, source, tenant, site, record, target, author)

@@ -163,7 +163,7 @@ export async function openTestGateway(
           db: own.db,
           slow: own.db,
           registry,
-          tools: testTools(BASE_URL, receivers, sources),
+          tools: { ...testTools(BASE_URL, receivers, sources), remote },
           books: trail,
         },
         openClientAddress(trustedProxies),

@@ -40,13 +40,8 @@ export default defineTool({
         'Website to count. Absent: the website of the other ids, else all granted websites.',
       ),
       ...conversationFilters,
-      disposition: z
-        .string()
-        .min(1)
-        .max(200)
-        .optional()
-        .describe('Only with this value, from dispositions. Absent: with any or none.'),
-      from: ReportDay.optional().describe('First local day of creation, YYYY-MM-DD. Absent: no first day.'),
+      disposition: z.string().min(1).max(200).optional().describe('A value from dispositions. Absent: any or none.'),
+      from: ReportDay.optional().describe('First local day of creation, YYYY-MM-DD.'),
       to: ReportDay.optional().describe('Last local day of creation, YYYY-MM-DD, included. Absent: no last day.'),
       timezone: ReportZone.optional().describe('IANA time zone of the days. Absent: the time zone of each website.'),
       subject_contains: z
@@ -54,13 +49,13 @@ export default defineTool({
         .min(1)
         .max(200)
         .optional()
-        .describe('Part of the subject, case-insensitive. No character is a wildcard. Absent: any subject.'),
+        .describe('Part of the subject, case-insensitive. No wildcards. Absent: any subject.'),
       limit: shared(
         'limit_of_groups',
         z.int().min(1).max(100).default(100).describe('Number of groups. other counts the rest.'),
       ),
       group_by: GroupBy.optional().describe(
-        'One or two of status, disposition, team, operator, channel, language, day, contact, website, comma-separated. The id of a group is null for conversations without an operator, team, channel or contact. A conversation with several contacts counts for the contact with the lowest id. Absent: the answer has only the total.',
+        'One or two of status, disposition, team, operator, channel, language, day, contact, website, comma-separated. A group without an operator, team, channel or contact has the id null. Of several contacts of a conversation, the one with the lowest id counts. Absent: only the total.',
       ),
     },
   },

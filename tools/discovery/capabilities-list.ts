@@ -27,6 +27,7 @@ export default defineTool({
           data_access: [],
           unrestricted_required: false,
           author_required: false,
+          approval_required: false,
         },
       ],
       z
@@ -44,6 +45,7 @@ export default defineTool({
               .describe(
                 'True if the operation writes in the name of an operator. This operator must be mapped to the credential.',
               ),
+            approval_required: z.boolean().describe('True if a person must approve the write first.'),
           }),
         )
         .describe('Operations that the credential can call on the website now.'),

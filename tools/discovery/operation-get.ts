@@ -32,7 +32,7 @@ export default defineTool({
       idempotency_key: accepts(z.string().regex(/^[!-~]{1,128}$/), KEY_EXPECTED)
         .optional()
         .describe(
-          'Key of the write, if you lack the id. Over REST, the path then has no id. If several writes had the key, the newest is found.',
+          'Key of the write, if you lack the id. Of several writes, the newest. Over REST, without an id in the path.',
         ),
     },
   },
@@ -41,9 +41,9 @@ export default defineTool({
     website_id: WebsiteId,
     operation: z.enum(WRITES.map(({ name }) => name)).describe('Name of the write operation.'),
     status: z
-      .enum(['pending', 'acknowledged', 'outcome_unknown'])
+      .enum(['pending', 'acknowledged', 'outcome_unknown', 'rejected', 'lapsed'])
       .describe(
-        'Status of the write. pending: the write is still running. acknowledged: the gateway knows the result of the write. outcome_unknown: the write has taken effect or not, and the gateway does not know which.',
+        'Status of the write. pending: it runs, or waits for a person. acknowledged: its result is known. outcome_unknown: nobody knows whether it has taken effect. rejected: by a person. lapsed: nobody approved it in time.',
       ),
     coverage: coverage('gateway_command_receipt'),
   }),

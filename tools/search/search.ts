@@ -35,9 +35,7 @@ export default defineTool({
         .describe(`Comma-separated: ${SAID.join(', ')}. Absent: all of them.`),
       author: commaList(AUTHORS)
         .optional()
-        .describe(
-          `Comma-separated: ${AUTHORS.join(', ')}. Only messages that they wrote are searched. Absent: all texts.`,
-        ),
+        .describe(`Comma-separated: ${AUTHORS.join(', ')}. Only their messages. Absent: all texts.`),
       per: z
         .enum(['conversation', 'message'])
         .default('conversation')

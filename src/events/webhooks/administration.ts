@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import { EVENT_FAMILIES, EVENT_TYPE } from '../../core/events.ts';
+import { APPROVAL_REQUESTED, EVENT_FAMILIES, EVENT_TYPE } from '../../core/events.ts';
 import { Refused } from '../../core/refused.ts';
 import { receiverOf } from '../../outbound/receivers.ts';
 import { AddressRefused, checkedAddresses } from '../../outbound/resolve.ts';
@@ -42,8 +42,8 @@ const ALL_TYPES = EVENT_FAMILIES.map((family) => `${family}.*`);
 
 /** Says why a webhook cannot have these event types. */
 export function typesProblem(types: readonly string[]): string | undefined {
-  if (!types.every((type) => EVENT_TYPE.test(type)))
-    return 'Expected an exact event type such as conversation.changed, or a family such as conversation.*.';
+  if (!types.every((type) => EVENT_TYPE.test(type) || type === APPROVAL_REQUESTED))
+    return `Expected an exact event type such as conversation.changed, a family such as conversation.*, or ${APPROVAL_REQUESTED}.`;
   return types.length > EVENT_TYPES_MAX ? `There are at most ${EVENT_TYPES_MAX} event types.` : undefined;
 }
 

@@ -1,5 +1,6 @@
 import { digestOf, wellFormed } from '../../auth/tokens.ts';
-import type { AuditDraft } from '../../core/audit.ts';
+import type { AuditDraft, CallReport } from '../../core/audit.ts';
+import type { RemoteWriter } from '../../core/writes.ts';
 import { networkOf } from '../../flow/network.ts';
 import { RateLimit } from '../../flow/rate-limit.ts';
 import type { Administrator } from '../../store/administration/administrator.ts';
@@ -16,7 +17,12 @@ export { organizationOfPerson } from '../../store/sign-in/administrators.ts';
 export interface DeskTools {
   readonly webhooks: WebhookTools;
   readonly sources: SourceTools;
+  /** Performs approved writes in helpdesks. Undefined: all writes go to the store. */
+  readonly remote?: RemoteWriter | undefined;
 }
+
+/** What the record of a change names besides the operation and the person. */
+export type DraftCall = Partial<Pick<CallReport, 'targets' | 'websiteId' | 'operationId'>>;
 
 /** With a desk, a page of the console reads and changes one organization. Every statement proves the role again. */
 export interface AdministratorDesk {
@@ -25,6 +31,8 @@ export interface AdministratorDesk {
   readonly slow: Database;
   readonly by: Administrator;
   readonly tools: DeskTools;
+  /** For a statement that inserts its record itself: the plain database, and the draft of the record. */
+  readonly recorded?: { readonly db: Database; readonly draftOf: (call: DraftCall) => AuditDraft };
 }
 
 /**
@@ -33,10 +41,11 @@ export interface AdministratorDesk {
  */
 export const recordingDesk = (
   desk: AdministratorDesk,
-  draftOf: (ids: readonly string[]) => AuditDraft,
+  draftOf: (ids: readonly string[], call?: DraftCall) => AuditDraft,
 ): AdministratorDesk => ({
   ...desk,
   db: recording(desk.db, (ids) => draftOf(ids.filter((id) => id !== desk.by.personId))),
+  recorded: { db: desk.db, draftOf: (call) => draftOf([], call) },
 });
 
 export type Entered =

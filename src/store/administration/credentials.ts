@@ -31,6 +31,9 @@ export interface CredentialRecord {
   readonly origins: string[];
   /** The ranges of IP addresses from which the credential may be used. Empty: every address. */
   readonly allow_ip: string[];
+  /** The operations whose writes a person must approve first. */
+  readonly approve: string[];
+  readonly approval_by: ApprovalBy;
   readonly revision: number;
   readonly expires_at: Date;
   readonly revoked_at: Date | null;
@@ -45,6 +48,10 @@ export interface CredentialRecord {
 
 export type Environment = 'live' | 'test';
 
+/** Who may approve the writes that wait. `others`: nobody approves a write of their own agent. */
+export const APPROVAL_BY = ['anyone', 'others'] as const;
+export type ApprovalBy = (typeof APPROVAL_BY)[number];
+
 /** The permissions of a credential. A restriction lists the permitted ids. Null permits every id. */
 export interface Policy extends Readonly<Record<Restriction, readonly string[] | null>> {
   readonly sites: readonly string[];
@@ -53,11 +60,16 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly callbacks: readonly string[];
   readonly origins: readonly string[];
   readonly allow_ip: readonly string[];
+  readonly approve: readonly string[];
+  readonly approval_by: ApprovalBy;
   /** The lifetime in seconds from now. */
   readonly lifetime: number;
 }
 
-export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined };
+export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined } & {
+  /** Operations to remove from `approve`. */
+  readonly without_approval?: readonly string[] | undefined;
+};
 
 export interface Digests {
   readonly secret: Uint8Array;
@@ -71,7 +83,7 @@ const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
          c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,
-         c.callbacks, c.origins, c.allow_ip, c.revision, c.expires_at, c.revoked_at, c.created_at, c.updated_at,
+         c.callbacks, c.origins, c.allow_ip, c.approve, c.approval_by, c.revision, c.expires_at, c.revoked_at, c.created_at, c.updated_at,
          c.hosted_host AS client_host,
          CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked' WHEN c.expires_at <= now() THEN 'expired' ELSE 'active' END AS state,
          CASE WHEN c.old_secret_until > now() THEN c.old_secret_until END AS old_secret_until,
@@ -93,11 +105,12 @@ export async function insertCredential(
   const [row] = await db.query<CredentialRecord>(sql`
     WITH c AS (
       INSERT INTO gateway.credential (id, installation_id, environment, secret_digest, sites, scopes, data_access,
-                                      channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip, expires_at)
+                                      channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip, approve, approval_by, expires_at)
       SELECT ${made.id}::text, i.id, ${made.environment}::text, ${digests.secret}::bytea, ${policy.sites}::bigint[],
              ${policy.scopes}::text[], ${policy.data_access}::text[], ${policy.channel_ids}::text[],
              ${policy.team_ids}::text[], ${policy.subsite_ids}::text[], ${policy.callbacks}::text[],
-             ${policy.origins}::text[], ${policy.allow_ip}::text[], ${until(policy.lifetime)}
+             ${policy.origins}::text[], ${policy.allow_ip}::text[], ${policy.approve}::text[], ${policy.approval_by}::text,
+             ${until(policy.lifetime)}
         FROM gateway.installation i WHERE i.id = ${made.installation}
       RETURNING *
     ), t AS (
@@ -174,6 +187,8 @@ export async function updateCredential(
 
 function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] {
   const { scopes, data_access, channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip } = lists;
+  const { approve, approval_by, without_approval: free = [] } = lists;
+  const waits = approve === undefined ? sql`approve` : sql`${approve}::text[]`;
   return [
     ...(scopes === undefined ? [] : [sql`scopes = ${scopes}::text[]`]),
     ...(data_access === undefined ? [] : [sql`data_access = ${data_access}::text[]`]),
@@ -183,6 +198,10 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
     ...(callbacks === undefined ? [] : [sql`callbacks = ${callbacks}::text[]`]),
     ...(origins === undefined ? [] : [sql`origins = ${origins}::text[]`]),
     ...(allow_ip === undefined ? [] : [sql`allow_ip = ${allow_ip}::text[]`]),
+    ...(approval_by === undefined ? [] : [sql`approval_by = ${approval_by}::text`]),
+    ...(approve === undefined && free.length === 0
+      ? []
+      : [sql`approve = ARRAY(SELECT o FROM unnest(${waits}) AS o WHERE o <> ALL (${free}::text[]) ORDER BY o)`]),
   ];
 }
 

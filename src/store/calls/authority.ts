@@ -32,6 +32,7 @@ interface AuthorityRow extends Found {
   by_url: boolean;
   allow_ip: string[];
   switched_off: string[];
+  approve: string[];
 }
 
 /** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
@@ -49,23 +50,7 @@ export async function loadAuthority(
   before?: Authority,
   turn?: string,
 ): Promise<{ state: Found['state']; authority: Authority; proof: Proof | undefined } | null> {
-  const columns = sql`
-           c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
-           a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id, n.person_id,
-           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off,
-           n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
-           n.subsite_ids AS given_subsite_ids,
-           least(t.expires_at, c.expires_at) AS expires_at,
-           -- A scope of the token counts only while the credential still has this scope.
-           ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
-           ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites)
-                    AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites`;
-  const joins = sql`
-      JOIN gateway.installation i ON i.id = c.installation_id
-      JOIN gateway.app a ON a.id = i.app_id
-      JOIN platform.organization o ON o.tenant = a.tenant
-      LEFT JOIN gateway.consent n ON n.id = t.consent_id`;
-  const found = await lookUp<AuthorityRow>(db, digest, { columns, joins, turn });
+  const found = await lookUp<AuthorityRow>(db, digest, { columns: COLUMNS, joins: JOINS, turn });
   if (!found) return null;
   const { row, proof } = found;
   const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
@@ -73,6 +58,37 @@ export async function loadAuthority(
   const authority = authorityOf(row, digest);
   madeOf.set(authority, made);
   return { state: row.state, authority, proof };
+}
+
+/** Of a token `t` and its credential `c`. */
+const COLUMNS = sql`
+           c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
+           a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id, n.person_id,
+           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off, c.approve,
+           n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
+           n.subsite_ids AS given_subsite_ids,
+           least(t.expires_at, c.expires_at) AS expires_at,
+           -- A scope of the token counts only while the credential still has this scope.
+           ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
+           ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites)
+                    AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites`;
+const JOINS = sql`
+      JOIN gateway.installation i ON i.id = c.installation_id
+      JOIN gateway.app a ON a.id = i.app_id
+      JOIN platform.organization o ON o.tenant = a.tenant
+      LEFT JOIN gateway.consent n ON n.id = t.consent_id`;
+
+/**
+ * Loads the rights under which a pending write would run now: those of its request, whose token may have expired.
+ * Undefined if there is no such write, or if its credential is gone. The statement of the decision proves them.
+ */
+export async function loadAskedAuthority(db: Database, operationId: string): Promise<Authority | undefined> {
+  const [row] = await db.read<AuthorityRow>(sql`
+    SELECT 'valid' AS state, c.revision, ${COLUMNS}
+      FROM (SELECT a.*, NULL::text AS audience, NULL::timestamptz AS expires_at
+              FROM gateway.approval a WHERE a.operation_id = ${operationId}) t
+      JOIN gateway.credential c ON c.id = t.credential_id ${JOINS}`);
+  return row && authorityOf(row, new Uint8Array());
 }
 
 /** The ids that both lists permit. A null list permits every id. An empty list permits none. */
@@ -103,6 +119,7 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     installationId: row.installation_id,
     admits: addressRanges(row.allow_ip),
     switchedOff: new Set(row.switched_off),
+    approve: new Set(row.approve),
     scopes: new Set(row.scopes),
     dataAccess: new Set(row.data_access.filter((flag) => given.includes(flag))),
     websites: new Map(websites.map((website) => [website.id, website])),

@@ -78,7 +78,8 @@ const signedIn = ({ digest, personId, tenant }: PersonAuthority): Fragment => sq
 /** The SQLSTATE with which an SQL function fails when the authority has ended while the function waited. */
 const STALE = 'GW401';
 
-async function changed<R extends object>(db: Database, statement: Fragment): Promise<R[]> {
+/** Runs a statement that changes data under an authority. Throws StaleAuthority if the authority ended while it waited. */
+export async function changed<R extends object>(db: Database, statement: Fragment): Promise<R[]> {
   try {
     return await db.query<R>(statement);
   } catch (error) {

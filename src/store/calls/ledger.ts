@@ -1,6 +1,7 @@
 import type { AuditDraft } from '../../core/audit.ts';
+import type { WebsiteKey } from '../../core/ids.ts';
 import type { Within } from '../../core/reads.ts';
-import { sql } from '../../core/sql.ts';
+import { type Fragment, sql } from '../../core/sql.ts';
 import type { Command, Ending, Write } from '../../core/writes.ts';
 import { isUnavailable } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -40,11 +41,16 @@ export interface CommandKind {
   readonly remote: boolean | 'sources';
 }
 
-/** The ledger's answer. `new`: this call has ended the command. `settled`: an earlier call has. */
+/**
+ * The ledger's answer. `new`: this call has ended the command. `settled`: an earlier call has. `asked`: since this call,
+ * the command waits for a person. `waiting`: it already did. `full`: too many commands of the credential wait.
+ */
 export type Entry =
   | { readonly state: 'new' | 'settled'; readonly outcome: Ending }
   | { readonly state: 'reserved'; readonly epoch: number; readonly author: string }
-  | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' };
+  | { readonly state: 'asked' }
+  | { readonly state: 'waiting' }
+  | { readonly state: 'pending' | 'unknown' | 'conflict' | 'forgotten' | 'full' | 'rejected' | 'lapsed' };
 
 /**
  * An answer that is not in the ledger. `stale`: the authority has ended. `again`: an earlier command of the batch has
@@ -79,19 +85,13 @@ export async function enter(
   const { website } = first.by;
   const authorities = batch.map(({ by }) => by.authority);
   const { view } = first.about;
-  const reserves = sql`${remote ? LEASE : null}::integer * interval '1 millisecond'`;
-  const lease =
-    remote === 'sources'
-      ? sql`CASE WHEN EXISTS (SELECT FROM gateway.source w WHERE w.tenant = ${website.tenant} AND w.site = ${website.site}
-                                 AND w.api_token IS NOT NULL) THEN ${reserves} END`
-      : reserves;
   const drafts = batch.map((one) => one.draft);
   const columns = (attempt: number) => sql`
            ${audited(
              drafts,
              attempt,
              sql`gateway.write_batch(${website.tenant}, ${website.site}, ${write.name}, ${write.writer}, ${authored},
-             ${receipts}::text[], ${lease}, b.commands)`,
+             ${receipts}::text[], ${leaseOf(remote, website)}, b.commands)`,
            )} AS entries`;
   const joins = sql`
      CROSS JOIN LATERAL (
@@ -130,6 +130,14 @@ export async function enter(
     }
     return batch.map(() => (error instanceof Error ? error : new Error(String(error))));
   }
+}
+
+/** SQL of the time for which a command is reserved for another system. Null: the store performs the command. */
+export function leaseOf(remote: CommandKind['remote'], { tenant, site }: WebsiteKey): Fragment {
+  const reserves = sql`${remote ? LEASE : null}::integer * interval '1 millisecond'`;
+  if (remote !== 'sources') return reserves;
+  return sql`CASE WHEN EXISTS (SELECT FROM gateway.source w WHERE w.tenant = ${tenant} AND w.site = ${site}
+                                  AND w.api_token IS NOT NULL) THEN ${reserves} END`;
 }
 
 /**
@@ -172,6 +180,17 @@ export const takeLapsed = (db: Database, n: number): Promise<Lapsed[]> =>
 export async function eraseOutcomes(db: Database, n: number): Promise<number> {
   const [row] = await db.query<{ erased: number }>(sql`SELECT gateway.erase_outcomes(${n}) AS erased`);
   return row?.erased ?? 0;
+}
+
+/**
+ * Lapses at most `n` pending writes whose time or authority has ended. Returns their number. `restored`: a backup was
+ * restored, so all of them lapse.
+ */
+export async function lapseApprovals(db: Database, n: number, restored = false): Promise<number> {
+  const [row] = await db.query<{ lapsed: number }>(
+    sql`SELECT gateway.lapse_approvals(${n}::integer, ${restored}::boolean) AS lapsed`,
+  );
+  return row?.lapsed ?? 0;
 }
 
 /** Returns a function that reads the key for operation ids from the store, only once. All replicas use the same key. */

@@ -122,10 +122,11 @@ export const unknownReceipts = countOf(sql`
 /** How long (s) after the end of its lease a write can wait for a replica to take it over (gateway/upkeep.ts). */
 export const UPKEEP_LIMIT = 60;
 
-/** Counts writes that are pending long after the end of their lease, and old ones that never had a lease. */
+/** Counts writes that are pending long after the end of their lease, and old ones that have no lease and wait for no person. */
 export const stuckOperations = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.operation
-   WHERE status = 'pending' AND coalesce(lease_until, created_at) < now() - make_interval(secs => ${UPKEEP_LIMIT}::integer)`);
+   WHERE status = 'pending' AND NOT EXISTS (SELECT FROM gateway.approval a WHERE a.operation_id = operation.operation_id AND a.state = 'pending')
+     AND coalesce(lease_until, created_at) < now() - make_interval(secs => ${UPKEEP_LIMIT}::integer)`);
 
 /**
  * Counts notes whose write was not recorded completely. The ledger of writes stores a note, its acknowledged operation

@@ -49,7 +49,7 @@ export async function readGauges(db: Database): Promise<Gauges | undefined> {
         FROM (SELECT id, tenant, site, position FROM gateway.webhook_endpoint WHERE enabled LIMIT ${COUNTED}::integer) e
         LEFT JOIN gateway.journal_head h ON h.tenant = e.tenant AND h.site = e.site)
     SELECT (SELECT count(*)::integer FROM (SELECT FROM gateway.operation
-             WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL LIMIT ${COUNTED}::integer) o) AS "operationsUnsettled",
+             WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL AND lease_until IS NOT NULL LIMIT ${COUNTED}::integer) o) AS "operationsUnsettled",
            (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'gateway.operation'::regclass) AS "operationsKept",
            (SELECT count(*)::integer FROM (SELECT FROM gateway.import_owed LIMIT ${COUNTED}::integer) r) AS "receiptsOwed",
            (SELECT count(*)::integer FROM (SELECT FROM gateway.webhook_delivery

@@ -11,6 +11,8 @@ export interface AdministratorRecord extends Person {
   readonly organization_id: string;
   /** True if the sign-in is recent enough for changes. */
   readonly fresh: boolean;
+  /** How many writes wait for an approval. Counted to 1,000. */
+  readonly waiting: number;
 }
 
 /** Returns undefined when the session has ended, or when the person is disabled or no longer owner or admin. */
@@ -21,7 +23,9 @@ export async function readAdministrator(
   const [row] = await db.read<AdministratorRecord>(
     runFor(
       network,
-      sql`SELECT p.id, p.tenant, p.email, p.role, o.name AS organization, o.public_id AS organization_id, ${isFresh} AS fresh
+      sql`SELECT p.id, p.tenant, p.email, p.role, o.name AS organization, o.public_id AS organization_id, ${isFresh} AS fresh,
+             (SELECT count(*)::integer FROM (SELECT FROM gateway.approval a WHERE a.tenant = p.tenant AND a.state = 'pending'
+                 AND a.requested_at > now() - interval '24 hours' AND gateway.approval_stands(a) LIMIT 1000) n) AS waiting
         FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
         JOIN platform.organization o ON o.tenant = p.tenant
        WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND ${mayConsent}`,

@@ -7,7 +7,13 @@ import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
 import { sameSecret } from '../../auth/tokens.ts';
 import type { AuditDraft, Books, CallReport } from '../../core/audit.ts';
 import { asFailure } from '../../gateway/call.ts';
-import { type AdministratorRecord, type DeskTools, openDesks, recordingDesk } from '../../gateway/console/desk.ts';
+import {
+  type AdministratorRecord,
+  type DeskTools,
+  type DraftCall,
+  openDesks,
+  recordingDesk,
+} from '../../gateway/console/desk.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { type Exchange, exchangeOf } from '../http/exchange.ts';
 import { html } from '../http/html.ts';
@@ -156,9 +162,14 @@ link: <code>${personCommand('sign-in-link', person.id)}</code>`,
     return showProblem(visit, 503, { title: 'The gateway cannot change anything now', sentence: UNRECORDED }, 5);
   }
   let draft: AuditDraft | undefined;
-  const draftOf = (books: NonNullable<Enter['books']>, exchange: Exchange, ids: readonly string[]): AuditDraft => {
+  const draftOf = (
+    books: NonNullable<Enter['books']>,
+    exchange: Exchange,
+    ids: readonly string[],
+    more?: DraftCall,
+  ): AuditDraft => {
     const targets = found.length > 1 ? found.slice(1) : ids.slice(0, 1);
-    const call = { operation: one.operation, targets, outcome: 'ok', status: one.shows ? 200 : 303 };
+    const call = { operation: one.operation, targets, outcome: 'ok', status: one.shows ? 200 : 303, ...more };
     draft = books.draft(exchange.origin, reportOf(person, call), exchange.ms);
     return draft;
   };
@@ -166,7 +177,7 @@ link: <code>${personCommand('sign-in-link', person.id)}</code>`,
     requireForm(form, one, formToken(visit, path));
     const exchange = exchangeOf(visit.request)?.audited;
     const { books, registry } = enter;
-    const desk = books && exchange && recordingDesk(entered.desk, (ids) => draftOf(books, exchange, ids));
+    const desk = books && exchange && recordingDesk(entered.desk, (...named) => draftOf(books, exchange, ...named));
     return one.run(askedOf(visit, { desk: desk ?? entered.desk, person, registry }, found), form);
   };
   const done = await run().catch((error: unknown) => tellFailed(visit, person, refused, error));
@@ -186,7 +197,7 @@ const NOTHING = 'Nothing was changed.';
 const UNRECORDED = `${NOTHING} The record of the change could not be written. Try again in a moment.`;
 
 type ToldCall = Pick<CallReport, 'operation' | 'targets' | 'outcome' | 'inserted'> &
-  Partial<Pick<CallReport, 'status'>>;
+  Partial<Pick<CallReport, 'status' | 'websiteId' | 'operationId'>>;
 
 /** It has the ids in the address, never a value of a form. */
 const reportOf = ({ organization_id, id }: AdministratorRecord, call: ToldCall): CallReport => ({

@@ -7,11 +7,14 @@ import type { ShownPage } from './page.ts';
 /** The path of the stylesheet of the console. Its colours are those of oauth.css. */
 export const STYLE = '/console/console.css';
 
+const APPROVALS = '/console/approvals';
+
 /** The navigation. A page whose address begins with one of these belongs to it. */
 const NAVIGATION = [
   ['/console', 'Overview'],
   ['/console/apps', 'Apps'],
   ['/console/consents', 'Consents'],
+  [APPROVALS, 'Approvals'],
   ['/console/audit', 'Audit'],
   ['/console/webhooks', 'Webhooks'],
   ['/console/sources', 'Sources'],
@@ -42,7 +45,7 @@ export function framed(
 <div class="console">
 <nav class="rooms" aria-label="Console"><ul>${NAVIGATION.map(
       ([href, label]) => html`
-  <li><a href="${href}"${isCurrent(path, href) ? html` aria-current="page"` : undefined}>${label}</a></li>`,
+  <li><a href="${href}"${isCurrent(path, href) ? html` aria-current="page"` : undefined}>${label}${href === APPROVALS && person.waiting > 0 ? html` <span class="count">${person.waiting}</span>` : undefined}</a></li>`,
     )}
 </ul></nav>
 <main id="content" tabindex="-1">

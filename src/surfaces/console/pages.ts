@@ -1,4 +1,5 @@
 import type { ConsoleAct, ConsolePage } from './page.ts';
+import { approvalActs, approvalPages } from './pages/approvals.ts';
 import { appActs, appPages } from './pages/apps.ts';
 import { auditPages } from './pages/audit.ts';
 import { consentActs, consentPages } from './pages/consents.ts';
@@ -17,6 +18,7 @@ export const PAGES: readonly ConsolePage[] = [
   ...appPages,
   ...operationPages,
   ...consentPages,
+  ...approvalPages,
   ...personPages,
   ...usagePages,
   ...auditPages,
@@ -31,6 +33,7 @@ export const ACTS: readonly ConsoleAct[] = [
   ...appActs,
   ...operationActs,
   ...consentActs,
+  ...approvalActs,
   ...personActs,
   ...webhookActs,
   ...sourceActs,

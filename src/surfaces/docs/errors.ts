@@ -31,6 +31,9 @@ const ADVICE: Readonly<Record<FailureCode, string>> = {
   operation_in_progress: 'Wait for the number of seconds in Retry-After before you send the request again.',
   operation_conflict: 'The same call fails again until the data changes.',
   outcome_unknown: 'Keep the key and the input. operation_get returns the status of the write.',
+  approval_rejected: 'The page of the approval shows who has decided.',
+  approval_lapsed: 'A write waits for at most 24 hours. Each change of the credential ends the wait, too.',
+  approval_required: 'Over REST and MCP, the write waits for a person, and operation_get tells the decision.',
   version_conflict: 'Discard the chunks that you have. Start again with the new version.',
   revision_changed: 'Apply your change to the resource that you have read, and send the new revision.',
   concurrent_mutation: 'Another client may be changing the same resource.',
@@ -47,6 +50,7 @@ const ADVICE: Readonly<Record<FailureCode, string>> = {
   upgrade_required: 'The guide event_recovery names the subprotocols to send.',
   answers_unread: 'Read the answers that were sent, or close their connections. Then send the request again.',
   quota_exceeded: 'The header RateLimit gives the number of units that are left.',
+  approval_limit: 'Each credential can have 100 such writes. Each of them waits for at most 24 hours.',
   stream_limit:
     'Each process can have 20 streams of a credential open, 500 of an app, and 1,000 in all. Close a stream that you no longer read.',
   task_limit: 'Tasks expire automatically. Retry-After gives the number of seconds to wait.',

@@ -4,6 +4,7 @@ import { jsonSchema, nodeOf } from '../../core/json-schema.ts';
 import { costText } from '../../core/price.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import { exampleCall, exampleToolArguments, shownOutput } from '../../gateway/examples.ts';
+import { APPROVAL } from '../../gateway/operation-wire.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { aboutText, code, codes, type NameOf, outline, typeText } from './schema-text.ts';
 
@@ -34,6 +35,7 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
   const errors: FailureCode[] = [
     ...tool.errors,
     ...(tool.bytes ? (['precondition_failed', 'range_not_satisfiable'] as const) : []),
+    ...(tool.performs ? APPROVAL.codes : []),
   ];
   const facts = [
     `- REST: ${code(`${tool.method} ${tool.path}`)} (${tool.effect}, ${costText(tool)})`,

@@ -25,6 +25,8 @@ export interface Era {
   readonly traceparent?: string;
   /** True if the client declares that it reads structuredContent. */
   readonly readsStructured?: boolean;
+  /** True if the client declares that it can show a page to the person who uses it. */
+  readonly opensPages?: boolean;
   readonly client?: ClientTold | undefined;
 }
 
@@ -74,9 +76,11 @@ export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
   if (typeof value === 'string' && decoded(one(headers, 'mcp-name')) !== value)
     throw mismatch('Mcp-Name', `params.${member}`);
   const { traceparent } = meta;
+  const { elicitation } = capabilities;
   return {
     version: MODERN,
     readsStructured: isObject(capabilities['structuredContent']),
+    opensPages: isObject(elicitation) && isObject(elicitation['url']),
     client: clientOf(client),
     ...(typeof traceparent === 'string' && { traceparent }),
   };

@@ -96,9 +96,10 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
           throw error instanceof Failure && error.code === 'body_too_large' ? tooLarge() : error;
         });
         const read = readMessage(body);
-        const { version, traceparent, readsStructured = false, client } = eraOf(request.headers, read);
+        const { version, traceparent, readsStructured = false, opensPages, client } = eraOf(request.headers, read);
         current.version = version;
         current.readsStructured = readsStructured;
+        current.showsPage = opensPages === true && read.kind === 'request' && !('inputResponses' in read.params);
         if (source && client) source.client = client;
         if (traceparent !== undefined) source?.follow(traceparent);
         return read;

@@ -12,7 +12,7 @@ import type { Version } from './versions.ts';
 
 /** The outcome of a call: a body or a failure. Never a 401, which `call` throws. */
 export type Called = { readonly operation: OperationState | undefined } & (
-  | { readonly body: unknown }
+  | { readonly body: unknown; readonly awaits: string | undefined }
   | { readonly failure: Failure }
 );
 
@@ -33,6 +33,8 @@ export class McpRequest {
   structured: string | undefined;
   /** True if the client reads `structuredContent`, so that the text need not repeat it. */
   readsStructured = false;
+  /** True if the client can show a page to the person, and this request does not follow such a page. */
+  showsPage = false;
   #bytes = 0;
 
   constructor(
@@ -144,6 +146,6 @@ export class McpRequest {
       return { failure: outcome.failure, operation: outcome.operation };
     }
     if ('bytes' in outcome) throw new Error(`${name} returned bytes to a call for JSON`);
-    return { body: outcome.body, operation: outcome.operation };
+    return { body: outcome.body, awaits: outcome.awaits, operation: outcome.operation };
   }
 }

@@ -78,7 +78,7 @@ const LIFECYCLE: Readonly<Record<string, z.ZodObject>> = {
  */
 export function openRpc(options: RpcOptions): Dispatch {
   const { registry, version, baseUrl } = options;
-  const tools = mcpTools(registry);
+  const tools = mcpTools(registry, baseUrl);
   const resources = mcpResources(options.resources, registry);
   const prompts = mcpPrompts(options.prompts, registry);
   const skills = mcpSkills(options.skillFiles, registry);

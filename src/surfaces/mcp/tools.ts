@@ -6,7 +6,7 @@ import { mayCall, type Registry } from '../../gateway/registry.ts';
 import { once } from '../http/document.ts';
 import { type Descriptor, describe, describedFirst } from './descriptors.ts';
 import { argumentErrors, invalidParams, refusalText, unlisted, unusable } from './refusals.ts';
-import type { Headers, McpRequest } from './request.ts';
+import type { Called, Headers, McpRequest } from './request.ts';
 import { MODERN } from './versions.ts';
 
 export interface ToolResult {
@@ -19,7 +19,7 @@ export interface ToolResult {
 }
 
 /** `list` returns exactly the tools that the credential can call now. */
-export function mcpTools(registry: Registry) {
+export function mcpTools(registry: Registry, baseUrl: string) {
   // Made for the first list: 80 ms of processor time.
   const now = once(() => new Map(registry.tools.map((tool) => [tool.name, describe(tool)])));
   const first = once(() => new Map([...now()].map(([name, descriptor]) => [name, describedFirst(descriptor)])));
@@ -31,14 +31,22 @@ export function mcpTools(registry: Registry) {
       return { tools: tools.flatMap(({ name }) => known.get(name) ?? []) };
     },
 
-    async call(mcpRequest: McpRequest, name: string, input: Readonly<Record<string, unknown>>): Promise<ToolResult> {
+    async call(
+      mcpRequest: McpRequest,
+      name: string,
+      input: Readonly<Record<string, unknown>>,
+    ): Promise<ToolResult | InputRequired> {
       const tool = registry.get(name);
       if (!tool || !selects(mcpRequest.selection, tool)) {
         const authority = await mcpRequest.admit(tool);
         throw tool && mayCall(tool, authority) ? unlisted('tool') : unusable('tool');
       }
       const outcome = await mcpRequest.call(tool.name, ...argumentsOf(tool, input));
-      if ('body' in outcome) return success(tool, mcpRequest, outcome.body, outcome.operation);
+      if ('body' in outcome) {
+        const page = outcome.awaits === undefined ? undefined : `${baseUrl}${outcome.awaits}`;
+        if (page !== undefined && mcpRequest.showsPage) return pageFirst(tool, page);
+        return success(tool, mcpRequest, outcome, page);
+      }
       const { failure, operation } = outcome;
       // Protocol errors: a call of a tool that is not in the credential's list, and, in the older versions, a call with
       // invalid input. MCP 2026-07-28 wants a result for invalid input.
@@ -76,15 +84,46 @@ function argumentsOf(
 const IN_STRUCTURED = 'The answer is in structuredContent.';
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function success(tool: Tool, mcpRequest: McpRequest, body: unknown, operation: OperationState | undefined): ToolResult {
+/** `page`: the page on which a person must approve the write first. */
+function success(
+  tool: Tool,
+  mcpRequest: McpRequest,
+  { body, operation }: Extract<Called, { readonly body: unknown }>,
+  page: string | undefined,
+): ToolResult {
   const text = mcpRequest.text(body);
   mcpRequest.structured = `{"data":${text}${operation ? `,"operation_id":${JSON.stringify(operation.id)}` : ''}}`;
   return {
-    content: [{ type: 'text', text: mcpRequest.readsStructured ? IN_STRUCTURED : text }],
+    content: [
+      { type: 'text', text: mcpRequest.readsStructured ? IN_STRUCTURED : text },
+      ...(page === undefined ? [] : [{ type: 'text' as const, text: waitsText(page) }]),
+    ],
     isError: false,
-    ...metaOf(tool.untrusted, operation),
+    // The gateway itself writes a receipt.
+    ...metaOf(page === undefined ? tool.untrusted : [], operation),
   };
 }
+
+const waitsText = (page: string): string =>
+  `Nothing has changed yet. An owner or admin must approve the write first, on ${page} Only that counts as approval. ` +
+  'operation_get tells the decision. After an approval, the same call with the same idempotency_key returns the result.';
+
+/** A result of MCP 2026-07-28 that asks the client to show a page and then to send the same request again. */
+interface InputRequired {
+  readonly resultType: 'input_required';
+  readonly inputRequests: Readonly<Record<string, object>>;
+}
+
+/** Whatever the client answers decides nothing: the page has a sign-in of its own. */
+const pageFirst = (tool: Tool, url: string): InputRequired => ({
+  resultType: 'input_required',
+  inputRequests: {
+    approval: {
+      method: 'elicitation/create',
+      params: { mode: 'url', message: `An owner or admin must approve this write first: ${tool.title}.`, url },
+    },
+  },
+});
 
 /** The texts of outsiders, and a write's operation. `gateway/replayed`: an earlier call has performed the write. */
 function metaOf(untrusted: Tool['untrusted'], operation: OperationState | undefined): Pick<ToolResult, '_meta'> {

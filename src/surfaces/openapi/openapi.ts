@@ -38,7 +38,8 @@ export function openapi(registry: Registry, serverUrl: string): object {
         bearer: {
           type: 'http',
           scheme: 'bearer',
-          description: `An installation token in the header Authorization: Bearer. The credential of the token can have these scopes: ${SCOPES.join(', ')}.`,
+          description:
+            'An installation token in the header Authorization: Bearer. Its credential can have the scopes of OAuth.',
         },
         oauth: {
           type: 'oauth2',

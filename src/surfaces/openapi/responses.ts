@@ -10,6 +10,7 @@ export function responses(tool: Tool, outputs: References, components: Component
   const statuses = [...new Set(groups.flatMap(({ codes }) => codes.map(statusOf)))].sort();
   return {
     [tool.status]: success(tool, outputs, components),
+    ...(tool.performs && { 202: components.add('responses', 'AwaitsApproval', awaits(components)) }),
     ...(tool.bytes && { 206: bytes(components) }),
     ...(isConditional(tool) && { 304: components.add('responses', 'NotModified', notModified(components)) }),
     ...Object.fromEntries(statuses.map((status) => [status, failure(status, groups, outputs, components)])),
@@ -25,14 +26,20 @@ export function responses(tool: Tool, outputs: References, components: Component
   };
 }
 
+const QUOTA = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] as const;
+
+const awaits = (components: Components): object => ({
+  description: 'A person must approve the write first, on the page Location.',
+  headers: components.headers(...QUOTA, 'X-Gateway-Operation-Id', 'Idempotency-Replayed', 'Location'),
+  content: { 'application/json': { schema: { $ref: `#/components/schemas/${typeName('operation_get answer')}` } } },
+});
+
 const SUCCESS: Readonly<Record<Tool['status'], string>> = {
   101: 'The connection is now a WebSocket.',
   200: 'The answer.',
   201: 'The resource that was created.',
   204: 'Success without a body.',
 };
-
-const QUOTA = ['X-Request-Id', 'RateLimit', 'RateLimit-Policy'] as const;
 
 const success = (tool: Tool, outputs: References, components: Components): object => ({
   description: SUCCESS[tool.status],
@@ -103,8 +110,8 @@ function failure(
   const reason = STATUS_CODES[status] ?? String(status);
   const words = [reason, ...named.map(({ name }) => name)];
   return components.add('responses', [...new Set(words.map(typeName))].join(''), {
-    // The component FailureCode says what each code means.
-    description: `${reason}: ${codes.map((code) => `\`${code}\``).join(', ')}.`,
+    // The enum of `code` lists the codes. The component FailureCode says what each code means.
+    description: `${reason}.`,
     headers: components.headers(
       'X-Request-Id',
       ...(status === 401 ? (['WWW-Authenticate'] as const) : []),

@@ -100,10 +100,14 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
         send(request, response, status, BYTES_TYPE, outcome.bytes.bytes, all);
       } else if (tool.status === 204) sendNothing(request, response, 204, headers);
       else {
-        const all = { ...headers, ...described(tool, outcome.body, body) };
+        const { awaits } = outcome;
+        const all = {
+          ...headers,
+          ...(awaits === undefined ? described(tool, outcome.body, body) : { Location: awaits }),
+        };
         const unchanged = isConditional(tool) && namesTag(request.headers['if-none-match'], String(all.ETag));
         if (unchanged) sendNothing(request, response, 304, all);
-        else send(request, response, tool.status, JSON_TYPE, body, all, { held: length });
+        else send(request, response, awaits === undefined ? tool.status : 202, JSON_TYPE, body, all, { held: length });
       }
     };
     return answer().catch((error: unknown) => refuse(asFailure(error), quotaHeaders(paid)));

@@ -26,6 +26,8 @@ import {
 } from '../../support/console/managed.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { asked, asker } from '../../support/ledger/approvals.ts';
+import { note } from '../../support/ledger/commands.ts';
 import { consented, type Fields, newClient, newPerson, PAGE_POLICY, post, SAME } from '../../support/oauth/oauth.ts';
 
 /** The attack table of the console: who tries what, and that nothing changes. */
@@ -33,6 +35,7 @@ let gateway: TestGateway;
 let owner: SignedInPerson;
 let issued: Issued;
 let consent: string;
+let waiting: string;
 let world: Awaited<ReturnType<typeof openManaged>>;
 let managed: Managed;
 let other: { id: string; email: string };
@@ -57,6 +60,7 @@ beforeEach(async () => {
   const [row] = await gateway.database.sql<{ id: string }[]>`
     SELECT c.id FROM gateway.consent c JOIN gateway.person p ON p.id = c.person_id WHERE p.email = ${given.email}`;
   consent = row?.id ?? '';
+  waiting = await asked(gateway, await asker(gateway), note('Waits for a person'));
   other = await newPerson(gateway, 'admin');
   barred = await newPerson(gateway, 'admin');
   await gateway.database.sql`UPDATE gateway.person SET disabled_at = now() WHERE id = ${barred.id}`;
@@ -69,6 +73,8 @@ const acts = (): Record<string, Attempt> => ({
     action: `/console/credentials/${issued.credential}/revoke`,
   },
   consent_revoke: { page: `/console/consents/${consent}`, action: `/console/consents/${consent}/revoke` },
+  approval_approve: { page: `/console/approvals/${waiting}`, action: `/console/approvals/${waiting}/approve` },
+  approval_reject: { page: `/console/approvals/${waiting}`, action: `/console/approvals/${waiting}/reject` },
   operation_switch_off: {
     page: `/console/apps/${issued.app}/operations?q=contact_get`,
     action: `/console/apps/${issued.app}/operations/contact_get/off`,
@@ -92,7 +98,14 @@ const acts = (): Record<string, Attempt> => ({
   ...managedActs(managed, { was: managed.changedAt }),
 });
 const NAMES = [
-  ...['credential_revoke', 'consent_revoke', 'operation_switch_off', 'operation_switch_on'],
+  ...[
+    'credential_revoke',
+    'consent_revoke',
+    'approval_approve',
+    'approval_reject',
+    'operation_switch_off',
+    'operation_switch_on',
+  ],
   ...['person_add', 'person_role', 'person_disable', 'person_enable'],
   ...MANAGED_NAMES,
 ];
@@ -112,6 +125,8 @@ async function state(): Promise<string> {
     await sql`SELECT id, switched_off FROM gateway.app ORDER BY id`,
     await sql`SELECT id, revoked_at FROM gateway.consent ORDER BY id`,
     await sql`SELECT id, role, email, disabled_at FROM gateway.person WHERE id <> ${owner.id} ORDER BY id`,
+    await sql`SELECT operation_id, state FROM gateway.approval ORDER BY operation_id`,
+    await sql`SELECT count(*) FROM platform.note WHERE text = 'Waits for a person'`,
     await sql`SELECT digest FROM gateway.token WHERE revoked_at IS NULL ORDER BY digest`,
     ...(await managedState(gateway)),
   ]);
@@ -142,7 +157,7 @@ describe.each(NAMES)('%s', (name) => {
       action: name,
       person: owner.id,
       decision: 'allowed',
-      target: expect.stringMatching(/^(crd|cns|prs|app|whk|src)_[a-f0-9]{32}( [a-z_]+)?$/),
+      target: expect.stringMatching(/^(crd|cns|prs|app|whk|src|op)_[a-f0-9]{32,64}( [a-z_]+)?$/),
     });
   });
 
@@ -364,6 +379,9 @@ describe('who sees the console', () => {
     `/console/apps/${issued.app}/operations`,
     '/console/consents',
     `/console/consents/${consent}`,
+    '/console/approvals',
+    `/console/approvals/${waiting}`,
+    '/console/approvals?format=csv',
     '/console/people',
     `/console/people/${other.id}`,
     '/console/people/add',
@@ -415,7 +433,7 @@ describe('who sees the console', () => {
     for (const path of pages()) {
       const { text } = await look(gateway, path, rival.cookie);
       expect(text, path).not.toMatch(new RegExp(`zqx9secret|${owner.email}|${other.email}|Larkspur`));
-      for (const id of [issued.app, issued.credential, consent, other.id])
+      for (const id of [issued.app, issued.credential, consent, waiting, other.id])
         expect(text.replaceAll(path, ''), path).not.toContain(id);
     }
     for (const path of [`/console/consents?app=${issued.app}`, `/console/consents?person=${other.id}`])

@@ -207,7 +207,8 @@ describe('the served OpenAPI document', () => {
       const wanted = [success, '400', '401', '404', '406', '429', '500', '503', ...(tool?.errors ?? []).map(statusOf)];
       if (method === 'GET' && success === 200 && !tool?.bytes && !tool?.revision) wanted.push('304');
       if (tool?.bytes) wanted.push('206', '412', '416');
-      if (operation.operationId in WRITES) wanted.push('409', '415');
+      // 202: a person must approve the write first (E6).
+      if (operation.operationId in WRITES) wanted.push('202', '409', '415');
       if (operation.operationId in CODES) wanted.push('409');
       if (success === 101) wanted.push('default');
       if (method === 'POST' || method === 'PATCH') wanted.push('415');
@@ -220,8 +221,9 @@ describe('the served OpenAPI document', () => {
         expect(Object.keys(headers)).toContain('X-Request-Id');
         if (operation.operationId in WRITES) {
           const told = Object.keys(headers);
-          expect(told.includes('X-Gateway-Operation-Id'), where).toBe(status === '200' || status === '409');
-          expect(told.includes('Idempotency-Replayed'), where).toBe(['200', '409'].includes(status));
+          expect(told.includes('X-Gateway-Operation-Id'), where).toBe(['200', '202', '409'].includes(status));
+          expect(told.includes('Location'), where).toBe(status === '202');
+          expect(told.includes('Idempotency-Replayed'), where).toBe(['200', '202', '409'].includes(status));
         }
         if (status === '401') expect(Object.keys(headers)).toContain('WWW-Authenticate');
         if (status === '429' || status === '503') expect(Object.keys(headers)).toContain('Retry-After');
@@ -312,7 +314,8 @@ describe('the served OpenAPI document', () => {
     for (const { operation } of operations.filter((one) => one.operation.operationId in WRITES)) {
       const name = operation.operationId;
       // The contract gives operation_conflict to all writes but the note. A helpdesk behind a live source can refuse a note.
-      const conflicts = [...ledger, 'operation_conflict'];
+      const conflicts = [...ledger, 'operation_conflict', 'approval_lapsed', 'approval_rejected'];
+      expect([...codesOf(operation, '429')].sort(), name).toEqual(['approval_limit', 'quota_exceeded']);
       expect([...codesOf(operation, '409')].sort(), name).toEqual([...conflicts].sort());
       expect(codesOf(operation, '422'), name).toEqual(name === 'ai_feature_execute' ? ['adapter_not_available'] : []);
       const authored = name === 'visitor_note_add' || name === 'conversation_disposition_set';

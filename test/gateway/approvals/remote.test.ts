@@ -1,0 +1,132 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { RemoteWriter } from '../../../src/core/writes.ts';
+import { type Decision, decide } from '../../../src/gateway/approvals.ts';
+import { upkeep } from '../../../src/gateway/upkeep.ts';
+import type { Issued } from '../../support/credentials.ts';
+import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { asked, asker, freshKey, send, statusOf } from '../../support/ledger/approvals.ts';
+import { note } from '../../support/ledger/commands.ts';
+import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledger/helpdesk.ts';
+
+/** An approved write that goes to another system. Effect and outcome cannot commit together. */
+let helpdesk: Helpdesk;
+let remote: RemoteWriter;
+let gateway: TestGateway;
+let by: Issued;
+
+beforeAll(async () => {
+  helpdesk = await openHelpdesk();
+  remote = helpdeskWriter(helpdesk);
+  gateway = await openTestGateway('demo', undefined, undefined, {}, undefined, remote);
+  by = await asker(gateway);
+});
+afterEach(() => {
+  helpdesk.mood('perform');
+  helpdesk.memory('true');
+});
+afterAll(async () => {
+  await helpdesk.close();
+  await gateway.close();
+});
+
+const approve = (id: string, through: RemoteWriter | undefined = remote): Promise<Decision> =>
+  decide({ db: gateway.database.db, registry: gateway.corridor.registry, remote: through }, id, true, () => undefined);
+const effects = (id: string): number => helpdesk.effects.filter(({ operationId }) => operationId === id).length;
+const round = (): Promise<number> => upkeep({ db: gateway.database.db, registry: gateway.corridor.registry, remote });
+const lapse = (id: string) =>
+  gateway.database
+    .sql`UPDATE gateway.operation SET lease_until = now() - interval '1 second' WHERE operation_id = ${id}`;
+const textOf = async (id: string): Promise<unknown> =>
+  (await gateway.database.sql`SELECT command FROM gateway.approval WHERE operation_id = ${id}`)[0]?.['command'];
+
+describe('an approved write to a helpdesk', () => {
+  it('goes there only after the approval, once', async () => {
+    const key = freshKey();
+    const id = await asked(gateway, by, note('For the helpdesk'), key);
+    expect(effects(id)).toBe(0);
+    expect(await approve(id)).toEqual({ state: 'performed', status: 'acknowledged' });
+    expect(helpdesk.effects.at(-1)).toMatchObject({
+      operationId: id,
+      author: '1',
+      command: { text: 'For the helpdesk' },
+    });
+    const told = await send(gateway, by, note('For the helpdesk'), key);
+    expect([told.status, told.replayed, effects(id), await textOf(id)]).toEqual([200, true, 1, null]);
+  });
+
+  it('still waits, with its key, if the helpdesk refuses to begin', async () => {
+    const key = freshKey();
+    const id = await asked(gateway, by, note('Refused first'), key);
+    helpdesk.mood('refuse');
+    expect(await approve(id)).toEqual({ state: 'refused', code: 'native_unavailable' });
+    expect([await statusOf(gateway, by, id), effects(id)]).toEqual(['pending', 0]);
+    expect((await send(gateway, by, note('Refused first'), key)).status).toBe(202);
+    helpdesk.mood('perform');
+    expect(await approve(id)).toEqual({ state: 'performed', status: 'acknowledged' });
+    expect([effects(id), (await send(gateway, by, note('Refused first'), key)).status]).toEqual([1, 200]);
+  });
+
+  it('never goes there without an author, and still waits', async () => {
+    const lost = await asker(gateway);
+    const id = await asked(gateway, lost, note('Nobody writes it'));
+    await gateway.database.sql`DELETE FROM gateway.native_author WHERE credential_id = ${lost.credential}`;
+    expect(await approve(id)).toEqual({ state: 'refused', code: 'enrollment_unavailable' });
+    expect([await statusOf(gateway, lost, id), effects(id)]).toEqual(['pending', 0]);
+  });
+
+  it('keeps the helpdesk’s rejection', async () => {
+    const key = freshKey();
+    const id = await asked(gateway, by, note('Rejected there'), key);
+    helpdesk.mood('reject');
+    expect(await approve(id)).toEqual({ state: 'performed', status: 'acknowledged', rejected: 'operation_conflict' });
+    expect((await send(gateway, by, note('Rejected there'), key)).code).toBe('operation_conflict');
+  });
+
+  it('has an unknown outcome if the answer is lost, until the helpdesk is asked', async () => {
+    const key = freshKey();
+    const id = await asked(gateway, by, note('Answer lost'), key);
+    helpdesk.mood('perform and lose');
+    expect(await approve(id)).toEqual({ state: 'performed', status: 'outcome_unknown' });
+    expect(await statusOf(gateway, by, id)).toBe('outcome_unknown');
+    expect(await approve(id)).toEqual({ state: 'decided', approval: 'approved' });
+    await lapse(id);
+    await round();
+    expect([await statusOf(gateway, by, id), effects(id), await textOf(id)]).toEqual(['acknowledged', 1, null]);
+    expect((await send(gateway, by, note('Answer lost'), key)).status).toBe(200);
+  });
+
+  it.each([
+    ['before the request', 'none', 0, 'outcome_unknown'],
+    ['after the effect', 'true', 1, 'acknowledged'],
+  ] as const)(
+    'of a decider that died %s is found or told as unknown, and never sent again',
+    async (_, memory, n, status) => {
+      const key = freshKey();
+      const id = await asked(gateway, by, note(`Died ${n}`), key);
+      // The process reserves the write, and its call to the helpdesk never comes back.
+      let sent: (() => void) | undefined;
+      const reached = new Promise<void>((resolve) => {
+        sent = resolve;
+      });
+      const dead: RemoteWriter = {
+        perform: async (work, signal) => {
+          if (n === 1) await remote.perform(work, signal);
+          sent?.();
+          return new Promise(() => undefined);
+        },
+        find: async () => undefined,
+      };
+      const deciding = approve(id, dead);
+      await reached;
+      expect((await send(gateway, by, note(`Died ${n}`), key)).code).toBe('operation_in_progress');
+      helpdesk.memory(memory);
+      await lapse(id);
+      await round();
+      expect([await statusOf(gateway, by, id), effects(id)]).toEqual([status, n]);
+      // The late process cannot overwrite what upkeep has told.
+      expect(await deciding).toEqual({ state: 'performed', status: 'outcome_unknown' });
+      expect(await statusOf(gateway, by, id)).toBe(status);
+    },
+    20_000,
+  );
+});
