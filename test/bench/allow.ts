@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { Agent, get } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/config/package.ts';
@@ -8,6 +7,7 @@ import { importRecords } from '../../src/sources/files/import.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
 import { start } from './processes.ts';
+import { backendsOf, timeOf } from './processor.ts';
 import { median, quantile } from './report.ts';
 import { openWorld } from './world.ts';
 
@@ -18,12 +18,6 @@ const CONNECTIONS = 8;
 /** The most ranges that a credential can have. The caller is in the last one. */
 const RANGES = [...Array.from({ length: 19 }, (_, i) => `203.0.${i}.0/24`), '127.0.0.0/8'];
 const OFF = ['conversation_disposition_set', 'contacts_list', 'search', 'visitor_note_add', 'conversations_list'];
-
-/** The processor time of all threads of processes, in microseconds. */
-function timeOf(pids: readonly number[]): number {
-  const threads = pids.flatMap((pid) => readdirSync(`/proc/${pid}/task`).map((one) => `/proc/${pid}/task/${one}`));
-  return threads.reduce((sum, one) => sum + Number(readFileSync(`${one}/schedstat`, 'utf8').split(' ')[0]) / 1000, 0);
-}
 
 /** Microseconds of processor time of one check of an address. */
 function checked(addresses: readonly string[]): number {
@@ -72,9 +66,7 @@ export async function allow(store: EmbeddedStore, print: (line: string) => void)
   };
   try {
     for (let i = 0; i < 10; i++) for (const { token } of [bounded, free]) await round(token);
-    const rows = await sql<{ pid: number }[]>`SELECT pid FROM pg_stat_activity
-      WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
-    backends.push(...rows.map(({ pid }) => pid));
+    backends.push(...(await backendsOf(sql)));
     const times = { bounded: [] as number[], free: [] as number[] }; // filled below
     for (let i = 0; i < ROUNDS; i++)
       for (const which of i % 2 === 0 ? (['bounded', 'free'] as const) : (['free', 'bounded'] as const))

@@ -11,6 +11,7 @@ import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embed
 import { LEGACY, MODERN } from '../../src/surfaces/mcp/versions.ts';
 import { issue } from '../support/credentials.ts';
 import { allow } from './allow.ts';
+import { approve } from './approve.ts';
 import { audit } from './audit.ts';
 import { erasure } from './erasure.ts';
 import { importing } from './import.ts';
@@ -35,8 +36,8 @@ import { webhooks } from './webhooks.ts';
  * `npm run bench` compares the gateway with hand-written peers. One run alternates between the gateway and a peer, and
  * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
  * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
- * million tombstones), `audit`, `allow`, `console`, `erasure`, `index`, `pulls`, `journal`, `realtime`, `webhooks`, `search`,
- * `recall` and `import` add comparisons that do not run by default. `--
+ * million tombstones), `audit`, `allow`, `approve`, `console`, `erasure`, `index`, `pulls`, `journal`, `realtime`, `webhooks`,
+ * `search`, `recall` and `import` add comparisons that do not run by default. `--
  * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
  * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
  * dist/bench/report.html. Exit code 1: all rounds of a ratio are below those of the last run with `-- --record`.
@@ -232,6 +233,7 @@ const alone = new Map([
   ['erasure', erasure],
   ['console', overview],
   ['allow', allow],
+  ['approve', approve],
   ['index', indexes],
   ['search', search],
 ]).get(options.only ?? '');

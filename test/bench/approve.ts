@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../src/config/package.ts';
+import { demoRecords } from '../../src/sources/files/demo.ts';
+import { importRecords } from '../../src/sources/files/import.ts';
+import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
+import { issue } from '../support/credentials.ts';
+import { mapAuthors, websitesForNotes } from './notes.ts';
+import { start } from './processes.ts';
+import { backendsOf, timeOf } from './processor.ts';
+import { median, quantile } from './report.ts';
+import { openWorld } from './world.ts';
+
+const PORT = 8799;
+const ROUNDS = 40;
+/** A credential can have 100 waiting writes. They lapse between two rounds. */
+const NOTES = 96;
+const CONNECTIONS = 8;
+
+/**
+ * Compares notes of three credentials in one interleaved run: without a policy, with one that names another operation,
+ * and with one that lets each note wait for a person.
+ */
+export async function approve(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
+  const { db, sql, close } = await openWorld(store, 'gateway');
+  await importRecords(db, demoRecords(new Date()), {});
+  const visitors = (await websitesForNotes(sql)).flat();
+  const policies = [
+    { name: 'without a policy', approve: [], status: 200 },
+    { name: 'another operation waits', approve: ['conversation_disposition_set'], status: 200 },
+    { name: 'each note waits', approve: ['visitor_note_add'], status: 202 },
+  ];
+  const callers = await Promise.all(
+    policies.map(async (policy) => {
+      const { token, credential } = await issue(sql, 1);
+      await mapAuthors(sql, credential);
+      await sql`UPDATE gateway.credential SET approve = ${policy.approve} WHERE id = ${credential}`;
+      return { ...policy, token, micros: [] as number[], millis: [] as number[] }; // filled below
+    }),
+  );
+  await sql`ANALYZE`;
+  const url = `postgres://postgres@${encodeURIComponent(store.host)}:${store.port}/gateway`;
+  const script = fileURLToPath(new URL('dist/test/bench/booked.js', packageRoot));
+  const server = await start(script, ['on', String(PORT), url], {});
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+  const write = (visitor: string, token: string, due: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'idempotency-key': randomUUID(),
+      };
+      const path = `/api/v1/visitors/${visitor}/notes`;
+      const sent = request({ host: '127.0.0.1', port: PORT, path, method: 'POST', agent, headers }, (response) => {
+        if (response.statusCode !== due) reject(new Error(`${path}: ${response.statusCode} in place of ${due}`));
+        response.resume().on('end', resolve);
+      });
+      sent.on('error', reject).end(JSON.stringify({ text: 'called back, prefers mornings' }));
+    });
+  try {
+    let backends: number[] = [];
+    for (let n = 0; n < ROUNDS + 2; n++) {
+      if (n === 2) backends = await backendsOf(sql);
+      for (let turn = 0; turn < callers.length; turn++) {
+        const caller = callers[(n + turn) % callers.length];
+        if (!caller) continue;
+        const pids = [server.process.pid ?? 0, ...backends];
+        const before = timeOf(pids);
+        let left = NOTES;
+        await Promise.all(
+          Array.from({ length: CONNECTIONS }, async () => {
+            while (left-- > 0) {
+              const began = performance.now();
+              await write(visitors[(left + n) % visitors.length] ?? '', caller.token, caller.status);
+              if (n >= 2) caller.millis.push(performance.now() - began);
+            }
+          }),
+        );
+        if (n >= 2) caller.micros.push((timeOf(pids) - before) / NOTES);
+        await sql`SELECT gateway.lapse_approvals(1000, true)`;
+      }
+    }
+    const [plain] = callers;
+    for (const { name, micros, millis } of callers) {
+      const ratios = micros.map((one, i) => one / (plain?.micros[i] ?? one));
+      print(
+        `note, ${name}: ${median(micros).toFixed(0)} µs of processor time, ${median(ratios).toFixed(2)} times ` +
+          `(${quantile(ratios, 0.25).toFixed(2)} to ${quantile(ratios, 0.75).toFixed(2)}); median ` +
+          `${median(millis).toFixed(1)} ms, p99 ${quantile(millis, 0.99).toFixed(1)} ms with ${CONNECTIONS} connections`,
+      );
+    }
+  } finally {
+    agent.destroy();
+    await server.stop();
+    await close();
+  }
+}
