@@ -23,7 +23,8 @@ export interface OperationSummary {
   readonly data_access: readonly string[];
   readonly unrestricted_required: boolean;
   readonly author_required: boolean;
-  readonly approval_required: boolean;
+  /** Only of a write that a person must approve first, because the specification lists the members. */
+  readonly approval_required?: true | undefined;
 }
 
 interface Lack extends Requirement {

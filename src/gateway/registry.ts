@@ -65,5 +65,5 @@ export const summaryOf = (tool: Tool, { approve }: Pick<Authority, 'approve'>): 
   data_access: [...tool.required.dataAccess],
   unrestricted_required: tool.restrictions === 'refused',
   author_required: tool.author,
-  approval_required: approve.has(tool.name),
+  ...(approve.has(tool.name) && { approval_required: true as const }),
 });

@@ -70,7 +70,7 @@ export const GatewayContext = z.strictObject({
   ),
   approval_required: example(
     ['visitor_note_add'],
-    z.array(ServiceText).describe('Operations whose writes a person must approve first.'),
+    z.array(ServiceText).optional().describe('Operations whose writes a person must approve first. Absent: none.'),
   ),
   authority_expires_at: example(
     1_798_675_200,

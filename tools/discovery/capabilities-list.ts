@@ -27,7 +27,6 @@ export default defineTool({
           data_access: [],
           unrestricted_required: false,
           author_required: false,
-          approval_required: false,
         },
       ],
       z
@@ -45,7 +44,7 @@ export default defineTool({
               .describe(
                 'True if the operation writes in the name of an operator. This operator must be mapped to the credential.',
               ),
-            approval_required: z.boolean().describe('True if a person must approve the write first.'),
+            approval_required: z.literal(true).optional().describe('True if a person must approve the write first.'),
           }),
         )
         .describe('Operations that the credential can call on the website now.'),

@@ -34,7 +34,7 @@ export default defineTool({
         ...(team_ids && { team_ids: [...team_ids] }),
         ...(subsite_ids && { subsite_ids: [...subsite_ids] }),
       },
-      approval_required: [...authority.approve].sort(),
+      ...(authority.approve.size > 0 && { approval_required: [...authority.approve].sort() }),
       authority_expires_at: authority.expiresAt,
       guides: gateway.guides(),
       websites:

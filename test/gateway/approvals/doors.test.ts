@@ -167,7 +167,7 @@ describe('a write that waits', () => {
     const some = await asker(gateway, ['visitor_note_add']);
     const read = async (path: string) => (await gateway.ask(path, { token: some.token })).body;
     const { operations } = (await read(`/api/v1/capabilities?website_id=${SITE}`)).data;
-    const waits = operations.filter((one: { approval_required: boolean }) => one.approval_required);
+    const waits = operations.filter((one: { approval_required?: boolean }) => one.approval_required);
     expect(waits.map((one: { operation: string }) => one.operation)).toEqual(['visitor_note_add']);
     expect((await read('/api/v1/context')).approval_required).toEqual(['visitor_note_add']);
     const explained = (await read('/api/v1/access?operations=visitor_note_add,conversation_disposition_set')).data;
