@@ -1,7 +1,7 @@
 import type { AuditDraft } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
 import { websiteKey } from '../../core/ids.ts';
-import { type Fragment, sql } from '../../core/sql.ts';
+import { empty, type Fragment, sql } from '../../core/sql.ts';
 import type { View } from '../../core/view.ts';
 import type { Command, Ending } from '../../core/writes.ts';
 import { changed } from '../calls/guard.ts';
@@ -56,8 +56,8 @@ export interface ApprovalRecord {
   readonly decided_at: Date | null;
   /** The e-mail address of the person who decided. Null: the command line, or nobody. */
   readonly decided_by: string | null;
-  /** True if the administrator who looks may not approve the write, because it is one of their own agent. */
-  readonly own: boolean;
+  /** In the console: true if the person who looks may not approve the write, because it is one of their own agent. */
+  readonly own?: boolean;
 }
 
 export interface ApprovalFilter {
@@ -70,7 +70,7 @@ export interface ApprovalFilter {
 const LISTED = 1_000;
 
 /** SQL of the approvals. A pending one that can no longer be approved counts as lapsed. */
-const records = (where: Fragment, person?: string): Fragment => sql`
+const records = (where: Fragment, more = empty): Fragment => sql`
     SELECT a.operation_id, a.operation, s.state, a.lapsed_because, g.public_id AS organization_id, a.tenant, a.site, a.record,
            CASE WHEN a.operation LIKE 'visitor%' THEN (SELECT v.nickname FROM platform.visitor v
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record)
@@ -84,8 +84,7 @@ const records = (where: Fragment, person?: string): Fragment => sql`
              WHERE n.credential_id = a.credential_id AND n.tenant = a.tenant AND n.site = a.site) AS author,
            (SELECT h.email FROM gateway.consent n JOIN gateway.person h ON h.id = n.person_id WHERE n.id = a.consent_id) AS email,
            a.surface, a.client_name, a.client_version, a.requested_at, a.requested_at + interval '24 hours' AS expires_at,
-           a.decided_at, (SELECT h.email FROM gateway.person h WHERE h.id = a.decided_by) AS decided_by,
-           gateway.is_own_write(a, ${person ?? null}::text) AS own
+           a.decided_at, (SELECT h.email FROM gateway.person h WHERE h.id = a.decided_by) AS decided_by ${more}
       FROM gateway.approval a
      CROSS JOIN LATERAL (SELECT CASE
              WHEN a.state = 'pending' AND (a.requested_at <= now() - interval '24 hours' OR NOT gateway.approval_stands(a))
@@ -124,12 +123,14 @@ export const pageOfApprovals = (
     sql`SELECT w.*, w.operation_id AS id, w.requested_at AS created_at FROM (${records(
       sql`
         ${within(by, sql`a.tenant`)} AND (${id}::text IS NULL OR a.operation_id = ${id})
+        AND ${state === 'pending' ? sql`a.state = 'pending'` : sql`true`}
         AND (${state}::text IS NULL OR s.state = ${state}) AND (${operation}::text IS NULL OR a.operation = ${operation})
         AND ${mentions(text, [sql`coalesce(p.name, '')`, sql`coalesce(c.hosted_host, '')`])}`,
-      by.personId,
+      sql`, a.state = 'pending' AS open, coalesce(a.decided_at, a.requested_at) AS moment,
+          gateway.is_own_write(a, ${by.personId}) AS own`,
     )}) w`,
     slice,
-    { order: sql`(r.state = 'pending') DESC, coalesce(r.decided_at, r.requested_at) DESC`, long: true },
+    { order: sql`r.open DESC, r.moment DESC`, long: true },
   );
 
 /** The answer of gateway.decide_approval. */

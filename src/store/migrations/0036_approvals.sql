@@ -40,7 +40,9 @@ CREATE TABLE gateway.approval (
 CREATE INDEX approval_credential ON gateway.approval (credential_id) WHERE state = 'pending';
 CREATE INDEX approval_website ON gateway.approval (tenant, site) WHERE state = 'pending';
 CREATE INDEX approval_requested ON gateway.approval (requested_at) WHERE state = 'pending';
-CREATE INDEX approval_newest ON gateway.approval (tenant, requested_at);
+-- The order of the console's list: what waits, and then the newest.
+CREATE INDEX approval_listed ON gateway.approval
+  (tenant, (state = 'pending') DESC, (coalesce(decided_at, requested_at)) DESC, operation_id DESC);
 
 -- Returns true if the authority of the request still exists, with the same rights: the credential at its revision, and the
 -- consent of the token. The clock is read now, because callers have waited for locks.

@@ -18,7 +18,7 @@ import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { asked, asker, effectsOf, freshKey, send, statusOf } from '../../support/ledger/approvals.ts';
 import { detection, disposition, note, SITE, VISITOR } from '../../support/ledger/commands.ts';
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledger/helpdesk.ts';
-import { post, SAME } from '../../support/oauth/oauth.ts';
+import { consented, newClient, post, SAME, token } from '../../support/oauth/oauth.ts';
 import { DESKTOP, openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.ts';
 
 /** The pages on which an owner or admin decides about writes that wait. */
@@ -104,6 +104,11 @@ describe('the page of a write', () => {
     expect((await send(gateway, by, note('Rejected on the page'), key)).code).toBe('approval_rejected');
     expect((await effectsOf(gateway.database, 'Rejected on the page')).notes).toBe(0);
     expect((await recorded(id))[1]).toMatchObject({ surface: 'page', operation: 'approval_reject', outcome: 'ok' });
+  });
+
+  it('is told on the page of the app', async () => {
+    const { text } = await look(gateway, `/console/apps/${by.app}`, owner.cookie);
+    expect(text).toContain('<dt>Waits for approval</dt><dd><code>visitor_note_add, conversation_disposition_set');
   });
 
   it('tells that the data did not allow an approved write, in the books, too', async () => {
@@ -202,6 +207,23 @@ describe('the approver', () => {
     expect((await effectsOf(gateway.database, 'Own agent, others')).notes).toBe(1);
     const own = await asked(gateway, agent, note('Own agent, rejected'));
     expect((await press(own, 'reject')).headers.location).toContain('write_rejected');
+  });
+
+  it('cannot approve what is asked under their own consent either', async () => {
+    const client = await newClient(gateway, { authors: ['opr_1_1_1'] });
+    await gateway.database
+      .sql`UPDATE gateway.credential SET approve = '{visitor_note_add}', approval_by = 'others' WHERE id = ${client.credential}`;
+    const scope = ['conversation_read', 'visitor_notes_write', 'message_content_read', 'contact_read_pii'];
+    const given = await consented(gateway, client, {
+      ...{ email: owner.email, choice: { scope }, changes: { scope: scope.join(' ') } },
+    });
+    const { body } = await token(gateway, client, given.exchange);
+    const id = await asked(gateway, { ...client, token: body.access_token }, note('Under a consent'));
+    expect((await look(gateway, pageOf(id), owner.cookie)).text).toContain(`<dt>For</dt><dd><bdi>${owner.email}</bdi>`);
+    const action = `${pageOf(id)}/approve`;
+    const tried = await post(gateway, action, { csrf: forged(owner, action) }, { ...SAME, cookie: owner.cookie });
+    expect([tried.status, (await effectsOf(gateway.database, 'Under a consent')).notes]).toEqual([409, 0]);
+    expect((await press(id, 'approve', await signedInAs(gateway, 'admin'))).status).toBe(303);
   });
 
   it('races with the command line, and one decision wins', async () => {

@@ -183,7 +183,7 @@ const label = (member: string): string => (member.charAt(0).toUpperCase() + memb
 
 const TARGETS = ['visitor', 'conversation', 'feature'];
 
-function decision(asked: Asked, { operation_id: id, own }: Approval): Html {
+function decision(asked: Asked, { operation_id: id, own = false }: Approval): Html {
   const reject = actForm(asked, { action: `${APPROVALS}/${id}/reject`, button: 'Reject', tone: 'plain' });
   return html`<h2>Decide</h2>
 ${

@@ -167,6 +167,12 @@ ${facts([
   ['Sensitive data', sensitive(one)],
   ['Limits', limits(one)],
   one.allow_ip.length > 0 ? ['Addresses', `Only ${one.allow_ip.join(', ')}`] : undefined,
+  one.approve.length > 0
+    ? [
+        'Waits for approval',
+        html`<code>${one.approve.join(', ')}</code>${one.approval_by === 'others' ? html` <span class="small">of another person</span>` : undefined}`,
+      ]
+    : undefined,
   one.state === 'revoked' && one.revoked_at ? ['Revoked', time(one.revoked_at)] : ['Expires', ends(one.expires_at)],
   one.client_host === null ? ['Usable tokens', String(one.usable_tokens)] : undefined,
 ])}
