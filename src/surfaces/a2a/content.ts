@@ -50,8 +50,9 @@ export function contentOf({ parts, metadata }: Message): MessageContent {
   if (parts.length === 0) throw invalidField('message.parts', 'a data part or a text part');
   if (data.length > 1) throw invalidField('message.parts', 'at most one data part');
   const [first] = texts;
-  const text = first && texts.map(([value]) => value).join('\n');
-  const written = text === undefined ? undefined : jsonOf(text);
+  const whole = first && joined(texts.map(([value]) => value));
+  const written = whole === undefined ? undefined : jsonOf(whole);
+  const text = whole !== undefined && isBroken(whole) ? '' : whole;
   const [given] = data;
   if (given) return { work: workOf(...given), text: written ? undefined : text };
   if (written) return { work: workOf(written, first?.[1] ?? 'message.parts'), text: undefined };
@@ -72,6 +73,12 @@ function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
   const value = parseJson(Buffer.from(text))?.value;
   return isObject(value) && isWork(value) ? value : undefined;
 }
+
+const joined = (texts: readonly string[]): string => texts.join('\n');
+
+/** True if a text was meant as data, but is no JSON that can be read. It names a person as data does, so it is not kept. */
+const isBroken = (text: string): boolean =>
+  /^\s*\{/.test(text) && /"skill"\s*:/.test(text) && /"arguments"\s*:/.test(text) && jsonOf(text) === undefined;
 
 function workOf(value: unknown, at: string): NonNullable<MessageContent['work']> {
   if (!isObject(value)) throw invalidField(at, EXPECTED);
@@ -106,7 +113,7 @@ export const invalidField = (field: string, expected: string): Error =>
 const Named = z.object({ skill: z.string(), arguments: z.custom<Readonly<Record<string, unknown>>>(isObject) });
 const Sent = z.object({
   message: z.object({
-    parts: z.array(z.object({ data: z.unknown().optional(), text: z.unknown().optional() })).max(20),
+    parts: z.array(z.object({ data: z.unknown().optional(), text: z.unknown().optional() })),
     metadata: z.unknown().optional(),
   }),
 });
@@ -120,8 +127,8 @@ export function namedIn(params: unknown): {
   const { data: sent } = Sent.safeParse(params);
   if (!sent) return {};
   const { parts, metadata } = sent.message;
-  const texts = parts.map(({ text }) => (typeof text === 'string' ? jsonOf(text) : undefined));
-  for (const given of [...parts.map(({ data }) => data), ...texts, metadata]) {
+  const written = jsonOf(joined(parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : []))));
+  for (const given of [...parts.map(({ data }) => data), written, metadata]) {
     const { data: named } = Named.safeParse(given);
     if (named) return { skill: named.skill, input: named.arguments };
   }

@@ -135,6 +135,7 @@ describe('version 0.3', () => {
       ['message/stream', {}, -32_602],
       ['message/stream', said([{ kind: 'data', data: { skill: 'x', arguments: {} } }]), -32_602],
       ['message/stream', said([{ kind: 'file', file: { bytes: 'AAAA' } }]), -32_005],
+      ['message/stream', said([{ kind: 'text', text: 'hi', data: { skill: 'x', arguments: {} } }]), -32_005],
     ];
     for (const [method, params, code] of cases) {
       const open = await stream(method, params);

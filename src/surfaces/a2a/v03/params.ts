@@ -39,6 +39,9 @@ const Task = { id: z.string().min(1), metadata: Struct };
 const send = checking(Send, ({ message: { parts }, configuration }) => {
   for (const [i, { kind, text, data }] of parts.entries()) {
     if (kind === 'file') throw new ContentTypeNotSupportedError('Files are not accepted.');
+    // The translation to 1.0 would drop one of them.
+    if ((text ?? undefined) !== undefined && (data ?? undefined) !== undefined)
+      throw new ContentTypeNotSupportedError('A part is either a text or data.');
     if (kind === 'text' && typeof text !== 'string') throw invalidField(`message.parts.${i}.text`, 'a text');
     if (kind === 'data' && !isObject(data)) throw invalidField(`message.parts.${i}.data`, 'an object');
   }
