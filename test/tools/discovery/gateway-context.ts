@@ -5,16 +5,7 @@ export default reads({
   members: {
     '': plain(
       ...['principal', 'environment', 'organization_id', 'app_id', 'installation_id', 'scopes', 'website_ids'],
-      ...[
-        'data_access',
-        'restrictions',
-        'approval_required',
-        'authority_expires_at',
-        'guides',
-        'websites',
-        'scope_effective',
-        'limits',
-      ],
+      ...['data_access', 'restrictions', 'authority_expires_at', 'guides', 'websites', 'scope_effective', 'limits'],
     ),
     data_access: plain('message_content', 'pii', 'internal_notes'),
     'websites.*': columns(['website_read'], 'website_id', 'name', 'time_zone', 'now'),
