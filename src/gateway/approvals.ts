@@ -36,7 +36,8 @@ export interface ApprovalDesk {
 
 /**
  * How a decision has ended. `decided`: somebody was faster. `lapsed`: the write can no longer be approved. `own`: the
- * credential wants another person. `refused`: the write cannot begin now. Both still wait. `performed`: approved. Its effect is known, unless `status` says otherwise.
+ * credential wants another person. `refused`: the write cannot begin now. After both, the write still waits. `performed`:
+ * approved. Its effect is known, unless `status` says otherwise.
  */
 export type Decision =
   | { readonly state: 'gone' | 'lapsed' | 'rejected' | 'own' }

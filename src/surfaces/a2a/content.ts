@@ -52,7 +52,7 @@ export function contentOf({ parts, metadata }: Message): MessageContent {
   const [first] = texts;
   const whole = first && joined(texts.map(([value]) => value));
   const written = whole === undefined ? undefined : jsonOf(whole);
-  const text = whole !== undefined && isBroken(whole) ? '' : whole;
+  const text = whole !== undefined && !written && isMeantAsData(whole) ? '' : whole;
   const [given] = data;
   if (given) return { work: workOf(...given), text: written ? undefined : text };
   if (written) return { work: workOf(written, first?.[1] ?? 'message.parts'), text: undefined };
@@ -76,9 +76,9 @@ function jsonOf(text: string): Readonly<Record<string, unknown>> | undefined {
 
 const joined = (texts: readonly string[]): string => texts.join('\n');
 
-/** True if a text was meant as data, but is no JSON that can be read. It names a person as data does, so it is not kept. */
-const isBroken = (text: string): boolean =>
-  /^\s*\{/.test(text) && /"skill"\s*:/.test(text) && /"arguments"\s*:/.test(text) && jsonOf(text) === undefined;
+/** True if a text was meant as data. If it cannot be read as such, it is not kept, because data can name persons. */
+const isMeantAsData = (text: string): boolean =>
+  /^\s*\{/.test(text) && /"skill"\s*:/.test(text) && /"arguments"\s*:/.test(text);
 
 function workOf(value: unknown, at: string): NonNullable<MessageContent['work']> {
   if (!isObject(value)) throw invalidField(at, EXPECTED);
