@@ -34,6 +34,8 @@ export interface Authority extends Rights {
   readonly admits: ((address: string | undefined) => boolean) | null;
   /** The names of the operations that the owner has switched off for the app. */
   readonly switchedOff: ReadonlySet<string>;
+  /** The names of the operations that exist only by a policy, and that this credential's policy names. */
+  readonly write: ReadonlySet<string>;
   /** The names of the operations whose writes a person must approve first. */
   readonly approve: ReadonlySet<string>;
   /** Unix seconds. */

@@ -33,6 +33,7 @@ interface AuthorityRow extends Found {
   allow_ip: string[];
   switched_off: string[];
   approve: string[];
+  write: string[];
 }
 
 /** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
@@ -64,7 +65,7 @@ export async function loadAuthority(
 const COLUMNS = sql`
            c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id, n.person_id,
-           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off, c.approve,
+           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off, c.approve, c.write,
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,
@@ -120,6 +121,7 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     admits: addressRanges(row.allow_ip),
     switchedOff: new Set(row.switched_off),
     approve: new Set(row.approve),
+    write: new Set(row.write),
     scopes: new Set(row.scopes),
     dataAccess: new Set(row.data_access.filter((flag) => given.includes(flag))),
     websites: new Map(websites.map((website) => [website.id, website])),
