@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../core/scopes.ts';
+import type { Tool } from '../core/tool.ts';
 import { APPROVAL_BY, type ApprovalBy, type PolicyChanges } from '../store/administration/credentials.ts';
 import type { BelongingKind } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -21,6 +22,7 @@ export interface PolicyOptions {
   readonly approve?: string[];
   readonly withoutApproval?: string[];
   readonly approvalBy?: ApprovalBy;
+  readonly write?: string[];
   readonly expires?: number;
 }
 
@@ -66,6 +68,16 @@ export const policyOptions = (command: Command, { issue = false } = {}): Command
       'writes that a person must approve first, by the name of their operation, comma-separated (repeatable)',
       operations,
     )
+    .option(
+      '--without-approval <OPERATION,...>',
+      'writes that a person need not approve, comma-separated (repeatable); a terminal is asked first',
+      operations,
+    )
+    .option(
+      '--write <OPERATION,...>',
+      'writes that exist only for credentials that name them, comma-separated (repeatable): conversation_reply, conversation_status_set, conversation_assign',
+      operations,
+    )
     .addOption(
       new Option(
         '--approval-by <WHO>',
@@ -87,6 +99,7 @@ const CLEARED = {
   origin: { origins: [] },
   'allow-ip': { allow_ip: [] },
   'data-access': { data_access: [] },
+  write: { write: [] },
 } as const satisfies Record<string, PolicyChanges>;
 export type Clearable = keyof typeof CLEARED;
 const CLEARABLE: readonly string[] = Object.keys(CLEARED);
@@ -132,22 +145,24 @@ export async function resolvePolicy(
     callbacks: options.callback?.toSorted(),
     origins: options.origin?.toSorted(),
     allow_ip: options.allowIp,
-    approve: options.approve && (await approvable(options.approve)),
-    without_approval: options.withoutApproval && (await approvable(options.withoutApproval)),
+    approve: options.approve && (await named(options.approve, (tool) => tool.performs !== undefined)),
+    without_approval:
+      options.withoutApproval && (await named(options.withoutApproval, (tool) => tool.performs !== undefined)),
+    write: options.write && (await named(options.write, (tool) => tool.byPolicy)),
     approval_by: options.approvalBy,
     lifetime: options.expires,
   };
 }
 
-/** The operations whose writes can wait for an approval: those of the ledger of writes. An alias stands for the name. */
-async function approvable(names: readonly string[]): Promise<string[]> {
+/** The names of operations that an option takes. An alias stands for the name. */
+async function named(names: readonly string[], takes: (tool: Tool) => boolean): Promise<string[]> {
   // Only these options need the declarations of all operations.
   const registry = await (await import('../gateway/load.ts')).loadTools();
-  const writes = registry.tools.filter(({ performs }) => performs).map(({ name }) => name);
+  const accepted = registry.all.filter(takes).map(({ name }) => name);
   const known = names.map((name) => registry.get(name)?.name ?? name);
-  const other = known.filter((name) => !writes.includes(name));
+  const other = known.filter((name) => !accepted.includes(name));
   if (other.length > 0)
-    throw new Refused(`A person can approve ${writes.join(', ')}. There is no such write ${other.join(', ')}.`);
+    throw new Refused(`The option takes ${accepted.join(', ')}. There is no such write ${other.join(', ')}.`);
   return [...new Set(known)].sort();
 }
 

@@ -31,6 +31,8 @@ export const credentialDocument = (record: CredentialRecord): object => ({
   allow_ip: record.allow_ip,
   approve: record.approve,
   approval_by: record.approval_by,
+  write: record.write,
+  without_approval: record.without_approval,
   revision: record.revision,
   old_secret_until: record.old_secret_until,
   expires_at: record.expires_at,
@@ -71,6 +73,8 @@ export const credentialText = (record: CredentialRecord): string =>
     ...(record.approval_by === 'others'
       ? [['approved by', 'others than the person for whom the app writes'] as const]
       : []),
+    ...(record.write.length > 0 ? [['writes by policy', record.write] as const] : []),
+    ...(record.without_approval.length > 0 ? [['without approval', record.without_approval] as const] : []),
     ['revision', String(record.revision)],
     ['expires', time(record.expires_at)],
     ...(record.old_secret_until ? [['old secret', `accepted until ${time(record.old_secret_until)}`] as const] : []),

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { issueCredential, revokeCredential, rotateCredential } from '../auth/issue.ts';
+import { WAIT_BY_DEFAULT } from '../core/authority.ts';
 import {
   type CredentialRecord,
   type Environment,
@@ -29,7 +30,7 @@ import {
   issuedText,
   storedDocument,
 } from './credential-view.ts';
-import { DAY, duration, operations } from './options.ts';
+import { DAY, duration } from './options.ts';
 import { plain, Refused } from './output.ts';
 import { app, installation, tenantOf } from './references.ts';
 
@@ -51,13 +52,15 @@ interface IssueOptions extends PolicyOptions {
 const DEFAULT_LIFE = 90 * DAY;
 
 function issueCommand(group: Command, register: RunAction): void {
-  const command = policyOptions(
-    group
-      .command('issue')
-      .description('issue a credential; its secret and token are shown only once')
-      .option('--installation <INS>', 'installation, by its id, or by the id or name of its app (required)')
-      .addOption(new Option('--environment <ENV>', 'environment of the tokens (required)').choices(['live', 'test'])),
-    { issue: true },
+  const command = irreversible(
+    policyOptions(
+      group
+        .command('issue')
+        .description('issue a credential; its secret and token are shown only once')
+        .option('--installation <INS>', 'installation, by its id, or by the id or name of its app (required)')
+        .addOption(new Option('--environment <ENV>', 'environment of the tokens (required)').choices(['live', 'test'])),
+      { issue: true },
+    ),
   );
   register(command, async ({ out, store }) => {
     const options = command.opts<IssueOptions>();
@@ -66,6 +69,9 @@ function issueCommand(group: Command, register: RunAction): void {
     const { db } = await store();
     const target = await installation(db, options.installation);
     const policy = complete(await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }));
+    refuseContradiction(command, options);
+    const freed = freedOf(policy, { approve: [], without_approval: [] });
+    if (freed.length > 0) await confirm(command, `Let the credential write without approval: ${freed.join(', ')}?`);
     const issued = await issueCredential(db, { installation: target.id, environment: options.environment, policy });
     if (!issued) throw new Refused('The installation has just been removed.');
     out.result(issuedDocument(issued), issuedText(issued));
@@ -92,6 +98,8 @@ const complete = (given: PolicyChanges): Policy => ({
   allow_ip: given.allow_ip ?? [],
   approve: given.approve ?? [],
   approval_by: given.approval_by ?? 'anyone',
+  write: given.write ?? [],
+  without_approval: given.without_approval ?? [],
   lifetime: given.lifetime ?? DEFAULT_LIFE,
 });
 
@@ -139,21 +147,15 @@ function updateCommand(group: Command, register: RunAction): void {
     ),
   ).option(
     '--clear <NAME>',
-    'list to clear: channel, team, subsite or allow-ip become unrestricted; callback, origin or data-access become empty (repeatable)',
+    'list to clear: channel, team, subsite or allow-ip become unrestricted; callback, origin, data-access or write become empty (repeatable)',
     clearable,
   );
-  irreversible(command).option(
-    '--without-approval <OPERATION,...>',
-    'writes that a person need no longer approve, comma-separated (repeatable); a terminal is asked first',
-    operations,
-  );
+  irreversible(command);
   register(command, async ({ out, store }) => {
     const { clear = [], ...options } = command.opts<UpdateOptions & { json?: boolean }>();
     const both = contradiction(options, clear);
     if (both) command.error(`error: option '--clear ${both}' contradicts '--${both}'`);
-    const free = options.withoutApproval ?? [];
-    if (options.approve?.some((name) => free.includes(name)))
-      command.error("error: option '--approve' contradicts '--without-approval': both name the same operation");
+    refuseContradiction(command, options);
     if (clear.length === 0 && Object.keys(options).every((name) => ['json', 'yes'].includes(name))) {
       command.error('error: nothing to change: give at least one option');
     }
@@ -164,7 +166,7 @@ function updateCommand(group: Command, register: RunAction): void {
         `Credential ${current.id} belongs to the client at ${current.client_host}, whose addresses the gateway cannot know. It can have no --allow-ip.`,
       );
     const changes = await resolvePolicy(db, options, current);
-    const freed = changes.without_approval?.filter((name) => current.approve.includes(name)) ?? [];
+    const freed = freedOf({ ...changes, write: changes.write ?? current.write }, current);
     if (freed.length > 0)
       await confirm(
         command,
@@ -175,6 +177,21 @@ function updateCommand(group: Command, register: RunAction): void {
     out.result(credentialDocument(updated), credentialText(updated));
   });
 }
+
+function refuseContradiction(command: Command, { approve, withoutApproval: free = [] }: PolicyOptions): void {
+  if (approve?.some((name) => free.includes(name)))
+    command.error("error: option '--approve' contradicts '--without-approval': both name the same operation");
+}
+
+/** The operations that the change frees, and whose writes wait now or by default. */
+const freedOf = (
+  { write = [], without_approval: free = [] }: PolicyChanges,
+  now: Pick<CredentialRecord, 'approve' | 'without_approval'>,
+): string[] =>
+  free.filter((name) => {
+    const waits = WAIT_BY_DEFAULT.includes(name) && write.includes(name) && !now.without_approval.includes(name);
+    return waits || now.approve.includes(name);
+  });
 
 function rotateCommand(group: Command, register: RunAction): void {
   const command = argument(

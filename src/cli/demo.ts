@@ -120,6 +120,8 @@ const LIFE = {
   origins: [],
   allow_ip: [],
   approve: [],
+  write: [],
+  without_approval: [],
   approval_by: 'anyone' as const,
   lifetime: 90 * DAY,
 };

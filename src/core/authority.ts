@@ -5,6 +5,9 @@ import { type Grants, holds, type Requirement, type Restriction, SCOPES } from '
 export const RESOURCES = ['rest', 'mcp', 'a2a'] as const;
 export type Resource = (typeof RESOURCES)[number];
 
+/** The operations that wait for a person by default. gateway.must_wait decides which of their writes do. */
+export const WAIT_BY_DEFAULT: readonly string[] = ['conversation_reply'];
+
 /** What a reader of data may see at one moment. The reader is an app with a token, or a signed-in person. */
 export interface Rights extends Grants {
   /** SHA-256 of the secret: of the token, or of the session. */
@@ -34,7 +37,9 @@ export interface Authority extends Rights {
   readonly admits: ((address: string | undefined) => boolean) | null;
   /** The names of the operations that the owner has switched off for the app. */
   readonly switchedOff: ReadonlySet<string>;
-  /** The names of the operations whose writes a person must approve first. */
+  /** The names of the operations that exist only by a policy, and that this credential's policy names. */
+  readonly write: ReadonlySet<string>;
+  /** The names of the operations whose writes, or some of them, a person must approve first. */
   readonly approve: ReadonlySet<string>;
   /** Unix seconds. */
   readonly expiresAt: number;

@@ -68,6 +68,11 @@ interface Declaration<P extends Shape, Q extends Shape> {
   readonly consent?: 'refused';
   /** A parameter that the answer is about. The call is not refused if what it names is not granted. */
   readonly asksAbout?: string;
+  /**
+   * `required`: the operation exists only for credentials whose policy names it (`credential issue --write`). The public
+   * documents leave it out.
+   */
+  readonly policy?: 'required';
   /** `false`: neither an MCP tool nor in the list of capabilities. */
   readonly mcp?: false;
   /** `required`: the request needs an Origin header with an origin that the credential has registered. */
@@ -153,6 +158,8 @@ export interface Tool {
   readonly restrictions: 'refused' | 'applied' | 'none';
   readonly consent: 'refused' | 'none';
   readonly asksAbout: string | undefined;
+  /** True if the operation exists only for credentials whose policy names it. */
+  readonly byPolicy: boolean;
   readonly mcp: boolean;
   readonly origin: boolean;
   readonly author: boolean;
@@ -217,6 +224,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     restrictions,
     consent: declaration.consent ?? 'none',
     asksAbout: declaration.asksAbout,
+    byPolicy: declaration.policy === 'required',
     mcp: declaration.mcp ?? true,
     origin: declaration.origin === 'required',
     author: write?.author === 'required',

@@ -72,7 +72,7 @@ export class Corridor {
     const { registry, guides, baseUrl } = this.#options;
     return {
       operations: () => registry.callableBy(authority).map((tool) => summaryOf(tool, authority)),
-      access: () => registry.operations.map((tool) => accessOf(tool, authority)),
+      access: () => registry.presentFor(authority).map((tool) => accessOf(tool, authority)),
       guides: () => guides.given(authority),
       guide: (name) => guides.text(name, authority),
       page: (id) => `${baseUrl}/c/${id}`,
@@ -298,7 +298,7 @@ export class Corridor {
   }
 
   #idsOf({ credentialId }: Authority, key: string): Promise<string[]> {
-    const writes = this.registry.tools.filter(({ performs }) => performs).map(({ name }) => name);
+    const writes = this.registry.all.filter(({ performs }) => performs).map(({ name }) => name);
     return this.#options.ledger.idsOf(credentialId, writes, key);
   }
 

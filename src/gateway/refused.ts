@@ -4,9 +4,11 @@ import { Failure } from '../core/failures.ts';
 import type { Requirement } from '../core/scopes.ts';
 import type { Tool } from '../core/tool.ts';
 import { isUnavailable } from '../store/driver/errors.ts';
-import { lacking, switchedOff } from './registry.ts';
+import { isPresent, lacking, switchedOff } from './registry.ts';
 
 export function notPermitted(tool: Tool, authority: Authority, requirement: Requirement | Condition): Failure {
+  // As a path without an operation.
+  if (!isPresent(tool, authority)) return new Failure('not_found');
   if (authority.switchedOff.has(tool.name)) return switchedOff();
   const refused = tool.restrictions === 'refused' || ('unrestricted' in requirement && requirement.unrestricted);
   return new Failure('not_permitted', {

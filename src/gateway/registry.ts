@@ -6,15 +6,22 @@ import { holds, type Requirement } from '../core/scopes.ts';
 import type { OperationSummary, Tool } from '../core/tool.ts';
 
 export class Registry {
+  /** Every operation that the public documents describe: all but those by policy. */
   readonly operations: readonly Tool[];
-  /** Every operation except the realtime operations. */
+  /** The operations that exist only for credentials whose policy names them. */
+  readonly byPolicy: readonly Tool[];
+  /** Of these operations, every one except the realtime operations. */
   readonly tools: readonly Tool[];
   readonly #byName: ReadonlyMap<string, Tool>;
 
   constructor(operations: readonly Tool[]) {
-    this.operations = [...operations].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const all = [...operations].sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.operations = all.filter((one) => !one.byPolicy);
+    this.byPolicy = all.filter((one) => one.byPolicy);
     this.tools = this.operations.filter((one) => one.mcp);
-    const named = this.tools.flatMap((tool) => [tool.name, ...tool.aliases].map((name) => [name, tool] as const));
+    const named = [...this.tools, ...this.byPolicy].flatMap((tool) =>
+      [tool.name, ...tool.aliases].map((name) => [name, tool] as const),
+    );
     this.#byName = new Map(named);
     if (this.#byName.size !== named.length)
       throw new Error('two tools have the same name or alias: rename one of them');
@@ -25,9 +32,19 @@ export class Registry {
     return this.#byName.get(name);
   }
 
+  /** Every operation, sorted by name. */
+  get all(): Tool[] {
+    return [...this.operations, ...this.byPolicy].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** The operations that exist for a credential, sorted by name. */
+  presentFor(authority: Authority): readonly Tool[] {
+    return authority.write.size === 0 ? this.operations : this.all.filter((tool) => isPresent(tool, authority));
+  }
+
   /** The tools that a credential may call. It sees no other tool. */
   callableBy(authority: Authority): Tool[] {
-    return this.tools.filter((tool) => mayCall(tool, authority));
+    return this.presentFor(authority).filter((tool) => tool.mcp && mayCall(tool, authority));
   }
 }
 
@@ -40,7 +57,12 @@ export function mayCall(tool: Tool, authority: Authority): boolean {
   return mayEnter(tool, authority) && (alternatives.length === 0 || alternatives.some((one) => meets(authority, one)));
 }
 
+/** False if the operation is absent for the credential, as if the gateway had no such operation. */
+export const isPresent = (tool: Tool, authority: Authority): boolean =>
+  !tool.byPolicy || authority.write.has(tool.name);
+
 export const mayEnter = (tool: Tool, authority: Authority): boolean =>
+  isPresent(tool, authority) &&
   !authority.switchedOff.has(tool.name) &&
   holds(authority, tool.required) &&
   !(tool.restrictions === 'refused' && isRestricted(authority)) &&

@@ -70,6 +70,9 @@ async function within<T>(ms: number, outer: AbortSignal | undefined, work: (sign
   }
 }
 
+/** The writes that go to a helpdesk. */
+const SENDABLE: readonly string[] = ['visitor_note_add', 'conversation_disposition_set'];
+
 interface Limit {
   readonly ms: number;
   readonly outer?: AbortSignal;
@@ -222,6 +225,7 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
   }
 
   async function perform(work: RemoteCommand, outer: AbortSignal): Promise<Ending> {
+    if (!SENDABLE.includes(work.command.operation)) return { rejected: 'operation_conflict' };
     const began = performance.now();
     const write = await within(sending, outer, (signal) => prepare(work, signal));
     if ('refused' in write || 'rejected' in write) return write;

@@ -51,7 +51,7 @@ export const ConversationView = f.defineView({
     status: f.column(
       'c.status',
       Status.describe(
-        `Status of the conversation: ${STATUS_WORDS}. Conversations with another status can have no operator too. Only the source system changes the status.`,
+        `Status of the conversation: ${STATUS_WORDS}. Conversations with another status can have no operator too.`,
       ),
       { example: 'closed' },
     ),

@@ -1,5 +1,11 @@
 import { z } from 'zod';
 import { accepts } from '../core/accepted-values.ts';
+import { example } from '../core/example.ts';
+import { Failure } from '../core/failures.ts';
+import { ConversationId, type WebsiteKey, websiteKey } from '../core/ids.ts';
+import { shared } from '../core/parameters.ts';
+import { Rfc3339Time } from '../core/rfc3339.ts';
+import { rfc3339, Time } from '../core/view.ts';
 
 const EDGES = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
@@ -17,3 +23,34 @@ export const writtenText = (max: number): z.ZodString =>
       .refine((text) => text.length <= max && trimmed(text) !== ''),
     `a text of 1 to ${max} UTF-16 code units with more than spaces`,
   );
+
+/** The time of a change, as a writer returns it. */
+export const ChangeTime = z.string().transform(rfc3339);
+
+/** Members of every write by policy that changes a conversation. */
+export const ofConversation = { conversation_id: ConversationId.schema };
+export const ifUnchanged = {
+  if_updated_at: shared(
+    'if_updated_at',
+    example(
+      '2026-10-07T16:24:20.922Z',
+      Rfc3339Time.optional().describe(
+        'The updated_at that you have read. If the conversation has changed since, the write fails.',
+      ),
+    ),
+  ),
+};
+export const changedConversation = {
+  success: z.literal(true).describe('Result of the write. Always true.'),
+  updated_at: Time.describe('New updated_at of the conversation.'),
+};
+
+/** The refusal of a member of the body that does not fit the others. */
+export const misfit = (member: string, expected: string): Failure =>
+  new Failure('invalid_parameter', { errors: [{ pointer: `/${member}`, code: 'invalid_parameter', expected }] });
+
+/** The website of a record, as its public id names it. */
+export function websiteOfId(id: string): WebsiteKey {
+  const [, tenant = '', site = ''] = id.split('_');
+  return websiteKey(tenant, site);
+}

@@ -51,6 +51,8 @@ describe('issue', () => {
       allow_ip: [],
       approve: [],
       approval_by: 'anyone',
+      write: [],
+      without_approval: [],
       revision: 1,
       old_secret_until: null,
       expires_at: expect.stringMatching(RFC3339),

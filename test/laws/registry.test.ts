@@ -155,7 +155,7 @@ describe('every tool', () => {
 
 describe('files', () => {
   it('hold one tool each', () => {
-    expect(files.length).toBe(registry.operations.length);
+    expect(files.length).toBe(registry.all.length);
   });
 
   it.each([

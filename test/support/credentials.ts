@@ -20,6 +20,9 @@ export interface Grant {
   readonly origins?: readonly string[];
   /** The operators in whose name the credential writes, one for each website. The default is none. */
   readonly authors?: readonly string[];
+  /** The operations by policy that the credential has, and those of them that need no approval. The default is none. */
+  readonly write?: readonly string[];
+  readonly withoutApproval?: readonly string[];
 }
 
 export interface Issued {
@@ -46,11 +49,12 @@ export async function issue(sql: postgres.Sql, tenant: number, grant: Grant = {}
   const sites = grant.websites?.map((website) => website.split('_')[2] ?? '') ?? (await allSites(sql, tenant));
   await sql`INSERT INTO gateway.credential
       (id, installation_id, environment, secret_digest, sites, scopes, data_access, channel_ids, team_ids, subsite_ids, origins,
-       expires_at)
+       write, without_approval, expires_at)
     VALUES (${credential}, ${installation}, ${environment}, ${randomBytes(32)}, ${sites}::bigint[],
       ${[...(grant.scopes ?? SCOPES)]}, ${[...(grant.dataAccess ?? DATA_ACCESS)]},
       ${grant.channels ? [...grant.channels] : null}, ${grant.teams ? [...grant.teams] : null},
-      ${grant.subsites ? [...grant.subsites] : null}, ${[...(grant.origins ?? [])]}, now() + ${expires}::interval)`;
+      ${grant.subsites ? [...grant.subsites] : null}, ${[...(grant.origins ?? [])]},
+      ${[...(grant.write ?? [])]}, ${[...(grant.withoutApproval ?? [])]}, now() + ${expires}::interval)`;
   await sql`INSERT INTO gateway.token (digest, credential_id, kind) VALUES (${digestOf(token)}, ${credential}, 'installation')`;
   for (const author of grant.authors ?? []) {
     const [, of = '', site = '', operator = ''] = author.split('_');

@@ -180,7 +180,7 @@ export async function openTestGateway(
       ready: async () => true,
     }),
   });
-  const check: Oracle = (...answered) => openOracle(documentOf(registry))(...answered);
+  const check: Oracle = (...answered) => openOracle(judgeOf(registry))(...answered);
   const ask = async (path: string, options: AskOptions = {}): Promise<Answer> => {
     const sent = wire(options);
     const answer = await exchange({ port: server.port, path, method: sent.method, headers: sent.headers }, sent.bytes);
@@ -215,6 +215,14 @@ let document: object | undefined;
 function documentOf(registry: Registry): object {
   document ??= openapi(registry, BASE_URL);
   return document;
+}
+
+let judge: object | undefined;
+
+/** Describes the operations by policy too, which the served document leaves out. */
+function judgeOf(registry: Registry): object {
+  judge ??= openapi({ operations: registry.all }, BASE_URL);
+  return judge;
 }
 
 interface Wire {

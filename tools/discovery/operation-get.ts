@@ -4,7 +4,7 @@ import { example } from '../../src/core/example.ts';
 import { Failure, type ParameterError } from '../../src/core/failures.ts';
 import { OperationId, WebsiteId } from '../../src/core/ids.ts';
 import { coverage, data, defineTool } from '../../src/core/tool.ts';
-import { WRITES } from '../../src/writes/all.ts';
+import { WRITES, WRITES_BY_POLICY } from '../../src/writes/all.ts';
 
 const KEY_EXPECTED = '1 to 128 printable ASCII characters without spaces';
 
@@ -39,7 +39,9 @@ export default defineTool({
   output: data({
     operation_id: OperationId,
     website_id: WebsiteId,
-    operation: z.enum(WRITES.map(({ name }) => name)).describe('Name of the write operation.'),
+    operation: z
+      .enum([...WRITES, ...WRITES_BY_POLICY].map(({ name }) => name))
+      .describe('Name of the write operation.'),
     status: z
       .enum(['pending', 'acknowledged', 'outcome_unknown', 'rejected', 'lapsed'])
       .describe(

@@ -1,3 +1,4 @@
+import { WAIT_BY_DEFAULT } from '../../core/authority.ts';
 import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, join, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -34,6 +35,10 @@ export interface CredentialRecord {
   /** The operations whose writes a person must approve first. */
   readonly approve: string[];
   readonly approval_by: ApprovalBy;
+  /** The operations by policy that the credential has. */
+  readonly write: string[];
+  /** Those of them that wait for a person by default, and need not. */
+  readonly without_approval: string[];
   readonly revision: number;
   readonly expires_at: Date;
   readonly revoked_at: Date | null;
@@ -62,14 +67,14 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly allow_ip: readonly string[];
   readonly approve: readonly string[];
   readonly approval_by: ApprovalBy;
+  readonly write: readonly string[];
+  readonly without_approval: readonly string[];
   /** The lifetime in seconds from now. */
   readonly lifetime: number;
 }
 
-export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined } & {
-  /** Operations to remove from `approve`. */
-  readonly without_approval?: readonly string[] | undefined;
-};
+/** `without_approval` removes from `approve`, and adds to what need not wait. */
+export type PolicyChanges = { readonly [K in keyof Policy]?: Policy[K] | undefined };
 
 export interface Digests {
   readonly secret: Uint8Array;
@@ -83,7 +88,8 @@ const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
          c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,
-         c.callbacks, c.origins, c.allow_ip, c.approve, c.approval_by, c.revision, c.expires_at, c.revoked_at, c.created_at, c.updated_at,
+         c.callbacks, c.origins, c.allow_ip, c.approve, c.approval_by,
+         c.write, c.without_approval, c.revision, c.expires_at, c.revoked_at, c.created_at, c.updated_at,
          c.hosted_host AS client_host,
          CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked' WHEN c.expires_at <= now() THEN 'expired' ELSE 'active' END AS state,
          CASE WHEN c.old_secret_until > now() THEN c.old_secret_until END AS old_secret_until,
@@ -105,11 +111,13 @@ export async function insertCredential(
   const [row] = await db.query<CredentialRecord>(sql`
     WITH c AS (
       INSERT INTO gateway.credential (id, installation_id, environment, secret_digest, sites, scopes, data_access,
-                                      channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip, approve, approval_by, expires_at)
+                                      channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip, approve, approval_by,
+                                      write, without_approval, expires_at)
       SELECT ${made.id}::text, i.id, ${made.environment}::text, ${digests.secret}::bytea, ${policy.sites}::bigint[],
              ${policy.scopes}::text[], ${policy.data_access}::text[], ${policy.channel_ids}::text[],
              ${policy.team_ids}::text[], ${policy.subsite_ids}::text[], ${policy.callbacks}::text[],
              ${policy.origins}::text[], ${policy.allow_ip}::text[], ${policy.approve}::text[], ${policy.approval_by}::text,
+             ${policy.write}::text[], ${freeOf(policy)}::text[],
              ${until(policy.lifetime)}
         FROM gateway.installation i WHERE i.id = ${made.installation}
       RETURNING *
@@ -118,6 +126,10 @@ export async function insertCredential(
     ) ${view()}`);
   return row;
 }
+
+/** Only operations that the policy names, and that would wait without this. */
+const freeOf = ({ write, without_approval: free }: Policy): readonly string[] =>
+  WAIT_BY_DEFAULT.filter((name) => write.includes(name) && free.includes(name));
 
 /** The organization of a row of the table `credential`. */
 const TENANT = sql`(SELECT a.tenant FROM gateway.installation i JOIN gateway.app a ON a.id = i.app_id
@@ -187,8 +199,9 @@ export async function updateCredential(
 
 function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] {
   const { scopes, data_access, channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip } = lists;
-  const { approve, approval_by, without_approval: free = [] } = lists;
+  const { approve, approval_by, write, without_approval: free = [] } = lists;
   const waits = approve === undefined ? sql`approve` : sql`${approve}::text[]`;
+  const written = write === undefined ? sql`write` : sql`${write}::text[]`;
   return [
     ...(scopes === undefined ? [] : [sql`scopes = ${scopes}::text[]`]),
     ...(data_access === undefined ? [] : [sql`data_access = ${data_access}::text[]`]),
@@ -202,6 +215,14 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
     ...(approve === undefined && free.length === 0
       ? []
       : [sql`approve = ARRAY(SELECT o FROM unnest(${waits}) AS o WHERE o <> ALL (${free}::text[]) ORDER BY o)`]),
+    ...(write === undefined ? [] : [sql`write = ${write}::text[]`]),
+    // An operation that the policy names again waits again.
+    ...(approve === undefined && write === undefined && free.length === 0
+      ? []
+      : [
+          sql`without_approval = ARRAY(SELECT DISTINCT o FROM unnest(without_approval || ${free}::text[]) AS o
+               WHERE o = ANY (${WAIT_BY_DEFAULT}::text[]) AND o = ANY (${written}) AND o <> ALL (${approve ?? []}::text[]) ORDER BY o)`,
+        ]),
   ];
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Authority, Resource } from '../../core/authority.ts';
+import { type Authority, type Resource, WAIT_BY_DEFAULT } from '../../core/authority.ts';
 import { websiteKey } from '../../core/ids.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { sql } from '../../core/sql.ts';
@@ -33,6 +33,8 @@ interface AuthorityRow extends Found {
   allow_ip: string[];
   switched_off: string[];
   approve: string[];
+  write: string[];
+  without_approval: string[];
 }
 
 /** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
@@ -64,7 +66,7 @@ export async function loadAuthority(
 const COLUMNS = sql`
            c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id, n.person_id,
-           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off, c.approve,
+           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off, c.approve, c.write, c.without_approval,
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,
@@ -105,6 +107,7 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
   const channels = both(row.channel_ids, row.given_channel_ids);
   const teams = both(row.team_ids, row.given_team_ids);
   const subsites = both(row.subsite_ids, row.given_subsite_ids);
+  const byDefault = WAIT_BY_DEFAULT.filter((name) => row.write.includes(name) && !row.without_approval.includes(name));
   return {
     digest,
     credentialId: row.id,
@@ -119,7 +122,8 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     installationId: row.installation_id,
     admits: addressRanges(row.allow_ip),
     switchedOff: new Set(row.switched_off),
-    approve: new Set(row.approve),
+    approve: new Set([...row.approve, ...byDefault]),
+    write: new Set(row.write),
     scopes: new Set(row.scopes),
     dataAccess: new Set(row.data_access.filter((flag) => given.includes(flag))),
     websites: new Map(websites.map((website) => [website.id, website])),

@@ -2,7 +2,7 @@ import type { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { selects } from '../../core/toolsets.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
-import { mayCall, type Registry } from '../../gateway/registry.ts';
+import { isPresent, mayCall, type Registry } from '../../gateway/registry.ts';
 import { once } from '../http/document.ts';
 import { type Descriptor, describe, describedFirst } from './descriptors.ts';
 import { argumentErrors, invalidParams, refusalText, unlisted, unusable } from './refusals.ts';
@@ -21,7 +21,7 @@ export interface ToolResult {
 /** `list` returns exactly the tools that the credential can call now. */
 export function mcpTools(registry: Registry, baseUrl: string) {
   // Made for the first list: 80 ms of processor time.
-  const now = once(() => new Map(registry.tools.map((tool) => [tool.name, describe(tool)])));
+  const now = once(() => new Map([...registry.tools, ...registry.byPolicy].map((tool) => [tool.name, describe(tool)])));
   const first = once(() => new Map([...now()].map(([name, descriptor]) => [name, describedFirst(descriptor)])));
   return {
     async list(mcpRequest: McpRequest): Promise<{ tools: Descriptor[] }> {
@@ -48,6 +48,8 @@ export function mcpTools(registry: Registry, baseUrl: string) {
         return success(tool, mcpRequest, outcome, page);
       }
       const { failure, operation } = outcome;
+      // In the words for a tool that the gateway does not have.
+      if (tool.byPolicy && !isPresent(tool, await mcpRequest.admit())) throw unusable('tool');
       // Protocol errors: a call of a tool that is not in the credential's list, and, in the older versions, a call with
       // invalid input. MCP 2026-07-28 wants a result for invalid input.
       if (failure.status === 400 && mcpRequest.version !== MODERN) throw invalidParams(failure);

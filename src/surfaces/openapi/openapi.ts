@@ -10,7 +10,7 @@ import type { Registry } from '../../gateway/registry.ts';
 import { Components, Problem, type Reference } from './components.ts';
 import { responses } from './responses.ts';
 
-export function openapi(registry: Registry, serverUrl: string): object {
+export function openapi(registry: Pick<Registry, 'operations'>, serverUrl: string): object {
   const components = new Components();
   const paths = pathsOfAll(registry.operations, components);
   const scopes = Object.fromEntries(SCOPES.map((scope) => [scope, SCOPE_TEXTS[scope].sentence]));

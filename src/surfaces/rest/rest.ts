@@ -8,6 +8,7 @@ import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import { isConditional } from '../../gateway/operation-wire.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
+import { isPresent } from '../../gateway/registry.ts';
 import { readJson } from '../http/body.ts';
 import { entityTag, namesTag } from '../http/entity-tag.ts';
 import { exchangeOf } from '../http/exchange.ts';
@@ -48,7 +49,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     const proved = async (bearer: string, tool: Tool, problem: unknown): Promise<never> => {
       paid = await corridor.admit(bearer, 'rest', source, { tool, problem });
       noteActor(record, paid);
-      throw problem;
+      throw isPresent(tool, paid) ? problem : new Failure('not_found');
     };
     const answer = async (): Promise<void> => {
       const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));

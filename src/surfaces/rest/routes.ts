@@ -21,7 +21,7 @@ const node = (): PathNode => ({ fixed: new Map(), variable: undefined, methods: 
  */
 export function routesOf(registry: Registry): (path: string) => Match | undefined {
   const root = node();
-  for (const [path, tool] of registry.operations.flatMap((one) => pathsOf(one).map((path) => [path, one] as const))) {
+  for (const [path, tool] of registry.all.flatMap((one) => pathsOf(one).map((path) => [path, one] as const))) {
     let at = root;
     for (const segment of path.slice(1).split('/')) {
       const name = /^\{(\w+)\}$/.exec(segment)?.[1];

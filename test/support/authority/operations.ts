@@ -46,6 +46,9 @@ export const OPERATIONS: readonly Operation[] = rows.flatMap(([tool, row]) =>
   'reads' in row ? row.reads.map((one) => whole(tool, one)) : [],
 );
 export const WRITES: readonly Write[] = rows.flatMap(([tool, row]) => ('write' in row ? [whole(tool, row.write)] : []));
+export const WRITES_BY_POLICY: readonly Write[] = rows.flatMap(([tool, row]) =>
+  'byPolicy' in row ? [whole(tool, row.byPolicy)] : [],
+);
 /** The writes on subscriptions, in an order in which one credential can send them all. The last write is the deletion. */
 export const SUBSCRIPTION_WRITES: readonly SubscriptionWrite[] = rows
   .flatMap(([tool, row]) => ('subscription' in row ? [whole(tool, row.subscription)] : []))

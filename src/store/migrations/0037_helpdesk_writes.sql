@@ -1,0 +1,282 @@
+-- Writes that people expect of a helpdesk: replies, statuses and assignments. They exist only for credentials whose policy
+-- names them (`write`). A public reply waits for a person, unless the policy says otherwise (`without_approval`).
+ALTER TABLE gateway.credential ADD COLUMN write text[] NOT NULL DEFAULT '{}';
+ALTER TABLE gateway.credential ADD COLUMN without_approval text[] NOT NULL DEFAULT '{}';
+
+-- Returns true if a person must approve the command of the credential first.
+CREATE FUNCTION gateway.must_wait(c gateway.credential, p_operation text, p_command jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT p_operation = ANY (c.approve)
+      OR (p_operation = 'conversation_reply' AND p_command ->> 'visibility' IS DISTINCT FROM 'internal'
+          AND p_operation <> ALL (c.without_approval))
+$$;
+
+-- Locks a conversation for a write, and returns it. Returns null if the write cannot have its effect: the conversation has
+-- changed since the time that the command names, its texts are erased, or the website follows a helpdesk that takes no
+-- writes. The next page of such a helpdesk would undo a change that only the gateway has.
+CREATE FUNCTION platform.conversation_to_write(p_tenant bigint, p_site bigint, p_command jsonb) RETURNS platform.conversation
+LANGUAGE plpgsql AS $$
+DECLARE
+  c platform.conversation;
+BEGIN
+  SELECT * INTO c FROM platform.conversation x
+   WHERE x.tenant = p_tenant AND x.site = p_site AND x.id = (p_command ->> 'conversation')::bigint FOR UPDATE;
+  -- Answers have the time in whole milliseconds.
+  IF c.id IS NULL OR c.external_id LIKE 'erased:%'
+     OR date_trunc('milliseconds', c.updated_at) <> (p_command ->> 'if_updated_at')::timestamptz
+     OR EXISTS (SELECT FROM gateway.source s WHERE s.tenant = p_tenant AND s.site = p_site) THEN
+    RETURN NULL;
+  END IF;
+  RETURN c;
+END $$;
+
+-- The time of a change: now, but later than the last change. So two changes of one millisecond have two times.
+CREATE FUNCTION platform.next_change(p_last timestamptz) RETURNS timestamptz LANGUAGE sql STABLE AS $$
+  SELECT greatest(date_trunc('milliseconds', p_last) + interval '1 millisecond', date_trunc('milliseconds', now()))
+$$;
+
+-- Writers, as 0009 describes them. Each runs its commands in the order of the conversations, so that two batches do not
+-- deadlock.
+
+CREATE FUNCTION platform.add_replies(
+  p_tenant bigint, p_site bigint, p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  command jsonb;
+  n integer;
+  c platform.conversation;
+  moment timestamptz;
+  message_id bigint;
+  answers text[] := '{}';
+BEGIN
+  FOR command, n IN
+    SELECT t.command, t.n FROM unnest(p_commands) WITH ORDINALITY AS t (command, n)
+     ORDER BY (t.command ->> 'conversation')::bigint, t.n
+  LOOP
+    IF (p_authors[n]).id IS NULL THEN
+      answers[n] := '{"refused": "enrollment_unavailable"}';
+      CONTINUE;
+    END IF;
+    c := platform.conversation_to_write(p_tenant, p_site, command);
+    IF c.id IS NULL THEN
+      answers[n] := '{"rejected": "operation_conflict"}';
+      CONTINUE;
+    END IF;
+    moment := platform.next_change(c.updated_at);
+    message_id := platform.reserve_ids(p_tenant, p_site, 'message', 1) + 1;
+    INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, author_id, visibility, kind, text, created_at)
+    VALUES (p_tenant, p_site, message_id, p_ids[n], c.id, 'operator', (p_authors[n]).id, command ->> 'visibility', 'text',
+            command ->> 'text', moment);
+    UPDATE platform.conversation x SET updated_at = moment WHERE x.tenant = p_tenant AND x.site = p_site AND x.id = c.id;
+    answers[n] := json_build_object('done', json_build_object('message_id', message_id, 'updated_at', moment::text))::text;
+  END LOOP;
+  RETURN answers;
+END $$;
+
+CREATE FUNCTION platform.set_statuses(
+  p_tenant bigint, p_site bigint, p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  command jsonb;
+  n integer;
+  c platform.conversation;
+  moment timestamptz;
+  answers text[] := '{}';
+BEGIN
+  FOR command, n IN
+    SELECT t.command, t.n FROM unnest(p_commands) WITH ORDINALITY AS t (command, n)
+     ORDER BY (t.command ->> 'conversation')::bigint, t.n
+  LOOP
+    IF (p_authors[n]).id IS NULL THEN
+      answers[n] := '{"refused": "enrollment_unavailable"}';
+      CONTINUE;
+    END IF;
+    c := platform.conversation_to_write(p_tenant, p_site, command);
+    -- Nothing here could wake a conversation at the time `until`.
+    IF c.id IS NULL OR command ->> 'until' IS NOT NULL THEN
+      answers[n] := '{"rejected": "operation_conflict"}';
+      CONTINUE;
+    END IF;
+    moment := platform.next_change(c.updated_at);
+    UPDATE platform.conversation x
+       SET status = CASE WHEN command ->> 'status' <> 'open' THEN command ->> 'status'
+                         WHEN x.operator_id IS NULL THEN 'unassigned' ELSE 'assigned' END,
+           closed_at = CASE WHEN command ->> 'status' <> 'closed' THEN NULL
+                            WHEN x.status = 'closed' THEN coalesce(x.closed_at, moment) ELSE moment END,
+           updated_at = moment
+     WHERE x.tenant = p_tenant AND x.site = p_site AND x.id = c.id RETURNING x.* INTO c;
+    answers[n] := json_build_object('done', json_build_object('status', c.status, 'updated_at', moment::text))::text;
+  END LOOP;
+  RETURN answers;
+END $$;
+
+CREATE FUNCTION platform.assign_conversations(
+  p_tenant bigint, p_site bigint, p_ids text[], p_authors platform.operator[], p_commands jsonb[]
+) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  command jsonb;
+  n integer;
+  c platform.conversation;
+  moment timestamptz;
+  answers text[] := '{}';
+BEGIN
+  FOR command, n IN
+    SELECT t.command, t.n FROM unnest(p_commands) WITH ORDINALITY AS t (command, n)
+     ORDER BY (t.command ->> 'conversation')::bigint, t.n
+  LOOP
+    IF (p_authors[n]).id IS NULL THEN
+      answers[n] := '{"refused": "enrollment_unavailable"}';
+      CONTINUE;
+    END IF;
+    c := platform.conversation_to_write(p_tenant, p_site, command);
+    IF c.id IS NULL
+       OR command ? 'operator' AND NOT EXISTS (
+         SELECT FROM platform.operator o WHERE o.tenant = p_tenant AND o.site = p_site
+            AND o.id = (command ->> 'operator')::bigint AND o.enabled)
+       OR command ? 'team' AND NOT EXISTS (
+         SELECT FROM platform.team t WHERE t.tenant = p_tenant AND t.site = p_site
+            AND t.id = (command ->> 'team')::bigint AND t.enabled) THEN
+      answers[n] := '{"rejected": "operation_conflict"}';
+      CONTINUE;
+    END IF;
+    moment := platform.next_change(c.updated_at);
+    -- A command names an operator or a team, or clears the operator. An open conversation with an operator is assigned.
+    UPDATE platform.conversation x
+       SET team_id = CASE WHEN command ? 'team' THEN (command ->> 'team')::bigint ELSE x.team_id END,
+           operator_id = CASE WHEN command ? 'team' THEN x.operator_id ELSE (command ->> 'operator')::bigint END,
+           status = CASE WHEN command ? 'team' OR x.status NOT IN ('assigned', 'unassigned') THEN x.status
+                         WHEN command ? 'operator' THEN 'assigned' ELSE 'unassigned' END,
+           updated_at = moment
+     WHERE x.tenant = p_tenant AND x.site = p_site AND x.id = c.id RETURNING x.* INTO c;
+    answers[n] := json_build_object('done', json_build_object(
+      'operator', c.operator_id::text, 'team', c.team_id::text, 'updated_at', moment::text))::text;
+  END LOOP;
+  RETURN answers;
+END $$;
+
+-- As in 0036. gateway.must_wait says which commands wait.
+CREATE OR REPLACE FUNCTION gateway.write_batch(
+  p_tenant bigint, p_site bigint, p_operation text, p_writer regproc, p_authored boolean, p_receipts text[],
+  p_lease interval, p_commands gateway.keyed_command[]
+) RETURNS json LANGUAGE plpgsql AS $$
+DECLARE
+  keys constant text[] := ARRAY(SELECT k.operation_id FROM unnest(p_commands) WITH ORDINALITY AS k ORDER BY k.ordinality);
+  entries text[];
+  standing record;
+  later record;
+  answers text[];
+  -- The numbers of the commands that the writer must perform, and the lists for the writer.
+  todo integer[];
+  -- The numbers of the commands that a person must approve first.
+  asks integer[];
+  ids text[] := '{}';
+  authors platform.operator[] := '{}';
+  commands jsonb[] := '{}';
+  made integer[] := '{}';
+  receipts text[] := '{}';
+  capture text := coalesce(current_setting('gateway.capture', true), '');
+  i integer;
+  n integer;
+BEGIN
+  -- Only one batch at a time works on a key. A second batch with this key waits here and then finds the outcome. All
+  -- batches take their locks in the same order, so that no deadlock occurs. Effects and journal entries come after all
+  -- locks.
+  PERFORM pg_advisory_xact_lock(k.lock)
+    FROM (SELECT hashtextextended(id, 0) AS lock FROM unnest(keys) AS id ORDER BY 1) k;
+  standing := gateway.standing_of(p_tenant, p_site, p_commands, p_authored);
+  SELECT array_agg(CASE
+      WHEN k.seen IS NULL THEN '{"state": "stale"}'
+      -- `seen` is checked before the key is looked up. A caller who may no longer see the record must not get the
+      -- stored outcome.
+      WHEN NOT k.seen THEN '{"state": "new", "outcome": {"refused": "not_found"}}'
+      WHEN NOT standing.holds[k.n] THEN '{"state": "stale"}'
+      -- If two commands of the batch have the same key, the second must find the outcome of the first.
+      WHEN (k.o).operation_id IS NULL THEN CASE WHEN array_position(keys, k.operation_id) < k.n THEN '{"state": "again"}' END
+      -- A repeated call must also have an author. A caller who may not write now must not learn the earlier outcome.
+      WHEN p_authored AND (standing.authors[k.n]).id IS NULL THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
+      WHEN (k.o).fingerprint IS NULL OR (NOT k.waits AND (k.o).created_at <= now() - interval '24 hours') THEN '{"state": "forgotten"}'
+      WHEN (k.o).fingerprint <> k.fingerprint THEN '{"state": "conflict"}'
+      WHEN (k.o).status IN ('rejected', 'lapsed') THEN json_build_object('state', (k.o).status)::text
+      WHEN k.waits THEN json_build_object('state', CASE
+        WHEN (k.o).created_at <= now() - interval '24 hours' THEN 'lapsed'
+        WHEN (k.o).attempt = k.attempt THEN 'asked' ELSE 'waiting' END)::text
+      WHEN (k.o).status = 'acknowledged' THEN json_build_object(
+        'state', CASE WHEN (k.o).attempt = k.attempt THEN 'new' ELSE 'settled' END, 'outcome', (k.o).outcome)::text
+      WHEN (k.o).status <> 'pending' THEN '{"state": "unknown"}'
+      WHEN (k.o).attempt = k.attempt AND (k.o).epoch = 1 THEN json_build_object(
+        'state', 'reserved', 'epoch', 1, 'author', (standing.authors[k.n]).id::text)::text
+      ELSE '{"state": "pending"}' END ORDER BY k.n)
+    INTO entries
+    FROM (SELECT u.operation_id, u.attempt, u.fingerprint, u.seen, u.ordinality AS n,
+                 (SELECT o FROM gateway.operation o WHERE o.operation_id = u.operation_id) AS o,
+                 EXISTS (SELECT FROM gateway.approval a WHERE a.operation_id = u.operation_id AND a.state = 'pending') AS waits
+            FROM unnest(p_commands) WITH ORDINALITY AS u OFFSET 0) k;
+  todo := array_positions(entries, NULL);
+  IF cardinality(todo) = 0 THEN RETURN ('[' || array_to_string(entries, ',') || ']')::json; END IF;
+
+  -- In the order of their credentials, whose locks ask_approval takes, so that no deadlock occurs.
+  asks := ARRAY(SELECT t.i FROM unnest(todo) AS t (i) JOIN gateway.credential c ON c.id = p_commands[t.i].credential_id
+                 WHERE gateway.must_wait(c, p_operation, p_commands[t.i].command) ORDER BY c.id, t.i);
+  IF cardinality(asks) > 0 THEN
+    FOREACH i IN ARRAY asks LOOP
+      entries[i] := CASE WHEN p_authored AND (standing.authors[i]).id IS NULL
+        THEN '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}'
+        ELSE gateway.ask_approval(p_tenant, p_site, p_operation, p_commands[i]) END;
+    END LOOP;
+    todo := array_positions(entries, NULL);
+    IF cardinality(todo) = 0 THEN RETURN ('[' || array_to_string(entries, ',') || ']')::json; END IF;
+  END IF;
+
+  IF p_lease IS NOT NULL THEN
+    FOREACH i IN ARRAY todo LOOP
+      IF (standing.authors[i]).id IS NULL THEN
+        entries[i] := '{"state": "new", "outcome": {"refused": "enrollment_unavailable"}}';
+      ELSE
+        INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint,
+                                       lease_until, attempt)
+        VALUES (keys[i], p_commands[i].credential_id, p_commands[i].revision, p_tenant, p_site, p_operation, 'pending',
+                p_commands[i].fingerprint, now() + p_lease, p_commands[i].attempt);
+        entries[i] := json_build_object('state', 'reserved', 'epoch', 1, 'author', (standing.authors[i]).id::text);
+      END IF;
+    END LOOP;
+    RETURN ('[' || array_to_string(entries, ',') || ']')::json;
+  END IF;
+
+  FOREACH i IN ARRAY todo LOOP
+    ids := ids || keys[i];
+    authors := authors || standing.authors[i];
+    commands := commands || p_commands[i].command;
+  END LOOP;
+  -- This function appends the receipts itself, so the triggers must not capture the changes of the writer.
+  PERFORM set_config('gateway.capture', 'off', true);
+  EXECUTE format('SELECT %s($1, $2, $3, $4, $5)', p_writer) INTO answers
+    USING p_tenant, p_site, ids, authors, commands;
+  PERFORM set_config('gateway.capture', capture, true);
+  -- Without an answer, the effect of a command would stay without its outcome.
+  IF cardinality(array_remove(answers, NULL)) IS DISTINCT FROM cardinality(todo) THEN
+    RAISE EXCEPTION '% must return one answer for each command', p_writer;
+  END IF;
+  FOR n IN 1 .. cardinality(todo) LOOP
+    entries[todo[n]] := '{"state": "new", "outcome": ' || answers[n] || '}';
+    IF answers[n] NOT LIKE '{"refused"%' THEN made := made || n; END IF;
+    IF answers[n] LIKE '{"done"%' THEN receipts := receipts || p_receipts; END IF;
+  END LOOP;
+  IF cardinality(made) > 0 THEN
+    INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint,
+                                   outcome, attempt)
+    SELECT (c.k).operation_id, (c.k).credential_id, (c.k).revision, p_tenant, p_site, p_operation, 'acknowledged',
+           (c.k).fingerprint, answers[c.n]::json, (c.k).attempt
+      FROM (SELECT m.n, p_commands[todo[m.n]] AS k FROM unnest(made) AS m (n) OFFSET 0) c;
+    -- The receipts come last, because the receipts lock the journal until the commit. Meanwhile, the next write on the
+    -- website must wait.
+    IF cardinality(receipts) > 0 THEN PERFORM gateway.append_receipts(p_tenant, p_site, receipts); END IF;
+    -- The batch may have waited for the journal, so check the authorities again. Only the time from here to the commit
+    -- is unchecked.
+    later := gateway.standing_of(p_tenant, p_site, p_commands, p_authored);
+    FOREACH n IN ARRAY made LOOP
+      IF NOT later.holds[todo[n]] OR (later.authors[todo[n]]).id IS DISTINCT FROM (standing.authors[todo[n]]).id THEN
+        RAISE EXCEPTION 'stale authority' USING ERRCODE = 'GW401';
+      END IF;
+    END LOOP;
+  END IF;
+  RETURN ('[' || array_to_string(entries, ',') || ']')::json;
+END $$;

@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { example } from '../../src/core/example.ts';
+import { Rfc3339Time } from '../../src/core/rfc3339.ts';
+import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
+import { Status } from '../../src/views/conversation.ts';
+import { changedConversation, ifUnchanged, misfit, ofConversation } from '../../src/views/written.ts';
+import { SET_STATUSES, SetStatus } from '../../src/writes/conversation-status-set.ts';
+
+export default defineTool({
+  name: SetStatus.name,
+  title: 'Set the status of a conversation',
+  summary: 'Open, snooze or close a conversation, or set it to pending. Its operator and its team stay.',
+  rest: 'POST /api/v1/conversations/{conversation_id}/status',
+  effect: 'write',
+  performs: SetStatus,
+  policy: 'required',
+  tag: 'Conversations',
+  scopes: ['conversation_read', 'conversation_update'],
+  restrictions: 'applied',
+  author: 'required',
+  idempotency: 'required',
+  emits: ['conversation.changed'],
+  errors: ['enrollment_unavailable', 'native_unavailable', 'operation_conflict'],
+  input: {
+    path: ofConversation,
+    query: ofWebsite,
+    body: {
+      status: example(
+        'closed',
+        z.enum(SET_STATUSES).describe('New status. open: assigned or unassigned, as the conversation has an operator.'),
+      ),
+      until: Rfc3339Time.optional().describe(
+        'With snoozed: when the helpdesk opens the conversation again. Only for websites that follow such a helpdesk.',
+      ),
+      ...ifUnchanged,
+    },
+  },
+  output: data({ ...changedConversation, status: example('closed', Status.describe('Status after the write.')) }),
+  async handle({ input: { conversation_id, status, until, if_updated_at }, perform }) {
+    if (until !== undefined && status !== 'snoozed')
+      throw misfit('until', 'no time, because the status is not snoozed');
+    const done = await perform({ conversation: conversation_id, status, until, if_updated_at });
+    return { data: { success: true as const, status: done.status, updated_at: done.updated_at } };
+  },
+});
