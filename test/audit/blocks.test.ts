@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Trail } from '../../src/audit/trail.ts';
 import { verifyAudit } from '../../src/audit/verify.ts';
 import type { CallActor, CallReport } from '../../src/core/audit.ts';
@@ -13,6 +13,7 @@ import {
 import type { AuditRow } from '../../src/store/calls/audit-records.ts';
 import { auditOf, forgetAudit } from '../support/audit.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { KEYS } from '../support/keys.ts';
 import { packAudit } from '../support/planted-audit.ts';
 
@@ -52,7 +53,7 @@ describe('what a process appends', () => {
     await forgetAudit(database);
     await database.sql`DELETE FROM gateway.audit_chain`;
     // All calls lie within one second, and far from the next one.
-    await vi.waitFor(() => expect(Date.now() % 1_000).toBeLessThan(300), { timeout: 2_000, interval: 10 });
+    await eventually(() => expect(Date.now() % 1_000).toBeLessThan(300));
     const db = database.db;
     const trail = new Trail({ db, upkeep: db, keys: KEYS, fullAddresses: false, days: 90, onError: console.error });
     await trail.start();

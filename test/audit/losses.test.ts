@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Trail, type TrailOptions } from '../../src/audit/trail.ts';
 import type { CallReport } from '../../src/core/audit.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
@@ -9,6 +9,7 @@ import type { Database } from '../../src/store/driver/postgres.ts';
 import { auditOf, forgetAudit } from '../support/audit.ts';
 import type { Issued } from '../support/credentials.ts';
 import { addressOf } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
@@ -64,7 +65,7 @@ describe('while the table cannot be written', () => {
     } finally {
       await sql`ALTER TABLE gateway.audit_away RENAME TO audit`;
     }
-    await vi.waitFor(async () => expect(await count({ operation: 'lost' })).toBe(2), { timeout: 5_000 });
+    await eventually(async () => expect(await count({ operation: 'lost' })).toBe(2));
     expect(await auditOf(gateway.database, { operation: 'lost' })).toMatchObject([
       { count: expect.any(Number), organization_id: organization, outcome: 'service_unavailable', status: 503 },
       { organization_id: organization },
@@ -84,7 +85,7 @@ describe('while the table cannot be written', () => {
         await pause(200);
       }
     });
-    await vi.waitFor(async () => expect(await count({ operation: 'contacts_list' })).toBe(30), { timeout: 5_000 });
+    await eventually(async () => expect(await count({ operation: 'contacts_list' })).toBe(30));
     await pause(500);
     const all = await auditOf(gateway.database, { operation: 'contacts_list' });
     const seqs = all.map(({ seq }) => Number(seq));
@@ -108,9 +109,9 @@ describe('a statement whose reply is lost', () => {
     const trail = trailOf(losing);
     await trail.start();
     for (let i = 0; i < 20; i++) trail.add(ORIGIN, report('org_lost', 'reply'), 1);
-    await vi.waitFor(async () => expect(await count({ operation: 'reply' })).toBe(20), { timeout: 3_000 });
+    await eventually(async () => expect(await count({ operation: 'reply' })).toBe(20));
     trail.add(ORIGIN, report('org_lost', 'after'), 1);
-    await vi.waitFor(async () => expect(await count({ operation: 'after' })).toBe(1), { timeout: 3_000 });
+    await eventually(async () => expect(await count({ operation: 'after' })).toBe(1));
     await trail.stop();
     expect(lost).toBeGreaterThanOrEqual(3);
     expect(await count({ operation: 'reply' })).toBe(20);
@@ -127,7 +128,7 @@ describe('a statement whose reply is lost', () => {
     const trail = trailOf(gateway.database.db);
     await trail.start();
     for (let i = 0; i < 50; i++) trail.add(ORIGIN, { ...report('org_bad', 'good'), ...(i === 20 ? bad : {}) }, 1);
-    await vi.waitFor(async () => expect(await count({ organization_id: 'org_bad' })).toBe(50), { timeout: 5_000 });
+    await eventually(async () => expect(await count({ organization_id: 'org_bad' })).toBe(50));
     await trail.stop();
     expect(trail.lostTotal).toBe(1);
     expect(await count({ organization_id: 'org_bad', operation: 'lost' })).toBe(1);
@@ -147,7 +148,7 @@ describe('a statement whose reply is lost', () => {
           FROM generate_series(1, 9) n RETURNING id`;
       for (const { id } of ids) trail.add(ORIGIN, { ...report('org_seal', 'x'), inserted: id }, 1);
       trail.add(ORIGIN, report('org_seal', 'call'), 1);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const [row] = await sql`SELECT count(seq)::integer AS n FROM gateway.audit WHERE organization_id = 'org_seal'`;
         expect(row).toEqual({ n: 9 });
       });
@@ -164,10 +165,10 @@ describe('a statement whose reply is lost', () => {
     const trail = trailOf(gateway.database.db);
     await trail.start();
     trail.add(ORIGIN, report('org_head', 'before'), 1);
-    await vi.waitFor(async () => expect(await count({ operation: 'before' })).toBe(1));
+    await eventually(async () => expect(await count({ operation: 'before' })).toBe(1));
     await sql`DELETE FROM gateway.audit_chain WHERE writer = (SELECT writer FROM gateway.audit WHERE operation = 'before')`;
     trail.add(ORIGIN, report('org_head', 'after'), 1);
-    await vi.waitFor(async () => expect(await count({ operation: 'after' })).toBe(1));
+    await eventually(async () => expect(await count({ operation: 'after' })).toBe(1));
     await trail.stop();
     expect(await auditOf(gateway.database, { operation: 'after' })).toMatchObject([{ seq: '1' }]);
   });
@@ -212,7 +213,7 @@ describe('days', () => {
     const headers = { 'idempotency-key': freshKey() };
     const wrote = await gateway.ask(note.url, { token: own.token, body: { text: 'a note' }, headers });
     expect(wrote.status).toBe(200);
-    await vi.waitFor(async () => expect(await count({ operation: 'visitor_note_add' })).toBe(1));
+    await eventually(async () => expect(await count({ operation: 'visitor_note_add' })).toBe(1));
   });
 
   it('a table with the name of a day counts only as a partition', async () => {
@@ -297,9 +298,9 @@ describe('processes', () => {
     expect(row).toMatchObject({ unrecorded: 0 });
     expect(row?.['notes']).toBeGreaterThan(5);
     expect(row?.['records']).toBe(row?.['notes']);
-    await vi.waitFor(async () => expect([...(await sql`SELECT FROM gateway.audit WHERE seq IS NULL`)]).toEqual([]), {
-      timeout: 18_000,
-      interval: 500,
-    });
+    await eventually(
+      async () => expect([...(await sql`SELECT FROM gateway.audit WHERE seq IS NULL`)]).toEqual([]),
+      18_000,
+    );
   }, 60_000);
 });

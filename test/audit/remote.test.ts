@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { upkeep } from '../../src/gateway/upkeep.ts';
 import { auditOf, type Kept } from '../support/audit.ts';
 import type { Issued } from '../support/credentials.ts';
+import { eventually } from '../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../support/ledger/helpdesk.ts';
@@ -32,7 +33,7 @@ const add = () =>
     headers: { 'idempotency-key': freshKey(), 'user-agent': 'probe/1.2' },
   });
 async function records(n: number): Promise<Kept[]> {
-  await vi.waitFor(async () => expect(await auditOf(gateway.database)).toHaveLength(n), { timeout: 1_000 });
+  await eventually(async () => expect(await auditOf(gateway.database)).toHaveLength(n));
   return auditOf(gateway.database);
 }
 

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cliDatabase, gateway as command } from '../support/cli.ts';
 import type { Issued } from '../support/credentials.ts';
 import type { TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS, RENEWED_KEYS } from '../support/keys.ts';
 import { scratch } from '../support/scratch.ts';
@@ -44,7 +45,7 @@ beforeAll(async () => {
       }
     }),
   );
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const [row] = await database.sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NOT NULL`;
     expect(row).toEqual({ n: 22 });
   });
@@ -243,15 +244,12 @@ it('a process that was killed leaves records that another one seals, none seals 
   delete process.env['GATEWAY_KEYS'];
   await database.sql`INSERT INTO gateway.audit (time, organization_id, surface, operation, outcome, status, units, duration_ms)
     VALUES (date_trunc('milliseconds', now() - interval '30 seconds'), 'org', 'cli', 'app create', 'ok', 200, 1, 1)`;
-  await vi.waitFor(
-    async () => {
-      const [row] =
-        await database.sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL AND surface = 'cli'
+  await eventually(async () => {
+    const [row] =
+      await database.sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL AND surface = 'cli'
         AND credential_id IS NULL AND request_id IS DISTINCT FROM 'req_7'`;
-      expect(row).toEqual({ n: 0 });
-    },
-    { timeout: 20_000, interval: 250 },
-  );
+    expect(row).toEqual({ n: 0 });
+  }, 20_000);
   await pause(300);
   const checked = await verify();
   expect(checked).toMatchObject({ code: 1, records: 24 });

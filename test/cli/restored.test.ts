@@ -8,6 +8,7 @@ import { issue } from '../support/credentials.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { append, create, definition, pull } from '../support/events/subscriptions.ts';
 import { addEndpoint, openReceiver, run, tell, until } from '../support/events/webhooks.ts';
+import { eventually } from '../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { startReplica } from '../support/replica.ts';
 
@@ -114,7 +115,7 @@ it('a website that was removed, and one that a writer is at, are left in order',
     await writer.unsafe('BEGIN');
     await writer.unsafe(writing);
     const restored = document('restored', '--yes');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const [waiting] = await sql`SELECT count(*)::integer AS n FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'`;
       expect(waiting).toEqual({ n: 1 });

@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { isAlive } from '../support/alive.ts';
 import { gateway } from '../support/cli.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { definition } from '../support/events/subscriptions.ts';
+import { eventually } from '../support/eventually.ts';
 import { readScrape, type Series, sumOf } from '../support/observe.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
@@ -67,18 +68,15 @@ async function toldByEach(url: string): Promise<(number | undefined)[]> {
  * other series may replace the series of the missing worker.
  */
 async function toldByTheRest(url: string, counts: readonly (number | undefined)[]): Promise<void> {
-  await vi.waitFor(
-    async () => {
-      const series = await scrape(url);
-      expect(sumOf(series, 'gateway_workers_told')).toBe(1);
-      const left = [served(series, '1'), served(series, '2')];
-      expect([
-        [counts[0], undefined],
-        [undefined, counts[1]],
-      ]).toContainEqual(left);
-    },
-    { timeout: 10_000, interval: 20 },
-  );
+  await eventually(async () => {
+    const series = await scrape(url);
+    expect(sumOf(series, 'gateway_workers_told')).toBe(1);
+    const left = [served(series, '1'), served(series, '2')];
+    expect([
+      [counts[0], undefined],
+      [undefined, counts[1]],
+    ]).toContainEqual(left);
+  });
 }
 
 it('share the port; one that is killed is replaced, and the others serve meanwhile', async () => {
@@ -94,23 +92,21 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   const counts = await toldByEach(replica.url);
   const [first = 0] = workers;
   process.kill(first, 'SIGKILL');
-  await vi.waitFor(() => expect(isAlive(first)).toBe(false));
+  await eventually(() => expect(isAlive(first)).toBe(false));
   await toldByTheRest(replica.url, counts);
   for (let i = 0; i < 8; i++) expect(await ask()).toBe(200);
-  await vi.waitFor(() => expect(childrenOf(replica.pid)).toHaveLength(WORKERS), { timeout: 10_000 });
+  await eventually(() => expect(childrenOf(replica.pid)).toHaveLength(WORKERS));
   await pause(500);
   const now = childrenOf(replica.pid);
   expect(now.filter((pid) => !workers.includes(pid))).toHaveLength(1);
-  await vi.waitFor(async () => expect(sumOf(await scrape(replica.url), 'gateway_workers_told')).toBe(WORKERS), {
-    timeout: 10_000,
-  });
+  await eventually(async () => expect(sumOf(await scrape(replica.url), 'gateway_workers_told')).toBe(WORKERS));
   const after = await scrape(replica.url);
   expect(new Set(placesOf(after, 'process_start_time_seconds'))).toEqual(new Set(['1', '2', 'supervisor']));
   // A service manager sends SIGTERM to the supervisor and to its workers. The supervisor also sends SIGTERM to its
   // workers, so the workers get SIGTERM twice.
   const answer = await underWay(replica.url, token);
   for (const pid of [...now, replica.pid]) process.kill(pid, 'SIGTERM');
-  await vi.waitFor(() => expect(replica.stderr()).toContain('gateway stopping'));
+  await eventually(() => expect(replica.stderr()).toContain('gateway stopping'));
   await pause(200);
   expect(await answer()).toBe(201);
   expect(await replica.exited).toEqual({ code: 0, signal: null });
@@ -144,7 +140,7 @@ it('end with the process that supervises them, however it ends', async () => {
   const replica = await start();
   const workers = childrenOf(replica.pid);
   await replica.kill9();
-  await vi.waitFor(() => expect(workers.filter(isAlive)).toEqual([]), { timeout: 12_000 });
+  await eventually(() => expect(workers.filter(isAlive)).toEqual([]), 12_000);
 });
 
 it('a port in use is refused once, before any of them starts', async () => {

@@ -4,6 +4,7 @@ import { beatFamilies } from '../../src/store/events/journal.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { heads, plant, receipts } from '../support/events/journal.ts';
+import { eventually } from '../support/eventually.ts';
 
 let database: TestDatabase;
 let installation: string;
@@ -106,12 +107,12 @@ it('comes by rounds every 10 s, which a failure does not end and a stop does', a
     const rounds = startJournals(db, (error) => errors.push(error));
     await subscribe([1], ['visitor.*']);
     vi.advanceTimersByTime(10_000);
-    await vi.waitFor(() => expect(errors).toHaveLength(1));
+    await eventually(() => expect(errors).toHaveLength(1));
     broken = false;
     vi.advanceTimersByTime(9_999);
     expect(await receipts(database.sql)).toEqual([]);
     vi.advanceTimersByTime(1);
-    await vi.waitFor(async () => expect(await receipts(database.sql)).toEqual(['1_1 visitor.heartbeat']));
+    await eventually(async () => expect(await receipts(database.sql)).toEqual(['1_1 visitor.heartbeat']));
     await rounds.stop();
     await database.sql`UPDATE gateway.journal_head SET last_at = '{}'`;
     vi.advanceTimersByTime(60_000);

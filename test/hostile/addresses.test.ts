@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openAuthorities } from '../../src/auth/authority.ts';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { readCredentials, updateCredential } from '../../src/store/administration/credentials.ts';
@@ -8,6 +8,7 @@ import type { Answer } from '../support/answer.ts';
 import type { Grant, Issued } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { Client, type Door, handshake, newTicket, ORIGIN, openSession, Raw } from '../support/events/realtime.ts';
+import { eventually } from '../support/eventually.ts';
 import { type AskOptions, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 import { basic, consented, post as form, newClient, RESOURCE, type TestClient } from '../support/oauth/oauth.ts';
@@ -318,9 +319,9 @@ describe('A2A', () => {
     const open = (address: string, method: string, params: object) =>
       openStream(gateway.port, one.token, method, params, { 'a2a-version': '1.0', ...by(address) });
     const inside = await open(INSIDE, 'SendStreamingMessage', inspect());
-    await vi.waitFor(() => expect(inside.events).toHaveLength(1));
+    await eventually(() => expect(inside.events).toHaveLength(1));
     const outside = await open(OUTSIDE, 'SubscribeToTask', { id: inside.events[0].result.task.id });
-    await vi.waitFor(() => expect([inside.events.length, outside.events.length]).toEqual([1, 1]));
+    await eventually(() => expect([inside.events.length, outside.events.length]).toEqual([1, 1]));
     await allow(one.credential, [RANGE]);
     const began = performance.now();
     expect(await outside.ended).toBe(true);
@@ -439,7 +440,7 @@ describe('the log', () => {
     const raw = new Raw(gateway.port);
     await raw.upgrade(handshake(session, { 'X-Forwarded-For': OUTSIDE }));
     const about = { audit: 'authentication', decision: 'refused', credential, source: OUTSIDE };
-    await vi.waitFor(() => expect(told()).toHaveLength(5));
+    await eventually(() => expect(told()).toHaveLength(5));
     expect(told().map(({ operation }) => operation)).toEqual([
       'websites_list',
       'mcp',

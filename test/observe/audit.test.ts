@@ -1,11 +1,12 @@
 import { createConnection } from 'node:net';
 import pino from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { teller } from '../../src/surfaces/http/records.ts';
 import type { Issued } from '../support/credentials.ts';
 import { Client, connected, holder, openSession } from '../support/events/realtime.ts';
+import { eventually } from '../support/eventually.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { family, refreshing, session } from '../support/oauth/ends.ts';
 import {
@@ -66,7 +67,7 @@ const audits = (): Line[] =>
   gateway.log.map((line): Line => JSON.parse(line)).filter((line) => line['audit'] !== undefined);
 
 async function recordOf(requestId: unknown): Promise<Line> {
-  await vi.waitFor(() => expect(audits().some((line) => line['request_id'] === requestId)).toBe(true));
+  await eventually(() => expect(audits().some((line) => line['request_id'] === requestId)).toBe(true));
   const all = audits().filter((line) => line['request_id'] === requestId);
   expect(all).toHaveLength(1);
   return all[0] ?? {};
@@ -156,7 +157,7 @@ describe('LG-02 authentication', () => {
         decision: 'refused',
         source: '127.0.0.1',
       };
-      await vi.waitFor(() => expect(audits().at(-1)).toMatchObject(refused));
+      await eventually(() => expect(audits().at(-1)).toMatchObject(refused));
     }
   });
 });
@@ -289,7 +290,7 @@ describe('LG-02 authorization', () => {
     const stream = await connected(gateway, one.token);
     await gateway.database.sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${one.credential}`;
     await stream.closed;
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(audits().at(-1)).toMatchObject({
         msg: 'socket closed',
         reason: 'authority',
@@ -303,7 +304,7 @@ describe('LG-02 authorization', () => {
   it('reads that are answered and requests that are not understood are not audited', async () => {
     for (const path of ['/api/v1/websites', '/api/v1/websites?x=1', '/api/v1/contacts/con_1_1_999999999'])
       await gateway.ask(path, { token: own.token });
-    await vi.waitFor(() => expect(gateway.log).toHaveLength(3));
+    await eventually(() => expect(gateway.log).toHaveLength(3));
     expect(audits()).toEqual([]);
   });
 });
@@ -541,7 +542,7 @@ describe('LG-02 writes', () => {
       await holding`LOCK TABLE platform.note IN SHARE MODE`;
       const socket = createConnection(gateway.port, '127.0.0.1');
       socket.write(`${head.join('\r\n')}\r\n\r\n${content}`);
-      await vi.waitFor(async () => {
+      await eventually(async () => {
         const [waiting] = await sql`SELECT FROM pg_locks WHERE NOT granted`;
         expect(waiting).toBeDefined();
       });
@@ -549,7 +550,7 @@ describe('LG-02 writes', () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       expect(audits()).toEqual([]);
     });
-    await vi.waitFor(() => expect(audits()).toHaveLength(1));
+    await eventually(() => expect(audits()).toHaveLength(1));
     const [told] = audits();
     expect(told).toMatchObject({ unfinished: true, credential: own.credential, audit: 'write', decision: 'allowed' });
     const [kept] = await sql`SELECT FROM gateway.operation

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pino from 'pino';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
 import type { CallTrace } from '../../src/core/calls.ts';
 import { FAILURE_CODES, statusOf } from '../../src/core/failures.ts';
@@ -21,6 +21,7 @@ import { openAllowed } from '../../src/surfaces/http/client-address.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { LONG, times } from '../support/form.ts';
 import { type Collector, openCollector, readScrape, type Series, sumOf } from '../support/observe.ts';
 import { openProxy, type WireProxy } from '../support/pgwire.ts';
@@ -184,7 +185,7 @@ describe('/metrics', () => {
       }
     // LG-02: each refusal has an audit record at every log level.
     const refused = () => replica.log().match(/"operation":"metrics".*"audit":"authorization","decision":"refused"/g);
-    await vi.waitFor(() => expect(refused()).toHaveLength(15));
+    await eventually(() => expect(refused()).toHaveLength(15));
     const told = /"operation":"metrics".*"code":"not_found","source":"198\.51\.100\.1","audit":"authorization"/;
     expect(replica.log()).toMatch(told);
   });
@@ -220,7 +221,7 @@ describe('/metrics', () => {
   });
 
   it('a store that is silent or away costs the scrape the store’s gauges and a second', async () => {
-    await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1));
+    await eventually(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1));
     const resume = proxy.blackhole();
     // The gateway keeps the store's metrics for five seconds, so wait longer.
     await pause(5_100);
@@ -231,7 +232,7 @@ describe('/metrics', () => {
     expect(sumOf(series, 'gateway_operations_unsettled')).toBeUndefined();
     expect(sumOf(series, 'gateway_requests_total')).toBeGreaterThan(0);
     resume();
-    await vi.waitFor(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1), { timeout: 8_000 });
+    await eventually(async () => expect(sumOf(await scrape(), 'gateway_store_up')).toBe(1));
   });
 });
 
@@ -439,7 +440,7 @@ describe('traces', () => {
     });
     const requestId = answer.headers.get('x-request-id');
     const find = () => collector.spans.find(({ attributes }) => attributes['gateway.request_id'] === requestId);
-    await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 5_000 });
+    await eventually(() => expect(find()).toBeDefined());
     const span = find();
     expect(span).toMatchObject({ traceId, parentSpanId: 'b7ad6b7169203331', name: 'rest websites_list', kind: 2 });
     expect(span?.attributes).toEqual({
@@ -460,7 +461,7 @@ describe('traces', () => {
       traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-00`,
     });
     const broken = await get('/api/v1/websites', undefined, { traceparent: `00-${traceId}-${'0'.repeat(16)}-01` });
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(
         collector.spans.find(
           ({ attributes }) => attributes['gateway.request_id'] === broken.headers.get('x-request-id'),
@@ -489,7 +490,7 @@ describe('traces', () => {
       expect(answer.body.result.isError).toBe(false);
       const requestId = answer.headers['x-request-id'];
       const find = () => collector.spans.find(({ attributes }) => attributes['gateway.request_id'] === requestId);
-      await vi.waitFor(() => expect(find()).toBeDefined(), { timeout: 5_000 });
+      await eventually(() => expect(find()).toBeDefined());
       return find();
     };
     for (const flags of ['00', '01']) {
@@ -533,7 +534,7 @@ describe('traces', () => {
       const answer = await modern(Number(new URL(one.url).port), token, 'tools/call', params, {});
       const find = () =>
         collector.spans.find(({ attributes }) => attributes['gateway.request_id'] === answer.headers['x-request-id']);
-      await vi.waitFor(() => expect(find()).toMatchObject({ traceId: hidden }), { timeout: 5_000 });
+      await eventually(() => expect(find()).toMatchObject({ traceId: hidden }));
       const reads = collector.spans.filter(({ parentSpanId }) => parentSpanId === find()?.spanId);
       expect(reads.map(({ traceId }) => traceId)).toContain(hidden);
     } finally {
@@ -571,7 +572,7 @@ describe('traces', () => {
         span.end(call);
       }
       expect(performance.now() - began).toBeLessThan(1_000);
-      await vi.waitFor(() => expect(told).toHaveLength(1), { timeout: 5_000 });
+      await eventually(() => expect(told).toHaveLength(1));
       const stopping = performance.now();
       const sent = await tracing.stop();
       expect(performance.now() - stopping).toBeLessThan(1_500);

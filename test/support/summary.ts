@@ -31,6 +31,9 @@ const slowest = (modules: readonly TestModule[]): string[] =>
     .slice(0, SLOWEST)
     .map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
 
+/** The first line of the first failure. */
+const reasonOf = (test: TestCase): string => test.result().errors?.[0]?.message.split('\n')[0] ?? '';
+
 /**
  * Ends the run with the slowest files, the tests that ran again after a failure, the counts of the tests, and the line
  * that CI reads: `N passed, N failed`.
@@ -58,9 +61,11 @@ export default class Summary implements Reporter {
     }
     const planted = (all: readonly TestCase[]): number => sum(all.map((test) => test.meta().shown?.planted ?? 0));
     if (planted(ran) > 0) parts.push(`planted defects ${planted(ran.filter(passed))}/${planted(ran)}`);
-    const again = tests.filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0).map(({ fullName }) => fullName);
+    const again = tests
+      .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
+      .map((test) => `\n  ${test.module.relativeModuleId}: ${test.fullName}: ${reasonOf(test)}`);
     process.stdout.write(`slowest files:\n${slowest(modules).join('\n')}\n`);
-    process.stdout.write(`ran again after a failure: ${again.join(', ') || 'none'}\n`);
+    process.stdout.write(`ran again after a failure: ${again.join('') || 'none'}\n`);
     if (parts.length > 0) process.stdout.write(`${parts.join(' · ')}\n`);
     process.stdout.write(`${count('passed')} passed, ${count('failed')} failed\n`);
   }

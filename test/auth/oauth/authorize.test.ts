@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newSecret } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import type { Answer } from '../../support/answer.ts';
 import { counting, freshDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
 import { times } from '../../support/form.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
@@ -741,7 +742,7 @@ describe('LG-02 who decided', () => {
     const own = await signedIn(gateway, query, email);
     expect((await decide(gateway, query, own)).status).toBe(303);
     const [given] = await gateway.database.sql`SELECT id FROM gateway.consent WHERE person_id = ${id}`;
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(lineOf('oauth_consent')).toMatchObject({
         credential: client.credential,
         person: id,
@@ -751,11 +752,11 @@ describe('LG-02 who decided', () => {
     const other = formOf(asked());
     expect((await decide(gateway, other, own, { decision: 'deny' })).status).toBe(303);
     expect(await gateway.database.sql`SELECT id FROM gateway.consent WHERE person_id = ${id}`).toEqual([given]);
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(lineOf('oauth_consent')).toMatchObject({ code: 'access_denied', person: id, source: '127.0.0.1' }),
     );
     await post(gateway, '/oauth/token', 'grant_type=client_credentials&x=y', { authorization: 'Basic x' });
-    await vi.waitFor(() =>
+    await eventually(() =>
       expect(lineOf('oauth_token')).toMatchObject({ code: 'invalid_client', source: '127.0.0.1' }),
     );
   });

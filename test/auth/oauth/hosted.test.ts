@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../../../src/auth/tokens.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
 import { endStrangeHosts } from '../../../src/store/sign-in/upkeep.ts';
 import type { Answer } from '../../support/answer.ts';
+import { eventually } from '../../support/eventually.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
 import { because, orphans } from '../../support/oauth/ends.ts';
@@ -447,7 +448,7 @@ describe('the code and the tokens', () => {
 
   it('LG-02 the log names credential, consent and host of a grant, a refusal and a revocation', async () => {
     const lines = (operation: string, n: number): Promise<Record<string, unknown>[]> =>
-      vi.waitFor(() => {
+      eventually(() => {
         const found = gateway.log
           .map((line): Record<string, unknown> => JSON.parse(line))
           .filter((line) => line['operation'] === operation && line['consent'] === consent);
@@ -468,7 +469,7 @@ describe('the code and the tokens', () => {
     const other = await connect(gateway, client, person.email);
     const revoked = { token: other.access, client_id: client };
     expect((await post(gateway, '/oauth/revoke', revoked)).status).toBe(200);
-    await vi.waitFor(() => expect(gateway.log.join('')).toContain('"audit":"revocation"'));
+    await eventually(() => expect(gateway.log.join('')).toContain('"audit":"revocation"'));
     const entry = gateway.log.map((line) => JSON.parse(line)).findLast((line) => line.operation === 'oauth_revoke');
     expect(entry).toMatchObject({ ...actor, consent: await consentOf(other), ended: 'token', decision: 'allowed' });
     expect(next.status).toBe(200);

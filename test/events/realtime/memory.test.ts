@@ -1,9 +1,10 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { writeCursor } from '../../../src/events/cursors.ts';
 import { RealtimeConnection } from '../../../src/events/realtime/connection.ts';
 import type { Pages } from '../../../src/events/realtime/pages.ts';
 import { TIMINGS, type Wire } from '../../../src/events/realtime/wire.ts';
 import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
+import { eventually } from '../../support/eventually.ts';
 import { KEYS } from '../../support/keys.ts';
 
 /**
@@ -91,13 +92,13 @@ it('a page that could not be charged is read again, from where it began', async 
     },
   });
   connection.receive({ type: 'attach', id: 1, subscription_id: subscription });
-  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  await eventually(() => expect(asked).toHaveLength(1));
   for (let i = 1; i <= 2; i++) {
-    await vi.waitFor(() => {
+    await eventually(() => {
       connection.tick(performance.now() + 2_000);
       expect(asked).toHaveLength(1 + i);
     });
   }
-  await vi.waitFor(() => expect(told.frames.at(-1)).toBe('page'));
+  await eventually(() => expect(told.frames.at(-1)).toBe('page'));
   expect(asked).toEqual([at(0), at(0), at(0)]);
 });

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { asLists, type Fragment, raw, runFor, sql, type Value } from '../../../src/core/sql.ts';
 import { StoreUnreachable, sqlState } from '../../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
+import { eventually } from '../../support/eventually.ts';
 import { times } from '../../support/form.ts';
 
 /** Reads of one app that come together or wait for a connection share one statement: src/store/driver/shared-reads.ts. */
@@ -42,7 +43,7 @@ const hold = (db: Database, seconds: number, app = APP) => db.read(runFor(app, s
 
 /** Runs a read alone until it was fast, because a statement that was slow is not shared. */
 async function learn(db: Database, read: Fragment, app = APP): Promise<void> {
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const began = performance.now();
     await db.read(runFor(app, read));
     expect(performance.now() - began).toBeLessThan(20);

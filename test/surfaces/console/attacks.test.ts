@@ -25,6 +25,7 @@ import {
   SHOW_SECRET,
 } from '../../support/console/managed.ts';
 import type { Issued } from '../../support/credentials.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { asked, asker } from '../../support/ledger/approvals.ts';
 import { note } from '../../support/ledger/commands.ts';
@@ -151,7 +152,7 @@ describe.each(NAMES)('%s', (name) => {
     expect(await state()).not.toBe(before);
     const audited = (): Record<string, unknown>[] =>
       gateway.log.map((line) => JSON.parse(line)).filter((line) => line.audit === 'administration');
-    await vi.waitFor(() => expect(audited()).toHaveLength(1));
+    await eventually(() => expect(audited()).toHaveLength(1));
     expect(audited()[0]).toMatchObject({
       operation: name,
       action: name,
@@ -517,7 +518,7 @@ describe('a one-time link', () => {
     for (const bad of ['', 'x', other, `${secret}0`, 'igwl_'.padEnd(54, '0')])
       expect((await post(gateway, '/console/enter/use', { link: bad }, SAME)).status, bad).toBe(403);
     expect((await use(url)).status).toBe(303);
-    await vi.waitFor(() => expect(gateway.log.join('\n')).toContain('"by":"link"'));
+    await eventually(() => expect(gateway.log.join('\n')).toContain('"by":"link"'));
     expect(gateway.log.join('\n')).not.toContain('igwl_');
     const stored = await gateway.database.sql`SELECT * FROM gateway.sign_in_link`;
     expect(JSON.stringify(stored)).not.toContain(secret);

@@ -1,6 +1,7 @@
-import { expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { look, signedInAs, submit } from '../../support/console/console.ts';
 import { MANAGED_NAMES, managedActs, managedState, openManaged } from '../../support/console/managed.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openTestGateway } from '../../support/gateway.ts';
 import { type Fields, post, SAME } from '../../support/oauth/oauth.ts';
 
@@ -24,7 +25,7 @@ it('the books have one record of each change, of each page and of each refused c
   const of =
     () => sql`SELECT operation, targets, outcome, status, surface, organization_id, units, credential_id FROM gateway.audit
     WHERE person_id = ${owner.id} ORDER BY time, id`;
-  await vi.waitFor(async () => expect(await of()).toHaveLength(6), 3_000);
+  await eventually(async () => expect(await of()).toHaveLength(6));
   const same = { surface: 'page', organization_id: organization, units: 0, credential_id: null };
   expect([...(await of())]).toEqual([
     { operation: 'console_webhook', targets: [managed.webhook], outcome: 'ok', status: 200, ...same },
@@ -40,12 +41,12 @@ it('the books have one record of each change, of each page and of each refused c
   const before = await enabled();
   await sql`ALTER TABLE gateway.audit RENAME TO audit_away`;
   await look(gateway, '/console/webhooks', owner.cookie);
-  await vi.waitFor(() => expect(gateway.trail?.stuck).toBe(true), 6_000);
+  await eventually(() => expect(gateway.trail?.stuck).toBe(true));
   const { status, headers, text } = await act('webhook_enable');
   expect([status, headers['retry-after'], text.includes('Nothing was changed.')]).toEqual([503, '5', true]);
   expect(await enabled()).toEqual(before);
   await sql`ALTER TABLE gateway.audit_away RENAME TO audit`;
-  await vi.waitFor(() => expect(gateway.trail?.stuck).toBe(false), 6_000);
+  await eventually(() => expect(gateway.trail?.stuck).toBe(false));
   expect((await act('webhook_enable')).status).toBe(303);
   await world.close();
   await gateway.close();
@@ -66,7 +67,7 @@ it('the books have failed pages, wrong tokens, exports and the way out, and the 
   await post(gateway, '/console/sign-out', {}, { ...SAME, cookie: owner.cookie });
   const of = () => sql`SELECT operation, targets, outcome FROM gateway.audit
     WHERE person_id = ${owner.id} ORDER BY time, id`;
-  await vi.waitFor(async () => expect(await of()).toHaveLength(6), 3_000);
+  await eventually(async () => expect(await of()).toHaveLength(6));
   expect([...(await of())]).toEqual([
     { operation: 'console_operations', targets: [app], outcome: 'ok' },
     { operation: 'operation_switch_off', targets: [app, 'contact_get'], outcome: 'ok' },
@@ -137,10 +138,10 @@ it('a change of the console whose record cannot be written does not happen', asy
       },
     ]);
   }
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const [left] = await sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL`;
     expect(left).toEqual({ n: 0 });
-  }, 3_000);
+  });
   await world.close();
   await gateway.close();
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
 import {
   addRival,
@@ -10,6 +10,7 @@ import {
   signedInAs,
   submit,
 } from '../../support/console/console.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   consented,
@@ -308,7 +309,7 @@ describe('lists', () => {
     expect([rows.length, rows[0]]).toEqual([30, expect.objectContaining({ role: 'admin', state: 'active' })]);
     const audited = (): Record<string, unknown>[] =>
       gateway.log.map((line) => JSON.parse(line)).filter(({ audit }) => audit === 'view');
-    await vi.waitFor(() => expect(audited()).toHaveLength(2));
+    await eventually(() => expect(audited()).toHaveLength(2));
     expect(audited()[0]).toMatchObject({ operation: 'console_people', person: owner.id, exported: 'people.csv' });
   });
 

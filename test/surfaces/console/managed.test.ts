@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { searchAudit } from '../../../src/store/administration/audit-records.ts';
 import { readSources } from '../../../src/store/administration/sources.ts';
 import type { AuditPlace } from '../../../src/store/calls/audit-records.ts';
@@ -14,6 +14,7 @@ import {
 } from '../../support/console/console.ts';
 import { type Managed, managedActs, openManaged, openSilent } from '../../support/console/managed.ts';
 import { tell, verified } from '../../support/events/webhooks.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { type Fields, post, SAME } from '../../support/oauth/oauth.ts';
 import { plantAudit } from '../../support/planted-audit.ts';
@@ -302,7 +303,7 @@ describe('sources', () => {
     expect([answer.status, performance.now() - started < 10_000]).toEqual([400, true]);
     expect(words(answer)).toContain('has not answered within 1.5 seconds');
     expect(silent.asked()).toBeGreaterThan(0);
-    await vi.waitFor(() => expect(silent.open()).toBe(0), 5_000);
+    await eventually(() => expect(silent.open()).toBe(0));
     expect((await act('source_add')).status).toBe(303);
     silent.close();
   });

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
 import { addRival, RIVAL, signedInAs } from '../../support/console/console.ts';
+import { eventually } from '../../support/eventually.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { newPerson, PASSWORD, post, SAME } from '../../support/oauth/oauth.ts';
 
@@ -28,7 +29,7 @@ it('a sign-in, a failed one and one to a locked account, which is told once', as
   for (let n = 0; n < 5; n++) expect((await enter(email, 'zqx7wrong')).status).toBe(403);
   for (let n = 0; n < 4; n++) expect((await enter(email, 'zqx7wrong')).status).toBe(429);
   expect((await enter('nobody@zqx7.example')).status).toBe(403);
-  await vi.waitFor(async () => expect(await told(id)).toHaveLength(7), 3_000);
+  await eventually(async () => expect(await told(id)).toHaveLength(7));
   const failed = { operation: 'console_sign_in', person_id: null, targets: [id], ...same() };
   expect([...(await told(id))]).toEqual([
     { operation: 'console_sign_in', outcome: 'ok', status: 303, person_id: id, targets: [], ...same() },
@@ -48,7 +49,7 @@ it('a person of several organizations is told in the one that the person chooses
   const page = await gateway.ask('/console', { unchecked: true, headers: { cookie } });
   const choose = /name="choose" value="([^"]+)"[^>]*><bdi>Rival/.exec(page.text)?.[1] ?? expect.fail(page.text);
   expect((await post(gateway, '/console/sign-in', { choose }, { ...SAME, cookie })).status).toBe(303);
-  await vi.waitFor(async () => expect(await told(rival.id)).toHaveLength(1), 3_000);
+  await eventually(async () => expect(await told(rival.id)).toHaveLength(1));
   expect([(await told(rival.id))[0]?.['outcome'], [...(await told(id))]]).toEqual(['ok', []]);
 });
 
@@ -64,7 +65,7 @@ it('a one-time link, and one that has ended', async () => {
   await gateway.database.sql`UPDATE gateway.sign_in_link SET expires_at = now() WHERE person_id = ${id}`;
   // The second use finds nothing, so a flood with one link leaves one record.
   for (let n = 0; n < 3; n++) expect((await use(late)).status).toBe(403);
-  await vi.waitFor(async () => expect(await told(id)).toHaveLength(2), 3_000);
+  await eventually(async () => expect(await told(id)).toHaveLength(2));
   expect([...(await told(id))]).toEqual([
     { operation: 'console_link', outcome: 'ok', status: 303, person_id: id, targets: [], ...same() },
     { operation: 'console_link', outcome: 'credentials', status: 403, person_id: null, targets: [id], ...same() },
@@ -78,7 +79,7 @@ it('a form of another site in the session of a person', async () => {
   const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' };
   expect((await post(gateway, path, { csrf: 'x' }, { ...foreign, cookie: owner.cookie })).status).toBe(400);
   expect((await post(gateway, path, { csrf: 'x' }, foreign)).status).toBe(400);
-  await vi.waitFor(async () => expect(await told(owner.id)).toHaveLength(1), 3_000);
+  await eventually(async () => expect(await told(owner.id)).toHaveLength(1));
   expect([...(await told(owner.id))]).toMatchObject([
     { operation: 'operation_switch_off', outcome: 'invalid_request', status: 400, targets: [app, 'search'] },
   ]);
@@ -89,7 +90,7 @@ it('the sign-in of the record’s page and the sign-out of the console', async (
   const entered = await post(gateway, '/c/ctc_1_1_89/sign-in', { email, password: PASSWORD }, SAME);
   const cookie = String(entered.headers['set-cookie']).split(';')[0] ?? '';
   await post(gateway, '/console/sign-out', {}, { ...SAME, cookie });
-  await vi.waitFor(async () => expect(await told(id)).toHaveLength(2), 3_000);
+  await eventually(async () => expect(await told(id)).toHaveLength(2));
   expect((await told(id)).map(({ operation, outcome }) => [operation, outcome])).toEqual([
     ['record_sign_in', 'ok'],
     ['console_sign_out', 'ok'],

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newWebhookSecret } from '../../../src/outbound/signature.ts';
 import { openReceiver, type Receiver } from '../../support/events/webhooks.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
 import { modern } from '../../support/surfaces/mcp.ts';
@@ -52,9 +53,9 @@ it('without its record a subscription is neither made nor refreshed nor ended', 
     // The record does not wait for a flush of the process.
     expect((await kept()).map(({ operation: one }) => one)).toEqual([operation]);
   }
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     const [left] = await sql`SELECT count(*)::integer AS n FROM gateway.audit WHERE seq IS NULL`;
     expect(left).toEqual({ n: 0 });
-  }, 3_000);
+  });
   expect(await kept()).toHaveLength(1);
 });

@@ -1,6 +1,7 @@
 import type { Browser, BrowserContext, Page, Response } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
+import { eventually } from '../../support/eventually.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { type BrowserProxy, openBrowserProxy } from '../../support/oauth/browser-proxy.ts';
 import {
@@ -352,7 +353,7 @@ describe('CP-04: one code at most', () => {
     await callback();
     // Nobody answers the callback, so the browser shows its own error page. Go back until the browser has left this
     // page.
-    await vi.waitFor(() => page.goBack(), 5_000);
+    await eventually(() => page.goBack());
     await page.getByRole('button', { name: 'Approve' }).waitFor();
     expect(await page.locator(':checked').count()).toBe(0);
     await tick(page, ['website_read', 'conversation_read']);

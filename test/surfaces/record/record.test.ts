@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   cookieOf,
@@ -466,7 +467,7 @@ describe('the log', () => {
     const stranger = await view(CONVERSATION);
     const of = ({ headers }: Answer): Record<string, unknown> | undefined =>
       gateway.log.map((line) => JSON.parse(line)).find((line) => line.request_id === headers['x-request-id']);
-    await vi.waitFor(() => expect(of(stranger)).toBeDefined());
+    await eventually(() => expect(of(stranger)).toBeDefined());
     expect(of(shown)).toMatchObject({
       operation: 'record',
       audit: 'view',
@@ -492,7 +493,7 @@ describe('the log', () => {
     const refused = await signIn(CONVERSATION, `${randomUUID()}@example.com`);
     const lines = (): Record<string, unknown>[] =>
       gateway.log.map((line) => JSON.parse(line)).filter(({ audit }) => audit === 'authentication');
-    await vi.waitFor(() => expect(lines()).toHaveLength(2));
+    await eventually(() => expect(lines()).toHaveLength(2));
     expect([entered.status, refused.status]).toEqual([303, 403]);
     expect(lines()).toMatchObject([
       { operation: 'record_sign_in', decision: 'allowed', person: person.id },
