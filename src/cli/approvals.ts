@@ -154,8 +154,8 @@ function sentence({ operation_id: id }: Approval, decision: Decision): string {
 const appName = ({ client_host, app_name }: Approval): string => appOf(client_host, app_name ?? 'a removed app');
 
 const document = (approval: Approval): object => {
-  const { tenant: _, site: __, record: ___, command, client_host, ...members } = approval;
-  const { operation: ____, ...input } = command ?? { operation: '' };
+  const { tenant: _, site: __, record: ___, assignee_name: ____, command, client_host, ...members } = approval;
+  const { operation: _____, ...input } = command ?? { operation: '' };
   return { ...members, ...(client_host !== null && { client_host }), command: command === null ? null : input };
 };
 

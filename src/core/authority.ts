@@ -8,6 +8,16 @@ export type Resource = (typeof RESOURCES)[number];
 /** The operations that wait for a person by default. gateway.must_wait decides which of their writes do. */
 export const WAIT_BY_DEFAULT: readonly string[] = ['conversation_reply'];
 
+/** The operations of a credential whose writes, or some of them, wait for a person. */
+export const waitsOf = (policy: {
+  readonly approve: readonly string[];
+  readonly write: readonly string[];
+  readonly without_approval: readonly string[];
+}): readonly string[] => {
+  const byDefault = WAIT_BY_DEFAULT.filter((name) => policy.write.includes(name));
+  return [...new Set([...policy.approve, ...byDefault.filter((name) => !policy.without_approval.includes(name))])];
+};
+
 /** What a reader of data may see at one moment. The reader is an app with a token, or a signed-in person. */
 export interface Rights extends Grants {
   /** SHA-256 of the secret: of the token, or of the session. */

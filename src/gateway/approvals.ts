@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditDraft } from '../core/audit.ts';
 import type { FailureCode } from '../core/failures.ts';
-import { websiteKey } from '../core/ids.ts';
+import { OperatorId, TeamId, type WebsiteKey, websiteKey } from '../core/ids.ts';
 import type { RemoteWriter } from '../core/writes.ts';
 import type { Administrator, ListPage, Slice } from '../store/administration/administrator.ts';
 import {
@@ -23,6 +23,8 @@ import { performReserved, reservesFor } from './writes.ts';
 export interface Approval extends ApprovalRecord {
   readonly website_id: string;
   readonly target: string;
+  /** Who gets the conversation. Undefined: nobody, or the write is no assignment, or its wait is over. */
+  readonly assignee?: { readonly kind: 'operator' | 'team'; readonly id: string; readonly name: string | null };
 }
 
 export interface ApprovalDesk {
@@ -70,8 +72,17 @@ const named = (records: readonly ApprovalRecord[], registry: Registry): Approval
     const id = registry.get(record.operation)?.performs?.about[1].id;
     if (id === undefined || id === 'plain') return [];
     const website = websiteKey(record.tenant, record.site);
-    return [{ ...record, website_id: website.id, target: id.format(website, record.record) }];
+    const target = id.format(website, record.record);
+    return [{ ...record, website_id: website.id, target, ...assigneeOf(record, website) }];
   });
+
+/** The members `operator` and `team` of a command are native ids. */
+function assigneeOf({ command, assignee_name: name }: ApprovalRecord, website: WebsiteKey): Pick<Approval, 'assignee'> {
+  const { operator = undefined, team = undefined }: Readonly<Record<string, unknown>> = command ?? {};
+  if (typeof team === 'string') return { assignee: { kind: 'team', id: TeamId.format(website, team), name } };
+  if (typeof operator !== 'string') return {};
+  return { assignee: { kind: 'operator', id: OperatorId.format(website, operator), name } };
+}
 
 /** Attempts for one decision. Another one is needed if the authority of the write ended during the first. */
 const ATTEMPTS = 3;

@@ -39,6 +39,8 @@ export interface ApprovalRecord {
   readonly name: string | null;
   /** The command with its whole text. Null when the wait is over. */
   readonly command: Command | null;
+  /** The name of the operator or of the team that the command names. */
+  readonly assignee_name: string | null;
   readonly credential_id: string;
   /** Null if the credential is gone. */
   readonly app_id: string | null;
@@ -78,7 +80,12 @@ const records = (where: Fragment, more = empty): Fragment => sql`
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record)
                 ELSE (SELECT v.name FROM platform.ai_feature v
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record) END AS name,
-           a.command, a.credential_id, p.id AS app_id, p.name AS app_name, c.hosted_host AS client_host,
+           a.command, a.credential_id,
+           coalesce((SELECT v.name FROM platform.operator v
+                      WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = (a.command ->> 'operator')::bigint),
+                    (SELECT v.name FROM platform.team v
+                      WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = (a.command ->> 'team')::bigint)) AS assignee_name,
+           p.id AS app_id, p.name AS app_name, c.hosted_host AS client_host,
            (SELECT o.name FROM gateway.native_author n
               JOIN platform.operator o ON o.tenant = n.tenant AND o.site = n.site AND o.id = n.operator_id
              WHERE n.credential_id = a.credential_id AND n.tenant = a.tenant AND n.site = a.site) AS author,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Authority, type Resource, WAIT_BY_DEFAULT } from '../../core/authority.ts';
+import { type Authority, type Resource, waitsOf } from '../../core/authority.ts';
 import { websiteKey } from '../../core/ids.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { sql } from '../../core/sql.ts';
@@ -107,7 +107,6 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
   const channels = both(row.channel_ids, row.given_channel_ids);
   const teams = both(row.team_ids, row.given_team_ids);
   const subsites = both(row.subsite_ids, row.given_subsite_ids);
-  const byDefault = WAIT_BY_DEFAULT.filter((name) => row.write.includes(name) && !row.without_approval.includes(name));
   return {
     digest,
     credentialId: row.id,
@@ -122,7 +121,7 @@ function authorityOf(row: AuthorityRow, digest: Uint8Array): Authority {
     installationId: row.installation_id,
     admits: addressRanges(row.allow_ip),
     switchedOff: new Set(row.switched_off),
-    approve: new Set([...row.approve, ...byDefault]),
+    approve: new Set(waitsOf(row)),
     write: new Set(row.write),
     scopes: new Set(row.scopes),
     dataAccess: new Set(row.data_access.filter((flag) => given.includes(flag))),

@@ -54,7 +54,7 @@ const queue: ConsolePage = {
     const { rows, total } = await listWrites(asked.desk, registry, search, query.slice);
     const file = exported(asked, 'approvals', rows.map(approvalDocument));
     if (file) return file;
-    const writes = registry.operations.filter(({ performs }) => performs).map(({ name }) => name);
+    const writes = registry.all.filter(({ performs }) => performs).map(({ name }) => name);
     return {
       title: 'Approvals',
       body: html`${heading('Approvals', 'Writes of apps that wait for a person, for up to 24 hours, and what was decided.')}
@@ -168,20 +168,29 @@ ${one.state === 'pending' ? decision(asked, one) : undefined}`,
 }
 
 /** Every member of the command. A text is whole, with its line breaks. */
-function written({ command }: Approval): Html {
+function written({ operation, command, assignee }: Approval): Html {
   if (command === null) return html`<p>The text is not kept after the decision.</p>`;
-  // The record that the write concerns stands above.
-  const members = Object.entries(command).filter(([member]) => member !== 'operation' && !TARGETS.includes(member));
-  if (members.length === 0) return html`<p>Nothing besides the operation.</p>`;
-  return html`<dl class="list">${members.map(
-    ([member, value]) => html`<div><dt>${label(member)}</dt>
+  // The record that the write concerns stands above. Who gets the conversation is shown by name.
+  const members = Object.entries(command).filter(([member]) => !ELSEWHERE.includes(member));
+  if (members.length === 0 && operation !== ASSIGN) return html`<p>Nothing besides the operation.</p>`;
+  return html`<dl class="list">${operation === ASSIGN ? assigned(assignee) : undefined}${members.map(
+    ([member, value]) => html`<div><dt>${LABELS[member] ?? label(member)}</dt>
 <dd class="said" dir="auto">${marked(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd></div>`,
   )}</dl>`;
 }
 
+function assigned(assignee: Approval['assignee']): Html {
+  if (assignee === undefined) return html`<div><dt>Operator</dt><dd>None. The team stays.</dd></div>`;
+  const { kind, id, name } = assignee;
+  return html`<div><dt>${kind === 'team' ? 'Team' : 'Operator'}</dt>
+<dd><code>${id}</code>${name === null ? undefined : html` <bdi class="said">${marked(name)}</bdi>`}</dd></div>`;
+}
+
 const label = (member: string): string => (member.charAt(0).toUpperCase() + member.slice(1)).replaceAll('_', ' ');
 
-const TARGETS = ['visitor', 'conversation', 'feature'];
+const ASSIGN = 'conversation_assign';
+const LABELS: Readonly<Record<string, string>> = { if_updated_at: 'Only if not changed since' };
+const ELSEWHERE = ['operation', 'visitor', 'conversation', 'feature', 'operator', 'team'];
 
 function decision(asked: Asked, { operation_id: id, own = false }: Approval): Html {
   const reject = actForm(asked, { action: `${APPROVALS}/${id}/reject`, button: 'Reject', tone: 'plain' });

@@ -1,3 +1,4 @@
+import { waitsOf } from '../../../core/authority.ts';
 import {
   type AppSummary,
   type CredentialRecord,
@@ -167,10 +168,11 @@ ${facts([
   ['Sensitive data', sensitive(one)],
   ['Limits', limits(one)],
   one.allow_ip.length > 0 ? ['Addresses', `Only ${one.allow_ip.join(', ')}`] : undefined,
-  one.approve.length > 0
+  one.write.length > 0 ? ['May also', html`<code>${one.write.join(', ')}</code>`] : undefined,
+  waitsOf(one).length > 0
     ? [
         'Waits for approval',
-        html`<code>${one.approve.join(', ')}</code>${one.approval_by === 'others' ? html` <span class="small">of another person</span>` : undefined}`,
+        html`<code>${waitsOf(one).join(', ')}</code>${one.approval_by === 'others' ? html` <span class="small">of another person</span>` : undefined}`,
       ]
     : undefined,
   one.state === 'revoked' && one.revoked_at ? ['Revoked', time(one.revoked_at)] : ['Expires', ends(one.expires_at)],

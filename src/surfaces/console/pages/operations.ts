@@ -31,7 +31,7 @@ async function shownList(asked: Asked): Promise<ShownPage | Exported | undefined
   if (!app) return undefined;
   const [kind, wanted] = [query.one('kind', ['read', 'write']), query.one('state', ['on', 'off'])];
   const text = (query.text('q') ?? '').toLowerCase();
-  const found = registry.operations
+  const found = registry.all
     .map(({ name, title, effect }) => ({ name, title, effect, off: app.switched_off.includes(name) }))
     .filter((one) => kind === undefined || one.effect === kind)
     .filter((one) => wanted === undefined || one.off === (wanted === 'off'))
@@ -87,7 +87,7 @@ const switchTo = (to: 'on' | 'off'): ConsoleAct => ({
     const made = { to: pathOf(app), notice: `switched_${to}`, target: app, part: operation };
     if (done) return made;
     // The second click of a double click, or another tab: the operation is as the person wants it.
-    const exists = registry.operations.some(({ name }) => name === operation);
+    const exists = registry.all.some(({ name }) => name === operation);
     const now = exists ? await findApp(desk, app) : undefined;
     return now?.switched_off.includes(operation) === (to === 'off') ? made : undefined;
   },
