@@ -75,6 +75,8 @@ export interface AppSummary {
   readonly next_end: Date | null;
   /** The operations that an owner or admin has switched off for the app, by name. */
   readonly switched_off: string[];
+  /** The writes that the policies of its credentials name. */
+  readonly writes: string[];
 }
 
 export interface AppSearch {
@@ -100,7 +102,9 @@ export const pageOfApps = (
       SELECT a.id, a.name, a.created_at, a.switched_off, k.client_host, coalesce(k.active_credentials, 0) AS active_credentials, k.next_end,
              (SELECT count(*)::integer FROM gateway.consent n JOIN gateway.credential c ON c.id = n.credential_id
                 JOIN gateway.installation i ON i.id = c.installation_id
-               WHERE i.app_id = a.id AND n.revoked_at IS NULL AND n.expires_at > now()) AS active_consents
+               WHERE i.app_id = a.id AND n.revoked_at IS NULL AND n.expires_at > now()) AS active_consents,
+             ARRAY(SELECT DISTINCT o FROM gateway.installation i JOIN gateway.credential c ON c.installation_id = i.id, unnest(c.write) AS o
+                    WHERE i.app_id = a.id) AS writes
         FROM gateway.app a
         LEFT JOIN LATERAL (
           SELECT max(c.hosted_host) AS client_host, count(*) FILTER (WHERE c.revoked_at IS NULL AND c.expires_at > now())::integer AS active_credentials,

@@ -136,6 +136,20 @@ describe.each(CASES)('%s', (_, write) => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
   });
 
+  it('leaves a later time than the last one, also when that lies ahead of the clock', async () => {
+    const { sql } = gateway.database;
+    await sql`UPDATE platform.conversation SET updated_at = date_trunc('milliseconds', now()) + interval '1 hour'
+      WHERE (tenant, site, id) = (1, 1, 2)`;
+    const route = write.path.replace(/.*\//, '');
+    const { updated_at } = await conversation();
+    const first = await send(route, { ...write.body(WEB), if_updated_at: updated_at });
+    expect(Date.parse(first.body.data.updated_at)).toBe(Date.parse(String(updated_at)) + 1);
+    expect(outcomeOf(await send(route, { ...write.body(WEB), if_updated_at: updated_at }))).toEqual([
+      ...[409, 'operation_conflict'],
+    ]);
+    await sql`UPDATE platform.conversation SET updated_at = now() WHERE (tenant, site, id) = (1, 1, 2)`;
+  });
+
   it.each(['yesterday', '0000-01-01T00:00:00Z', 5, '9999-12-31T23:59:60Z'])(
     'refuses if_updated_at %s with 400',
     async (time) => {

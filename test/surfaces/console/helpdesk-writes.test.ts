@@ -98,6 +98,9 @@ it('an owner switches them off and on for an app', async () => {
       body: { text: 'Switched', visibility: 'public' },
       headers: { 'idempotency-key': freshKey() },
     });
+  const stranger = await gateway.issue();
+  const { text } = await look(gateway, `/console/apps/${stranger.app}/operations?q=conversation_reply`, owner.cookie);
+  expect(text).not.toContain('<code>conversation_reply</code>');
   expect((await press('off')).status).toBe(303);
   expect([(await reply()).status, (await reply()).body.code]).toEqual([404, 'not_permitted']);
   expect((await press('on')).status).toBe(303);

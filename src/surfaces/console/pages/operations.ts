@@ -32,6 +32,7 @@ async function shownList(asked: Asked): Promise<ShownPage | Exported | undefined
   const [kind, wanted] = [query.one('kind', ['read', 'write']), query.one('state', ['on', 'off'])];
   const text = (query.text('q') ?? '').toLowerCase();
   const found = registry.all
+    .filter((one) => !one.byPolicy || app.writes.includes(one.name) || app.switched_off.includes(one.name))
     .map(({ name, title, effect }) => ({ name, title, effect, off: app.switched_off.includes(name) }))
     .filter((one) => kind === undefined || one.effect === kind)
     .filter((one) => wanted === undefined || one.off === (wanted === 'off'))
