@@ -9,6 +9,22 @@ export interface SentNote {
   readonly at: string;
 }
 
+/** A message to send. The helpdesk shows the user of the token as its author. */
+export interface Reply {
+  readonly text: string;
+  readonly internal: boolean;
+}
+
+/** A message as the helpdesk stores it. */
+export interface SentReply extends Reply {
+  /** The external_id that the source gives to the message. */
+  readonly id: string;
+  /** The external_id of the operator whom the helpdesk shows as author. */
+  readonly author: string | undefined;
+  /** The creation time as RFC 3339. */
+  readonly at: string;
+}
+
 /** The place of a write: the external_id of a contact or a conversation, and the id of the operation. */
 export interface WriteTarget {
   readonly operationId: string;
@@ -27,9 +43,11 @@ export interface Helpdesk {
   ): Promise<SentNote>;
   /** Returns the disposition that the conversation has in the helpdesk afterwards. */
   setDisposition(place: WriteTarget, value: string, signal: AbortSignal): Promise<string>;
+  addReply(place: WriteTarget, reply: Reply, signal: AbortSignal): Promise<SentReply>;
   /** Looks for the effect of a write. Undefined says that the effect is not there yet. The effect can still come. */
   findNote(place: WriteTarget, signal: AbortSignal): Promise<SentNote | undefined>;
   findDisposition(place: WriteTarget, signal: AbortSignal): Promise<string | undefined>;
+  findReply(place: WriteTarget, signal: AbortSignal): Promise<SentReply | undefined>;
   close(): Promise<void>;
 }
 

@@ -11,6 +11,7 @@ import {
   sentWriteBack,
   storeSentDisposition,
   storeSentNote,
+  storeSentReply,
   type WriteBackSource,
 } from '../store/calls/write-back.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -70,9 +71,6 @@ async function within<T>(ms: number, outer: AbortSignal | undefined, work: (sign
   }
 }
 
-/** The writes that go to a helpdesk. */
-const SENDABLE: readonly string[] = ['visitor_note_add', 'conversation_disposition_set'];
-
 interface Limit {
   readonly ms: number;
   readonly outer?: AbortSignal;
@@ -94,8 +92,8 @@ interface OpenWriter {
 }
 
 /**
- * Sends notes and dispositions to the helpdesks of live sources. Each source has its own thread and its own turns. So a
- * hostile helpdesk can end only its own thread, and a slow one delays only its own writes.
+ * Sends writes to the helpdesks of live sources. Each source has its own thread and its own turns. So a hostile
+ * helpdesk can end only its own thread, and a slow one delays only its own writes.
  *
  * A write is sent once. If its outcome is unknown, the gateway looks for the mark of the write in the helpdesk. A
  * missing mark proves nothing, because the helpdesk can still be processing the write.
@@ -203,6 +201,11 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
       const sent = await inTurn(write, limit, (desk, signal) => desk.addNote(place, note, signal));
       return { done: await storeSentNote(db, operationId, { ...sent, text: note.text }) };
     }
+    if (command.operation === 'conversation_reply') {
+      const reply = { text: String(command['text']), internal: command['visibility'] === 'internal' };
+      const sent = await inTurn(write, limit, (desk, signal) => desk.addReply(place, reply, signal));
+      return { done: await storeSentReply(db, operationId, sent) };
+    }
     const value = String(command['disposition']);
     const now = await inTurn(write, limit, (desk, signal) => desk.setDisposition(place, value, signal));
     return { done: await storeSentDisposition(db, operationId, now) };
@@ -225,7 +228,6 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
   }
 
   async function perform(work: RemoteCommand, outer: AbortSignal): Promise<Ending> {
-    if (!SENDABLE.includes(work.command.operation)) return { rejected: 'operation_conflict' };
     const began = performance.now();
     const write = await within(sending, outer, (signal) => prepare(work, signal));
     if ('refused' in write || 'rejected' in write) return write;
@@ -246,6 +248,10 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
       if (row.operation === 'visitor_note_add') {
         const note = await inTurn(row, { ms: ASKING }, (desk, signal) => desk.findNote(place, signal));
         return note && { done: await storeSentNote(db, operationId, note) };
+      }
+      if (row.operation === 'conversation_reply') {
+        const reply = await inTurn(row, { ms: ASKING }, (desk, signal) => desk.findReply(place, signal));
+        return reply && { done: await storeSentReply(db, operationId, reply) };
       }
       const value = await inTurn(row, { ms: ASKING }, (desk, signal) => desk.findDisposition(place, signal));
       return value === undefined ? undefined : { done: await storeSentDisposition(db, operationId, value) };

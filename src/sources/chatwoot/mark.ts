@@ -9,6 +9,11 @@ const LINE = /\n\n— [^\n]* \[gateway (op_[0-9a-f]{32})\]\s*$/u;
 export const DISPOSITION = 'gateway_disposition';
 /** The custom attribute of a conversation with the marks of its last dispositions. */
 export const OPERATIONS = 'gateway_operations';
+/**
+ * The member of a message's `content_attributes` with its mark, so that the customer reads the text alone. A mark in
+ * `source_id` would keep Chatwoot from sending the message: it then counts as one that the channel itself has sent.
+ */
+export const OPERATION = 'gateway_operation';
 /** How many marks a conversation keeps. If it kept only one, a later disposition would hide an earlier one too soon. */
 const KEPT = 5;
 

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { sql } from '../../core/sql.ts';
 import { before } from '../../outbound/before.ts';
 import { openDatabase } from '../../store/driver/postgres.ts';
-import { type Helpdesk, NotPerformed, refused, type SentNote, type WriteTarget } from '../helpdesk.ts';
+import { type Helpdesk, NotPerformed, refused, type SentNote, type SentReply, type WriteTarget } from '../helpdesk.ts';
 import { type ApiRequest, type ApiSettings, ask, hasTooManyMarks } from './api.ts';
-import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATIONS, unmarked, withMark } from './mark.ts';
+import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATION, OPERATIONS, unmarked, withMark } from './mark.ts';
 
 export interface WriteBackSettings extends ApiSettings {
   /** Chatwoot's database. Only it tells the API number of a conversation, and its attributes without its messages. */
@@ -19,8 +19,17 @@ const Notes = z.array(Listed.partial());
 // z.record would check each attribute: 2.9 s for 8 MiB of short attributes (24 November 2026).
 const Attributes = z.object({ custom_attributes: z.custom<AttributeMembers>(isObject).nullish() });
 
+/** A stored message. Chatwoot answers with its whole text, which is the one that was sent. */
+const Message = z.object({
+  id: z.int().min(1),
+  created_at: z.number(),
+  sender: z.object({ id: z.int().min(1) }).nullish(),
+});
+
 /** The largest answer with notes, in bytes. Chatwoot lists all notes of a contact in one answer. */
 const NOTES = 4 * 1024 * 1024;
+/** The most characters of a reply. Chatwoot can have changed the text that was sent. */
+const REPLY = 200_000;
 /** The largest size of a conversation's attributes. Parsing 1 MiB of the shortest attributes takes 0.2 s. */
 const ATTRIBUTES = 1024 * 1024;
 /** Timeout (ms) of a statement in Chatwoot's database. */
@@ -32,6 +41,13 @@ interface ConversationRow {
   readonly standby: boolean;
   /** A JSON object as text. Null if it is longer than ATTRIBUTES. */
   readonly attributes: string | null;
+}
+interface MessageRow {
+  readonly id: number;
+  readonly sender: number | string | null | undefined;
+  readonly at: Date;
+  readonly text: string;
+  readonly internal: boolean;
 }
 interface Conversation {
   readonly path: string;
@@ -157,6 +173,28 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
       if (!marksOf(after[OPERATIONS]).includes(mark)) throw new Error('the API lost the attributes');
       return String(after[DISPOSITION]);
     },
+    addReply: async ({ operationId, target }, { text, internal }, signal) => {
+      const { path } = await beforehand(() => conversationOf(target, signal));
+      const body = {
+        ...{ content: text, message_type: 'outgoing', private: internal },
+        content_attributes: { [OPERATION]: markOf(operationId) },
+      };
+      const answer = await call({ method: 'POST', path: `${path}/messages`, body, bytes: ATTRIBUTES }, signal);
+      const { id, created_at, sender } = Message.parse(answer);
+      return sentReply(account, { id, sender: sender?.id, at: new Date(created_at * 1000), text, internal });
+    },
+    findReply: async ({ operationId, target }, signal) => {
+      const id = idIn(target, account, 'conversation');
+      // The mark is hexadecimal, so it is the same text inside a JSON string, in which Rails keeps the attributes.
+      const read = db.read<MessageRow>(sql`
+        SELECT id, CASE WHEN sender_type = 'User' THEN sender_id::text END AS sender, created_at AT TIME ZONE 'UTC' AS at,
+               left(content, ${REPLY}::integer) AS text, private AS internal
+          FROM public.messages
+         WHERE conversation_id = ${id}::bigint AND account_id = ${account}::bigint AND message_type = 1
+           AND strpos(content_attributes::text, ${markOf(operationId)}) > 0 ORDER BY id LIMIT 1`);
+      const [row] = await before(signal, read);
+      return row && sentReply(account, row);
+    },
     findNote: async ({ operationId, target }, signal) => {
       const listed = Notes.parse(await call({ method: 'GET', path: notesOf(target), bytes: NOTES }, signal));
       const [first] = listed
@@ -202,6 +240,11 @@ const sent = (account: number, { id, content, created_at }: z.output<typeof Note
   prefix: `cw:${account}:note:${id}:`,
   text: unmarked(content),
   at: new Date(created_at * 1000).toISOString(),
+});
+
+const sentReply = (account: number, { id, sender, at, text, internal }: MessageRow): SentReply => ({
+  ...{ id: `cw:${account}:message:${id}`, at: at.toISOString(), text, internal },
+  author: sender === null || sender === undefined ? undefined : `cw:${account}:operator:${sender}`,
 });
 
 /** The number in an external_id of this account. A record of another origin cannot go to Chatwoot. */

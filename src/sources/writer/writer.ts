@@ -84,8 +84,10 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
       }),
     addNote: (place, note, signal) => call('addNote', [place, note], signal),
     setDisposition: (place, value, signal) => call('setDisposition', [place, value], signal),
+    addReply: (place, reply, signal) => call('addReply', [place, reply], signal),
     findNote: (place, signal) => call('findNote', [place], signal),
     findDisposition: (place, signal) => call('findDisposition', [place], signal),
+    findReply: (place, signal) => call('findReply', [place], signal),
     close: () => {
       closed = true;
       return endThread();

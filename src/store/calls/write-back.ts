@@ -62,6 +62,21 @@ export const storeSentNote = (
   { prefix, text, at }: { readonly prefix: string; readonly text: string; readonly at: string },
 ): Promise<Done> => stored(db, sql`gateway.write_back_note(${operationId}, ${prefix}, ${text}, ${at}::timestamptz)`);
 
+/** Stores a message that the helpdesk has accepted. Returns the result of the write. */
+export const storeSentReply = (
+  db: Database,
+  operationId: string,
+  sent: Readonly<Record<'id' | 'at' | 'text', string>> & {
+    readonly author: string | undefined;
+    readonly internal: boolean;
+  },
+): Promise<Done> =>
+  stored(
+    db,
+    sql`gateway.write_back_reply(${operationId}, ${sent.id}, ${sent.author ?? null}::text, ${sent.at}::timestamptz,
+                                 ${sent.text}, ${sent.internal})`,
+  );
+
 /** Stores the current disposition of a conversation in the helpdesk. Returns the result of the write. */
 export const storeSentDisposition = (db: Database, operationId: string, value: string): Promise<Done> =>
   stored(db, sql`gateway.write_back_disposition(${operationId}, ${value})`);

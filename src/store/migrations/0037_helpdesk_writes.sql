@@ -10,6 +10,11 @@ CREATE FUNCTION gateway.must_wait(c gateway.credential, p_operation text, p_comm
           AND p_operation <> ALL (c.without_approval))
 $$;
 
+-- Returns true unless the conversation has changed since the time that the command names. Answers have whole milliseconds.
+CREATE FUNCTION gateway.is_unchanged(c platform.conversation, p_command jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+  SELECT coalesce(date_trunc('milliseconds', c.updated_at) = (p_command ->> 'if_updated_at')::timestamptz, true)
+$$;
+
 -- Locks a conversation for a write, and returns it. Returns null if the write cannot have its effect: the conversation has
 -- changed since the time that the command names, its texts are erased, or the website follows a helpdesk that takes no
 -- writes. The next page of such a helpdesk would undo a change that only the gateway has.
@@ -20,9 +25,7 @@ DECLARE
 BEGIN
   SELECT * INTO c FROM platform.conversation x
    WHERE x.tenant = p_tenant AND x.site = p_site AND x.id = (p_command ->> 'conversation')::bigint FOR UPDATE;
-  -- Answers have the time in whole milliseconds.
-  IF c.id IS NULL OR c.external_id LIKE 'erased:%'
-     OR date_trunc('milliseconds', c.updated_at) <> (p_command ->> 'if_updated_at')::timestamptz
+  IF c.id IS NULL OR c.external_id LIKE 'erased:%' OR NOT gateway.is_unchanged(c, p_command)
      OR EXISTS (SELECT FROM gateway.source s WHERE s.tenant = p_tenant AND s.site = p_site) THEN
     RETURN NULL;
   END IF;
@@ -279,4 +282,96 @@ BEGIN
     END LOOP;
   END IF;
   RETURN ('[' || array_to_string(entries, ',') || ']')::json;
+END $$;
+
+-- As in 0016, with replies. A helpdesk that has no API for the write makes it a conflict.
+CREATE OR REPLACE FUNCTION gateway.write_back_begin(
+  p_id text, p_tenant bigint, p_site bigint, p_operation text, p_command jsonb, p_author bigint, p_lease interval
+) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  s gateway.source;
+  author_name text;
+  p_record bigint := coalesce(p_command ->> 'visitor', p_command ->> 'conversation')::bigint;
+  sets boolean := p_operation = 'conversation_disposition_set';
+  found_target text;
+BEGIN
+  -- Rows are needed for as long as the ledger keeps outcomes.
+  DELETE FROM gateway.write_back w WHERE w.operation_id IN (
+    SELECT o.operation_id FROM gateway.write_back o WHERE o.at < now() - interval '25 hours' ORDER BY o.at LIMIT 10 FOR UPDATE SKIP LOCKED);
+  PERFORM FROM gateway.operation o WHERE o.operation_id = p_id AND o.status = 'pending' AND o.epoch = 1 FOR SHARE;
+  IF NOT FOUND THEN RETURN '{"refused": "native_unavailable"}'; END IF;
+  SELECT * INTO s FROM gateway.source w
+   WHERE w.tenant = p_tenant AND w.site = p_site AND w.api_token IS NOT NULL AND NOT w.paused ORDER BY w.id LIMIT 1;
+  IF NOT FOUND THEN RETURN '{"refused": "native_unavailable"}'; END IF;
+  SELECT o.name INTO author_name FROM platform.operator o WHERE o.tenant = p_tenant AND o.site = p_site AND o.id = p_author;
+  IF sets THEN
+    IF EXISTS (SELECT FROM platform.website w WHERE w.tenant = p_tenant AND w.site = p_site AND w.crm_integrated)
+       OR NOT EXISTS (SELECT FROM platform.disposition d WHERE d.tenant = p_tenant AND d.site = p_site
+                       AND d.value = p_command ->> 'disposition' AND d.enabled) THEN
+      RETURN '{"rejected": "operation_conflict"}';
+    END IF;
+    SELECT c.external_id INTO found_target FROM platform.conversation c
+     WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = p_record;
+    IF NOT FOUND THEN RETURN '{"refused": "not_found"}'; END IF;
+    PERFORM pg_advisory_xact_lock(hashtextextended('write back ' || p_tenant || ' ' || found_target, 0));
+    IF EXISTS (SELECT FROM gateway.write_back w WHERE w.tenant = p_tenant AND w.target = found_target
+                  AND w.busy_until > clock_timestamp() AND w.operation_id <> p_id) THEN
+      RETURN '{"busy": true}';
+    END IF;
+  ELSIF p_operation = 'conversation_reply' THEN
+    SELECT c.external_id INTO found_target FROM platform.conversation c
+     WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = p_record
+       AND c.external_id NOT LIKE 'erased:%' AND gateway.is_unchanged(c, p_command);
+  ELSIF p_operation <> 'visitor_note_add' THEN
+    RETURN '{"rejected": "operation_conflict"}';
+  ELSE
+    IF NOT EXISTS (SELECT FROM platform.conversation c
+                    WHERE c.tenant = p_tenant AND c.site = p_site AND c.visitor_id = p_record) THEN
+      RETURN '{"refused": "not_found"}';
+    END IF;
+    SELECT c.external_id INTO found_target FROM platform.visitor_contact l
+      JOIN platform.contact c ON c.tenant = l.tenant AND c.site = l.site AND c.id = l.contact_id
+     WHERE l.tenant = p_tenant AND l.site = p_site AND l.visitor_id = p_record ORDER BY c.id LIMIT 1;
+  END IF;
+  IF found_target IS NULL THEN RETURN '{"rejected": "operation_conflict"}'; END IF;
+  INSERT INTO gateway.write_back (operation_id, source, tenant, site, record, target, author, busy_until)
+  VALUES (p_id, s.id, p_tenant, p_site, p_record, found_target, p_author, CASE WHEN sets THEN clock_timestamp() + p_lease END)
+  ON CONFLICT (operation_id) DO NOTHING;
+  RETURN jsonb_build_object('source', s.id, 'kind', s.kind, 'account', s.account, 'address', s.address, 'api_url', s.api_url,
+                            'api_token', s.api_token, 'target', found_target, 'author', coalesce(author_name, ''));
+END $$;
+
+-- Stores a reply that the helpdesk has taken, under the external_id that the source gives to it. So the source finds the
+-- message here and adds no second one. p_author is the operator whom the helpdesk shows. The function can be repeated.
+CREATE FUNCTION gateway.write_back_reply(
+  p_id text, p_external_id text, p_author text, p_at timestamptz, p_text text, p_internal boolean
+) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  w gateway.write_back;
+  c platform.conversation;
+  message_id bigint;
+  capture text := coalesce(current_setting('gateway.capture', true), '');
+BEGIN
+  SELECT * INTO w FROM gateway.write_back b WHERE b.operation_id = p_id;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  -- A page of the source must not write the same message at the same time.
+  PERFORM FROM gateway.source s WHERE s.id = w.source FOR NO KEY UPDATE;
+  -- The ledger appends the receipt with the outcome.
+  PERFORM set_config('gateway.capture', 'off', true);
+  SELECT * INTO c FROM platform.conversation x WHERE x.tenant = w.tenant AND x.site = w.site AND x.id = w.record FOR UPDATE;
+  SELECT m.id INTO message_id FROM platform.message m WHERE m.tenant = w.tenant AND m.external_id = p_external_id;
+  -- The texts of an erased conversation must not come back.
+  IF message_id IS NULL AND c.external_id = w.target THEN
+    message_id := platform.reserve_ids(w.tenant, w.site, 'message', 1) + 1;
+    INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, author_id, visibility, kind, text,
+                                  created_at, delivery_status)
+    VALUES (w.tenant, w.site, message_id, p_external_id, c.id, 'operator', coalesce((
+              SELECT o.id FROM platform.operator o
+               WHERE o.tenant = w.tenant AND o.site = w.site AND o.external_id = p_author), w.author),
+            CASE WHEN p_internal THEN 'internal' ELSE 'public' END, 'text', p_text, p_at, 'sent');
+    UPDATE platform.conversation x SET updated_at = platform.next_change(x.updated_at)
+     WHERE x.tenant = w.tenant AND x.site = w.site AND x.id = c.id RETURNING x.* INTO c;
+  END IF;
+  PERFORM set_config('gateway.capture', capture, true);
+  RETURN jsonb_build_object('message_id', message_id, 'updated_at', coalesce(c.updated_at, now())::text);
 END $$;

@@ -36,6 +36,9 @@ const Body = z.object({
   content: z.string().optional(),
   custom_attributes: z.unknown().optional(),
   merge: z.boolean().optional(),
+  message_type: z.string().optional(),
+  private: z.boolean().optional(),
+  content_attributes: z.record(z.string(), z.unknown()).optional(),
 });
 
 class Status extends Error {
@@ -83,6 +86,19 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
       updated_at = clock_timestamp() AT TIME ZONE 'UTC' WHERE id = ${id}`;
     return { custom_attributes: after };
   };
+  const messages = async (account: string, number: string, body: z.output<typeof Body>) => {
+    const { id } = await attributesOf(account, number);
+    if (!body.content || body.message_type !== 'outgoing') throw new Status(422);
+    // Rails keeps these attributes as JSON inside a JSON string. The driver makes the outer one.
+    const attributes = JSON.stringify(body.content_attributes ?? {});
+    const [message] = await sql`
+      INSERT INTO messages (content, account_id, inbox_id, conversation_id, message_type, private, content_attributes, sender_type, sender_id,
+                            created_at, updated_at)
+      SELECT ${body.content}, account_id, inbox_id, id, 1, ${body.private ?? false}, ${attributes}::json, 'User', ${user},
+             clock_timestamp() AT TIME ZONE 'UTC', clock_timestamp() AT TIME ZONE 'UTC' FROM conversations WHERE id = ${id}
+      RETURNING id::integer, content, private, floor(extract(epoch FROM created_at))::integer AS created_at`;
+    return { ...message, message_type: 1, sender: { id: user, name: 'Token Robot', type: 'user' } };
+  };
   const perform = async (method: string, path: string, text: string): Promise<unknown> => {
     const body = Body.parse(text === '' ? {} : JSON.parse(text));
     const [, account = '', kind = '', id = '', end = ''] =
@@ -92,6 +108,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
       const { custom_attributes } = await attributesOf(account, id);
       return { id: Number(id), account_id: Number(account), status: 'open', custom_attributes };
     }
+    if (kind === 'conversations' && method === 'POST' && end === 'messages') return messages(account, id, body);
     if (kind === 'conversations' && method === 'POST' && /^(destroy_)?custom_attributes$/.test(end))
       return attributes(account, id, end, body);
     throw new Status(404);
