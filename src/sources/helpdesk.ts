@@ -25,6 +25,24 @@ export interface SentReply extends Reply {
   readonly at: string;
 }
 
+/** A change of a conversation. Operators and teams are external_ids. An operator of null takes it from its operator. */
+export type ConversationChange =
+  | { readonly status: string; readonly until: string | undefined }
+  | { readonly operator: string | null }
+  | { readonly team: string };
+
+/** A conversation as the helpdesk has it after a change. */
+export interface SentChange {
+  /** `open`, `pending`, `snoozed` or `closed`. */
+  readonly status: string;
+  readonly operator: string | undefined;
+  readonly team: string | undefined;
+  /** The time of this state as RFC 3339. Undefined if the helpdesk does not tell it. */
+  readonly at: string | undefined;
+  /** True if the helpdesk gave the conversation another operator with its status, and that operator stays. */
+  readonly reassigned: boolean;
+}
+
 /** The place of a write: the external_id of a contact or a conversation, and the id of the operation. */
 export interface WriteTarget {
   readonly operationId: string;
@@ -44,10 +62,13 @@ export interface Helpdesk {
   /** Returns the disposition that the conversation has in the helpdesk afterwards. */
   setDisposition(place: WriteTarget, value: string, signal: AbortSignal): Promise<string>;
   addReply(place: WriteTarget, reply: Reply, signal: AbortSignal): Promise<SentReply>;
+  /** The status leaves the operator as it was. */
+  changeConversation(place: WriteTarget, change: ConversationChange, signal: AbortSignal): Promise<SentChange>;
   /** Looks for the effect of a write. Undefined says that the effect is not there yet. The effect can still come. */
   findNote(place: WriteTarget, signal: AbortSignal): Promise<SentNote | undefined>;
   findDisposition(place: WriteTarget, signal: AbortSignal): Promise<string | undefined>;
   findReply(place: WriteTarget, signal: AbortSignal): Promise<SentReply | undefined>;
+  findChange(place: WriteTarget, signal: AbortSignal): Promise<SentChange | undefined>;
   close(): Promise<void>;
 }
 

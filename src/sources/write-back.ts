@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import type { Keyring } from '../auth/keys.ts';
-import type { Ending, RemoteCommand, RemoteWriter } from '../core/writes.ts';
+import type { Command, Ending, RemoteCommand, RemoteWriter } from '../core/writes.ts';
 import { before } from '../outbound/before.ts';
 import {
   forgetWriteBack,
@@ -9,13 +9,14 @@ import {
   prepareWriteBack,
   type SentWrite,
   sentWriteBack,
+  storeSentChange,
   storeSentDisposition,
   storeSentNote,
   storeSentReply,
   type WriteBackSource,
 } from '../store/calls/write-back.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { type Helpdesk, NotPerformed, refused } from './helpdesk.ts';
+import { type ConversationChange, type Helpdesk, NotPerformed, refused } from './helpdesk.ts';
 import { isSourceKind } from './kinds.ts';
 import { openWriter, type Writer, type WriterOptions } from './writer/writer.ts';
 
@@ -69,6 +70,14 @@ async function within<T>(ms: number, outer: AbortSignal | undefined, work: (sign
     clearTimeout(timer);
     outer?.removeEventListener('abort', abort);
   }
+}
+
+const CHANGES: readonly string[] = ['conversation_status_set', 'conversation_assign'];
+
+function changeOf({ operation, status, until, team }: Command, { given }: PreparedWrite): ConversationChange {
+  if (operation === 'conversation_status_set')
+    return { status: String(status), until: until === undefined ? undefined : String(until) };
+  return team === undefined || given === null ? { operator: given } : { team: given };
 }
 
 interface Limit {
@@ -206,6 +215,11 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
       const sent = await inTurn(write, limit, (desk, signal) => desk.addReply(place, reply, signal));
       return { done: await storeSentReply(db, operationId, sent) };
     }
+    if (CHANGES.includes(command.operation)) {
+      const change = changeOf(command, write);
+      const sent = await inTurn(write, limit, (desk, signal) => desk.changeConversation(place, change, signal));
+      return { done: await storeSentChange(db, operationId, sent) };
+    }
     const value = String(command['disposition']);
     const now = await inTurn(write, limit, (desk, signal) => desk.setDisposition(place, value, signal));
     return { done: await storeSentDisposition(db, operationId, now) };
@@ -252,6 +266,10 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
       if (row.operation === 'conversation_reply') {
         const reply = await inTurn(row, { ms: ASKING }, (desk, signal) => desk.findReply(place, signal));
         return reply && { done: await storeSentReply(db, operationId, reply) };
+      }
+      if (CHANGES.includes(row.operation)) {
+        const change = await inTurn(row, { ms: ASKING }, (desk, signal) => desk.findChange(place, signal));
+        return change && { done: await storeSentChange(db, operationId, change) };
       }
       const value = await inTurn(row, { ms: ASKING }, (desk, signal) => desk.findDisposition(place, signal));
       return value === undefined ? undefined : { done: await storeSentDisposition(db, operationId, value) };

@@ -14,6 +14,7 @@ export const SetStatus = defineWrite<{
 }>()({
   name: 'conversation_status_set',
   about: ['conversation', ConversationView],
-  result: z.object({ status: Status, updated_at: ChangeTime }),
+  // `reassigned` is true if a helpdesk gave the conversation another operator, and that operator stays.
+  result: z.object({ status: Status, updated_at: ChangeTime, reassigned: z.boolean().optional() }),
   writer: 'platform.set_statuses',
 });

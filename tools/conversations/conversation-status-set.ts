@@ -30,16 +30,24 @@ export default defineTool({
         z.enum(SET_STATUSES).describe('New status. open: assigned or unassigned, as the conversation has an operator.'),
       ),
       until: Rfc3339Time.optional().describe(
-        'With snoozed: when the helpdesk opens the conversation again. Only for websites that follow such a helpdesk.',
+        'With snoozed: when the helpdesk opens the conversation again, in the future. Only for websites that follow one.',
       ),
       ...ifUnchanged,
     },
   },
-  output: data({ ...changedConversation, status: example('closed', Status.describe('Status after the write.')) }),
+  output: data({
+    ...changedConversation,
+    status: example('closed', Status.describe('Status after the write.')),
+    operator_changed: z
+      .literal(true)
+      .optional()
+      .describe('Present if the helpdesk gave the conversation another operator, and the gateway could not undo that.'),
+  }),
   async handle({ input: { conversation_id, status, until, if_updated_at }, perform }) {
     if (until !== undefined && status !== 'snoozed')
       throw misfit('until', 'no time, because the status is not snoozed');
     const done = await perform({ conversation: conversation_id, status, until, if_updated_at });
-    return { data: { success: true as const, status: done.status, updated_at: done.updated_at } };
+    const changed = done.reassigned === true && { operator_changed: true as const };
+    return { data: { success: true as const, status: done.status, updated_at: done.updated_at, ...changed } };
   },
 });

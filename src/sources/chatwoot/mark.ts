@@ -7,14 +7,14 @@ const MARK = /^op_[0-9a-f]{32}/;
 const LINE = /\n\n— [^\n]* \[gateway (op_[0-9a-f]{32})\]\s*$/u;
 
 export const DISPOSITION = 'gateway_disposition';
-/** The custom attribute of a conversation with the marks of its last dispositions. */
+/** The custom attribute of a conversation with the marks of its last dispositions, statuses and assignments. */
 export const OPERATIONS = 'gateway_operations';
 /**
  * The member of a message's `content_attributes` with its mark, so that the customer reads the text alone. A mark in
  * `source_id` would keep Chatwoot from sending the message: it then counts as one that the channel itself has sent.
  */
 export const OPERATION = 'gateway_operation';
-/** How many marks a conversation keeps. If it kept only one, a later disposition would hide an earlier one too soon. */
+/** How many marks a conversation keeps. If it kept only one, a later write would hide an earlier one too soon. */
 const KEPT = 5;
 
 export function markOf(operationId: string): string {
@@ -32,8 +32,15 @@ export const unmarked = (content: string): string => content.replace(LINE, '');
 
 export const markIn = (content: string): string | undefined => LINE.exec(content)?.[1];
 
-/** Returns the value of OPERATIONS after one more disposition. */
-export const withMark = (before: unknown, mark: string): string => [...marksOf(before), mark].slice(-KEPT).join(' ');
+/** Returns the value of OPERATIONS after one more write. A mark can have a proof behind a colon. */
+export const withMark = (before: unknown, mark: string): string =>
+  [...marksOf(before).filter((one) => !isMarkOf(one, markOf(mark))), mark].slice(-KEPT).join(' ');
+
+const isMarkOf = (one: string, mark: string): boolean => one === mark || one.startsWith(`${mark}:`);
+
+/** Finds the mark of an operation, with its proof. */
+export const markFor = (value: unknown, operationId: string): string | undefined =>
+  marksOf(value).find((one) => isMarkOf(one, markOf(operationId)));
 
 export const marksOf = (value: unknown): readonly string[] =>
   typeof value === 'string' ? value.split(' ').filter((one) => MARK.test(one)) : [];

@@ -2,9 +2,21 @@ import { z } from 'zod';
 import { sql } from '../../core/sql.ts';
 import { before } from '../../outbound/before.ts';
 import { openDatabase } from '../../store/driver/postgres.ts';
-import { type Helpdesk, NotPerformed, refused, type SentNote, type SentReply, type WriteTarget } from '../helpdesk.ts';
-import { type ApiRequest, type ApiSettings, ask, hasTooManyMarks } from './api.ts';
-import { DISPOSITION, marked, markIn, markOf, marksOf, OPERATION, OPERATIONS, unmarked, withMark } from './mark.ts';
+import { type Helpdesk, NotPerformed, refused, type SentNote, type SentReply } from '../helpdesk.ts';
+import { type ApiRequest, type ApiSettings, ask } from './api.ts';
+import {
+  type DeskChange,
+  type DeskState,
+  idIn,
+  inDesk,
+  isThere,
+  proofOf,
+  requestOf,
+  seenIn,
+  sentChange,
+} from './change.ts';
+import { ATTRIBUTES, openConversations, type ReadyConversation } from './conversation.ts';
+import { DISPOSITION, marked, markFor, markIn, markOf, marksOf, OPERATION, OPERATIONS, unmarked } from './mark.ts';
 
 export interface WriteBackSettings extends ApiSettings {
   /** Chatwoot's database. Only it tells the API number of a conversation, and its attributes without its messages. */
@@ -16,9 +28,6 @@ const Listed = z.object({ id: z.int().min(1), content: z.string(), created_at: z
 /** A stored note. Its text is at most as long as the text of an imported note (engine/records.ts). */
 const Note = Listed.extend({ content: z.string().max(200_000) });
 const Notes = z.array(Listed.partial());
-// z.record would check each attribute: 2.9 s for 8 MiB of short attributes (24 November 2026).
-const Attributes = z.object({ custom_attributes: z.custom<AttributeMembers>(isObject).nullish() });
-
 /** A stored message. Chatwoot answers with its whole text, which is the one that was sent. */
 const Message = z.object({
   id: z.int().min(1),
@@ -30,28 +39,15 @@ const Message = z.object({
 const NOTES = 4 * 1024 * 1024;
 /** The most characters of a reply. Chatwoot can have changed the text that was sent. */
 const REPLY = 200_000;
-/** The largest size of a conversation's attributes. Parsing 1 MiB of the shortest attributes takes 0.2 s. */
-const ATTRIBUTES = 1024 * 1024;
 /** Timeout (ms) of a statement in Chatwoot's database. */
 const STATEMENT = 1_500;
 
-type AttributeMembers = Readonly<Record<string, unknown>>;
-interface ConversationRow {
-  readonly display_id: unknown;
-  readonly standby: boolean;
-  /** A JSON object as text. Null if it is longer than ATTRIBUTES. */
-  readonly attributes: string | null;
-}
 interface MessageRow {
   readonly id: number;
   readonly sender: number | string | null | undefined;
   readonly at: Date;
   readonly text: string;
   readonly internal: boolean;
-}
-interface Conversation {
-  readonly path: string;
-  readonly attributes: AttributeMembers;
 }
 
 /** Opens Chatwoot for writes. Sends nothing before the first call. */
@@ -64,85 +60,34 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     name: 'gateway-write-back',
     foreign: true,
   });
-  // True if Chatwoot can change single attributes. Undefined until the gateway has asked Chatwoot.
-  let merges: boolean | undefined;
   const root = `/api/v1/accounts/${account}`;
   const call = (asked: ApiRequest, signal: AbortSignal): Promise<unknown> =>
     ask(settings, { ...asked, path: `${root}${asked.path}` }, signal);
+  const conversations = openConversations(db, account, call);
   const notesOf = (target: string): string => `/contacts/${idIn(target, account, 'contact')}/notes`;
 
-  /** Reads a conversation from the database. The API would add two whole messages, whose emails can have any length. */
-  async function conversationOf(target: string, signal: AbortSignal): Promise<Conversation> {
-    const id = idIn(target, account, 'conversation');
-    const read = db.read<ConversationRow>(
-      sql`SELECT display_id, pg_is_in_recovery() AS standby,
-                   CASE WHEN octet_length(coalesce(custom_attributes, '{}')::text) <= ${ATTRIBUTES}::integer
-                     THEN coalesce(custom_attributes, '{}')::text END AS attributes
-              FROM public.conversations WHERE id = ${id}::bigint AND account_id = ${account}::bigint`,
+  /** Chatwoot takes an id that it does not have as nobody, and would clear the operator or the team. */
+  async function expectThere(change: DeskChange, signal: AbortSignal): Promise<void> {
+    if ('status' in change || ('operator' in change && change.operator === null)) return;
+    const read = db.read<{ there: boolean }>(
+      'team' in change
+        ? sql`SELECT EXISTS (SELECT FROM public.teams WHERE id = ${change.team}::bigint
+                               AND account_id = ${account}::bigint) AS there`
+        : sql`SELECT EXISTS (SELECT FROM public.account_users WHERE user_id = ${change.operator}::bigint
+                               AND account_id = ${account}::bigint) AS there`,
     );
-    const rows = await before(signal, read).catch((error: unknown) => {
-      throw refused('the conversation could not be read', undefined, error);
+    const [row] = await before(signal, read);
+    if (row?.there !== true)
+      throw new NotPerformed({ rejected: 'operation_conflict' }, 'Chatwoot has no such operator or team');
+  }
+
+  /** Writes the mark of a change that comes next. An error says that the change was not sent. */
+  async function markBefore(ready: ReadyConversation, mark: string, signal: AbortSignal): Promise<void> {
+    await conversations.mark(ready, mark, {}, signal).catch((error: unknown) => {
+      // An older Chatwoot can still replace all attributes with those of now. So the conversation must stay busy.
+      if (error instanceof NotPerformed || !ready.merge) throw error;
+      throw refused('the mark could not be written before the change', undefined, error);
     });
-    if (rows[0] === undefined) throw refused('the conversation is not in Chatwoot', 'not_found');
-    const { display_id, standby, attributes } = rows[0];
-    // A foreign server could send a path to another endpoint, and that would get the request with the token.
-    const number = Number(display_id);
-    if (!Number.isSafeInteger(number) || number < 1) throw refused('the conversation has no number of the API');
-    const path = `/conversations/${number}`;
-    // A standby server can be behind. An older Chatwoot, which replaces all attributes, would then get old values back.
-    if (standby)
-      return { path, attributes: attributesIn(await call({ method: 'GET', path, bytes: ATTRIBUTES }, signal)) };
-    // A foreign server can send more than the statement asks for.
-    if (attributes === null || attributes.length > ATTRIBUTES)
-      throw refused(`the attributes of the conversation are longer than ${ATTRIBUTES} bytes`);
-    if (hasTooManyMarks(Buffer.from(attributes))) throw refused('the conversation has too many attributes');
-    return { path, attributes: attributesIn({ custom_attributes: parsed(attributes) }) };
-  }
-
-  /**
-   * True if Chatwoot can change single attributes. The endpoint that removes attributes came in the same version. So
-   * the gateway removes an attribute that no conversation has, and the answer shows the version.
-   */
-  async function canMerge(conversation: string, signal: AbortSignal): Promise<boolean> {
-    if (merges !== undefined) return merges;
-    const body = { custom_attributes: ['gateway_none'] };
-    const found = await call({ method: 'POST', path: `${conversation}/destroy_custom_attributes`, body }, signal).then(
-      () => true,
-      (error: unknown) => (isAbsent(error) ? false : Promise.reject(error)),
-    );
-    merges = found;
-    return found;
-  }
-
-  /** Sends attributes once. The answer holds all attributes of the conversation. */
-  const send = async (conversation: string, attributes: AttributeMembers, merge: boolean, signal: AbortSignal) =>
-    attributesIn(
-      await call(
-        {
-          method: 'POST',
-          path: `${conversation}/custom_attributes`,
-          bytes: ATTRIBUTES,
-          body: { custom_attributes: attributes, ...(merge && { merge: true }) },
-        },
-        signal,
-      ),
-    );
-
-  /**
-   * Called when a write has removed all attributes of others. Either somebody deleted them meanwhile, or this server
-   * replaced the attributes, for example an older server beside a newer one. A second write shows which: if it removes
-   * an attribute of the gateway, the server replaces attributes. Only then are the attributes of others written back.
-   */
-  async function unreplaced(
-    path: string,
-    own: AttributeMembers,
-    found: AttributeMembers,
-    signal: AbortSignal,
-  ): Promise<AttributeMembers> {
-    const after = await send(path, { [OPERATIONS]: own[OPERATIONS] }, true, signal);
-    if (Object.hasOwn(after, DISPOSITION)) return after;
-    merges = false;
-    return send(path, { ...found, ...own }, false, signal);
   }
 
   return {
@@ -152,29 +97,43 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
       return sent(account, { ...note, content: body.content });
     },
     setDisposition: async ({ operationId, target }, value, signal) => {
-      const mark = markOf(operationId);
-      const [{ path, attributes: found }, merge] = await beforehand(async () => {
-        const there = await conversationOf(target, signal);
-        if (merges === true) return [there, true];
-        const merge = await canMerge(there.path, signal);
-        // Read last, so that little time passes until the write.
-        return [await conversationOf(target, signal), merge];
+      const ready = await beforehand(() => conversations.ready(target, signal));
+      return String(
+        (await conversations.mark(ready, markOf(operationId), { [DISPOSITION]: value }, signal))[DISPOSITION],
+      );
+    },
+    changeConversation: async ({ operationId, target }, given, signal) => {
+      const change = inDesk(given, account);
+      const ready = await beforehand(async () => {
+        await expectThere(change, signal);
+        return conversations.ready(target, signal);
       });
-      const own = { [DISPOSITION]: value, [OPERATIONS]: withMark(found[OPERATIONS], mark) };
-      const isOwn = (name: string): boolean => Object.hasOwn(own, name);
-      // An older Chatwoot replaces all attributes. So send all attributes back, as they were a moment ago.
-      let after = await send(path, merge ? own : { ...found, ...own }, merge, signal);
-      const bare = Object.keys(after).every(isOwn) && !Object.keys(found).every(isOwn);
-      if (merge && bare)
-        after = await unreplaced(path, own, found, signal).catch((error: unknown) => {
-          // The first request had an effect, so the error must not say that there was none.
-          throw new Error('attributes that the API removed could not go back', { cause: error });
-        });
-      if (!marksOf(after[OPERATIONS]).includes(mark)) throw new Error('the API lost the attributes');
-      return String(after[DISPOSITION]);
+      const was = ready.state;
+      if (was.status === undefined) throw refused('the conversation has a status that the gateway does not know');
+      await markBefore(ready, `${markOf(operationId)}:${proofOf(change, was)}`, signal);
+      const stateNow = async (): Promise<DeskState> =>
+        (await afterwards(() => conversations.read(target, signal))).state;
+      const send = (one: DeskChange): Promise<unknown> => {
+        const { end, body } = requestOf(one);
+        return call({ method: 'POST', path: `${ready.path}/${end}`, body, bytes: ATTRIBUTES }, signal);
+      };
+      await send(change).catch(async (error: unknown) => {
+        // Chatwoot stores some changes in two steps, so the refusal of the second can follow the effect of the first.
+        const isLate = error instanceof NotPerformed && error.status === 422 && !isSame(await stateNow(), was);
+        throw isLate ? new Error('the API refused a change that it has made', { cause: error }) : error;
+      });
+      let now = await stateNow();
+      // Chatwoot assigns a conversation that is opened, to the user of the token or to somebody of the inbox.
+      if ('status' in change && change.status === 'open' && now.operator !== was.operator) {
+        const back = { operator: was.operator === undefined ? null : Number(was.operator) };
+        await send(back).catch(() => undefined); // The answer then tells that the operator has changed.
+        now = await stateNow();
+      }
+      if (!isThere(change, now)) throw new Error('the API has confirmed a change that is not there');
+      return sentChange(now, account, 'status' in change && now.operator !== was.operator);
     },
     addReply: async ({ operationId, target }, { text, internal }, signal) => {
-      const { path } = await beforehand(() => conversationOf(target, signal));
+      const { path } = await beforehand(() => conversations.read(target, signal));
       const body = {
         ...{ content: text, message_type: 'outgoing', private: internal },
         content_attributes: { [OPERATION]: markOf(operationId) },
@@ -203,20 +162,19 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
       return first && sent(account, first);
     },
     findDisposition: async ({ operationId, target }, signal) => {
-      const { attributes } = await conversationOf(target, signal);
+      const { attributes } = await conversations.read(target, signal);
       const value = attributes[DISPOSITION];
       const there = marksOf(attributes[OPERATIONS]).includes(markOf(operationId));
       return there && typeof value === 'string' ? value : undefined;
     },
+    findChange: async ({ operationId, target }, signal) => {
+      const { attributes, state } = await conversations.read(target, signal);
+      const found = markFor(attributes[OPERATIONS], operationId);
+      return found === undefined ? undefined : seenIn(found, state, account);
+    },
     close: () => db.close(),
   };
 }
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-const attributesIn = (answer: unknown): AttributeMembers => Attributes.parse(answer).custom_attributes ?? {};
 
 /** Runs the steps before a write. An error in these steps says that the write had no effect. */
 const beforehand = <T>(work: () => Promise<T>): Promise<T> =>
@@ -224,17 +182,14 @@ const beforehand = <T>(work: () => Promise<T>): Promise<T> =>
     throw error instanceof NotPerformed ? error : refused('the conversation could not be read first', undefined, error);
   });
 
-/** Hides the error of JSON.parse, because it shows a part of the text. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw refused('the attributes of the conversation are not JSON');
-  }
-}
+/** Runs the steps after a write. An error in these steps must not say that the write had no effect. */
+const afterwards = <T>(work: () => Promise<T>): Promise<T> =>
+  work().catch((error: unknown) => {
+    throw new Error('the conversation could not be read after the change', { cause: error });
+  });
 
-const isAbsent = (error: unknown): boolean =>
-  error instanceof NotPerformed && (error.status === 404 || error.status === 405);
+const isSame = (a: DeskState, b: DeskState): boolean =>
+  a.status === b.status && a.operator === b.operator && a.team === b.team;
 
 const sent = (account: number, { id, content, created_at }: z.output<typeof Note>): SentNote => ({
   prefix: `cw:${account}:note:${id}:`,
@@ -246,10 +201,3 @@ const sentReply = (account: number, { id, sender, at, text, internal }: MessageR
   ...{ id: `cw:${account}:message:${id}`, at: at.toISOString(), text, internal },
   author: sender === null || sender === undefined ? undefined : `cw:${account}:operator:${sender}`,
 });
-
-/** The number in an external_id of this account. A record of another origin cannot go to Chatwoot. */
-function idIn(target: WriteTarget['target'], account: number, word: 'contact' | 'conversation'): string {
-  const [, id] = new RegExp(`^cw:${account}:${word}:(\\d{1,18})$`).exec(target) ?? [];
-  if (id === undefined) throw new NotPerformed({ rejected: 'operation_conflict' }, 'the record is not of Chatwoot');
-  return id;
-}

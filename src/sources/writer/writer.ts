@@ -85,9 +85,11 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
     addNote: (place, note, signal) => call('addNote', [place, note], signal),
     setDisposition: (place, value, signal) => call('setDisposition', [place, value], signal),
     addReply: (place, reply, signal) => call('addReply', [place, reply], signal),
+    changeConversation: (place, change, signal) => call('changeConversation', [place, change], signal),
     findNote: (place, signal) => call('findNote', [place], signal),
     findDisposition: (place, signal) => call('findDisposition', [place], signal),
     findReply: (place, signal) => call('findReply', [place], signal),
+    findChange: (place, signal) => call('findChange', [place], signal),
     close: () => {
       closed = true;
       return endThread();

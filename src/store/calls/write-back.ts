@@ -26,6 +26,8 @@ export interface SentWrite extends WriteBackSource {
 export interface PreparedWrite extends WriteBackSource {
   /** The name of the operator who is the author. */
   readonly author: string;
+  /** The external_id of the operator or the team that gets the conversation. Null if nobody gets it. */
+  readonly given: string | null;
 }
 
 /** Prepares a reserved write. `busy`: another write changes the conversation. An ending: the write does not start. */
@@ -75,6 +77,20 @@ export const storeSentReply = (
     db,
     sql`gateway.write_back_reply(${operationId}, ${sent.id}, ${sent.author ?? null}::text, ${sent.at}::timestamptz,
                                  ${sent.text}, ${sent.internal})`,
+  );
+
+/** Stores a conversation as the helpdesk has it after a status or an assignment. Returns the result of the write. */
+export const storeSentChange = (
+  db: Database,
+  operationId: string,
+  sent: { readonly status: string; readonly at: string | undefined; readonly reassigned: boolean } & Readonly<
+    Record<'operator' | 'team', string | undefined>
+  >,
+): Promise<Done> =>
+  stored(
+    db,
+    sql`gateway.write_back_change(${operationId}, ${sent.status}, ${sent.operator ?? null}::text,
+                                  ${sent.team ?? null}::text, ${sent.at ?? null}::timestamptz, ${sent.reassigned})`,
   );
 
 /** Stores the current disposition of a conversation in the helpdesk. Returns the result of the write. */

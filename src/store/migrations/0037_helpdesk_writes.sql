@@ -284,7 +284,8 @@ BEGIN
   RETURN ('[' || array_to_string(entries, ',') || ']')::json;
 END $$;
 
--- As in 0016, with replies. A helpdesk that has no API for the write makes it a conflict.
+-- As in 0016, with replies, statuses and assignments. Of these, the answer has `given` too: the external_id of the operator
+-- or the team that gets the conversation.
 CREATE OR REPLACE FUNCTION gateway.write_back_begin(
   p_id text, p_tenant bigint, p_site bigint, p_operation text, p_command jsonb, p_author bigint, p_lease interval
 ) RETURNS jsonb LANGUAGE plpgsql AS $$
@@ -293,7 +294,11 @@ DECLARE
   author_name text;
   p_record bigint := coalesce(p_command ->> 'visitor', p_command ->> 'conversation')::bigint;
   sets boolean := p_operation = 'conversation_disposition_set';
+  -- Of two writes with one `if_updated_at`, the second must see what the first has changed.
+  alone boolean := sets OR p_operation IN ('conversation_status_set', 'conversation_assign')
+    OR (p_operation = 'conversation_reply' AND p_command ->> 'if_updated_at' IS NOT NULL);
   found_target text;
+  given text;
 BEGIN
   -- Rows are needed for as long as the ledger keeps outcomes.
   DELETE FROM gateway.write_back w WHERE w.operation_id IN (
@@ -304,24 +309,35 @@ BEGIN
    WHERE w.tenant = p_tenant AND w.site = p_site AND w.api_token IS NOT NULL AND NOT w.paused ORDER BY w.id LIMIT 1;
   IF NOT FOUND THEN RETURN '{"refused": "native_unavailable"}'; END IF;
   SELECT o.name INTO author_name FROM platform.operator o WHERE o.tenant = p_tenant AND o.site = p_site AND o.id = p_author;
-  IF sets THEN
-    IF EXISTS (SELECT FROM platform.website w WHERE w.tenant = p_tenant AND w.site = p_site AND w.crm_integrated)
+  IF sets AND (
+       EXISTS (SELECT FROM platform.website w WHERE w.tenant = p_tenant AND w.site = p_site AND w.crm_integrated)
        OR NOT EXISTS (SELECT FROM platform.disposition d WHERE d.tenant = p_tenant AND d.site = p_site
-                       AND d.value = p_command ->> 'disposition' AND d.enabled) THEN
-      RETURN '{"rejected": "operation_conflict"}';
-    END IF;
+                       AND d.value = p_command ->> 'disposition' AND d.enabled)) THEN
+    RETURN '{"rejected": "operation_conflict"}';
+  END IF;
+  IF alone OR p_operation = 'conversation_reply' THEN
     SELECT c.external_id INTO found_target FROM platform.conversation c
      WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = p_record;
     IF NOT FOUND THEN RETURN '{"refused": "not_found"}'; END IF;
-    PERFORM pg_advisory_xact_lock(hashtextextended('write back ' || p_tenant || ' ' || found_target, 0));
-    IF EXISTS (SELECT FROM gateway.write_back w WHERE w.tenant = p_tenant AND w.target = found_target
-                  AND w.busy_until > clock_timestamp() AND w.operation_id <> p_id) THEN
+    PERFORM pg_advisory_xact_lock(hashtextextended('write back ' || p_tenant || ' ' || found_target, 0)) WHERE alone;
+    IF alone AND EXISTS (SELECT FROM gateway.write_back w WHERE w.tenant = p_tenant AND w.target = found_target
+                            AND w.busy_until > clock_timestamp() AND w.operation_id <> p_id) THEN
       RETURN '{"busy": true}';
     END IF;
-  ELSIF p_operation = 'conversation_reply' THEN
-    SELECT c.external_id INTO found_target FROM platform.conversation c
-     WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = p_record
-       AND c.external_id NOT LIKE 'erased:%' AND gateway.is_unchanged(c, p_command);
+    -- Read again, because the lock may have waited. The helpdesk would never wake a conversation at a time long past.
+    IF NOT EXISTS (SELECT FROM platform.conversation c WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = p_record
+                      AND c.external_id NOT LIKE 'erased:%' AND gateway.is_unchanged(c, p_command))
+       OR (p_command ->> 'until')::timestamptz <= now() THEN
+      RETURN '{"rejected": "operation_conflict"}';
+    END IF;
+    IF p_command ? 'operator' OR p_command ? 'team' THEN
+      given := coalesce(
+        (SELECT o.external_id FROM platform.operator o WHERE o.tenant = p_tenant AND o.site = p_site
+            AND o.id = (p_command ->> 'operator')::bigint AND o.enabled),
+        (SELECT t.external_id FROM platform.team t WHERE t.tenant = p_tenant AND t.site = p_site
+            AND t.id = (p_command ->> 'team')::bigint AND t.enabled));
+      IF given IS NULL THEN RETURN '{"rejected": "operation_conflict"}'; END IF;
+    END IF;
   ELSIF p_operation <> 'visitor_note_add' THEN
     RETURN '{"rejected": "operation_conflict"}';
   ELSE
@@ -335,10 +351,10 @@ BEGIN
   END IF;
   IF found_target IS NULL THEN RETURN '{"rejected": "operation_conflict"}'; END IF;
   INSERT INTO gateway.write_back (operation_id, source, tenant, site, record, target, author, busy_until)
-  VALUES (p_id, s.id, p_tenant, p_site, p_record, found_target, p_author, CASE WHEN sets THEN clock_timestamp() + p_lease END)
+  VALUES (p_id, s.id, p_tenant, p_site, p_record, found_target, p_author, CASE WHEN alone THEN clock_timestamp() + p_lease END)
   ON CONFLICT (operation_id) DO NOTHING;
   RETURN jsonb_build_object('source', s.id, 'kind', s.kind, 'account', s.account, 'address', s.address, 'api_url', s.api_url,
-                            'api_token', s.api_token, 'target', found_target, 'author', coalesce(author_name, ''));
+                            'api_token', s.api_token, 'target', found_target, 'author', coalesce(author_name, ''), 'given', given);
 END $$;
 
 -- Stores a reply that the helpdesk has taken, under the external_id that the source gives to it. So the source finds the
@@ -373,5 +389,46 @@ BEGIN
      WHERE x.tenant = w.tenant AND x.site = w.site AND x.id = c.id RETURNING x.* INTO c;
   END IF;
   PERFORM set_config('gateway.capture', capture, true);
+  UPDATE gateway.write_back b SET busy_until = NULL WHERE b.operation_id = p_id AND b.busy_until IS NOT NULL;
   RETURN jsonb_build_object('message_id', message_id, 'updated_at', coalesce(c.updated_at, now())::text);
+END $$;
+
+-- Stores a conversation as the helpdesk has it after a status or an assignment. p_operator and p_team are external_ids,
+-- p_at is the time of that state in the helpdesk. If the source has brought a later state meanwhile, that one stays.
+-- The function can be repeated.
+CREATE FUNCTION gateway.write_back_change(
+  p_id text, p_status text, p_operator text, p_team text, p_at timestamptz, p_reassigned boolean
+) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+  w gateway.write_back;
+  c platform.conversation;
+  now_operator bigint;
+  now_team bigint;
+  now_status text := CASE WHEN p_status <> 'open' THEN p_status WHEN p_operator IS NULL THEN 'unassigned' ELSE 'assigned' END;
+  capture text := coalesce(current_setting('gateway.capture', true), '');
+BEGIN
+  SELECT * INTO w FROM gateway.write_back b WHERE b.operation_id = p_id;
+  IF NOT FOUND THEN RETURN NULL; END IF;
+  -- A page of the source must not write the same conversation at the same time.
+  PERFORM FROM gateway.source s WHERE s.id = w.source FOR NO KEY UPDATE;
+  -- The ledger appends the receipt with the outcome.
+  PERFORM set_config('gateway.capture', 'off', true);
+  SELECT o.id INTO now_operator FROM platform.operator o
+   WHERE o.tenant = w.tenant AND o.site = w.site AND o.external_id = p_operator;
+  SELECT t.id INTO now_team FROM platform.team t WHERE t.tenant = w.tenant AND t.site = w.site AND t.external_id = p_team;
+  SELECT * INTO c FROM platform.conversation x WHERE x.tenant = w.tenant AND x.site = w.site AND x.id = w.record FOR UPDATE;
+  IF c.updated_at <= p_at THEN
+    c.closed_at := CASE WHEN now_status <> 'closed' THEN NULL WHEN c.status = 'closed' THEN coalesce(c.closed_at, p_at) ELSE p_at END;
+    c.status := now_status;
+    c.operator_id := now_operator;
+    c.team_id := now_team;
+  END IF;
+  UPDATE platform.conversation x
+     SET status = c.status, closed_at = c.closed_at, operator_id = c.operator_id, team_id = c.team_id,
+         updated_at = platform.next_change(x.updated_at)
+   WHERE x.tenant = w.tenant AND x.site = w.site AND x.id = w.record AND x.external_id = w.target RETURNING x.* INTO c;
+  PERFORM set_config('gateway.capture', capture, true);
+  UPDATE gateway.write_back b SET busy_until = NULL WHERE b.operation_id = p_id AND b.busy_until IS NOT NULL;
+  RETURN jsonb_build_object('status', now_status, 'operator', now_operator::text, 'team', now_team::text,
+                            'reassigned', p_reassigned, 'updated_at', coalesce(c.updated_at, now())::text);
 END $$;

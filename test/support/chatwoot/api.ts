@@ -11,7 +11,8 @@ export type Fault =
   | { readonly kind: 'hang' | 'reset' | 'lost' | 'text' | 'wrong' | 'huge' }
   | { readonly kind: 'slow' | 'late'; readonly ms: number }
   | { readonly kind: 'body'; readonly body: Buffer }
-  | { readonly kind: 'status'; readonly status: number; readonly html?: boolean };
+  /** `after`: the effect comes first, as with a proxy that gives up, or with a step that fails after another. */
+  | { readonly kind: 'status'; readonly status: number; readonly html?: boolean; readonly after?: boolean };
 
 /** A stand-in for Chatwoot's REST API: the endpoints that the gateway uses, over Chatwoot's tables. */
 export interface ChatwootApi {
@@ -39,7 +40,13 @@ const Body = z.object({
   message_type: z.string().optional(),
   private: z.boolean().optional(),
   content_attributes: z.record(z.string(), z.unknown()).optional(),
+  status: z.string().optional(),
+  snoozed_until: z.string().regex(/^\d+$/).optional(),
+  assignee_id: z.int().nullish(),
+  team_id: z.int().nullish(),
 });
+/** Chatwoot's words for the numbers in the column `status`. */
+const STATUSES = ['open', 'resolved', 'pending', 'snoozed'];
 
 class Status extends Error {
   constructor(readonly status: number) {
@@ -99,15 +106,67 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
       RETURNING id::integer, content, private, floor(extract(epoch FROM created_at))::integer AS created_at`;
     return { ...message, message_type: 1, sender: { id: user, name: 'Token Robot', type: 'user' } };
   };
+  const memberOf = async (account: string, id: number | null | undefined) =>
+    (
+      await sql<{ id: number; role: number }[]>`SELECT user_id::integer AS id, role FROM account_users
+        WHERE account_id = ${account} AND user_id = ${id ?? null}`
+    )[0];
+  const toggleStatus = async (
+    account: string,
+    number: string,
+    { status = '', snoozed_until }: z.output<typeof Body>,
+  ) => {
+    const { id } = await attributesOf(account, number);
+    const now = STATUSES.indexOf(status);
+    if (now < 0) throw new Status(500);
+    // Two steps: the status, and for an open conversation the assignment to the user of the token, who is an agent.
+    const [stored] = await sql<{ snoozed_until: Date | null }[]>`
+      UPDATE conversations SET status = ${now}, updated_at = clock_timestamp() AT TIME ZONE 'UTC',
+             snoozed_until = CASE WHEN ${now} = 3 THEN coalesce(to_timestamp(${snoozed_until ?? null}::double precision)
+                                                                AT TIME ZONE 'UTC', snoozed_until) END
+       WHERE id = ${id} RETURNING snoozed_until`;
+    if (now === 0 && (await memberOf(account, user))?.role === 0)
+      await sql`UPDATE conversations SET assignee_id = ${user}, assignee_agent_bot_id = NULL,
+                       updated_at = clock_timestamp() AT TIME ZONE 'UTC' WHERE id = ${id}`;
+    const until = stored?.snoozed_until?.toISOString() ?? null;
+    const payload = { success: true, conversation_id: Number(number), current_status: status, snoozed_until: until };
+    return { meta: {}, payload };
+  };
+  const assign = async (account: string, number: string, body: z.output<typeof Body>) => {
+    const { id } = await attributesOf(account, number);
+    if ('assignee_id' in body) {
+      // An unknown id is nobody, so it clears the assignee.
+      const agent = await memberOf(account, body.assignee_id);
+      await sql`UPDATE conversations SET assignee_id = ${agent?.id ?? null}, assignee_agent_bot_id = NULL,
+                       updated_at = clock_timestamp() AT TIME ZONE 'UTC' WHERE id = ${id}`;
+      return agent ? { id: agent.id, account_id: Number(account) } : null;
+    }
+    const [team] = await sql<{ id: number }[]>`
+      SELECT id::integer, name FROM teams WHERE account_id = ${account} AND id = ${body.team_id ?? null}`;
+    // An assignee who is not in the new team is cleared. Nobody of the team is online, so nobody takes the place.
+    await sql`UPDATE conversations SET team_id = ${team?.id ?? null}, updated_at = clock_timestamp() AT TIME ZONE 'UTC',
+        assignee_id = CASE WHEN team_id IS NOT DISTINCT FROM ${team?.id ?? null}::bigint OR ${team === undefined} OR EXISTS (
+          SELECT FROM team_members m WHERE m.team_id = ${team?.id ?? null} AND m.user_id = assignee_id) THEN assignee_id END
+      WHERE id = ${id}`;
+    return team ?? null;
+  };
+  const shown = async (account: string, number: string) => {
+    const { id, custom_attributes } = await attributesOf(account, number);
+    const [row] = await sql<{ status: number; assignee_id: number | null; team_id: number | null }[]>`
+      SELECT status, assignee_id::integer, team_id::integer FROM conversations WHERE id = ${id}`;
+    const [assignee, team] = [row?.assignee_id, row?.team_id].map((one) => (one ? { id: one } : undefined));
+    const status = STATUSES[row?.status ?? 0];
+    return { id: Number(number), account_id: Number(account), status, custom_attributes, meta: { assignee, team } };
+  };
   const perform = async (method: string, path: string, text: string): Promise<unknown> => {
     const body = Body.parse(text === '' ? {} : JSON.parse(text));
     const [, account = '', kind = '', id = '', end = ''] =
       /^\/api\/v1\/accounts\/(\d+)\/(contacts|conversations)\/(\d+)(?:\/(\w+))?$/.exec(path) ?? [];
     if (kind === 'contacts' && end === 'notes') return notes(account, id, method, body);
-    if (kind === 'conversations' && method === 'GET' && end === '') {
-      const { custom_attributes } = await attributesOf(account, id);
-      return { id: Number(id), account_id: Number(account), status: 'open', custom_attributes };
-    }
+    if (kind === 'conversations' && method === 'GET' && end === '') return shown(account, id);
+    if (kind === 'conversations' && method === 'POST' && end === 'toggle_status')
+      return toggleStatus(account, id, body);
+    if (kind === 'conversations' && method === 'POST' && end === 'assignments') return assign(account, id, body);
     if (kind === 'conversations' && method === 'POST' && end === 'messages') return messages(account, id, body);
     if (kind === 'conversations' && method === 'POST' && /^(destroy_)?custom_attributes$/.test(end))
       return attributes(account, id, end, body);
@@ -128,6 +187,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     if (fault?.kind === 'body') return void response.writeHead(200).end(fault.body);
     if (fault?.kind === 'reset') return void response.destroy();
     if (fault?.kind === 'status') {
+      if (fault.after === true) await perform(method, url, text);
       const type = fault.html === true ? 'text/html' : 'application/json';
       response.writeHead(fault.status, { 'content-type': type, location: 'http://127.0.0.1:1/elsewhere' });
       return void response.end(fault.html === true ? '<h1>no</h1>' : '{"error":"planted"}');
