@@ -116,20 +116,6 @@ describe('a reply', () => {
     expect((await write('REST', { text: 'May I?' }, key, waiting)).status).toBe(200);
   });
 
-  it('is alone in going there: a status and an assignment are refused, and nothing is sent', async () => {
-    const before = world.api.asked.length;
-    for (const [route, body] of [
-      ['status', { status: 'closed' }],
-      ['assignment', { none: true }],
-    ] as const) {
-      const { status, body: said } = await world.gateway.ask(`/api/v1/conversations/${conversation}/${route}`, {
-        ...{ token: writer.token, body, headers: { 'idempotency-key': fresh() } },
-      });
-      expect([status, said.code]).toEqual([409, 'operation_conflict']);
-    }
-    expect(world.api.asked.length).toBe(before);
-  });
-
   it('to an erased conversation is not sent, and one that was on its way does not come back', async () => {
     const sent = posts();
     const { sql } = world.store;
