@@ -10,13 +10,13 @@ export interface SentNote {
 }
 
 /** A message to send. The helpdesk shows the user of the token as its author. */
-export interface Reply {
+export interface OutgoingReply {
   readonly text: string;
   readonly internal: boolean;
 }
 
 /** A message as the helpdesk stores it. */
-export interface SentReply extends Reply {
+export interface SentReply extends OutgoingReply {
   /** The external_id that the source gives to the message. */
   readonly id: string;
   /** The external_id of the operator whom the helpdesk shows as author. */
@@ -61,7 +61,7 @@ export interface Helpdesk {
   ): Promise<SentNote>;
   /** Returns the disposition that the conversation has in the helpdesk afterwards. */
   setDisposition(place: WriteTarget, value: string, signal: AbortSignal): Promise<string>;
-  addReply(place: WriteTarget, reply: Reply, signal: AbortSignal): Promise<SentReply>;
+  addReply(place: WriteTarget, reply: OutgoingReply, signal: AbortSignal): Promise<SentReply>;
   /** The status leaves the operator as it was. */
   changeConversation(place: WriteTarget, change: ConversationChange, signal: AbortSignal): Promise<SentChange>;
   /** Looks for the effect of a write. Undefined says that the effect is not there yet. The effect can still come. */

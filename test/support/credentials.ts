@@ -49,12 +49,15 @@ export async function issue(sql: postgres.Sql, tenant: number, grant: Grant = {}
   const sites = grant.websites?.map((website) => website.split('_')[2] ?? '') ?? (await allSites(sql, tenant));
   await sql`INSERT INTO gateway.credential
       (id, installation_id, environment, secret_digest, sites, scopes, data_access, channel_ids, team_ids, subsite_ids, origins,
-       write, without_approval, expires_at)
+       expires_at)
     VALUES (${credential}, ${installation}, ${environment}, ${randomBytes(32)}, ${sites}::bigint[],
       ${[...(grant.scopes ?? SCOPES)]}, ${[...(grant.dataAccess ?? DATA_ACCESS)]},
       ${grant.channels ? [...grant.channels] : null}, ${grant.teams ? [...grant.teams] : null},
-      ${grant.subsites ? [...grant.subsites] : null}, ${[...(grant.origins ?? [])]},
-      ${[...(grant.write ?? [])]}, ${[...(grant.withoutApproval ?? [])]}, now() + ${expires}::interval)`;
+      ${grant.subsites ? [...grant.subsites] : null}, ${[...(grant.origins ?? [])]}, now() + ${expires}::interval)`;
+  // A store of an older version has no such policy.
+  if (grant.write !== undefined)
+    await sql`UPDATE gateway.credential SET write = ${[...grant.write]}, without_approval = ${[...(grant.withoutApproval ?? [])]}
+      WHERE id = ${credential}`;
   await sql`INSERT INTO gateway.token (digest, credential_id, kind) VALUES (${digestOf(token)}, ${credential}, 'installation')`;
   for (const author of grant.authors ?? []) {
     const [, of = '', site = '', operator = ''] = author.split('_');

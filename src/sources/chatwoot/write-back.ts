@@ -42,7 +42,7 @@ const REPLY = 200_000;
 /** Timeout (ms) of a statement in Chatwoot's database. */
 const STATEMENT = 1_500;
 
-interface MessageRow {
+interface ReplyRow {
   readonly id: number;
   readonly sender: number | string | null | undefined;
   readonly at: Date;
@@ -145,7 +145,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
     findReply: async ({ operationId, target }, signal) => {
       const id = idIn(target, account, 'conversation');
       // The mark is hexadecimal, so it is the same text inside a JSON string, in which Rails keeps the attributes.
-      const read = db.read<MessageRow>(sql`
+      const read = db.read<ReplyRow>(sql`
         SELECT id, CASE WHEN sender_type = 'User' THEN sender_id::text END AS sender, created_at AT TIME ZONE 'UTC' AS at,
                left(content, ${REPLY}::integer) AS text, private AS internal
           FROM public.messages
@@ -197,7 +197,7 @@ const sent = (account: number, { id, content, created_at }: z.output<typeof Note
   at: new Date(created_at * 1000).toISOString(),
 });
 
-const sentReply = (account: number, { id, sender, at, text, internal }: MessageRow): SentReply => ({
+const sentReply = (account: number, { id, sender, at, text, internal }: ReplyRow): SentReply => ({
   ...{ id: `cw:${account}:message:${id}`, at: at.toISOString(), text, internal },
   author: sender === null || sender === undefined ? undefined : `cw:${account}:operator:${sender}`,
 });

@@ -375,7 +375,7 @@ BEGIN
   -- The ledger appends the receipt with the outcome.
   PERFORM set_config('gateway.capture', 'off', true);
   SELECT * INTO c FROM platform.conversation x WHERE x.tenant = w.tenant AND x.site = w.site AND x.id = w.record FOR UPDATE;
-  SELECT m.id INTO message_id FROM platform.message m WHERE m.tenant = w.tenant AND m.external_id = p_external_id;
+  SELECT m.id INTO message_id FROM platform.message m WHERE m.tenant = w.tenant AND m.site = w.site AND m.external_id = p_external_id;
   -- The texts of an erased conversation must not come back.
   IF message_id IS NULL AND c.external_id = w.target THEN
     message_id := platform.reserve_ids(w.tenant, w.site, 'message', 1) + 1;
