@@ -1,4 +1,5 @@
 import type { Issued } from '../auth/issue.ts';
+import { waitsOf } from '../core/authority.ts';
 import { SCOPES } from '../core/scopes.ts';
 import type { CredentialRecord } from '../store/administration/credentials.ts';
 import { appOf, facts, table, time } from './output.ts';
@@ -69,7 +70,7 @@ export const credentialText = (record: CredentialRecord): string =>
     ['callbacks', list(record.callbacks)],
     ['origins', list(record.origins)],
     ['addresses', record.allow_ip.length === 0 ? 'every' : record.allow_ip],
-    ['approval', list(record.approve)],
+    ['approval', list([...waitsOf(record)].sort())],
     ...(record.approval_by === 'others'
       ? [['approved by', 'others than the person for whom the app writes'] as const]
       : []),

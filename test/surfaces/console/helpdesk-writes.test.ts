@@ -56,7 +56,7 @@ it('the page of a write shows who would read the text, what the status becomes, 
     ...shown,
     Operation: 'conversation_reply',
     Text: 'It is on its way.',
-    Visibility: 'public',
+    Visibility: 'Public: the customer reads it',
   });
   expect(await factsOf(await asked('status', { status: 'closed', if_updated_at: since }))).toMatchObject({
     ...shown,

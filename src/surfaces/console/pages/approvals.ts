@@ -175,7 +175,7 @@ function written({ operation, command, assignee }: Approval): Html {
   if (members.length === 0 && operation !== ASSIGN) return html`<p>Nothing besides the operation.</p>`;
   return html`<dl class="list">${operation === ASSIGN ? assigned(assignee) : undefined}${members.map(
     ([member, value]) => html`<div><dt>${LABELS[member] ?? label(member)}</dt>
-<dd class="said" dir="auto">${marked(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd></div>`,
+<dd class="said" dir="auto">${READERS[`${member} ${value}`] ?? marked(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd></div>`,
   )}</dl>`;
 }
 
@@ -189,6 +189,10 @@ function assigned(assignee: Approval['assignee']): Html {
 const label = (member: string): string => (member.charAt(0).toUpperCase() + member.slice(1)).replaceAll('_', ' ');
 
 const ASSIGN = 'conversation_assign';
+const READERS: Readonly<Record<string, string>> = {
+  'visibility public': 'Public: the customer reads it',
+  'visibility internal': 'Internal: only operators read it',
+};
 const LABELS: Readonly<Record<string, string>> = { if_updated_at: 'Only if not changed since' };
 const ELSEWHERE = ['operation', 'visitor', 'conversation', 'feature', 'operator', 'team'];
 
