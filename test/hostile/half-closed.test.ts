@@ -16,11 +16,10 @@ import { append, create, definition } from '../support/events/subscriptions.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 let gateway: TestGateway;
-let token: string;
 beforeAll(async () => {
   gateway = await openTestGateway('empty', undefined, undefined, { check: 100 });
   await plantWebsites(gateway.database.sql, 1);
-  ({ token } = await holder(gateway));
+  for (let i = 0; i < PAGES; i++) await append(gateway.database.sql, 'web_1_1', Array(100).fill('visitor.changed'));
 });
 afterAll(() => gateway.close());
 
@@ -44,11 +43,12 @@ function held(client: number): boolean {
     .some(([, from, to, ...rest]) => from?.endsWith(end(gateway.port)) && to?.endsWith(end(client)) && rest[6] !== '0');
 }
 
-it('WS-06 a client that closes its half and does not read is let go, also where another socket takes its place', async () => {
+/** A client for whom pages wait in the gateway. Undefined if this took so long that the gateway has let it go. */
+async function stuck() {
+  const { token } = await holder(gateway);
   const session = await openSession(gateway, token);
   const raw = new Raw(gateway.port);
   expect(await raw.upgrade(handshake(session))).toBe(101);
-  for (let i = 0; i < PAGES; i++) await append(gateway.database.sql, 'web_1_1', Array(100).fill('visitor.changed'));
   const subscriptions: string[] = [];
   for (let i = 0; i < 20; i++) subscriptions.push((await create(gateway, token, definition(['web_1_1']))).id);
   // The client acknowledges pages without reading them, until some pages wait in the gateway. The client knows the
@@ -69,7 +69,16 @@ it('WS-06 a client that closes its half and does not read is let go, also where 
     twin.ack(page);
   }
   twin.end();
-  await expect.poll(() => gateway.realtime.size).toBe(1);
+  await expect.poll(() => gateway.realtime.size).toBeLessThan(2);
+  if (gateway.realtime.size === 1) return { raw, session, token };
+  raw.socket.destroy();
+  return undefined;
+}
+
+it('WS-06 a client that closes its half and does not read is let go, also where another socket takes its place', async () => {
+  let found = await stuck();
+  for (let tries = 1; !found && tries < 5; tries++) found = await stuck();
+  const { raw, session, token } = found ?? expect.fail('the machine is too busy: five clients were let go before');
   const { localPort = 0 } = raw.socket;
   raw.socket.end();
   await pause(100);
