@@ -80,6 +80,7 @@ export const WHOLE = names(
   'sources/chatwoot/grants-hostile',
   'sources/chatwoot/write-back',
   'sources/chatwoot/write-back-changes',
+  'sources/chatwoot/write-back-kills',
   'sources/chatwoot/write-back-limits',
   'sources/chatwoot/write-back-replies',
   'sources/files/kill',

@@ -61,7 +61,9 @@ describe('a public reply', () => {
     expect([again.status, again.id]).toEqual([200, first.id]);
     expect(again.body.data.message_id).toMatch(/^msg_1_1_\d+$/);
     expect(await stored('May I?')).toBe(1);
-    expect((await auditOf(gateway.database, { operation_id: first.id })).map(brief)).toMatchObject([
+    // The record of the repeated call can be there already.
+    const records = (await auditOf(gateway.database, { operation_id: first.id })).map(brief);
+    expect(records.filter(({ replayed }) => replayed !== true)).toMatchObject([
       { surface: 'rest', operation: 'conversation_reply', outcome: 'ok', status: 202, targets: [CONVERSATION] },
       { surface: 'cli', operation: 'approvals approve', outcome: 'ok', status: 200, targets: [CONVERSATION] },
     ]);

@@ -117,6 +117,7 @@ describe('a reply', () => {
   });
 
   it('to an erased conversation is not sent, and one that was on its way does not come back', async () => {
+    await world.settled();
     const sent = posts();
     const { sql } = world.store;
     const erase = () =>
