@@ -1,5 +1,13 @@
 import { type Html, html } from '../http/html.ts';
 
+/** Scripts whose letters change their form at a joiner, so that their words need it. Others could only hide it. */
+const JOINING = `[${[
+  ...['Adlam', 'Arabic', 'Mandaic', 'Mongolian', 'Nko', 'Syriac'],
+  ...['Bengali', 'Devanagari', 'Gujarati', 'Gurmukhi', 'Kannada', 'Khmer', 'Malayalam', 'Myanmar', 'Oriya', 'Sinhala'],
+  ...['Tamil', 'Telugu'],
+]
+  .map((script) => `\\p{Script_Extensions=${script}}`)
+  .join('')}]`;
 /**
  * Characters that a person cannot see, or that change how the text around them looks: controls but for the line break and
  * the tab, marks of direction, other invisible and private ones, and the separators of lines. Three kinds stay, because
@@ -8,14 +16,14 @@ import { type Html, html } from '../http/html.ts';
  */
 const HIDDEN = [
   String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`,
-  String.raw`(?<=(?![\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])[\p{L}\p{M}])[\u200c\u200d](?=\p{L})`,
+  String.raw`(?<=(?=${JOINING})[\p{L}\p{M}])[\u200c\u200d](?=(?=${JOINING})\p{L})`,
   String.raw`(?<=\p{Emoji})\ufe0f`,
   String.raw`[\n\t]`,
 ].join('|');
 /** More marks on one letter than any writing system needs would cover the lines around it. */
 const PILED = String.raw`(?<=\p{M}{4})\p{M}`;
 const PART = new RegExp(
-  `(?<kept>${HIDDEN})|(?<shown>${PILED}|[\\p{Cc}\\p{Default_Ignorable_Code_Point}\\p{Co}\\p{Zl}\\p{Zp}\\u2800])`,
+  `(?<kept>${HIDDEN})|(?<shown>${PILED}|[\\p{Cc}\\p{Default_Ignorable_Code_Point}\\p{Co}\\p{Zl}\\p{Zp}\\u2800\\ufff9-\\ufffb])`,
   'gu',
 );
 

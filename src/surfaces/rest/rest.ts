@@ -53,7 +53,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     };
     const answer = async (): Promise<void> => {
       const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
-      if (!tool) throw new Failure('method_not_allowed', { allow: allowed(match.methods) });
+      if (!tool) throw noMethod(match.methods);
       record.operation = tool.name;
       if (tool.effect === 'write') {
         record.does = 'write';
@@ -131,6 +131,12 @@ function header(request: IncomingMessage, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : undefined;
 }
+
+/** A path whose operations exist only by policy is as an unknown path: who asks with another method is not known yet. */
+const noMethod = (methods: ReadonlyMap<string, Tool>): Failure =>
+  [...methods.values()].every((tool) => tool.byPolicy)
+    ? new Failure('not_found')
+    : new Failure('method_not_allowed', { allow: allowed(methods) });
 
 const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>
   [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));

@@ -70,6 +70,8 @@ describe('a credential whose policy does not name them', () => {
         )),
         await gateway.ask(path, { token, raw: '{', method: 'POST', headers: { 'content-type': 'application/json' } }),
         await gateway.ask(path, { token, body: write.body(WEB) }),
+        await gateway.ask(path, { token }),
+        await gateway.ask(path, { token, method: 'DELETE' }),
       ];
       for (const { status, body } of answers)
         expect([status, { ...body, request_id: '', instance: '' }]).toEqual([

@@ -70,6 +70,20 @@ describe('the page of a write', () => {
     );
   });
 
+  it('shows a joiner between letters that do not join as a mark, and what hides a note beside a word', async () => {
+    const mark = (code: string): string => `<b class="hidden-character">${code}</b>`;
+    for (const [text, shown] of [
+      ['你\u200c好\u200d吗', `你${mark('U+200C')}好${mark('U+200D')}吗`],
+      ['가\u200d나', `가${mark('U+200D')}나`],
+      ['א\u200cב', `א${mark('U+200C')}ב`],
+      ['あ\u200dい', `あ${mark('U+200D')}い`],
+      ['م\u200da', `م${mark('U+200D')}a`],
+      ['a\ufff9b\ufffac\ufffb', `a${mark('U+FFF9')}b${mark('U+FFFA')}c${mark('U+FFFB')}`],
+      ['क्\u200dष می\u200cخواهم', 'क्\u200dष می\u200cخواهم'],
+    ] as const)
+      expect((await look(gateway, pageOf(await asked(gateway, by, note(text))), owner.cookie)).text).toContain(shown);
+  });
+
   it('approves with one form, whose record is in the statement of the effect', async () => {
     const key = freshKey();
     const id = await asked(gateway, by, note('Approved on the page'), key);
