@@ -37,6 +37,11 @@ const Message = z.object({
 
 /** The largest answer with notes, in bytes. Chatwoot lists all notes of a contact in one answer. */
 const NOTES = 4 * 1024 * 1024;
+/**
+ * Chatwoot fills the templates of an outgoing message with data of the contact and of others. The person who approves such
+ * a text would not see what it sends, and the app would read data that it may not read.
+ */
+const TEMPLATE = /\{[{%]/;
 /** The most characters of a reply. Chatwoot can have changed the text that was sent. */
 const REPLY = 200_000;
 /** Timeout (ms) of a statement in Chatwoot's database. */
@@ -133,6 +138,7 @@ export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
       return sentChange(now, account, 'status' in change && now.operator !== was.operator);
     },
     addReply: async ({ operationId, target }, { text, internal }, signal) => {
+      if (TEMPLATE.test(text)) throw new NotPerformed({ rejected: 'operation_conflict' }, 'the text is a template');
       const { path } = await beforehand(() => conversations.read(target, signal));
       const body = {
         ...{ content: text, message_type: 'outgoing', private: internal },

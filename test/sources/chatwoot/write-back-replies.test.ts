@@ -116,6 +116,19 @@ describe('a reply', () => {
     expect((await write('REST', { text: 'May I?' }, key, waiting)).status).toBe(200);
   });
 
+  it.each([
+    ['Dear {{contact.email}}', 'public'],
+    ['{{ conversation.custom_attribute.secret }}', 'internal'],
+    ['{% if contact %}you{% endif %}', 'internal'],
+  ] as const)('that Chatwoot would fill with other data is not sent: %s', async (text, visibility) => {
+    const [key, sent] = [fresh(), posts()];
+    for (let round = 0; round < 2; round++) {
+      const { status, code } = await write('REST', { text, visibility }, key);
+      expect([status, code, posts() - sent]).toEqual([409, 'operation_conflict', 0]);
+    }
+    expect(await stored(text)).toEqual([]);
+  });
+
   it('to an erased conversation is not sent, and one that was on its way does not come back', async () => {
     await world.settled();
     const sent = posts();
