@@ -11,6 +11,7 @@ import { plant } from '../support/events/journal.ts';
 import { Client, type Door, doorOf, newTicket, ORIGIN, openSession } from '../support/events/realtime.ts';
 import { definition } from '../support/events/subscriptions.ts';
 import { addEndpoint, answer, openReceiver, until, verified } from '../support/events/webhooks.ts';
+import { eventually } from '../support/eventually.ts';
 import { times } from '../support/form.ts';
 import { pool, type Replica } from '../support/replica.ts';
 
@@ -118,10 +119,11 @@ it(
       });
       return { id: body.subscription.subscription_id, cursor: body.cursor };
     };
+    // A reader can be so late that the first kill meets its first call.
     const [rest, mcp, socket] = [new Taken(), new Taken(), new Taken()];
 
     const byRest = async (): Promise<void> => {
-      const { id, cursor } = await subscription();
+      const { id, cursor } = await eventually(subscription);
       let after = cursor;
       await reading(async ({ ask }) => {
         const query = `subscription_id=${id}&after=${encodeURIComponent(after)}&limit=100`;
@@ -133,7 +135,7 @@ it(
       });
     };
     const byMcp = async (): Promise<void> => {
-      const { id, cursor } = await subscription();
+      const { id, cursor } = await eventually(subscription);
       let after = cursor;
       await reading(async ({ ask }) => {
         const params = { name: 'events_pull', arguments: { subscription_id: id, after, limit: 100 } };
@@ -149,8 +151,8 @@ it(
       });
     };
     const bySocket = async (): Promise<void> => {
-      const { id } = await subscription();
-      const session = await openSession(door(), token);
+      const { id } = await eventually(subscription);
+      const session = await eventually(() => openSession(door(), token));
       await reading(async (at) => {
         const ticket = await newTicket(at, token, session.session_id);
         const client = new Client(at.port, { ...session, ticket });
