@@ -9,7 +9,6 @@ export default defineConfig(({ mode }) => {
     // A timeout only ends a test that hangs. A test judges times by bounds of its own.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    retry: Number(process.env['TEST_RETRY'] ?? 0),
     expect: { poll: { timeout: 10_000 } },
     server: { deps: { external: [COMPILED] } },
     setupFiles: ['test/support/each-file.ts'],

@@ -1,4 +1,5 @@
-import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { writeFileSync } from 'node:fs';
+import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node';
 
 /** The counts that a test adds to the summary. The test sets `task.meta.shown` before its expectations. */
 export interface Shown {
@@ -31,15 +32,12 @@ const slowest = (modules: readonly TestModule[]): string[] =>
     .slice(0, SLOWEST)
     .map(({ file, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
 
-/** The first line of the first failure. */
-const reasonOf = (test: TestCase): string => test.result().errors?.[0]?.message.split('\n')[0] ?? '';
-
 /**
- * Ends the run with the slowest files, the tests that ran again after a failure, the counts of the tests, and the line
- * that CI reads: `N passed, N failed`.
+ * Ends the run with the slowest files, the counts of the tests, and the line that CI reads: `N passed, N failed`. Writes the
+ * names of the failed files to the file that TEST_FAILED names: .ci/tests runs them once more.
  */
 export default class Summary implements Reporter {
-  onTestRunEnd(modules: readonly TestModule[]): void {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const tests = modules.flatMap((module) => [...module.children.allTests()]);
     const count = (state: string): number => tests.filter((test) => test.result().state === state).length;
     const shown = tests.map((test) => test.meta().shown ?? {});
@@ -61,11 +59,13 @@ export default class Summary implements Reporter {
     }
     const planted = (all: readonly TestCase[]): number => sum(all.map((test) => test.meta().shown?.planted ?? 0));
     if (planted(ran) > 0) parts.push(`planted defects ${planted(ran.filter(passed))}/${planted(ran)}`);
-    const again = tests
-      .filter((test) => (test.diagnostic()?.retryCount ?? 0) > 0)
-      .map((test) => `\n  ${test.module.relativeModuleId}: ${test.fullName}: ${reasonOf(test)}`);
+    const list = process.env['TEST_FAILED'];
+    const failed = modules
+      .filter((module) => module.state() === 'failed')
+      .map((module) => `${module.relativeModuleId}\n`);
+    // An error outside of all tests belongs to no file, so no second run can answer it.
+    if (list !== undefined && errors.length === 0) writeFileSync(list, failed.join(''));
     process.stdout.write(`slowest files:\n${slowest(modules).join('\n')}\n`);
-    process.stdout.write(`ran again after a failure: ${again.join('') || 'none'}\n`);
     if (parts.length > 0) process.stdout.write(`${parts.join(' · ')}\n`);
     process.stdout.write(`${count('passed')} passed, ${count('failed')} failed\n`);
   }

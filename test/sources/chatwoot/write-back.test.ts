@@ -29,6 +29,17 @@ const set = (value: string, key = fresh()): Promise<Reply> =>
 /** The notes in Chatwoot with this text, with the number of their copies in the gateway. */
 const inChatwoot = async (text: string): Promise<number> =>
   (await world.desk.sql`SELECT 1 FROM notes WHERE starts_with(content, ${text})`).length;
+/** Checks the note in Chatwoot and its copies, one for each visitor of the contact. Gives the copies. */
+const copiesOf = async (text: string): Promise<Stored[]> => {
+  const rows = await world.desk.sql`SELECT id, content, user_id FROM notes WHERE starts_with(content, ${text})`;
+  const mark = /\n\n— Ada \[gateway op_[0-9a-f]{32}\]$/;
+  expect(rows.map(({ content, user_id }) => [content.replace(mark, ''), mark.test(content), user_id])).toEqual([
+    [text, true, '2'],
+  ]);
+  const copies = [1, 2].map((id) => ({ external_id: `cw:1:note:${rows[0]?.['id']}:${id}`, author: 'Ada', text }));
+  expect(await stored(text)).toEqual(copies);
+  return copies;
+};
 interface Stored {
   readonly external_id: string;
   readonly author: string | null;
@@ -60,22 +71,36 @@ describe('a note', () => {
   it.each(SURFACES)('reaches Chatwoot over %s and stands once when it comes back', async (surface) => {
     const text = `Called back (${surface})`;
     const [key, before] = [fresh(), await world.receipts()];
-    const first = await world.write(surface, note(text, visitor), key);
-    expect([first.status, first.code]).toEqual([200, undefined]);
-    expect(await inChatwoot(text)).toBe(1);
-    const [row] = await world.desk.sql`SELECT id, content, user_id FROM notes WHERE starts_with(content, ${text})`;
-    expect(row?.['content']).toMatch(/^Called back \((REST|MCP)\)\n\n— Ada \[gateway op_[0-9a-f]{32}\]$/);
-    expect(row?.['user_id']).toBe('2');
-    const copies = [1, 2].map((id) => ({ external_id: `cw:1:note:${row?.['id']}:${id}`, author: 'Ada', text }));
-    expect(await stored(text)).toEqual(copies);
+    // The source reads Chatwoot only after the write.
+    const [first, copies] = await world.withoutSource(async () => {
+      const answer = await world.write(surface, note(text, visitor), key);
+      expect([answer.status, answer.code]).toEqual([200, undefined]);
+      return [answer, await copiesOf(text)];
+    });
     await world.settled();
-    // The source reads the note and changes nothing: author and text stay.
+    // The source changes nothing: author and text stay.
     expect(await stored(text)).toEqual(copies);
     expect((await world.receipts()).slice(before.length).filter((type) => type === 'visitor.changed')).toHaveLength(1);
     const again = await world.write(surface, note(text, visitor), key);
     expect([again.status, again.text]).toEqual([200, first.text]);
     expect([await inChatwoot(text), await world.status(first.operationId)]).toEqual([1, 'acknowledged']);
     expect((await world.write(surface, note('Other', visitor), key)).code).toBe('idempotency_conflict');
+  });
+
+  it('stands once with its author when the source reads it before Chatwoot answers', async () => {
+    const before = await world.receipts();
+    world.api.fail('POST', '/notes', { kind: 'held', ms: 1_000 });
+    const answer = add('Read early');
+    // Until the answer comes, the author is the user of the token.
+    await expect
+      .poll(async () => (await stored('Read early')).map(({ author }) => author))
+      .toEqual(['Token Robot', 'Token Robot']);
+    expect((await answer).status).toBe(200);
+    const copies = await copiesOf('Read early');
+    await world.settled();
+    expect(await stored('Read early')).toEqual(copies);
+    // Two changes: the note came, and it got its author.
+    expect((await world.receipts()).slice(before.length).filter((type) => type === 'visitor.changed')).toHaveLength(2);
   });
 
   it('is edited and deleted in Chatwoot like any note', async () => {

@@ -5,11 +5,11 @@ import { z } from 'zod';
 
 /**
  * What goes wrong with a request. `reset`: the connection breaks before the effect. `lost`: it breaks after the effect.
- * `late`: no answer, and the effect comes after `ms`. `body`: the bytes of the answer.
+ * `late`: no answer, and the effect comes after `ms`. `held`: the effect comes at once, and the answer after `ms`. `body`: the bytes of the answer.
  */
 export type Fault =
   | { readonly kind: 'hang' | 'reset' | 'lost' | 'text' | 'wrong' | 'huge' }
-  | { readonly kind: 'slow' | 'late'; readonly ms: number }
+  | { readonly kind: 'slow' | 'late' | 'held'; readonly ms: number }
   | { readonly kind: 'body'; readonly body: Buffer }
   /** `after`: the effect comes first, as with a proxy that gives up, or with a step that fails after another. */
   | { readonly kind: 'status'; readonly status: number; readonly html?: boolean; readonly after?: boolean };
@@ -199,6 +199,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
       await before();
     }
     const done = await perform(method, url, text);
+    if (fault?.kind === 'held') await wait(fault.ms);
     if (fault?.kind === 'late') return;
     if (fault?.kind === 'lost') return void response.destroy();
     if (fault?.kind === 'text') return void response.end('<html>fine</html>');

@@ -41,6 +41,8 @@ export interface WriteBackWorld {
   receipts(): Promise<string[]>;
   replica(remote: RemoteWriter): Promise<TestGateway>;
   settled(): Promise<void>;
+  /** Runs `work` while the source reads nothing. */
+  withoutSource<T>(work: () => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -67,7 +69,7 @@ export async function writeBackWorld(
     mode: 'live',
     api: { url: api.url, token: TOKEN },
   });
-  const running = runSources(store);
+  let running = runSources(store);
   const { sql } = store;
   const logged: unknown[] = [];
   const onError = (error: unknown): void => void logged.push(error);
@@ -149,6 +151,12 @@ export async function writeBackWorld(
     replica: (other) =>
       openTestGateway('empty', { ...store, close: async () => undefined }, KEYS, {}, undefined, other),
     settled,
+    withoutSource: async (work) => {
+      await running.stop();
+      return work().finally(() => {
+        running = runSources(store);
+      });
+    },
     close: async () => {
       await running.stop();
       await remote.close();
