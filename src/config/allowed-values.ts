@@ -4,7 +4,8 @@ export const EXPECTED: Readonly<Record<string, string>> = {
   HOST: 'an address or host name to listen on',
   GATEWAY_BASE_URL:
     'an https address without a path, such as https://gateway.example; http is allowed for localhost only',
-  DATABASE_URL: 'an address such as postgres://user:password@host:5432/database; percent-encode the password',
+  DATABASE_URL:
+    'an address such as postgres://user:password@host:5432/database, with one host or several (h1:5432,h2:5432), and with no target_session_attrs but read-write or primary; percent-encode the password',
   DATABASE_DIRECT_URL:
     'the postgres:// address of the server behind the pooler in DATABASE_URL, and DATABASE_URL must be set too; percent-encode the password',
   DATABASE_REPLICA_URL:

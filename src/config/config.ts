@@ -16,6 +16,7 @@ import {
   isHost,
   isIssuer,
   isOrigin,
+  isStore,
   listOf,
   mayBeFolder,
 } from './values.ts';
@@ -30,6 +31,7 @@ const whole = (least: number, most: number) =>
 const secondsOf = (time: string): number => Number.parseInt(time, 10) * (time.endsWith('h') ? 3_600 : 86_400);
 const file = z.string().min(1);
 const database = z.string().refine(isDatabase).optional();
+const store = z.string().refine(isStore).optional();
 
 const IDENTITY = ['GATEWAY_OIDC_ISSUER', 'GATEWAY_OIDC_CLIENT_ID', 'GATEWAY_OIDC_CLIENT_SECRET'] as const;
 
@@ -38,8 +40,8 @@ const Environment = z
     PORT: whole(0, 65_535).default(8420),
     HOST: z.string().refine(isHost).default('127.0.0.1'),
     GATEWAY_BASE_URL: z.string().refine(isBaseUrl).optional(),
-    DATABASE_URL: database,
-    DATABASE_DIRECT_URL: database,
+    DATABASE_URL: store,
+    DATABASE_DIRECT_URL: store,
     DATABASE_REPLICA_URL: database,
     GATEWAY_DATA_DIR: z.string().refine(mayBeFolder).default('.data'),
     GATEWAY_TLS_CERT: file.optional(),

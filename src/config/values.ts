@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import proxyAddr from 'proxy-addr';
+import { addressesOf } from '../core/store-address.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
@@ -40,6 +41,12 @@ export function isDatabase(text: string): boolean {
     if (error instanceof URIError) return false;
     throw error;
   }
+}
+
+/** True for an address as in `isDatabase`, with one or several hosts. Only one can be a folder of a Unix socket. */
+export function isStore(text: string): boolean {
+  const all = addressesOf(text);
+  return all.length > 0 && all.every((one) => isDatabase(one) && (all.length === 1 || isHost(new URL(one).hostname)));
 }
 
 export function mayBeFolder(path: string): boolean {

@@ -63,8 +63,9 @@ const ADDRESSES = [
   'mysql://db/gateway',
   'db.example',
   'postgres:/db/gateway',
-  // With two hosts, the driver never tells that both are away.
-  'postgres://db,db/gateway',
+  'postgres://db,/gateway',
+  'postgres://db:1,db:x/gateway',
+  'postgres://db,%2Ftmp%2Fpg/gateway',
   'postgres://db%2Cdb/gateway',
   // The driver would connect to the host behind the first @.
   'postgres://u@127.0.0.9:15999%2Cx:hush@db/gateway',
@@ -78,6 +79,12 @@ const ADDRESSES = [
   'postgres://gateway:12#3@db/gateway',
   'postgres://gateway:12?3@db/gateway',
   'postgres://gateway:hush@12/3@db/gateway',
+];
+/** The store takes writes, so it is no standby. */
+const STORES = [
+  ...ADDRESSES,
+  'postgres://db,other/gateway?target_session_attrs=any',
+  'postgres://db/gateway?target_session_attrs=standby',
 ];
 const ISSUERS = [
   'http://id.example',
@@ -127,13 +134,13 @@ const CASES = (): Record<string, Case[]> => ({
     'https://a@gateway.example',
     ' ',
   ]),
-  DATABASE_URL: each('DATABASE_URL', ADDRESSES),
+  DATABASE_URL: each('DATABASE_URL', STORES),
   DATABASE_DIRECT_URL: [
-    ...each('DATABASE_DIRECT_URL', ADDRESSES),
+    ...each('DATABASE_DIRECT_URL', STORES),
     ...each('DATABASE_DIRECT_URL', ['postgres://db/gateway'], { DATABASE_URL: '' }),
   ],
   DATABASE_REPLICA_URL: [
-    ...each('DATABASE_REPLICA_URL', ADDRESSES),
+    ...each('DATABASE_REPLICA_URL', [...ADDRESSES, 'postgres://db,other/gateway']),
     ...each('DATABASE_REPLICA_URL', ['postgres://db/gateway'], { DATABASE_URL: '' }),
   ],
   GATEWAY_DATA_DIR: [

@@ -28,6 +28,7 @@ export const WHOLE = names(
   'events/realtime/turns',
   'events/webhooks/webhooks',
   'faults/events',
+  'faults/hosts',
   'faults/journal',
   'faults/realtime-store',
   'faults/rolling',

@@ -28,6 +28,8 @@ export interface Dial {
   readonly socket: Open;
   /** Called when the server has answered a statement. */
   readonly answered: () => void;
+  /** Called when a statement has failed with the connection. `standby`: its server is no primary. */
+  readonly left: (standby?: boolean) => void;
 }
 
 interface PendingAttempt {
@@ -54,8 +56,10 @@ export class Attempts {
    *
    * A proxy without a server closes each connection before it is ready. The driver then connects again at once, for
    * ever, and reports no error. So the second attempt without an answer fails as refused.
+   *
+   * `leave` is called if the server is a standby, or if it has answered nothing on this connection.
    */
-  dial(open: Open = toHost): Dial {
+  dial(open: Open = toHost, leave: () => void = () => undefined): Dial {
     let attempt: PendingAttempt | undefined = this.#counted();
     let begun = false;
     return {
@@ -73,6 +77,9 @@ export class Attempts {
         const freed = [...this.#waiting];
         this.#waiting.clear();
         for (const next of freed) next();
+      },
+      left: (standby = false) => {
+        if (standby || attempt) leave();
       },
     };
   }

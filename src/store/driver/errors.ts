@@ -26,6 +26,8 @@ export const READ_ONLY = /^25006$/;
 // The SQLSTATE of a function that only a primary runs (store/calls/guard.ts).
 export const ON_STANDBY = /^55000$/;
 
+export const NO_PRIMARY = new RegExp(`${READ_ONLY.source}|${ON_STANDBY.source}|^AT_STANDBY$`);
+
 // The gateway's own codes for statements without an answer in time. SILENT: none from the server. QUEUED: no free
 // connection.
 export const SILENT = 'ETIMEDOUT';

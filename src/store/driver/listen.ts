@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
+import type { Dial } from './attempts.ts';
 
 /** Two options that the driver uses in its own `listen`. The driver's types declare only part of them. */
 export interface Heard {
@@ -16,8 +17,12 @@ const BACKOFF = 250;
 /** Milliseconds between two test queries. Nothing else shows that a server has vanished. */
 const STILL_THERE = 10_000;
 
+export interface ListeningConnection extends Pick<Dial, 'left'> {
+  readonly pool: postgres.Sql;
+}
+
 interface ListenOptions {
-  readonly connect: (events: Heard) => postgres.Sql;
+  readonly connect: (events: Heard) => ListeningConnection;
   /** Returns the milliseconds until a connection may be made (driver/attempts.ts). */
   readonly mustWait: () => number;
   readonly channel: string;
@@ -34,7 +39,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
   const stop = new AbortController();
   const once = async (): Promise<void> => {
     const lost = new AbortController();
-    const pool = connect({
+    const { pool, left } = connect({
       onnotify: (name, payload) => {
         if (name === channel && !stop.signal.aborted) heard(payload);
       },
@@ -47,7 +52,11 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
         pause(patience, undefined, { ref: false }).then(() => Promise.reject(new Error('no answer in time'))),
       ]);
     try {
-      await answered(`LISTEN "${channel.replaceAll('"', '""')}"`);
+      // A standby refuses to listen.
+      await answered(`LISTEN "${channel.replaceAll('"', '""')}"`).catch((error: unknown) => {
+        left(true);
+        throw error;
+      });
       if (!either.aborted) heard('');
       while (!either.aborted) {
         await pause(STILL_THERE, undefined, { signal: either, ref: false });

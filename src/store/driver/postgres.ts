@@ -4,7 +4,8 @@ import { Attempts, type Dial, OF_THE_STORE } from './attempts.ts';
 import { Connections, WITHOUT_SERVER } from './connections.ts';
 import { mayRepeat } from './errors.ts';
 import { foreign } from './foreign.ts';
-import { type Heard, type Listening, listenOn } from './listen.ts';
+import { hostsOf } from './hosts.ts';
+import { type Heard, type Listening, type ListeningConnection, listenOn } from './listen.ts';
 import { GRACE, openRuns } from './runs.ts';
 import { type ConnectOptions, sessionSettings } from './settings.ts';
 import { AS_TEXT, PARSED } from './types.ts';
@@ -40,16 +41,28 @@ function socketOf(address: string): { host?: string } {
   return host.startsWith('/') ? { host } : {};
 }
 
+const driverOf = (
+  server: ConnectOptions['target'],
+  options: postgres.Options<Record<string, postgres.PostgresType>> & Pick<Dial, 'socket'> & Partial<Heard>,
+): postgres.Sql =>
+  typeof server === 'string'
+    ? postgres(server, { ...options, ...socketOf(server) })
+    : postgres({ ...options, ...server });
+
 export function openDatabase(options: ConnectOptions): Database {
   const { target, direct } = options;
   const theirs = options.foreign === true && typeof target === 'string' ? foreign(target) : undefined;
+  const [hosts, listened] = [target, direct ?? target].map((server) =>
+    options.primary === true && typeof server === 'string' ? hostsOf(server) : undefined,
+  );
   const shared: postgres.Options<Record<string, postgres.PostgresType>> = {
     max: 1,
     // The driver would wait up to 20 s between attempts. A caller needs its 503 at once, and its data soon after a
     // restart.
     backoff: () => 0,
-    // Shorter than a caller's wait. Otherwise a connection lost in its TLS handshake would stay open and unused.
-    connect_timeout: Math.min(5, options.statementTimeout / 1000),
+    // Shorter than a caller's wait. Otherwise a connection lost in its TLS handshake would stay open and unused. After a
+    // silent host, the next one must have its turn soon.
+    connect_timeout: Math.min(hosts && hosts.count > 1 ? 2 : 5, options.statementTimeout / 1000),
     // The class Connections replaces old connections, so the driver does not.
     max_lifetime: null,
     onnotice: () => undefined,
@@ -64,21 +77,18 @@ export function openDatabase(options: ConnectOptions): Database {
   const attempts = options.primary === true ? OF_THE_STORE : new Attempts();
   const dials = new WeakMap<postgres.Sql, Dial>();
   const connect = (): postgres.Sql => {
-    const dial = attempts.dial(theirs?.socket);
+    const server = hosts?.current ?? target;
+    const dial = attempts.dial(theirs?.socket, () => typeof server === 'string' && hosts?.leave(server));
     const onclose = (): void => connections.ended(driver);
-    const own = { ...shared, prepare, socket: dial.socket, onclose };
-    const driver: postgres.Sql =
-      typeof target === 'string' ? postgres(target, { ...own, ...socketOf(target) }) : postgres({ ...own, ...target });
+    const driver = driverOf(server, { ...shared, prepare, socket: dial.socket, onclose });
     dials.set(driver, dial);
     return driver;
   };
-  const connectListener = (events: Heard): postgres.Sql => {
+  const connectListener = (events: Heard): ListeningConnection => {
+    const server = listened?.current ?? direct ?? target;
     const connection = sessionSettings({ ...options, direct: undefined });
-    const own = { ...shared, connection, socket: attempts.dial(theirs?.socket).socket, ...events };
-    const server = direct ?? target;
-    return typeof server === 'string'
-      ? postgres(server, { ...own, ...socketOf(server) })
-      : postgres({ ...own, ...server });
+    const { socket, left } = attempts.dial(theirs?.socket, () => typeof server === 'string' && listened?.leave(server));
+    return { pool: driverOf(server, { ...shared, connection, socket, ...events }), left };
   };
   const listeners = new Set<Listening>();
   const withoutServer = options.primary === true ? WITHOUT_SERVER : undefined;

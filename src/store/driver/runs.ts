@@ -8,6 +8,7 @@ import {
   DOWN,
   isUnavailable,
   late,
+  NO_PRIMARY,
   ON_STANDBY,
   QUEUED,
   READ_ONLY,
@@ -69,6 +70,8 @@ export function openRuns(options: RunsOptions): Runs {
    */
   const giveBack = (used: postgres.Sql, error: unknown): void => {
     const state = sqlState(error);
+    const isStandby = NO_PRIMARY.test(state);
+    if (isStandby || UNREACHABLE.test(state)) dialOf(used)?.left(isStandby);
     if (DOWN.test(state)) down(error);
     if (REFUSED.test(state)) {
       if (!connections.rest(used, BACKOFF)) down(error);
@@ -134,6 +137,7 @@ export function openRuns(options: RunsOptions): Runs {
         timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
       };
       const silent = (): void => {
+        dialOf(used)?.left();
         connections.lose(used, began);
         reject(late(SILENT));
       };

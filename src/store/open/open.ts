@@ -6,7 +6,7 @@ import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { buildIndexes } from './build.ts';
 import { migrate, requireMigrated } from './migrate.ts';
 import { openReplica } from './replica.ts';
-import { lookAt, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
+import { lookAtPrimary, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
 
 export { StoreUnavailable } from '../embedded/embedded.ts';
 
@@ -129,11 +129,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   // Clients of a pooler share connections, so a migration uses DATABASE_DIRECT_URL if it is set.
   const server = directUrl === undefined ? slow : single(directUrl, name);
   try {
-    const found = await reaching(setting, databaseUrl, () => lookAt(slow));
+    const found = await reaching(setting, databaseUrl, () => lookAtPrimary(slow, databaseUrl));
     requirePrimary(found, setting);
     if (directUrl === undefined) requireSession(found, setting, slowTimeout);
     else {
-      const own = await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAt(server));
+      const own = await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAtPrimary(server, directUrl));
       requirePrimary(own, 'DATABASE_DIRECT_URL');
       requireSession(own, 'DATABASE_DIRECT_URL', SLOW_TIMEOUT);
       requirePooler(found, own);

@@ -1,6 +1,9 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { sql } from '../../core/sql.ts';
+import { addressesOf } from '../../core/store-address.ts';
 import { isStandby, StoreUnreachable, sqlState } from '../driver/errors.ts';
+import { hostsOf } from '../driver/hosts.ts';
 import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
 
@@ -23,6 +26,9 @@ interface StoreServer {
 
 export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL';
 
+/** Milliseconds before the next host: the pool tries nothing for 250 ms after a refusal. */
+const NEXT_HOST = 300;
+
 export async function lookAt(db: Database): Promise<StoreServer> {
   const [row] = await db.read<StoreServer>(sql`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
@@ -33,6 +39,18 @@ export async function lookAt(db: Database): Promise<StoreServer> {
       FROM pg_settings s JOIN pg_settings l ON l.name = 'lock_timeout' WHERE s.name = 'statement_timeout'`);
   if (!row) throw new Error('the check of the server returned no row');
   return row;
+}
+
+/** Looks at the first host of the address that can be used. */
+export async function lookAtPrimary(db: Database, address: string | undefined): Promise<StoreServer> {
+  for (let left = address === undefined ? 0 : hostsOf(address).count - 1; ; left--) {
+    try {
+      return await lookAt(db);
+    } catch (error) {
+      if (left <= 0 || !(error instanceof StoreUnreachable)) throw error;
+      await pause(NEXT_HOST);
+    }
+  }
 }
 
 /** Runs `work` on the server of a setting. If it cannot be used, throws StoreUnavailable with the setting's name. */
@@ -139,10 +157,12 @@ export const refusesSettings = ({ cause }: Error): boolean =>
   cause instanceof Error && /unsupported startup parameter/.test(cause.message);
 
 /**
- * Where an address leads: host:port/database, without the password. Parsed by the driver, with PGHOST, PGPORT,
- * PGDATABASE and the user's name for missing parts.
+ * Where an address leads: host:port/database of each host, without the password. Parsed by the driver, with PGHOST,
+ * PGPORT, PGDATABASE and the user's name for missing parts.
  */
-export function leadsTo(address: string): string {
+export const leadsTo = (address: string): string => addressesOf(address).map(placeOf).join(' or ');
+
+function placeOf(address: string): string {
   const socket = decodeURIComponent(new URL(address).hostname);
   const { host, port, database, connection } = postgres(
     address,
