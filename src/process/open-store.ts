@@ -31,6 +31,7 @@ export async function openServedStore(
     replicaUrl: supervises ? undefined : config.replicaUrl,
     dataDir: config.dataDir,
     connections: supervises ? 1 : config.dbConnections,
+    fenced: !supervises,
     onStatement: tracing?.onStatement,
     ...told,
   });

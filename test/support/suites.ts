@@ -29,6 +29,7 @@ export const WHOLE = names(
   'events/webhooks/webhooks',
   'faults/events',
   'faults/hosts',
+  'faults/isolated',
   'faults/journal',
   'faults/realtime-store',
   'faults/rolling',

@@ -292,6 +292,7 @@ DECLARE
   made integer[] := '{}';
   receipts text[] := '{}';
   capture text := coalesce(current_setting('gateway.capture', true), '');
+  known boolean;
   i integer;
   n integer;
 BEGIN
@@ -322,12 +323,14 @@ BEGIN
       WHEN (k.o).status <> 'pending' THEN '{"state": "unknown"}'
       WHEN (k.o).attempt = k.attempt AND (k.o).epoch = 1 THEN json_build_object(
         'state', 'reserved', 'epoch', 1, 'author', (standing.authors[k.n]).id::text)::text
-      ELSE '{"state": "pending"}' END ORDER BY k.n)
-    INTO entries
+      ELSE '{"state": "pending"}' END ORDER BY k.n), bool_or((k.o).operation_id IS NOT NULL)
+    INTO entries, known
     FROM (SELECT u.operation_id, u.attempt, u.fingerprint, u.seen, u.ordinality AS n,
                  (SELECT o FROM gateway.operation o WHERE o.operation_id = u.operation_id) AS o,
                  EXISTS (SELECT FROM gateway.approval a WHERE a.operation_id = u.operation_id AND a.state = 'pending') AS waits
             FROM unnest(p_commands) WITH ORDINALITY AS u OFFSET 0) k;
+  -- After a crash, a primary can hold an outcome that no standby has. So the answer waits for a synchronous standby.
+  IF known AND current_setting('synchronous_standby_names') <> '' THEN PERFORM pg_logical_emit_message(true, 'gateway', ''); END IF;
   todo := array_positions(entries, NULL);
   IF cardinality(todo) = 0 THEN RETURN ('[' || array_to_string(entries, ',') || ']')::json; END IF;
 

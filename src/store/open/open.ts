@@ -4,6 +4,7 @@ import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { buildIndexes } from './build.ts';
+import { CONFIRMING, type Fence, openFence } from './fence.ts';
 import { migrate, requireMigrated } from './migrate.ts';
 import { openReplica } from './replica.ts';
 import { lookAtPrimary, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
@@ -52,6 +53,8 @@ export interface StoreOptions {
   readonly connections: number;
   /** True (the default): a store with an older schema is migrated. False: such a store is refused. */
   readonly migrates?: boolean | undefined;
+  /** True: statements fail while the server is cut off from its synchronous standbys (open/fence.ts). */
+  readonly fenced?: boolean | undefined;
   /** Milliseconds after which PostgreSQL cancels a statement. The default depends on the pool. */
   readonly statementTimeout?: number;
   readonly name?: string;
@@ -89,8 +92,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log, warn }) : undefined;
   const target: ConnectOptions['target'] = embedded ? addressOf(embedded) : (databaseUrl ?? '');
   const pools: Pool[] = [];
+  let fence: Fence | undefined;
   const watch = (opened: Database, pooled: string, connections: number, onStatement?: OnStatement): Database => {
-    const { db, pool } = watched(opened, { name: pooled, connections, onStatement });
+    const { db, pool } = watched(opened, { name: pooled, connections, onStatement, closed: () => fence?.error });
     pools.push(pool);
     return db;
   };
@@ -120,6 +124,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const writers: Store['writers'] = [writer(), ...more];
   let replica: Replica | undefined;
   const close = async (): Promise<void> => {
+    await fence?.close();
     await replica?.close();
     await Promise.all(
       [db, slow, upkeep, audit, sources, tasks.begins, tasks.ends, ...writers].map((one) => one.close()),
@@ -144,6 +149,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       options.migrates === false ? { version: await requireMigrated(server), applied: [] } : migrate(server),
     );
     if (applied.length > 0) log(`schema at version ${version}`);
+    if (options.fenced === true && !embedded) {
+      const own = { target, primary: true, direct: directUrl, connections: 1, statementTimeout: CONFIRMING };
+      fence = openFence(openDatabase({ ...own, name: `${name}-fence` }));
+    }
     if (replicaUrl !== undefined) {
       const count = (opened: Database, connections: number): Database =>
         watch(opened, 'replica', connections, options.onStatement);
