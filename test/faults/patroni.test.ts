@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { openPatroni, withoutPatroni } from '../support/patroni.ts';
+it('starts', async () => {
+  expect(withoutPatroni).toBe(undefined);
+  const t0 = performance.now();
+  const c = await openPatroni();
+  const say = (s: string) => process.stdout.write(`${((performance.now() - t0) / 1000).toFixed(1)} ${s}\n`);
+  let l = await c.whole();
+  say(`whole ${l.name}`);
+  await l.kill();
+  const n = await c.leader(l);
+  say(`new ${n.name}`);
+  l.start();
+  l = await c.whole();
+  say(`whole ${l.name}`);
+  await c.switchover(l);
+  say(`switched ${(await c.leader(l)).name}`);
+  l = await c.whole();
+  say(`whole ${l.name}`);
+  l.freeze('all');
+  say(`new ${(await c.leader(l)).name}`);
+  l.thaw();
+  l = await c.whole();
+  say(`whole ${l.name}`);
+}, 300_000);
