@@ -38,12 +38,12 @@ interface Told {
 }
 
 const asker =
-  ({ url }: Replica) =>
+  ({ url }: Replica, { token } = caller) =>
   async (path: string, write?: { readonly body: object; readonly key: string }): Promise<Told> => {
     const response = await fetch(`${url}${path}`, {
       method: write ? 'POST' : 'GET',
       headers: {
-        authorization: `Bearer ${caller.token}`,
+        authorization: `Bearer ${token}`,
         'content-type': 'application/json',
         ...(write && { 'idempotency-key': write.key }),
       },
@@ -105,5 +105,39 @@ it('answers a repeated key only after a standby has what the answer tells', asyn
     }
     await pause(50);
   }
+  expect(await gateway.end()).toEqual({ code: 0, signal: null });
+}, 90_000);
+
+it('goes on to the new primary with all its connections, and the old one, which lives on, answers nobody', async () => {
+  await setting(primary, '*');
+  const [here, there] = [primary.port, standby.port].map((port) => `127.0.0.1:${port}`);
+  const gateway = await startReplica({ databaseUrl: `postgres://postgres@${here},${there}/gateway` });
+  const revoked = await issue(primary.sql('gateway'), 1);
+  const [ask, askRevoked] = [asker(gateway), asker(gateway, revoked)];
+  // Reads and searches have pools of their own.
+  const paths = [CONTACT, '/api/v1/search?query=order'];
+  const all = Array.from({ length: 8 }, (_, i) => paths[i % 2] ?? '');
+  for (const { status } of await Promise.all(all.map((path) => askRevoked(path)))) expect(status).toBe(200);
+  await standby.sql('postgres')`SELECT pg_promote()`;
+  const replaced = performance.now();
+  await standby.sql('gateway')`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${revoked.credential}`;
+  const late: number[] = [];
+  const calling = async (path: string): Promise<void> => {
+    while (performance.now() - replaced < 8_000) {
+      const began = performance.now();
+      const { status } = await askRevoked(path);
+      if (began - replaced > 2_000) late.push(status);
+      await pause(20);
+    }
+  };
+  const watching = Promise.all(all.map(calling));
+  while ((await ask(CONTACT)).status !== 200 || performance.now() - replaced < 2_000) await pause(20);
+  const back = performance.now() - replaced;
+  await watching;
+  console.info(`at the new primary ${back.toFixed(0)} ms after the promotion`);
+  expect(late.length).toBeGreaterThan(20);
+  expect(late.filter((status) => status !== 401 && status !== 503)).toEqual([]);
+  expect(late).toContain(401);
+  expect(back).toBeLessThan(5_000);
   expect(await gateway.end()).toEqual({ code: 0, signal: null });
 }, 90_000);

@@ -28,9 +28,12 @@ export interface Dial {
   readonly socket: Open;
   /** Called when the server has answered a statement. */
   readonly answered: () => void;
-  /** Called when a statement has failed with the connection. `standby`: its server is no primary. */
-  readonly left: (standby?: boolean) => void;
+  /** Called when a statement has failed with the connection. `why` is given if its server is not to be used. */
+  readonly left: (why?: Unusable) => void;
 }
+
+/** `cut off`: a primary whose standbys confirm nothing (open/fence.ts). */
+type Unusable = 'standby' | 'cut off';
 
 interface PendingAttempt {
   readonly at: number;
@@ -57,9 +60,9 @@ export class Attempts {
    * A proxy without a server closes each connection before it is ready. The driver then connects again at once, for
    * ever, and reports no error. So the second attempt without an answer fails as refused.
    *
-   * `leave` is called if the server is a standby, or if it has answered nothing on this connection.
+   * `leave` is called if the server is not to be used, or if it has answered nothing on this connection.
    */
-  dial(open: Open = toHost, leave: () => void = () => undefined): Dial {
+  dial(open: Open = toHost, leave: (cutOff: boolean) => void = () => undefined): Dial {
     let attempt: PendingAttempt | undefined = this.#counted();
     let begun = false;
     return {
@@ -78,8 +81,8 @@ export class Attempts {
         this.#waiting.clear();
         for (const next of freed) next();
       },
-      left: (standby = false) => {
-        if (standby || attempt) leave();
+      left: (why) => {
+        if (why || attempt) leave(why === 'cut off');
       },
     };
   }

@@ -77,6 +77,7 @@ export class Connections {
   readonly #mustWait: (freed: () => void) => number;
   readonly #freed = (): void => this.#next();
   #restingUntil = 0;
+  #renewedAt = 0;
   #wake: NodeJS.Timeout | undefined;
   readonly #withoutServer: number;
   #closed = false;
@@ -143,7 +144,10 @@ export class Connections {
     connection.app = undefined;
     connection.givenAt = performance.now();
     if (text !== undefined) connection.prepared.add(text);
-    const old = connection.givenAt - connection.madeAt > LIFETIME || connection.prepared.size > PREPARED;
+    const old =
+      connection.madeAt < this.#renewedAt ||
+      connection.givenAt - connection.madeAt > LIFETIME ||
+      connection.prepared.size > PREPARED;
     if (old) this.#end(driver);
     else this.#idle.push(connection);
     this.#next();
@@ -171,6 +175,13 @@ export class Connections {
     if (at < 0) return;
     this.#idle.splice(at, 1);
     this.#end(driver);
+  }
+
+  /** Closes all connections that are open now, the busy ones after their statements. */
+  renew(): void {
+    this.#renewedAt = performance.now();
+    for (const { driver } of this.#idle.splice(0)) this.#end(driver);
+    this.#next();
   }
 
   /** Opens no connections for the next `milliseconds`, because one could not be opened. True if others are open. */

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import type { Dial } from './attempts.ts';
+import { isFull } from './errors.ts';
 
 /** Two options that the driver uses in its own `listen`. The driver's types declare only part of them. */
 export interface Heard {
@@ -54,7 +55,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
     try {
       // A standby refuses to listen.
       await answered(`LISTEN "${channel.replaceAll('"', '""')}"`).catch((error: unknown) => {
-        left(true);
+        if (!isFull(error)) left('standby');
         throw error;
       });
       if (!either.aborted) heard('');

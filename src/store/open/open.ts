@@ -150,8 +150,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     );
     if (applied.length > 0) log(`schema at version ${version}`);
     if (options.fenced === true && !embedded) {
-      const own = { target, primary: true, direct: directUrl, connections: 1, statementTimeout: CONFIRMING };
-      fence = openFence(openDatabase({ ...own, name: `${name}-fence` }));
+      const own = { target, primary: true, confirms: true, direct: directUrl, connections: 1 };
+      fence = openFence(openDatabase({ ...own, statementTimeout: CONFIRMING, name: `${name}-fence` }));
     }
     if (replicaUrl !== undefined) {
       const count = (opened: Database, connections: number): Database =>
