@@ -11,6 +11,8 @@ const ATTEMPTS = 20;
 const WINDOW = 1_200;
 /** Milliseconds until a silent connection sends its first keep-alive probe, as in the driver. */
 export const KEEP_ALIVE = 60_000;
+/** Milliseconds in which a server can close a connection that has ended. */
+const HANG_UP = 1_000;
 
 type Open = (leads: Leads) => Duplex;
 
@@ -30,6 +32,11 @@ export interface Dial {
   readonly answered: () => void;
   /** Called when a statement has failed with the connection. `why` is given if its server is not to be used. */
   readonly left: (why?: Unusable) => void;
+  /**
+   * Called when the driver ends the connection. The driver waits for the server to close its side. A frozen server, or
+   * one that waits for a standby, does not, and the socket would keep the process alive.
+   */
+  readonly hangUp: () => void;
 }
 
 /** `cut off`: a primary whose standbys confirm nothing (open/fence.ts). */
@@ -65,12 +72,14 @@ export class Attempts {
   dial(open: Open = toHost, leave: (cutOff: boolean) => void = () => undefined): Dial {
     let attempt: PendingAttempt | undefined = this.#counted();
     let begun = false;
+    let opened: Duplex | undefined;
     return {
       socket: (leads) => {
         if (begun) throw refused();
         begun = true;
         attempt ??= this.#counted();
-        return open(leads);
+        opened = open(leads);
+        return opened;
       },
       answered: () => {
         if (!attempt) return;
@@ -84,6 +93,7 @@ export class Attempts {
       left: (why) => {
         if (why || attempt) leave(why === 'cut off');
       },
+      hangUp: () => void setTimeout(() => opened?.destroy(), HANG_UP).unref(),
     };
   }
 

@@ -64,6 +64,7 @@ export const changesOf = (app: string): string => app + CHANGES;
  */
 export class Connections {
   readonly #connect: () => postgres.Sql;
+  readonly #hangUp: (driver: postgres.Sql) => void;
   readonly #size: number;
   /** The connection that was used last is used next, because this connection has prepared the most statements. */
   readonly #idle: PooledConnection[] = [];
@@ -85,12 +86,14 @@ export class Connections {
   constructor(
     size: number,
     connect: () => postgres.Sql,
+    hangUp: (driver: postgres.Sql) => void,
     mustWait: (freed: () => void) => number,
     withoutServer = Number.POSITIVE_INFINITY,
   ) {
     this.#size = size;
     this.#withoutServer = withoutServer;
     this.#connect = connect;
+    this.#hangUp = hangUp;
     this.#mustWait = mustWait;
   }
 
@@ -202,7 +205,7 @@ export class Connections {
     this.#idle.splice(0);
     const living = [...this.#living.keys()];
     this.#living.clear();
-    await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
+    await Promise.all(living.map((driver) => driver.end({ timeout: seconds }).finally(() => this.#hangUp(driver))));
   }
 
   /** Whether a server has taken a connection of this pool. It then has told its version. */
@@ -246,6 +249,7 @@ export class Connections {
   #end(driver: postgres.Sql): void {
     this.#living.delete(driver);
     void driver.end({ timeout: 0 }).catch(() => undefined);
+    this.#hangUp(driver);
   }
 
   #may(app: string): boolean {

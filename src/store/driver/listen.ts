@@ -18,7 +18,7 @@ const BACKOFF = 250;
 /** Milliseconds between two test queries. Nothing else shows that a server has vanished. */
 const STILL_THERE = 10_000;
 
-export interface ListeningConnection extends Pick<Dial, 'left'> {
+export interface ListeningConnection extends Pick<Dial, 'left' | 'hangUp'> {
   readonly pool: postgres.Sql;
 }
 
@@ -40,7 +40,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
   const stop = new AbortController();
   const once = async (): Promise<void> => {
     const lost = new AbortController();
-    const { pool, left } = connect({
+    const { pool, left, hangUp } = connect({
       onnotify: (name, payload) => {
         if (name === channel && !stop.signal.aborted) heard(payload);
       },
@@ -66,6 +66,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
     } finally {
       // Do not wait: if the server has vanished, this takes the whole time-out. The connection is never used again.
       pool.end({ timeout: 1 }).catch(() => undefined);
+      hangUp();
     }
   };
   const ended = (async () => {

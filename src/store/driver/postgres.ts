@@ -87,12 +87,18 @@ export function openDatabase(options: ConnectOptions): Database {
   const connectListener = (events: Heard): ListeningConnection => {
     const server = listened?.current ?? direct ?? target;
     const connection = sessionSettings({ ...options, direct: undefined });
-    const { socket, left } = attempts.dial(theirs?.socket, () => typeof server === 'string' && listened?.leave(server));
-    return { pool: driverOf(server, { ...shared, connection, socket, ...events }), left };
+    const dial = attempts.dial(theirs?.socket, () => typeof server === 'string' && listened?.leave(server));
+    return { ...dial, pool: driverOf(server, { ...shared, connection, socket: dial.socket, ...events }) };
   };
   const listeners = new Set<Listening>();
   const withoutServer = options.primary === true ? WITHOUT_SERVER : undefined;
-  const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed), withoutServer);
+  const connections = new Connections(
+    options.connections,
+    connect,
+    (driver) => dials.get(driver)?.hangUp(),
+    (freed) => attempts.wait(freed),
+    withoutServer,
+  );
   const unfollow = hosts?.follow(() => connections.renew());
   const runs = openRuns({
     ...options,
