@@ -1,5 +1,15 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
@@ -51,17 +61,23 @@ const versionOf = (program: string, option = '--version'): string | undefined =>
   const { status, stdout } = spawnSync(program, [option], { env: { PATH }, encoding: 'utf8' });
   return status === 0 ? (/\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? '') : undefined;
 };
-const isBefore = (version: string, other: string): boolean =>
-  version.localeCompare(other, 'en', { numeric: true }) < 0;
+const isBefore = (version: string, other: string): boolean => version.localeCompare(other, 'en', { numeric: true }) < 0;
 
 const VERSIONS = { patroni: versionOf('patroni'), etcd: versionOf('etcd'), haproxy: versionOf('haproxy', '-v') };
 /** Patroni calls pg_basebackup and pg_rewind, which the embedded PostgreSQL lacks. */
 const BIN = [
-  ...(existsSync('/usr/lib/postgresql') ? readdirSync('/usr/lib/postgresql').map(Number).sort((a, b) => b - a) : [])
+  ...(existsSync('/usr/lib/postgresql')
+    ? readdirSync('/usr/lib/postgresql')
+        .map(Number)
+        .sort((a, b) => b - a)
+    : []
+  )
     .filter((major) => major >= 15)
     .map((major) => `/usr/lib/postgresql/${major}/bin`),
   ...PATH.split(':'),
-].find((folder) => ['postgres', 'initdb', 'pg_basebackup', 'pg_rewind'].every((name) => existsSync(join(folder, name))));
+].find((folder) =>
+  ['postgres', 'initdb', 'pg_basebackup', 'pg_rewind'].every((name) => existsSync(join(folder, name))),
+);
 
 const missing = [
   ...Object.entries(VERSIONS).flatMap(([name, version]) => (version === undefined ? name : [])),
@@ -205,8 +221,10 @@ export async function openPatroni(): Promise<PatroniCluster> {
     waited(
       'leader',
       async () => {
-        const told = await Promise.all(nodes.map((node) => node.isLeader()));
-        return nodes.find((node, i) => told[i] && !others.includes(node));
+        // A frozen node would answer late.
+        const asked = nodes.filter((node) => !others.includes(node));
+        const told = await Promise.all(asked.map((node) => node.isLeader()));
+        return asked.find((_, i) => told[i]);
       },
       logs,
     );
@@ -287,9 +305,7 @@ function openNode({ name, folder, etcd, run, ...ports }: NodeOptions): PatroniNo
     for (const pid of pids) {
       try {
         if (pid !== undefined) process.kill(pid, which);
-      } catch {
-        continue; // the process has ended
-      }
+      } catch {}
     }
   };
   const end = (): readonly number[] => {

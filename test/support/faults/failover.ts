@@ -28,7 +28,7 @@ interface Told {
 }
 
 export const WEBSITE = 'web_1_1';
-const CONTACT = '/api/v1/contacts/ctc_1_1_1';
+export const CONTACT = '/api/v1/contacts/ctc_1_1_1';
 /** Milliseconds between two reads and between two writes that a gateway gets. */
 const EVERY = 150;
 /** So many reads, and as many writes, can wait at one gateway. */
@@ -91,7 +91,7 @@ export class Load {
     return eventually(found, 60_000);
   }
 
-  /** The longest time without a success that ended after `from`. */
+  /** The longest time without a success since `from`, in milliseconds. */
   silence(gateway: Gateway, kind: Kind, from: number): number {
     const ends = this.#of(gateway, kind).map(({ ended }) => ended);
     const within = [...ends.filter((at) => at < from).slice(-1), ...ends.filter((at) => at >= from), performance.now()];
@@ -107,6 +107,12 @@ export class Load {
       this.#going = false;
       await Promise.all(this.#running);
     }
+  }
+
+  /** Ends everything at once, after a failure. */
+  abandon(): void {
+    this.#writing = false;
+    this.#going = false;
   }
 
   async call(
