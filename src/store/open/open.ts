@@ -1,3 +1,4 @@
+import { hostsOf } from '../driver/hosts.ts';
 import type { Replica } from '../driver/lineage.ts';
 import { type Database, openDatabase } from '../driver/postgres.ts';
 import type { ConnectOptions } from '../driver/settings.ts';
@@ -151,7 +152,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     if (applied.length > 0) log(`schema at version ${version}`);
     if (options.fenced === true && !embedded) {
       const own = { target, primary: true, confirms: true, direct: directUrl, connections: 1 };
-      fence = openFence(openDatabase({ ...own, statementTimeout: CONFIRMING, name: `${name}-fence` }));
+      const hosts = hostsOf(databaseUrl ?? '');
+      fence = openFence(openDatabase({ ...own, statementTimeout: CONFIRMING, name: `${name}-fence` }), () =>
+        hosts.leave(hosts.current, true),
+      );
     }
     if (replicaUrl !== undefined) {
       const count = (opened: Database, connections: number): Database =>
