@@ -4,9 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../src/core/sql.ts';
 import { demoRecords } from '../../src/sources/files/demo.ts';
 import { importRecords } from '../../src/sources/files/import.ts';
+import { StoreUnreachable } from '../../src/store/driver/errors.ts';
+import { openDatabase } from '../../src/store/driver/postgres.ts';
 import { openStore, type Store } from '../../src/store/open/open.ts';
 import { type Cluster, closeClusters, openCluster } from '../support/cluster.ts';
 import { type Issued, issue } from '../support/credentials.ts';
+import { eventually } from '../support/eventually.ts';
 import { restOf, sample } from '../support/ledger/commands.ts';
 import { freePort } from '../support/port.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
@@ -73,6 +76,19 @@ it('names all hosts when none can be used, and none is a primary', async () => {
     `DATABASE_URL cannot be reached (127.0.0.1:${refusing}/gateway or 127.0.0.1:${portOf(silent)}/gateway).`,
   );
   await expect(open(addressOf([standby.port, standby.port]))).rejects.toThrow('DATABASE_URL leads to a replica');
+});
+
+it('takes an error of a standby for no more than that it is a standby, and goes on to the primary', async () => {
+  const target = addressOf([standby.port, primary.port], '?target_session_attrs=primary');
+  const db = openDatabase({ target, primary: true, connections: 1, statementTimeout: 2_000, name: 'hosts' });
+  // A standby fails with XX000, which tells nothing of a standby.
+  const commit = (): Promise<unknown> => db.query(sql`SELECT pg_logical_emit_message(true, 'test', '')`);
+  try {
+    await expect(commit()).rejects.toThrow(StoreUnreachable);
+    await eventually(commit);
+  } finally {
+    await db.close();
+  }
 });
 
 it('follows a failover without a proxy: no acknowledged write is lost or doubled, and 5 s later everything works', async () => {

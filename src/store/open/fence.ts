@@ -1,6 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
-import { isStandby, StoreUnreachable } from '../driver/errors.ts';
+import { StoreUnreachable } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** Milliseconds between two commits that a standby must confirm. */
@@ -45,11 +45,8 @@ export function openFence(db: Database, leave: () => void): Fence {
     // The wait is over: what follows is confirmed soon.
     if (performance.now() - began > EVERY) job.wake();
   };
-  // A failure needs no report: without a confirmation, the fence closes. After a standby, the next host has its turn.
-  const onError = (error: unknown): void => {
-    if (error instanceof StoreUnreachable && isStandby(error.cause)) job.wake();
-  };
-  const job = new PeriodicJob({ every: EVERY, run: confirm, onError });
+  // A failure needs no report: without a confirmation, the fence closes.
+  const job = new PeriodicJob({ every: EVERY, run: confirm, onError: () => undefined });
   job.wake();
   return {
     get error() {
