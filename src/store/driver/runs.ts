@@ -88,18 +88,18 @@ export function openRuns(options: RunsOptions): Runs {
   };
 
   /**
-   * Rejects the answer of a standby. A standby can be any time behind, so a revoked token can still be valid there.
    * PostgreSQL reports to each new connection whether the server is a standby, and reports a change before its next
    * answer. A pooler can keep an old report. So behind a pooler, the guard of the statement asks
    * (store/calls/guard.ts).
    */
   const isAtStandby = (used: postgres.Sql): boolean =>
     options.primary === true && options.direct === undefined && used.parameters['in_hot_standby'] === 'on';
+  /** Rejects the answer of a standby. It can be any time behind, so a revoked token can still be valid there. */
   const requireAnswer = (used: postgres.Sql): void => {
     if (isAtStandby(used)) throw atStandby();
     dialOf(used)?.answered();
   };
-  /** A standby's error says that a statement needs a primary, with many codes. It must not keep the connection. */
+  /** An error of a standby tells only that the server is one. It has many codes, and must not keep the connection. */
   const meant = (used: postgres.Sql, error: unknown): unknown =>
     error instanceof postgres.PostgresError && isAtStandby(used) ? atStandby() : error;
 
