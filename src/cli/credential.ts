@@ -98,6 +98,7 @@ const complete = (given: PolicyChanges): Policy => ({
   allow_ip: given.allow_ip ?? [],
   approve: given.approve ?? [],
   approval_by: given.approval_by ?? 'anyone',
+  approvers: given.approvers ?? [],
   write: given.write ?? [],
   without_approval: given.without_approval ?? [],
   lifetime: given.lifetime ?? DEFAULT_LIFE,
@@ -147,7 +148,7 @@ function updateCommand(group: Command, register: RunAction): void {
     ),
   ).option(
     '--clear <NAME>',
-    'list to clear: channel, team, subsite or allow-ip become unrestricted; callback, origin, data-access or write become empty (repeatable)',
+    'list to clear: channel, team, subsite or allow-ip become unrestricted; callback, origin, data-access, write or approver become empty (repeatable)',
     clearable,
   );
   irreversible(command);

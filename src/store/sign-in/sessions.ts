@@ -1,6 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import type { Role } from '../administration/people.ts';
-import { atPrimary, mayConsent } from '../calls/guard.ts';
+import { atPrimary, mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 export interface Person {
@@ -31,7 +31,7 @@ export async function createSession(
            FOR UPDATE SKIP LOCKED)
     ), who AS (
       SELECT p.id FROM gateway.person p
-       WHERE p.id = ${person} AND ${mayConsent} AND (${password}::text IS NULL OR p.password = ${password}) FOR SHARE
+       WHERE p.id = ${person} AND ${mayEnter} AND (${password}::text IS NULL OR p.password = ${password}) FOR SHARE
     ), oldest AS (
       DELETE FROM gateway.session WHERE digest IN (
         SELECT s.digest FROM who JOIN gateway.session s ON s.person_id = who.id

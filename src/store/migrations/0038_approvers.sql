@@ -1,0 +1,33 @@
+-- People whom a credential names as its approvers (`--approver`). They decide in the console about the writes of this
+-- credential that wait, whatever their role. Each change of the list raises the revision, and so makes these writes void.
+ALTER TABLE gateway.credential ADD COLUMN approvers text[] NOT NULL DEFAULT '{}';
+CREATE INDEX credential_approvers ON gateway.credential USING gin (approvers);
+
+-- Returns true if a credential of the person's organization names the person, and is not revoked.
+CREATE FUNCTION gateway.is_approver(p gateway.person) RETURNS boolean LANGUAGE sql STABLE AS $$
+  SELECT EXISTS (SELECT FROM gateway.credential c
+                   JOIN gateway.installation i ON i.id = c.installation_id
+                   JOIN gateway.app a ON a.id = i.app_id
+                  WHERE c.approvers @> ARRAY[p.id] AND c.revoked_at IS NULL AND a.tenant = p.tenant)
+$$;
+
+-- Ends the sessions and links of people whom a credential no longer names, and whom nothing else lets in. The lock of the
+-- person makes sure that a decision comes either before the change or after it.
+CREATE FUNCTION gateway.approvers_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  p gateway.person;
+BEGIN
+  FOR p IN SELECT * FROM gateway.person x WHERE x.id = ANY (OLD.approvers) AND x.role NOT IN ('owner', 'admin')
+            ORDER BY x.id FOR NO KEY UPDATE LOOP
+    IF NOT gateway.is_approver(p) THEN
+      DELETE FROM gateway.session s WHERE s.person_id = p.id;
+      DELETE FROM gateway.sign_in_link l WHERE l.person_id = p.id;
+    END IF;
+  END LOOP;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER approvers_changed AFTER UPDATE ON gateway.credential FOR EACH ROW
+  WHEN (OLD.approvers <> '{}' AND (NEW.approvers <> OLD.approvers OR NEW.revoked_at IS NOT NULL))
+  EXECUTE FUNCTION gateway.approvers_changed();
+CREATE TRIGGER approvers_deleted AFTER DELETE ON gateway.credential FOR EACH ROW
+  WHEN (OLD.approvers <> '{}') EXECUTE FUNCTION gateway.approvers_changed();
