@@ -95,6 +95,8 @@ export interface PersonSearch {
 /** A person with the time of the newest sign-in whose session still lasts. */
 export interface PersonSummary extends PersonRecord {
   readonly signed_in_at: Date | null;
+  /** True if a credential names the person as its approver. */
+  readonly approver: boolean;
 }
 
 /** One page of the people in the administrator's organization. */
@@ -107,7 +109,7 @@ export const pageOfPeople = (
   readPage(
     db,
     by,
-    sql`SELECT w.*, n.signed_in_at
+    sql`SELECT w.*, n.signed_in_at, (SELECT gateway.is_approver(p) FROM gateway.person p WHERE p.id = w.id) AS approver
       FROM (${view(sql`gateway.person`)} WHERE ${within(by, sql`p.tenant`)} AND (${id}::text IS NULL OR p.id = ${id})) w
       CROSS JOIN LATERAL (SELECT max(s.created_at) AS signed_in_at FROM gateway.session s
                            WHERE s.person_id = w.id AND s.expires_at > now()) n

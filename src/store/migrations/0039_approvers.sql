@@ -11,6 +11,14 @@ CREATE FUNCTION gateway.is_approver(p gateway.person) RETURNS boolean LANGUAGE s
                   WHERE c.approvers @> ARRAY[p.id] AND c.revoked_at IS NULL AND a.tenant = p.tenant)
 $$;
 
+-- Returns true if the console lets the person in now. A caller that has waited for the lock of the person asks it again,
+-- because a credential can have changed meanwhile: unlike gateway.is_approver, it sees what has committed since.
+CREATE FUNCTION gateway.still_enters(p_person text) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN EXISTS (SELECT FROM gateway.person p WHERE p.id = p_person AND p.disabled_at IS NULL
+                    AND (p.role IN ('owner', 'admin') OR gateway.is_approver(p)));
+END $$;
+
 -- Ends the sessions and links of people whom a credential no longer names, and whom nothing else lets in. The lock of the
 -- person makes sure that a decision comes either before the change or after it.
 CREATE FUNCTION gateway.approvers_changed() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -31,3 +39,9 @@ CREATE TRIGGER approvers_changed AFTER UPDATE ON gateway.credential FOR EACH ROW
   EXECUTE FUNCTION gateway.approvers_changed();
 CREATE TRIGGER approvers_deleted AFTER DELETE ON gateway.credential FOR EACH ROW
   WHEN (OLD.approvers <> '{}') EXECUTE FUNCTION gateway.approvers_changed();
+
+-- What an approver has opened must not become the session or the link of an owner or admin.
+CREATE TRIGGER person_raised AFTER UPDATE ON gateway.person FOR EACH ROW
+  WHEN (OLD.role = 'operator' AND NEW.role <> 'operator') EXECUTE FUNCTION gateway.person_password();
+CREATE TRIGGER person_raised_links AFTER UPDATE ON gateway.person FOR EACH ROW
+  WHEN (OLD.role = 'operator' AND NEW.role <> 'operator') EXECUTE FUNCTION gateway.person_links();

@@ -15,7 +15,7 @@ const SESSIONS = 20;
 /**
  * Makes a session that lasts `seconds`. Returns false when the person was disabled or lost the role in the meantime, or
  * when the verified password is no longer the person's password. A share lock on the person makes sure that such a
- * change comes either before the session or after it.
+ * change comes either before the session or after it. The lists of approvers change under this lock, too.
  *
  * A person has at most twenty sessions. A new session ends the oldest session.
  */
@@ -39,6 +39,7 @@ export async function createSession(
     )
     INSERT INTO gateway.session (digest, person_id, expires_at)
     SELECT ${digest}::bytea, who.id, now() + make_interval(secs => ${seconds}::double precision) FROM who
+     WHERE gateway.still_enters(who.id)
     RETURNING person_id`);
   return rows.length > 0;
 }

@@ -18,7 +18,17 @@ import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { asked, asker, effectsOf, statusOf } from '../../support/ledger/approvals.ts';
 import { note, VISITOR } from '../../support/ledger/commands.ts';
-import { newPerson, PASSWORD, post, SAME } from '../../support/oauth/oauth.ts';
+import {
+  csrfOf,
+  formOf,
+  newClient,
+  newPerson,
+  PASSWORD,
+  pkce,
+  post,
+  request,
+  SAME,
+} from '../../support/oauth/oauth.ts';
 import { DESKTOP, openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.ts';
 
 /** People whom a credential names as its approvers. They have the role operator, which opens nothing else. */
@@ -62,6 +72,8 @@ const force = (id: string, leg: 'approve' | 'reject', person = approver): Promis
 const signIn = ({ email }: { email: string }, path = '/console/sign-in'): Promise<Answer> =>
   post(gateway, path, { email, password: PASSWORD }, SAME);
 const cookieOf = ({ headers }: Answer): string => String([headers['set-cookie'] ?? []].flat()[0]).split(';')[0] ?? '';
+const sessionsOf = async ({ id }: { id: string }): Promise<unknown> =>
+  (await gateway.database.sql`SELECT count(*)::integer AS n FROM gateway.session WHERE person_id = ${id}`)[0]?.['n'];
 const isEnded = (answer: Answer): boolean => answer.status === 403 && asksToSignIn(answer);
 const notes = async (text: string): Promise<number> => (await effectsOf(gateway.database, text)).notes;
 
@@ -112,6 +124,51 @@ describe('an approver', () => {
       const { text } = await look(gateway, path, approver.cookie);
       expect(text, path).not.toContain(approver.email);
     }
+  });
+
+  it('consents to no app, even with a form that the person saw as an admin', async () => {
+    const { sql } = gateway.database;
+    const admin = await signedInAs(gateway, 'admin');
+    await name(by, admin.id);
+    const client = await newClient(gateway);
+    const query = formOf(request(client, pkce()));
+    const csrf = csrfOf(await look(gateway, `/oauth/authorize?${query}`, admin.cookie));
+    expect(csrf).not.toBe('');
+    const kept = await sql`SELECT * FROM gateway.session WHERE person_id = ${admin.id}`;
+    await sql`UPDATE gateway.person SET role = 'operator' WHERE id = ${admin.id}`;
+    await sql`INSERT INTO gateway.session ${sql(kept)}`;
+    expect((await look(gateway, QUEUE, admin.cookie)).text).toContain('· approver');
+    expect(asksToSignIn(await look(gateway, `/oauth/authorize?${query}`, admin.cookie))).toBe(true);
+    const fields = { csrf, scope: 'website_read', website_id: 'web_1_1', decision: 'approve' };
+    const sent = await post(gateway, `/oauth/consent?${query}`, fields, { ...SAME, cookie: admin.cookie });
+    expect([sent.status, sent.headers.location]).not.toEqual([303, expect.stringContaining('code=')]);
+    expect((await signIn(admin, `/oauth/sign-in?${query}`)).status).toBe(403);
+    expect(await sql`SELECT FROM gateway.consent WHERE person_id = ${admin.id}`).toHaveLength(0);
+  });
+
+  it('reads text and name only while the write waits, and an owner later, too', async () => {
+    const { sql } = gateway.database;
+    const rejected = await asked(gateway, by, note('Rejected text'));
+    const lapsed = await asked(gateway, by, note('Lapsed text'));
+    expect((await press(rejected, 'reject')).status).toBe(303);
+    await sql`UPDATE platform.visitor SET nickname = 'Zqx7 later' WHERE tenant = 1 AND 'vis_1_' || site || '_' || id = ${VISITOR}`;
+    expect((await look(gateway, pageOf(lapsed), approver.cookie)).text).toContain('Zqx7 later');
+    // The credential loses all websites, so the write that waits is void.
+    await sql`UPDATE gateway.credential SET sites = '{}' WHERE id = ${by.credential}`;
+    for (const path of [QUEUE, pageOf(rejected), pageOf(lapsed)]) {
+      const { status, text } = await look(gateway, path, approver.cookie);
+      expect([status, /Zqx7 later|Lapsed text/.test(text)], path).toEqual([200, false]);
+      expect((await look(gateway, path, owner.cookie)).text, path).toContain('Zqx7 later');
+    }
+  });
+
+  it('is shown as such to owners', async () => {
+    const { text } = await look(gateway, `/console/people/${approver.id}`, owner.cookie);
+    expect(text).toContain('decides here about writes of the credentials that name the person');
+    expect(text).toContain(`person sign-in-link ${approver.id}`);
+    expect((await look(gateway, `/console/people?q=${approver.email}`, owner.cookie)).text).toContain(
+      'operator, approver',
+    );
   });
 
   it('must have signed in within the last 15 minutes', async () => {
@@ -228,6 +285,30 @@ describe('the attack table', () => {
     expect((await force(foreign, 'approve', again)).status).toBe(409);
     expect((await force(id, 'approve', again)).status).toBe(303);
     expect([await notes('Role lowered'), await notes('Role lowered, another')]).toEqual([1, 0]);
+  });
+
+  it('a session and a link of an approver are none of an owner', async () => {
+    const link = await makeSignInLink(gateway.database.db, { person: approver.id, baseUrl: '' });
+    await sql()`UPDATE gateway.person SET role = 'owner' WHERE id = ${approver.id}`;
+    expect(asksToSignIn(await look(gateway, '/console/people', approver.cookie))).toBe(true);
+    const used = await post(gateway, '/console/enter/use', { link: link?.url.split('=')[1] ?? '' }, SAME);
+    expect([used.status, await sessionsOf(approver)]).toEqual([403, 0]);
+  });
+
+  it('a sign-in while the removal commits', async () => {
+    await sql()`DELETE FROM gateway.session WHERE person_id = ${approver.id}`;
+    const waiting = async (): Promise<number> =>
+      (
+        await sql()`SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%gateway.session%'`
+      ).length;
+    const signing = await sql().begin(async (tx) => {
+      await tx`UPDATE gateway.credential SET approvers = '{}' WHERE id = ${by.credential}`;
+      const sent = signIn(approver);
+      await expect.poll(waiting).toBe(1);
+      return { sent };
+    });
+    expect([(await signing.sent).status, await sessionsOf(approver)]).toEqual([403, 0]);
   });
 
   it('a form of another site, of another form and without a token', async () => {

@@ -208,7 +208,7 @@ function decision(asked: Asked, { operation_id: id, own = false }: Approval): Ht
   return html`<h2>Decide</h2>
 ${
   own
-    ? html`<p>The app writes for you, and its credential wants another owner or admin to approve that. You can reject the write.</p>
+    ? html`<p>The app writes for you, and its credential wants another person to approve that. You can reject the write.</p>
 <div class="decision">${reject}</div>`
     : html`<p>An approved write takes effect at once, and nobody can undo it here. A rejected one never takes effect.</p>
 <div class="decision">${actForm(asked, { action: `${APPROVALS}/${id}/approve`, button: 'Approve' })}${reject}</div>`

@@ -60,10 +60,8 @@ export async function tryToSignIn(
     const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again. The operator of this gateway can unlock you at once.`;
     ask(429, { email, problem, locked: true }, { 'Retry-After': String(done.retryAfter) });
   } else {
-    const problem =
-      tenant === null
-        ? 'No owner or admin has this e-mail and password. Check the e-mail and the password, then try again.'
-        : 'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
+    const who = approvers ? 'No owner, admin or approver' : 'No owner or admin';
+    const problem = `${who}${tenant === null ? '' : ' of this organization'} has this e-mail and password. Check the e-mail and the password, then try again.`;
     ask(403, { email, problem });
   }
 }
