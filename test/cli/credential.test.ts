@@ -222,11 +222,15 @@ describe('update', () => {
     expect(issued).toMatchObject({ approvers: [one, two].sort(), revision: 1 });
     const { credentials } = await document('credential', 'list', '--installation', installation);
     expect(credentials).toContainEqual(expect.objectContaining({ credential_id: id, approvers: [one, two].sort() }));
+    const idle = 'No write of this credential waits for its approvers.';
+    const said = async (...options: string[]) => (await gateway('credential', 'update', id, ...options)).stderr;
+    expect(await said('--write', 'conversation_reply')).not.toContain(idle);
+    expect(await said('--clear', 'write')).toContain(idle);
     expect((await gateway('credential', 'show', id)).stdout).toMatch(
       /approvers +one@approvers\.example\n +two@approvers\.example/,
     );
     const update = (...options: string[]): Promise<Document> => document('credential', 'update', id, ...options);
-    expect(await update('--approver', two)).toMatchObject({ approvers: [two], revision: 2 });
+    expect(await update('--approver', two)).toMatchObject({ approvers: [two], revision: 4 });
     expect(await document('person', 'sign-in-link', two)).toMatchObject({ person_id: two });
     expect(await gateway('person', 'sign-in-link', one)).toEqual(refused('Only an owner or admin, or an approver'));
     await database.sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (77, 'elsewhere', 'Elsewhere')`;
@@ -243,7 +247,7 @@ describe('update', () => {
       refused("option '--clear approver' contradicts '--approver'", 2),
     );
     for (const _ of ['once', 'again'])
-      expect(await update('--clear', 'approver')).toMatchObject({ approvers: [], revision: 3 });
+      expect(await update('--clear', 'approver')).toMatchObject({ approvers: [], revision: 5 });
     expect((await gateway('credential', 'show', id)).stdout).not.toContain('approvers');
   });
 
