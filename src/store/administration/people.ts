@@ -109,7 +109,10 @@ export const pageOfPeople = (
   readPage(
     db,
     by,
-    sql`SELECT w.*, n.signed_in_at, (SELECT gateway.is_approver(p) FROM gateway.person p WHERE p.id = w.id) AS approver
+    sql`SELECT w.*, n.signed_in_at, w.id IN (
+        SELECT unnest(c.approvers) FROM gateway.credential c
+          JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id
+         WHERE c.revoked_at IS NULL AND ${within(by, sql`a.tenant`)}) AS approver
       FROM (${view(sql`gateway.person`)} WHERE ${within(by, sql`p.tenant`)} AND (${id}::text IS NULL OR p.id = ${id})) w
       CROSS JOIN LATERAL (SELECT max(s.created_at) AS signed_in_at FROM gateway.session s
                            WHERE s.person_id = w.id AND s.expires_at > now()) n

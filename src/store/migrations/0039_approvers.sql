@@ -1,14 +1,14 @@
 -- People whom a credential names as its approvers (`--approver`). They decide in the console about the writes of this
 -- credential that wait, whatever their role. Each change of the list raises the revision, and so makes these writes void.
 ALTER TABLE gateway.credential ADD COLUMN approvers text[] NOT NULL DEFAULT '{}';
-CREATE INDEX credential_approvers ON gateway.credential USING gin (approvers);
+CREATE INDEX credential_approvers ON gateway.credential USING gin (approvers) WHERE approvers <> '{}';
 
 -- Returns true if a credential of the person's organization names the person, and is not revoked.
 CREATE FUNCTION gateway.is_approver(p gateway.person) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT FROM gateway.credential c
                    JOIN gateway.installation i ON i.id = c.installation_id
                    JOIN gateway.app a ON a.id = i.app_id
-                  WHERE c.approvers @> ARRAY[p.id] AND c.revoked_at IS NULL AND a.tenant = p.tenant)
+                  WHERE c.approvers <> '{}' AND c.approvers @> ARRAY[p.id] AND c.revoked_at IS NULL AND a.tenant = p.tenant)
 $$;
 
 -- Returns true if the console lets the person in now. A caller that has waited for the lock of the person asks it again,
