@@ -58,10 +58,12 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
     .join('\n');
 }
 
-/** Makes untrusted text safe for a terminal: replaces control and format characters, such as bidi overrides. */
+/** Makes untrusted text safe for a terminal: replaces characters that nobody sees or that move others, such as bidi overrides. */
 export const plain = (text: string): string => text.replaceAll(UNPRINTABLE, '\u{fffd}');
 
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/gu;
+/** Controls, other characters without a picture of their own, and separators of lines. The selector behind an emoji stays. */
+const UNPRINTABLE =
+  /(?!(?<=\p{Emoji})\ufe0f)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Co}\p{Zl}\p{Zp}\p{Surrogate}\u2800]/gu;
 
 /** Makes a text of several lines safe for a terminal. Everything that a command prints goes through here. */
 export const printable = (text: string): string => text.split('\n').map(plain).join('\n');

@@ -258,7 +258,8 @@ SELECT * FROM gateway.audit UNION ALL SELECT e.* FROM gateway.audit_block b CROS
 -- Inserts the records of the writes of a statement, within its transaction. A record and the effect commit together or
 -- not at all. p_entries are the ledger's answers in the order of p_drafts, which are the records without their end (null:
 -- none). A command that another system performs keeps its draft until its outcome is stored. p_again: an earlier attempt
--- of this statement may have committed. If the record cannot be written, the write fails with GW503.
+-- of this statement may have committed. If the record cannot be written, the write fails with GW503. The record of a
+-- request for an approval has status 202, and the approval (0036_approvals.sql) notes how the request came.
 CREATE FUNCTION gateway.audit_writes(p_entries json, p_drafts jsonb, p_again boolean) RETURNS json LANGUAGE plpgsql AS $$
 DECLARE
   moment CONSTANT timestamptz := date_trunc('milliseconds', clock_timestamp());
@@ -270,11 +271,18 @@ BEGIN
     FROM ROWS FROM (json_array_elements(p_entries), jsonb_array_elements(p_drafts)) AS d (entry, draft)
    CROSS JOIN LATERAL jsonb_populate_record(NULL::gateway.audit, d.draft || jsonb_build_object(
            'time', moment, 'duration_ms', round(((d.draft ->> 'duration_ms')::float8 + greatest(took, 0))::numeric, 1))
-           || CASE WHEN d.entry -> 'outcome' ->> 'rejected' IS NULL THEN '{}' ELSE jsonb_build_object(
+           || CASE WHEN d.entry ->> 'state' = 'asked' THEN '{"status": 202}'
+                WHEN d.entry -> 'outcome' ->> 'rejected' IS NULL THEN '{}' ELSE jsonb_build_object(
                 'outcome', d.entry -> 'outcome' ->> 'rejected', 'status', 409) END) r
-   WHERE d.draft <> 'null' AND d.entry ->> 'state' = 'new' AND d.entry -> 'outcome' ->> 'refused' IS NULL
+   WHERE d.draft <> 'null' AND d.entry ->> 'state' IN ('new', 'asked') AND d.entry -> 'outcome' ->> 'refused' IS NULL
      AND NOT (p_again AND EXISTS (SELECT FROM gateway.audit a WHERE a.seq IS NULL AND a.time > moment - interval '1 minute'
                                      AND a.id = (d.draft ->> 'id')::uuid));
+  IF p_entries::text LIKE '%"asked"%' THEN
+    UPDATE gateway.approval a
+       SET surface = d.draft ->> 'surface', client_name = d.draft ->> 'client_name', client_version = d.draft ->> 'client_version'
+      FROM ROWS FROM (json_array_elements(p_entries), jsonb_array_elements(p_drafts)) AS d (entry, draft)
+     WHERE d.entry ->> 'state' = 'asked' AND d.draft <> 'null' AND a.operation_id = d.draft ->> 'operation_id';
+  END IF;
   UPDATE gateway.operation o SET audit = d.draft
     FROM ROWS FROM (json_array_elements(p_entries), jsonb_array_elements(p_drafts)) AS d (entry, draft)
    WHERE d.entry ->> 'state' = 'reserved' AND d.draft <> 'null' AND o.operation_id = d.draft ->> 'operation_id'
@@ -305,16 +313,3 @@ BEGIN
   END IF;
   RETURN settled;
 END $$;
-
--- As before. Erases the record of a write whose outcome nobody knows, too.
-CREATE OR REPLACE FUNCTION gateway.erase_outcomes(n integer) RETURNS integer LANGUAGE sql AS $$
-  WITH erased AS (
-    UPDATE gateway.operation o SET fingerprint = NULL, outcome = NULL, lease_until = NULL, attempt = NULL, audit = NULL,
-           status = CASE o.status WHEN 'pending' THEN 'outcome_unknown' ELSE o.status END
-     WHERE o.operation_id IN (
-       SELECT l.operation_id FROM gateway.operation l
-        WHERE l.fingerprint IS NOT NULL AND l.created_at <= now() - interval '24 hours'
-        ORDER BY l.created_at LIMIT n FOR UPDATE SKIP LOCKED)
-    RETURNING 1)
-  SELECT count(*)::integer FROM erased
-$$;

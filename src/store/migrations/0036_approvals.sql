@@ -22,7 +22,8 @@ CREATE TABLE gateway.approval (
   tenant bigint NOT NULL, site bigint NOT NULL,
   operation text NOT NULL,
   record bigint NOT NULL,                              -- native id of the visitor, the conversation or the AI feature
-  -- The command with its whole text. Null when it is no longer needed, because a text must not outlive its purpose.
+  -- The command with its whole text, while it waits for a decision or for a helpdesk. Then null, because a text must not
+  -- outlive its purpose.
   command jsonb,
   -- The interface of the request, and the client as it told. Null without audit records.
   surface text, client_name text, client_version text,
@@ -37,8 +38,8 @@ CREATE TABLE gateway.approval (
   CHECK ((state = 'lapsed') = (lapsed_because IS NOT NULL)),
   CHECK (state <> 'pending' OR command IS NOT NULL)
 );
-CREATE INDEX approval_credential ON gateway.approval (credential_id) WHERE state = 'pending';
-CREATE INDEX approval_website ON gateway.approval (tenant, site) WHERE state = 'pending';
+CREATE INDEX approval_credential ON gateway.approval (credential_id) WHERE command IS NOT NULL;
+CREATE INDEX approval_website ON gateway.approval (tenant, site) WHERE command IS NOT NULL;
 CREATE INDEX approval_requested ON gateway.approval (requested_at) WHERE state = 'pending';
 -- The order of the console's list: what waits, and then the newest.
 CREATE INDEX approval_listed ON gateway.approval
@@ -62,19 +63,40 @@ CREATE FUNCTION gateway.is_own_write(a gateway.approval, p_person text) RETURNS 
                       SELECT FROM gateway.consent n WHERE n.id = a.consent_id AND n.person_id = p_person)))
 $$;
 
--- Stores a command that a person must approve, and tells the webhooks that asked for it. Returns {"state": "asked"}, or
--- {"state": "full"} if 100 commands of the credential wait. The caller holds the lock of the key.
+-- Locks the record of a command against erasure until the commit. Returns false if the record is erased or gone. AI features
+-- are not erased.
+CREATE FUNCTION gateway.hold_record(p_tenant bigint, p_site bigint, p_command jsonb) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  IF p_command ? 'visitor' THEN
+    PERFORM FROM platform.visitor v WHERE v.tenant = p_tenant AND v.site = p_site AND v.id = (p_command ->> 'visitor')::bigint
+                                      AND v.external_id NOT LIKE 'erased:%' FOR KEY SHARE;
+    RETURN FOUND;
+  END IF;
+  IF p_command ? 'conversation' THEN
+    PERFORM FROM platform.conversation c
+      WHERE c.tenant = p_tenant AND c.site = p_site AND c.id = (p_command ->> 'conversation')::bigint
+        AND c.external_id NOT LIKE 'erased:%' FOR KEY SHARE;
+    RETURN FOUND;
+  END IF;
+  RETURN true;
+END $$;
+
+-- Stores a command that a person must approve, and tells the webhooks that asked for it. Returns {"state": "asked"},
+-- {"state": "full"} if 100 commands of the credential wait, or an outcome if the record has just been erased. The caller
+-- holds the lock of the key.
 CREATE FUNCTION gateway.ask_approval(
   p_tenant bigint, p_site bigint, p_operation text, k gateway.keyed_command
 ) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   -- Only one process at a time counts the commands of a credential.
   PERFORM pg_advisory_xact_lock(hashtextextended('approvals ' || k.credential_id, 0));
+  -- A command that a helpdesk performs now counts too, because it waits again if the helpdesk refuses it.
   IF (SELECT count(*) >= 100 FROM gateway.approval a
-       WHERE a.credential_id = k.credential_id AND a.state = 'pending' AND a.revision = k.revision
+       WHERE a.credential_id = k.credential_id AND a.command IS NOT NULL AND a.revision = k.revision
          AND a.requested_at > now() - interval '24 hours') THEN
     RETURN '{"state": "full"}';
   END IF;
+  IF NOT gateway.hold_record(p_tenant, p_site, k.command) THEN RETURN '{"state": "new", "outcome": {"refused": "not_found"}}'; END IF;
   INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, attempt)
   VALUES (k.operation_id, k.credential_id, k.revision, p_tenant, p_site, p_operation, 'pending', k.fingerprint, k.attempt);
   INSERT INTO gateway.approval (operation_id, credential_id, revision, scopes, sites, consent_id, tenant, site, operation, record, command)
@@ -151,6 +173,8 @@ DECLARE
 BEGIN
   -- A call with the same key waits here, or finds the decision.
   PERFORM pg_advisory_xact_lock(hashtextextended(p_id, 0));
+  -- An erasure locks the record before the approval, so this function does, too.
+  PERFORM gateway.hold_record(x.tenant, x.site, x.command) FROM gateway.approval x WHERE x.operation_id = p_id AND x.command IS NOT NULL;
   SELECT * INTO a FROM gateway.approval x WHERE x.operation_id = p_id FOR UPDATE;
   IF NOT FOUND THEN RETURN '{"state": "gone"}'; END IF;
   IF a.state <> 'pending' THEN
@@ -219,16 +243,22 @@ BEGIN
   RETURN ('{"state": "new", "outcome": ' || answers[1] || '}')::json;
 END $$;
 
--- A person who is erased must not be in the text of a write that waits. So the write lapses in the transaction of the erasure.
+-- A person who is erased must not be in the text of a write. So a write that waits lapses in the transaction of the erasure.
+-- A write that a helpdesk performs now loses its text here, and cannot wait again.
 CREATE FUNCTION gateway.approval_erased() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  id text;
+  a gateway.approval;
 BEGIN
-  FOR id IN SELECT a.operation_id FROM gateway.approval a
-             WHERE a.tenant = NEW.tenant AND a.site = NEW.site AND a.state = 'pending' AND a.record = NEW.id AND a.command ? TG_ARGV[0] LOOP
-    PERFORM gateway.end_approval(id, 'lapsed', 'erased', NULL, NULL);
-    -- As for a note about the person, not even a digest of the text stays.
-    UPDATE gateway.operation SET fingerprint = NULL, attempt = NULL WHERE operation_id = id AND status = 'lapsed';
+  FOR a IN SELECT * FROM gateway.approval x
+            WHERE x.tenant = NEW.tenant AND x.site = NEW.site AND x.record = NEW.id AND x.command ? TG_ARGV[0] AND x.command IS NOT NULL
+            ORDER BY x.operation_id FOR UPDATE LOOP
+    IF a.state = 'pending' THEN
+      PERFORM gateway.end_approval(a.operation_id, 'lapsed', 'erased', NULL, NULL);
+      -- As for a note about the person, not even a digest of the text stays.
+      UPDATE gateway.operation SET fingerprint = NULL, attempt = NULL WHERE operation_id = a.operation_id AND status = 'lapsed';
+    ELSE
+      UPDATE gateway.approval SET command = NULL WHERE operation_id = a.operation_id;
+    END IF;
   END LOOP;
   RETURN NULL;
 END $$;
@@ -303,7 +333,7 @@ BEGIN
 
   -- In the order of their credentials, whose locks ask_approval takes, so that no deadlock occurs.
   asks := ARRAY(SELECT t.i FROM unnest(todo) AS t (i) JOIN gateway.credential c ON c.id = p_commands[t.i].credential_id
-                 WHERE p_operation = ANY (c.approve) ORDER BY c.id, t.i);
+                 WHERE gateway.must_wait(c, p_operation, p_commands[t.i].command) ORDER BY c.id, t.i);
   IF cardinality(asks) > 0 THEN
     FOREACH i IN ARRAY asks LOOP
       entries[i] := CASE WHEN p_authored AND (standing.authors[i]).id IS NULL
@@ -375,17 +405,30 @@ CREATE OR REPLACE FUNCTION gateway.settle_operation(
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   o gateway.operation;
+  a gateway.approval;
 BEGIN
   IF p_outcome ->> 'refused' IS NOT NULL THEN
     IF p_epoch = 1 THEN
-      -- The command of a person's approval has not begun. It waits for a decision again, and keeps its key.
-      UPDATE gateway.approval SET state = 'pending', decided_at = NULL, decided_by = NULL, attempt = NULL
-       WHERE operation_id = p_id AND state = 'approved' AND attempt = p_attempt;
+      SELECT * INTO a FROM gateway.approval
+       WHERE operation_id = p_id AND state = 'approved' AND attempt = p_attempt FOR UPDATE;
       IF FOUND THEN
-        UPDATE gateway.operation SET lease_until = NULL, attempt = NULL
+        -- The command has not begun. It waits for a decision again, and keeps its key. But another process can have taken it
+        -- over meanwhile, and if the person was erased, nobody can read it any more.
+        UPDATE gateway.operation
+           SET lease_until = NULL, attempt = NULL, created_at = CASE WHEN a.command IS NULL THEN now() ELSE a.requested_at END,
+               status = CASE WHEN a.command IS NULL THEN 'lapsed' ELSE 'pending' END,
+               fingerprint = CASE WHEN a.command IS NOT NULL THEN fingerprint END
          WHERE operation_id = p_id AND epoch = p_epoch AND status = 'pending';
-        RETURN FOUND;
+        IF NOT FOUND THEN RETURN false; END IF;
+        UPDATE gateway.approval
+           SET state = CASE WHEN a.command IS NULL THEN 'lapsed' ELSE 'pending' END,
+               lapsed_because = CASE WHEN a.command IS NULL THEN 'erased' END,
+               decided_at = CASE WHEN a.command IS NULL THEN now() END, decided_by = NULL, attempt = NULL
+         WHERE operation_id = p_id;
+        RETURN true;
       END IF;
+      -- An earlier attempt of this statement has done so.
+      IF EXISTS (SELECT FROM gateway.approval WHERE operation_id = p_id AND state IN ('pending', 'lapsed')) THEN RETURN true; END IF;
       DELETE FROM gateway.operation
        WHERE operation_id = p_id AND epoch = p_epoch AND attempt = p_attempt AND status = 'pending';
       -- Only the attempt that inserted a row deletes the row. If the row of this attempt is gone, an earlier call has
@@ -417,42 +460,7 @@ BEGIN
   RETURN true;
 END $$;
 
--- As in 0028. The record of a request for an approval has status 202. The approval notes how the request came.
-CREATE OR REPLACE FUNCTION gateway.audit_writes(p_entries json, p_drafts jsonb, p_again boolean) RETURNS json LANGUAGE plpgsql AS $$
-DECLARE
-  moment CONSTANT timestamptz := date_trunc('milliseconds', clock_timestamp());
-  took CONSTANT float8 := extract(epoch FROM moment - statement_timestamp()) * 1000;
-BEGIN
-  PERFORM gateway.prepare_audit_day((moment AT TIME ZONE 'UTC')::date);
-  INSERT INTO gateway.audit
-  SELECT r.*
-    FROM ROWS FROM (json_array_elements(p_entries), jsonb_array_elements(p_drafts)) AS d (entry, draft)
-   CROSS JOIN LATERAL jsonb_populate_record(NULL::gateway.audit, d.draft || jsonb_build_object(
-           'time', moment, 'duration_ms', round(((d.draft ->> 'duration_ms')::float8 + greatest(took, 0))::numeric, 1))
-           || CASE WHEN d.entry ->> 'state' = 'asked' THEN '{"status": 202}'
-                WHEN d.entry -> 'outcome' ->> 'rejected' IS NULL THEN '{}' ELSE jsonb_build_object(
-                'outcome', d.entry -> 'outcome' ->> 'rejected', 'status', 409) END) r
-   WHERE d.draft <> 'null' AND d.entry ->> 'state' IN ('new', 'asked') AND d.entry -> 'outcome' ->> 'refused' IS NULL
-     AND NOT (p_again AND EXISTS (SELECT FROM gateway.audit a WHERE a.seq IS NULL AND a.time > moment - interval '1 minute'
-                                     AND a.id = (d.draft ->> 'id')::uuid));
-  IF p_entries::text LIKE '%"asked"%' THEN
-    UPDATE gateway.approval a
-       SET surface = d.draft ->> 'surface', client_name = d.draft ->> 'client_name', client_version = d.draft ->> 'client_version'
-      FROM ROWS FROM (json_array_elements(p_entries), jsonb_array_elements(p_drafts)) AS d (entry, draft)
-     WHERE d.entry ->> 'state' = 'asked' AND d.draft <> 'null' AND a.operation_id = d.draft ->> 'operation_id';
-  END IF;
-  UPDATE gateway.operation o SET audit = d.draft
-    FROM ROWS FROM (json_array_elements(p_entries), jsonb_array_elements(p_drafts)) AS d (entry, draft)
-   WHERE d.entry ->> 'state' = 'reserved' AND d.draft <> 'null' AND o.operation_id = d.draft ->> 'operation_id'
-     AND o.status = 'pending' AND o.audit IS NULL;
-  RETURN p_entries;
-EXCEPTION
-  -- PostgreSQL has undone the whole statement, so the caller repeats it.
-  WHEN deadlock_detected OR serialization_failure THEN RAISE;
-  WHEN OTHERS THEN RAISE EXCEPTION 'the audit record could not be written: %', SQLERRM USING ERRCODE = 'GW503';
-END $$;
-
--- As in 0028. A write that waits for a person is no outcome.
+-- As in 0009. Erases the record of a write whose outcome nobody knows, too. A write that waits for a person is no outcome.
 CREATE OR REPLACE FUNCTION gateway.erase_outcomes(n integer) RETURNS integer LANGUAGE sql AS $$
   WITH erased AS (
     UPDATE gateway.operation o SET fingerprint = NULL, outcome = NULL, lease_until = NULL, attempt = NULL, audit = NULL,

@@ -26,7 +26,7 @@ export async function readAdministrator(
     runFor(
       network,
       sql`SELECT p.id, p.tenant, p.email, p.role, o.name AS organization, o.public_id AS organization_id, ${isFresh} AS fresh,
-             (SELECT count(*)::integer FROM (SELECT FROM gateway.approval a WHERE a.tenant = p.tenant AND a.state = 'pending'
+             (SELECT count(*)::integer FROM (SELECT FROM gateway.approval a WHERE a.tenant = p.tenant AND a.state = 'pending' AND a.command IS NOT NULL
                  AND a.requested_at > now() - interval '24 hours' AND gateway.approval_stands(a)
                  AND (p.role IN ('owner', 'admin') OR EXISTS (SELECT FROM gateway.credential c
                        WHERE c.id = a.credential_id AND c.approvers @> ARRAY[p.id])) LIMIT 1000) n) AS waiting

@@ -195,13 +195,14 @@ describe('a write that waits', () => {
 
 describe('the approver', () => {
   it('sees the whole write, and no character of it acts on the terminal', async () => {
-    const evil = `first\u001b[2J\n  operation id  op_forged\n\u202etxet\u200f ${'😀'.repeat(1_900)}`;
+    const evil = `first\u001b[2J\n  operation id  op_forged\n\u202etxet\u200f \u3164\u2800\ue000❤\ufe0f ${'😀'.repeat(1_900)}`;
     const id = await asked(gateway, by, note(evil));
     const { code, stdout } = await cli('approvals', 'show', id);
     expect(code).toBe(0);
     expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u);
     expect(stdout).toContain('| first\u{fffd}[2J');
     expect(stdout).toContain('|   operation id  op_forged');
+    expect(stdout).toContain('\u{fffd}\u{fffd}\u{fffd}❤\ufe0f');
     expect(stdout.split('😀').length - 1).toBe(1_900);
     expect(stdout).toMatch(new RegExp(`target +${VISITOR}`));
     expect(stdout).toMatch(new RegExp(`app +test .app_[a-f0-9]+.*${by.credential}|app +test, ${by.credential}`));

@@ -9,7 +9,16 @@ import { addRival, RIVAL, signedInAs } from '../../support/console/console.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
-import { asked, asker, effectsOf, freshKey, send, statusOf } from '../../support/ledger/approvals.ts';
+import {
+  asked,
+  asker,
+  effectsOf,
+  freshKey,
+  type Sent,
+  send,
+  statusOf,
+  visitorOf,
+} from '../../support/ledger/approvals.ts';
 import { disposition, note, SITE } from '../../support/ledger/commands.ts';
 
 /** A write runs only under the authority of the moment in which it is approved. */
@@ -159,10 +168,7 @@ describe('what the store keeps', () => {
     const [secret, erased] = ['Text of a decided write', 'Text about an erased person'];
     const done = await asked(gateway, by, note(secret));
     expect(await approve(done)).toMatchObject({ state: 'performed' });
-    const [row] = await gateway.database.sql<{ visitor: string }[]>`
-      SELECT c.visitor_id AS visitor FROM platform.conversation c
-       WHERE (c.tenant, c.site) = (1, 1) AND c.visitor_id <> 4 ORDER BY c.id DESC LIMIT 1`;
-    const visitor = `vis_1_1_${row?.visitor}`;
+    const visitor = await visitorOf(gateway.database);
     const key = freshKey();
     const id = await asked(gateway, by, note(erased, visitor), key);
     await erase(gateway.database.db, KEYS, { kind: 'visitor', id: visitor, reason: 'test', dryRun: false });
@@ -173,6 +179,55 @@ describe('what the store keeps', () => {
       .sql`SELECT a::text AS row FROM gateway.approval a WHERE operation_id IN ${gateway.database.sql([done, id])}`;
     expect(rows).toHaveLength(2);
     for (const text of [secret, erased]) expect(JSON.stringify(rows)).not.toContain(text);
+  });
+
+  /** Waits until a statement waits for a lock, or until `work` ends. */
+  const blocked = async (work: Promise<unknown>): Promise<void> => {
+    let done = false;
+    const over = (): void => {
+      done = true;
+    };
+    void work.then(over, over);
+    const { sql } = gateway.database;
+    while (!done) {
+      const waits =
+        await sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      if (waits.length > 0) return;
+    }
+  };
+
+  it('is no text that comes while the person is erased', async () => {
+    const by = await asker(gateway);
+    const visitor = await visitorOf(gateway.database);
+    const native = visitor.split('_').at(-1) ?? '';
+    let sent: Promise<Sent> | undefined;
+    await gateway.database.sql.begin(async (sql) => {
+      await sql`UPDATE platform.visitor SET external_id = 'erased:race' WHERE (tenant, site, id) = (1, 1, ${native})`;
+      sent = send(gateway, by, note('Comes while erased', visitor));
+      await blocked(sent);
+    });
+    expect(await sent).toMatchObject({ status: 404, code: 'not_found' });
+    const rows = await gateway.database
+      .sql`SELECT FROM gateway.approval WHERE command ->> 'text' = 'Comes while erased'`;
+    expect(rows).toHaveLength(0);
+  });
+
+  it('lapses with an erasure that comes during the decision, and neither deadlocks', async () => {
+    const by = await asker(gateway);
+    const [row] = await gateway.database.sql<{ id: string }[]>`SELECT id FROM platform.conversation
+      WHERE (tenant, site) = (1, 1) AND visitor_id IS NOT NULL ORDER BY id DESC LIMIT 1`;
+    const id = await asked(gateway, by, disposition('spam', `cnv_1_1_${row?.id}`));
+    let deciding: Promise<Decision> | undefined;
+    await gateway.database.sql.begin(async (sql) => {
+      await sql`SELECT FROM platform.conversation WHERE (tenant, site, id) = (1, 1, ${row?.id ?? ''}) FOR UPDATE`;
+      deciding = approve(id);
+      await blocked(deciding);
+      // In a deadlock, PostgreSQL would now end the erasure and not the decision, which has looked for one before.
+      await sql`SELECT pg_sleep(1.5)`;
+      await sql`UPDATE platform.conversation SET external_id = 'erased:decided' WHERE (tenant, site, id) = (1, 1, ${row?.id ?? ''})`;
+    });
+    expect(await deciding).toEqual({ state: 'decided', approval: 'lapsed' });
+    expect(await stateOf(id)).toEqual(['lapsed', 'erased', null]);
   });
 
   it('tells that it has lapsed, also if another process forgets old outcomes first', async () => {

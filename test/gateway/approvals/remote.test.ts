@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { RemoteWriter } from '../../../src/core/writes.ts';
+import type { Ending, RemoteWriter } from '../../../src/core/writes.ts';
 import { type Decision, decide } from '../../../src/gateway/approvals.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
+import { erase } from '../../../src/privacy/erase.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { asked, asker, freshKey, send, statusOf } from '../../support/ledger/approvals.ts';
+import { KEYS } from '../../support/keys.ts';
+import { asked, asker, freshKey, send, statusOf, visitorOf } from '../../support/ledger/approvals.ts';
 import { note } from '../../support/ledger/commands.ts';
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledger/helpdesk.ts';
 
@@ -129,4 +131,72 @@ describe('an approved write to a helpdesk', () => {
     },
     20_000,
   );
+
+  /** A helpdesk that answers `outcome` when the test says so. */
+  const slow = (): { writer: RemoteWriter; reached: Promise<void>; answer: (outcome: Ending) => void } => {
+    let answer: (outcome: Ending) => void = () => undefined;
+    const answered = new Promise<Ending>((resolve) => {
+      answer = resolve;
+    });
+    let arrive: () => void = () => undefined;
+    const reached = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    const perform = (): Promise<Ending> => {
+      arrive();
+      return answered;
+    };
+    return { writer: { perform, find: async () => undefined }, reached, answer };
+  };
+  const REFUSED: Ending = { refused: 'native_unavailable' };
+
+  it('does not wait again if the refusal comes after another process has taken the write over', async () => {
+    const id = await asked(gateway, by, note('Refused too late'));
+    const { writer, reached, answer } = slow();
+    const deciding = approve(id, writer);
+    await reached;
+    await lapse(id);
+    // The other process still asks the helpdesk when the refusal comes.
+    helpdesk.memory('hangs');
+    const taking = round();
+    const epoch = async (): Promise<unknown> =>
+      (await gateway.database.sql`SELECT epoch FROM gateway.operation WHERE operation_id = ${id}`)[0]?.['epoch'];
+    await expect.poll(epoch).toBe(2);
+    answer(REFUSED);
+    expect(await deciding).toEqual({ state: 'performed', status: 'outcome_unknown' });
+    await taking;
+    // Nobody knows whether the write had its effect, so nobody can approve it a second time.
+    expect(await approve(id)).toEqual({ state: 'decided', approval: 'approved' });
+    expect([await statusOf(gateway, by, id), effects(id)]).toEqual(['outcome_unknown', 0]);
+  });
+
+  it('has lapsed if the person was erased before the helpdesk refused', async () => {
+    const erased = 'About a person who is erased meanwhile';
+    const visitor = await visitorOf(gateway.database);
+    const id = await asked(gateway, by, note(erased, visitor));
+    const { writer, reached, answer } = slow();
+    const deciding = approve(id, writer);
+    await reached;
+    await erase(gateway.database.db, KEYS, { kind: 'visitor', id: visitor, reason: 'test', dryRun: false });
+    expect(await textOf(id)).toBeNull();
+    answer(REFUSED);
+    await deciding;
+    expect([await textOf(id), await statusOf(gateway, by, id)]).toEqual([null, 'lapsed']);
+    expect(await approve(id)).toEqual({ state: 'decided', approval: 'lapsed' });
+  });
+
+  it('counts among the 100 that may wait while the helpdesk has not answered', async () => {
+    const one = await asker(gateway);
+    const ids: string[] = [];
+    for (let i = 0; i < 100; i++) ids.push(await asked(gateway, one, note('One of many')));
+    const { writer, reached, answer } = slow();
+    const deciding = approve(ids[0] ?? '', writer);
+    await reached;
+    expect((await send(gateway, one, note('One too many'))).code).toBe('approval_limit');
+    answer(REFUSED);
+    expect(await deciding).toEqual({ state: 'refused', code: 'native_unavailable' });
+    expect((await send(gateway, one, note('One too many'))).code).toBe('approval_limit');
+    expect(await approve(ids[0] ?? '')).toEqual({ state: 'performed', status: 'acknowledged' });
+    expect((await send(gateway, one, note('One fewer'))).status).toBe(202);
+  });
 });

@@ -76,6 +76,7 @@ async function inChatwoot() {
       snoozed_until AS until, custom_attributes ->> 'gateway_operations' AS marks FROM conversations WHERE id = 1`;
   return row ?? {};
 }
+/** A page that the source read before a write can follow it, and lasts until the next one. So tests wait for what they expect. */
 async function stored() {
   const [row] = await world.store.sql`SELECT c.status, o.external_id AS operator, t.external_id AS team, c.closed_at
       FROM platform.conversation c
@@ -106,9 +107,9 @@ describe('a status', () => {
       expect(await inChatwoot()).toMatchObject({ status: RESOLVED, operator: 1 });
       expect((await inChatwoot())['marks']).toContain(first.operationId?.slice(0, 35));
       const copy = { status: 'closed', operator: 'cw:1:operator:1', closed_at: expect.any(Date) };
-      expect(await stored()).toMatchObject(copy);
+      await expect.poll(stored).toMatchObject(copy);
       await world.settled();
-      expect(await stored()).toMatchObject(copy);
+      await expect.poll(stored).toMatchObject(copy);
       expect((await world.receipts()).slice(before.length)).toContain('conversation.changed');
       const again = await write('status', { status: 'closed' }, key, surface);
       expect([again.status, again.text, effects() - sent]).toEqual([200, first.text, 1]);
@@ -123,7 +124,7 @@ describe('a status', () => {
     expect([opened.status, asked('/assignments') - sent]).toEqual([200, 1]);
     expect(opened.text).not.toContain('operator_changed');
     expect(await inChatwoot()).toMatchObject({ status: OPEN, operator: 1 });
-    expect(await stored()).toMatchObject({ status: 'assigned', operator: 'cw:1:operator:1' });
+    await expect.poll(stored).toMatchObject({ status: 'assigned', operator: 'cw:1:operator:1' });
   });
 
   it('that opens tells if the operator could not be put back', async () => {
@@ -132,7 +133,7 @@ describe('a status', () => {
     const opened = await write('status', { status: 'open' });
     expect([opened.status, opened.text.includes('"operator_changed":true')]).toEqual([200, true]);
     expect(await inChatwoot()).toMatchObject({ status: OPEN, operator: 2 });
-    expect(await stored()).toMatchObject({ status: 'assigned', operator: 'cw:1:operator:2' });
+    await expect.poll(stored).toMatchObject({ status: 'assigned', operator: 'cw:1:operator:2' });
   });
 
   it('snoozes until a time of the future only', async () => {
@@ -149,7 +150,7 @@ describe('an assignment', () => {
   it('gives the conversation to an operator, to a team, and to nobody', async () => {
     expect((await write('assignment', { operator_id: await idOf('operator', 2) })).status).toBe(200);
     expect(await inChatwoot()).toMatchObject({ operator: 2, team: null });
-    expect(await stored()).toMatchObject({ operator: 'cw:1:operator:2', status: 'assigned' });
+    await expect.poll(stored).toMatchObject({ operator: 'cw:1:operator:2', status: 'assigned' });
     await write('assignment', { operator_id: await idOf('operator', 1) });
     const team = await write('assignment', { team_id: await idOf('team', 7) });
     expect([team.status, team.text.includes(await idOf('team', 7))]).toEqual([200, true]);
@@ -157,7 +158,7 @@ describe('an assignment', () => {
     expect((await write('assignment', { none: true })).status).toBe(200);
     expect(await inChatwoot()).toMatchObject({ operator: null, team: 7 });
     await world.settled();
-    expect(await stored()).toMatchObject({ operator: null, team: 'cw:1:team:7', status: 'unassigned' });
+    await expect.poll(stored).toMatchObject({ operator: null, team: 'cw:1:team:7', status: 'unassigned' });
   });
 
   it('to somebody whom Chatwoot no longer has is a conflict, and clears nobody', async () => {
@@ -228,7 +229,9 @@ describe.each(CHANGES)('a fault at a change of the %s', (route, body, end) => {
     // The write is never sent again.
     expect(effects() - sent).toBe(1);
     await world.settled();
-    expect((await stored())['status']).toBe(there ? (route === 'status' ? 'closed' : 'unassigned') : 'assigned');
+    await expect
+      .poll(async () => (await stored())['status'])
+      .toBe(there ? (route === 'status' ? 'closed' : 'unassigned') : 'assigned');
   });
 
   it.each([

@@ -70,3 +70,11 @@ export async function effectsOf({ sql }: TestDatabase, text: string): Promise<{ 
            (SELECT count(*)::integer FROM gateway.journal WHERE tenant = 1 AND site = 1) AS receipts`;
   return row ?? { notes: -1, receipts: -1 };
 }
+
+/** A visitor with a conversation, other than that of the notes. The tests erase the visitor. */
+export async function visitorOf({ sql }: TestDatabase): Promise<string> {
+  const [row] = await sql<{ visitor: string }[]>`
+    SELECT c.visitor_id AS visitor FROM platform.conversation c
+     WHERE (c.tenant, c.site) = (1, 1) AND c.visitor_id <> 4 ORDER BY c.id DESC LIMIT 1`;
+  return `vis_1_1_${row?.visitor}`;
+}
