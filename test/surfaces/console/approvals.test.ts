@@ -223,7 +223,7 @@ describe('the approver', () => {
     await sql`UPDATE gateway.credential SET approval_by = 'others' WHERE id = ${agent.credential}`;
     const id = await asked(gateway, agent, note('Own agent, others'));
     const seen = await look(gateway, pageOf(id), owner.cookie);
-    expect(seen.text).toContain('wants another owner or admin');
+    expect(seen.text).toContain('wants another person');
     expect(tokenIn(seen, `${pageOf(id)}/approve`)).toBe('');
     const action = `${pageOf(id)}/approve`;
     const tried = await post(gateway, action, { csrf: forged(owner, action) }, { ...SAME, cookie: owner.cookie });
