@@ -14,7 +14,7 @@ export const CONFIRMING = 1_500;
  * Tells when a primary is cut off from its synchronous standbys. Another server may then be the primary, and have
  * revocations that this one does not know. PostgreSQL itself lets no write end there, but it answers reads.
  */
-export interface Fence {
+export interface StandbyFence {
   /** The error of all statements of callers while the primary is cut off. */
   readonly error: StoreUnreachable | undefined;
   close(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Fence {
  * Commits a message to nobody, twice a second. Such a commit ends only when the standbys that synchronous_standby_names
  * wants have it. Without this setting, nothing is committed and the fence stays open. `db` has one connection of its own.
  */
-export function openFence(db: Database): Fence {
+export function openFence(db: Database): StandbyFence {
   let confirmedAt = performance.now();
   const confirm = async (): Promise<void> => {
     const began = performance.now();
