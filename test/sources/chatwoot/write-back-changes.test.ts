@@ -117,6 +117,18 @@ describe('a status', () => {
     },
   );
 
+  it('stands although a page follows it that the source has read before', async () => {
+    expect((await write('status', { status: 'closed' })).status).toBe(200);
+    const { sql } = world.desk;
+    // As in such a page: the state and the time before the write. The next page has what came after it.
+    await sql`UPDATE conversations SET status = ${OPEN}, updated_at = updated_at - interval '1 minute',
+      last_activity_at = least(last_activity_at, updated_at - interval '1 minute') WHERE id = 1`;
+    await world.settled();
+    expect(await stored()).toMatchObject({ status: 'closed' });
+    await sql`UPDATE conversations SET updated_at = updated_at + interval '2 minutes' WHERE id = 1`;
+    await expect.poll(stored).toMatchObject({ status: 'assigned', closed_at: null });
+  });
+
   it('that opens leaves the operator, though Chatwoot assigns the user of the token', async () => {
     await write('status', { status: 'closed' });
     const sent = asked('/assignments');
