@@ -64,7 +64,7 @@ export const missing = (): ShownPage => ({
   title: 'Not found',
   body: html`<h1>Not found</h1>
 <p class="lead">Your organization has nothing at this address.</p>
-<p><a href="/console">Go to the overview</a></p>`,
+<p><a href="/console">Go to the start of the console</a></p>`,
 });
 
 /** The page after a change that was not made. */
