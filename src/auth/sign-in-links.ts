@@ -15,7 +15,7 @@ export interface SignInLink {
   readonly until: Date;
 }
 
-/** Makes a link. Returns `undefined` when the person is disabled, or is no owner or admin. */
+/** Makes a link. Returns `undefined` when the console does not let the person in. */
 export async function makeSignInLink(
   db: Database,
   { person, baseUrl }: { person: string; baseUrl: string },

@@ -68,6 +68,8 @@ export async function signIn(
   attempt: {
     tenant: string | null;
     organization?: string | undefined;
+    /** Also signs approvers in, for the console. */
+    approvers?: boolean;
     email: string;
     password: string;
     source: string;
@@ -75,7 +77,7 @@ export async function signIn(
     refused?: (named: readonly NamedPerson[]) => void;
   },
 ): Promise<SignedIn> {
-  const { tenant, organization, password } = attempt;
+  const { tenant, organization, password, approvers = false } = attempt;
   const email = emailOf(attempt.email);
   const source = networkOf(attempt.source);
   const recorded = await beginSignIn(db, { source, account: accountOf(tenant ?? ANY, email) }, LIMITS);
@@ -83,7 +85,7 @@ export async function signIn(
   const most = tenant === null ? VERIFICATIONS : 1;
   let named: readonly NamedPerson[] = [];
   const open = async (): Promise<Session | undefined> => {
-    const candidates = await findCandidates(db, { tenant, email, organization, most });
+    const candidates = await findCandidates(db, { tenant, email, organization, most, approvers });
     named = candidates;
     const right: typeof candidates = [];
     for (let n = 0; n < most; n++) {
@@ -104,12 +106,22 @@ export async function signIn(
   return session;
 }
 
-/** The owners and admins with this e-mail address and a password. For the audit record of a locked account. */
+/** Whom a sign-in form names. With `approvers`, approvers can be meant, too. */
+export interface NamedAs {
+  readonly tenant: string | null;
+  readonly email: string;
+  readonly organization?: string | undefined;
+  readonly approvers: boolean;
+}
+
+/** The people with this e-mail address and a password who may sign in. For the audit record of a locked account. */
 export const peopleNamed = (
   db: Database,
-  { tenant, email, organization }: { tenant: string | null; email: string; organization?: string | undefined },
-): Promise<readonly NamedPerson[]> =>
-  findCandidates(db, { tenant, email: emailOf(email), organization, most: tenant === null ? VERIFICATIONS : 1 });
+  { tenant, email, organization, approvers }: NamedAs,
+): Promise<readonly NamedPerson[]> => {
+  const most = tenant === null ? VERIFICATIONS : 1;
+  return findCandidates(db, { tenant, email: emailOf(email), organization, approvers, most });
+};
 
 /**
  * Deletes the record of a sign-in attempt that failed because of the gateway, not because of the person. Then throws
@@ -136,11 +148,11 @@ export interface Identity {
  */
 export async function signInWith(
   db: Database,
-  { tenant, subject, email }: Identity & { tenant: string | null },
+  { tenant, subject, email, approvers = false }: Identity & { tenant: string | null; approvers?: boolean },
 ): Promise<Session | { refused: 'credentials' }> {
-  const known = await findBySubject(db, { tenant, subject });
+  const known = await findBySubject(db, { tenant, subject, approvers });
   const unbound = email !== undefined && (tenant === null || known.length === 0);
-  const bound = unbound ? await bindSubject(db, { tenant, subject, email: emailOf(email) }) : [];
+  const bound = unbound ? await bindSubject(db, { tenant, subject, email: emailOf(email), approvers }) : [];
   return (await openFor(db, [...known, ...bound])) ?? { refused: 'credentials' };
 }
 

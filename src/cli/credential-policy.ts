@@ -2,11 +2,12 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../core/scopes.ts';
 import type { Tool } from '../core/tool.ts';
 import { APPROVAL_BY, type ApprovalBy, type PolicyChanges } from '../store/administration/credentials.ts';
+import { readPeople } from '../store/administration/people.ts';
 import type { BelongingKind } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { allowIp, callback, collect, dataAccess, lifetime, operations, origin, scope, scopeSet } from './options.ts';
-import { Refused } from './output.ts';
-import { belonging, websites } from './references.ts';
+import { plain, Refused } from './output.ts';
+import { belonging, person, websites } from './references.ts';
 
 export interface PolicyOptions {
   readonly website?: string[];
@@ -22,6 +23,7 @@ export interface PolicyOptions {
   readonly approve?: string[];
   readonly withoutApproval?: string[];
   readonly approvalBy?: ApprovalBy;
+  readonly approver?: string[];
   readonly write?: string[];
   readonly expires?: number;
 }
@@ -85,6 +87,11 @@ export const policyOptions = (command: Command, { issue = false } = {}): Command
       ).choices(APPROVAL_BY),
     )
     .option(
+      '--approver <PERSON>',
+      'person who may decide about these writes in the console, besides owners and admins, by id or e-mail address (repeatable)',
+      collect,
+    )
+    .option(
       '--expires <DURATION>',
       'lifetime from now, such as 15m, 24h or 90d; at most 365d (default of issue: 90d)',
       lifetime,
@@ -100,6 +107,7 @@ const CLEARED = {
   'allow-ip': { allow_ip: [] },
   'data-access': { data_access: [] },
   write: { write: [] },
+  approver: { approvers: [] },
 } as const satisfies Record<string, PolicyChanges>;
 export type Clearable = keyof typeof CLEARED;
 const CLEARABLE: readonly string[] = Object.keys(CLEARED);
@@ -150,8 +158,22 @@ export async function resolvePolicy(
       options.withoutApproval && (await named(options.withoutApproval, (tool) => tool.performs !== undefined)),
     write: options.write && (await named(options.write, (tool) => tool.byPolicy)),
     approval_by: options.approvalBy,
+    approvers: options.approver && (await approvers(db, options.approver, tenant)),
     lifetime: options.expires,
   };
+}
+
+/** The ids of people of the organization who can sign in. */
+async function approvers(db: Database, refs: readonly string[], tenant: string): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const ref of refs) {
+    const { id } = await person(db, ref, tenant);
+    const [found] = await readPeople(db, { id });
+    if (found?.state !== 'active')
+      throw new Refused(`${plain(ref)} is disabled and cannot sign in: person enable ${id}`);
+    ids.add(id);
+  }
+  return [...ids].sort();
 }
 
 /** The names of operations that an option takes. An alias stands for the name. */

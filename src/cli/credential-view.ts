@@ -2,7 +2,7 @@ import type { Issued } from '../auth/issue.ts';
 import { waitsOf } from '../core/authority.ts';
 import { SCOPES } from '../core/scopes.ts';
 import type { CredentialRecord } from '../store/administration/credentials.ts';
-import { appOf, facts, table, time } from './output.ts';
+import { appOf, facts, plain, table, time } from './output.ts';
 
 const websiteIds = ({ tenant, sites }: CredentialRecord): string[] => sites.map((site) => `web_${tenant}_${site}`);
 
@@ -32,6 +32,7 @@ export const credentialDocument = (record: CredentialRecord): object => ({
   allow_ip: record.allow_ip,
   approve: record.approve,
   approval_by: record.approval_by,
+  approvers: record.approvers,
   write: record.write,
   without_approval: record.without_approval,
   revision: record.revision,
@@ -74,6 +75,7 @@ export const credentialText = (record: CredentialRecord): string =>
     ...(record.approval_by === 'others'
       ? [['approved by', 'others than the person for whom the app writes'] as const]
       : []),
+    ...(record.approvers.length > 0 ? [['approvers', record.approver_emails.map(plain)] as const] : []),
     ...(record.write.length > 0 ? [['writes by policy', record.write] as const] : []),
     ...(record.without_approval.length > 0 ? [['without approval', record.without_approval] as const] : []),
     ['revision', String(record.revision)],

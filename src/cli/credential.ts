@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { issueCredential, revokeCredential, rotateCredential } from '../auth/issue.ts';
-import { WAIT_BY_DEFAULT } from '../core/authority.ts';
+import { WAIT_BY_DEFAULT, waitsOf } from '../core/authority.ts';
 import {
   type CredentialRecord,
   type Environment,
@@ -11,7 +11,7 @@ import {
 } from '../store/administration/credentials.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { RunAction } from './context.ts';
+import type { CommandContext, RunAction } from './context.ts';
 import {
   type Clearable,
   clearable,
@@ -74,6 +74,7 @@ function issueCommand(group: Command, register: RunAction): void {
     if (freed.length > 0) await confirm(command, `Let the credential write without approval: ${freed.join(', ')}?`);
     const issued = await issueCredential(db, { installation: target.id, environment: options.environment, policy });
     if (!issued) throw new Refused('The installation has just been removed.');
+    noteIdle(out, issued.credential);
     out.result(issuedDocument(issued), issuedText(issued));
   });
 }
@@ -98,6 +99,7 @@ const complete = (given: PolicyChanges): Policy => ({
   allow_ip: given.allow_ip ?? [],
   approve: given.approve ?? [],
   approval_by: given.approval_by ?? 'anyone',
+  approvers: given.approvers ?? [],
   write: given.write ?? [],
   without_approval: given.without_approval ?? [],
   lifetime: given.lifetime ?? DEFAULT_LIFE,
@@ -147,7 +149,7 @@ function updateCommand(group: Command, register: RunAction): void {
     ),
   ).option(
     '--clear <NAME>',
-    'list to clear: channel, team, subsite or allow-ip become unrestricted; callback, origin, data-access or write become empty (repeatable)',
+    'list to clear: channel, team, subsite or allow-ip become unrestricted; callback, origin, data-access, write or approver become empty (repeatable)',
     clearable,
   );
   irreversible(command);
@@ -174,8 +176,15 @@ function updateCommand(group: Command, register: RunAction): void {
       );
     const updated = await updateCredential(db, current.id, { ...changes, ...cleared(clear) });
     if (!updated) throw new Refused(`Credential ${current.id} has just been revoked.`);
+    noteIdle(out, updated);
     out.result(credentialDocument(updated), credentialText(updated));
   });
+}
+
+/** Approvers alone make no write wait, although the list looks as if they did. */
+function noteIdle({ note }: CommandContext['out'], record: CredentialRecord): void {
+  if (record.approvers.length > 0 && waitsOf(record).length === 0)
+    note('No write of this credential waits for its approvers. Name writes with --approve.');
 }
 
 function refuseContradiction(command: Command, { approve, withoutApproval: free = [] }: PolicyOptions): void {

@@ -120,6 +120,7 @@ const LIFE = {
   origins: [],
   allow_ip: [],
   approve: [],
+  approvers: [],
   write: [],
   without_approval: [],
   approval_by: 'anyone' as const,

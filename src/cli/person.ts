@@ -219,7 +219,10 @@ function signInLinkCommand(group: Command, register: RunAction): void {
     const { db } = await store();
     const id = await target(db, command);
     const link = await makeSignInLink(db, { person: id, baseUrl: config.baseUrl });
-    if (!link) throw new Refused('Only an owner or admin who is not disabled can sign in.');
+    if (!link)
+      throw new Refused(
+        'Only an owner or admin, or an approver of a credential, can sign in, and nobody who is disabled.',
+      );
     out.result(
       { person_id: id, url: link.url, expires_at: link.until },
       `${link.url}\n\nThe link works once, until ${time(link.until)}.`,

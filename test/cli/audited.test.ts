@@ -70,6 +70,20 @@ it('a change names what it has changed, and a look leaves nothing', async () => 
   expect(await recorded(person)).toMatchObject([
     { operation: 'person add', targets: expect.arrayContaining([id('prs')]) },
   ]);
+  const [approver] = await database.sql<
+    { id: string }[]
+  >`SELECT id FROM gateway.person WHERE email = 'zqx7@canary.test'`;
+  const named = gateway(
+    'credential',
+    'issue',
+    '--installation',
+    app?.id ?? '',
+    ...grants,
+    '--approver',
+    'zqx7@canary.test',
+  );
+  const targets = expect.arrayContaining([id('crd'), approver?.id]);
+  expect(await recorded(named)).toMatchObject([{ operation: 'credential issue', targets }]);
   for (const looks of [['app', 'list'], ['credential', 'show', credential?.id ?? ''], ['person', 'list'], ['doctor']])
     expect(await recorded(gateway(...looks))).toEqual([]);
   const keep = gateway('organization', 'update', organization, '--keep-messages-days', '36500', '--yes');

@@ -51,6 +51,7 @@ describe('issue', () => {
       allow_ip: [],
       approve: [],
       approval_by: 'anyone',
+      approvers: [],
       write: [],
       without_approval: [],
       revision: 1,
@@ -191,6 +192,63 @@ describe('update', () => {
     }
     expect((await gateway('credential', 'show', id)).stdout).toMatch(/addresses +every/);
     expect((await authority(token))?.admits).toBeNull();
+  });
+
+  test('--approver: people of the organization by id or address, replaced as a whole and taken away', async () => {
+    const add = (email: string, organization = 'larkspur'): Promise<Document> =>
+      document(
+        'person',
+        'add',
+        '--organization',
+        organization,
+        '--email',
+        email,
+        '--role',
+        'operator',
+        '--no-password',
+      );
+    const one = text(await add('one@approvers.example'), 'person_id');
+    const two = text(await add('two@approvers.example'), 'person_id');
+    const issued = await issue(
+      installation,
+      '--approver',
+      one,
+      '--approver',
+      'TWO@approvers.example',
+      '--approver',
+      one,
+    );
+    const id = text(issued, 'credential_id');
+    expect(issued).toMatchObject({ approvers: [one, two].sort(), revision: 1 });
+    const { credentials } = await document('credential', 'list', '--installation', installation);
+    expect(credentials).toContainEqual(expect.objectContaining({ credential_id: id, approvers: [one, two].sort() }));
+    const idle = 'No write of this credential waits for its approvers.';
+    const said = async (...options: string[]) => (await gateway('credential', 'update', id, ...options)).stderr;
+    expect(await said('--write', 'conversation_reply')).not.toContain(idle);
+    expect(await said('--clear', 'write')).toContain(idle);
+    expect((await gateway('credential', 'show', id)).stdout).toMatch(
+      /approvers +one@approvers\.example\n +two@approvers\.example/,
+    );
+    const update = (...options: string[]): Promise<Document> => document('credential', 'update', id, ...options);
+    expect(await update('--approver', two)).toMatchObject({ approvers: [two], revision: 4 });
+    expect(await document('person', 'sign-in-link', two)).toMatchObject({ person_id: two });
+    expect(await gateway('person', 'sign-in-link', one)).toEqual(refused('Only an owner or admin, or an approver'));
+    await database.sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (77, 'elsewhere', 'Elsewhere')`;
+    const foreign = text(await add('far@approvers.example', 'elsewhere'), 'person_id');
+    await document('person', 'disable', one, '--yes');
+    for (const [ref, said] of [
+      [foreign, 'There is no person'],
+      ['far@approvers.example', 'There is no person'],
+      ['nobody@approvers.example', 'There is no person'],
+      [one, 'is disabled and cannot sign in'],
+    ] as const)
+      expect(await gateway('credential', 'update', id, '--approver', ref), ref).toEqual(refused(said));
+    expect(await gateway('credential', 'update', id, '--approver', two, '--clear', 'approver')).toEqual(
+      refused("option '--clear approver' contradicts '--approver'", 2),
+    );
+    for (const _ of ['once', 'again'])
+      expect(await update('--clear', 'approver')).toMatchObject({ approvers: [], revision: 5 });
+    expect((await gateway('credential', 'show', id)).stdout).not.toContain('approvers');
   });
 
   test('gives an expired credential new time', async () => {

@@ -319,7 +319,7 @@ describe('F-20 somebody holds a lock', () => {
           for (const { status } of all) expect([200, 503]).toContain(status);
         });
       });
-      await expect.poll(async () => (await read(replica, report)).status, { timeout: 5_000 }).toBe(200);
+      await expect.poll(async () => (await read(replica, report)).status).toBe(200);
       expect(await doctor(database)).toEqual([]);
     },
     30_000,

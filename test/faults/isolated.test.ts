@@ -5,6 +5,7 @@ import { importRecords } from '../../src/sources/files/import.ts';
 import { openStore } from '../../src/store/open/open.ts';
 import { type Cluster, closeClusters, openCluster } from '../support/cluster.ts';
 import { type Issued, issue } from '../support/credentials.ts';
+import { eventually } from '../support/eventually.ts';
 import { restOf, sample } from '../support/ledger/commands.ts';
 import { DEMO_NOW } from '../support/postgres.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
@@ -100,6 +101,7 @@ it('answers a repeated key only after a standby has what the answer tells', asyn
   // As after a crash: the primary has an outcome that no standby has, and the fence of a new process is still open.
   await setting(primary, '*');
   expect((await ask(path, { body, key: 'alone' })).status).toBe(503);
+  await eventually(async () => expect((await ask(CONTACT)).status).toBe(503));
   await standby.start();
   for (;;) {
     const told = await ask(path, { body, key: 'alone' });

@@ -202,7 +202,7 @@ describe('F-23 unhandled rejections and uncaught exceptions', () => {
       );
     /** The line about the error, which names its place and not its text. */
     const told = async (what: string): Promise<void> => {
-      await expect.poll(replica.log, { timeout: 5_000 }).toContain(what);
+      await expect.poll(replica.log).toContain(what);
       const line =
         replica
           .log()

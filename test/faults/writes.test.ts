@@ -3,15 +3,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, type TaskMeta } f
 import { faultsOn, WRITE } from '../support/faults/write-faults.ts';
 import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from '../support/faults/writes.ts';
 import { itInFull, LONG, times } from '../support/form.ts';
-import { WRITES, type WriteName } from '../support/ledger/commands.ts';
+import { type AnyWriteName, BY_POLICY, WRITES } from '../support/ledger/commands.ts';
 import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
 import { generator, pickFrom } from '../support/random.ts';
 import { type Pool, pool, type Replica, startReplica } from '../support/replica.ts';
 
 /**
- * Tests the four writes under faults. A key has at most one effect, in whatever way a process dies. The store keeps
- * every acknowledged write. All answers to a key are equal. At the end, the totals of the ledger of writes agree. The
- * long form in writes-long.ts injects faults at every point.
+ * Tests the writes under faults: the four reviewed ones, those by policy, and any of them that a person must approve. A
+ * key has at most one effect, in whatever way a process dies. The store keeps every acknowledged write. All answers to a
+ * key are equal. At the end, the totals of the ledger of writes agree. The long form in writes-long.ts injects faults at
+ * every point.
  */
 const MINUTES = Number(process.env['WRITES_MINUTES'] ?? 0);
 const SEED = Number(process.env['WRITES_SEED'] ?? 1);
@@ -23,6 +24,7 @@ const EVERY = times(1, 1, 3);
 const FIRST: Messages = { frontend: 'PDHBES', backend: '1tT2DCZ' };
 const PREPARED: Messages = { frontend: 'BES', backend: '2DCZ' };
 type Cut = Exclude<Point, string>;
+const ALL = [...WRITES, ...BY_POLICY];
 
 let world: FaultWorld;
 let spares: Pool;
@@ -34,7 +36,7 @@ const lines: string[] = [];
 
 const urls = (): string[] => slots.map(({ url }) => url);
 const pick = <T>(list: readonly T[]): T => pickFrom(list, random);
-const tool = (): WriteName => pick(WRITES);
+const tool = (): AnyWriteName => pick(ALL);
 const site = (): 1 | 2 => (random() < 0.5 ? 1 : 2);
 /**
  * The points at which the test injects a fault. The point after a message is the same as the point before the next
@@ -68,7 +70,8 @@ async function replacement(): Promise<Replica> {
 beforeAll(async () => {
   random = generator(SEED);
   world = await openFaultWorld(20_000 + MINUTES * 10_000);
-  const options = { databaseUrl: world.proxy.url(DATABASE) };
+  // So a replica has eight connections for writes, and the eight writes of F-01 can run at the same time.
+  const options = { databaseUrl: world.proxy.url(DATABASE), env: { GATEWAY_DB_CONNECTIONS: '16' } };
   spares = await pool(2, options);
   slots[0] = await spares.take();
   slots[1] = await spares.take();
@@ -108,9 +111,10 @@ describe('F-01 kill -9 at every message of each write', () => {
     const every = times(3, 1, 9);
     const striking = points(FIRST).filter((_, i, all) => i % every === 0 || i === all.length - 1);
     for (const at of striking) {
-      // One kill interrupts all four writes, each on its own connection. The writes change different rows, so no write
-      // waits for another.
-      const trials = WRITES.map((name, i) => world.trial(name, i % 2 === 0 ? 1 : 2));
+      // One kill interrupts all writes, each on its own connection. The writes change different rows, so no write waits
+      // for another before its receipts. The last one asks for an approval.
+      const trials = ALL.map((name, i) => world.trial(name, i % 2 === 0 ? 1 : 2));
+      trials.push(world.trial('conversation_reply', 2, true));
       let reached = 0;
       let killed: Promise<void> | undefined;
       let release = (): void => undefined;
@@ -121,11 +125,11 @@ describe('F-01 kill -9 at every message of each write', () => {
         match: WRITE,
         at,
         action: 'cut',
-        times: WRITES.length,
+        times: trials.length,
         run: async () => {
-          if (++reached === WRITES.length) release();
-          // Wait until all four writes run, but at most 300 ms. A write can wait for a connection that another write
-          // uses, and then the four writes never run at the same time.
+          if (++reached === trials.length) release();
+          // Wait until all writes run, but at most 300 ms. A write can wait for a connection or for the receipts of
+          // another write, and then they never run at the same time.
           await Promise.race([all, pause(300)]);
           killed ??= kill(0);
           await killed;
@@ -139,8 +143,8 @@ describe('F-01 kill -9 at every message of each write', () => {
       world.proxy.disarm();
       await Promise.all(trials.map((trial) => done(trial, () => [slots[1].url, slots[0].url])));
     }
-    // Not every kill interrupts all four writes, because on a busy machine some writes already have their answer.
-    expect(struck).toBeGreaterThan(striking.length * WRITES.length * 0.4);
+    // Not every kill interrupts all writes, because on a busy machine some writes already have their answer.
+    expect(struck).toBeGreaterThan(striking.length * ALL.length * 0.4);
     lines.push(`F-01: ${struck} writes struck at ${striking.length} points`);
     await balance('F-01', began);
   });
@@ -169,11 +173,11 @@ describe('F-03 the connection is lost, the server lives', () => {
       ...points(FIRST).map((at) => ({ prepared: false, at, times: 1 })),
       ...named.flatMap((at) => [1, 2].map((times) => ({ prepared: true, at, times }))),
     ];
-    for (const name of WRITES) {
+    for (const [n, name] of ALL.entries()) {
       for (const [i, { prepared, at, times }] of ways.entries()) {
-        // There are several ways to lose the connection. The short form tries each way with one of the four writes. The
-        // long form tries each way with all four writes.
-        if (i % EVERY !== 0 || (!LONG && i % 4 !== WRITES.indexOf(name))) continue;
+        // There are several ways to lose the connection. The short form tries each way with one of the writes. The long
+        // form tries each way with all writes.
+        if (i % EVERY !== 0 || (!LONG && i % ALL.length !== n)) continue;
         for (const action of LONG ? (['cut', 'reset'] as const) : ([i % 4 < 2 ? 'cut' : 'reset'] as const)) {
           if (prepared) await done(world.trial(name), from);
           else await forget(replica.url);
@@ -192,7 +196,7 @@ describe('F-03 the connection is lost, the server lives', () => {
   });
 
   it('every time: 503, and the key brings the one effect later', { timeout: LIMIT }, async () => {
-    for (const name of WRITES) {
+    for (const name of ALL) {
       const trial = world.trial(name);
       world.proxy.arm({ match: WRITE, at: 'after-sync', action: 'cut', times: Number.POSITIVE_INFINITY });
       const told = await world.send(trial, slots[0].url);
@@ -207,7 +211,7 @@ describe('F-07 the same key at the same moment', () => {
   it('2 replicas × 25: one effect, the rest replays', { timeout: LIMIT }, async () => {
     const began = performance.now();
     for (let round = 0; round < times(24, 200, 4); round++) {
-      const trial = world.trial(WRITES[round % WRITES.length] ?? 'config_plan', site());
+      const trial = world.trial(ALL[round % ALL.length] ?? 'config_plan', site());
       const told = await Promise.all(Array.from({ length: 50 }, (_, i) => world.send(trial, urls()[i % 2] ?? '')));
       expect(told.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
       expect(told.some(({ status }) => status === 200)).toBe(true);
@@ -221,7 +225,9 @@ describe('F-08 a replica that is stopped in the middle', () => {
   itInFull('at every message: the other acts or waits; the sleeper changes nothing', { timeout: LIMIT }, async () => {
     const began = performance.now();
     const zombie = await startReplica({ databaseUrl: world.proxy.url(DATABASE), env: { GATEWAY_DB_CONNECTIONS: '1' } });
-    const tools: readonly WriteName[] = LONG ? WRITES : ['visitor_note_add', 'conversation_disposition_set'];
+    const tools: readonly AnyWriteName[] = LONG
+      ? ALL
+      : ['visitor_note_add', 'conversation_disposition_set', ...BY_POLICY];
     for (const [i, at] of points(PREPARED).entries()) {
       if (i % EVERY !== 0) continue;
       for (const name of LONG ? tools : [tools[i % tools.length] ?? 'visitor_note_add']) {
@@ -268,7 +274,7 @@ async function under(harm: (load: Load) => Promise<void>, clients = 10, every = 
   let over = false;
   const client = async (): Promise<void> => {
     while (!over) {
-      const trial = world.trial(tool(), site());
+      const trial = world.trial(tool(), site(), random() < 0.1);
       made.push(trial);
       if (random() < 0.1) await Promise.all(urls().map((url) => world.send(trial, url)));
       await done(trial, () => (random() < 0.5 ? urls() : urls().reverse()));

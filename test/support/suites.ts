@@ -198,6 +198,7 @@ const OWN_PROCESS = [
     'store/embedded/embedded',
     'store/embedded/platform',
     'store/open/pooler',
+    'surfaces/console/approvers',
     'surfaces/console/attacks',
     'surfaces/a2a/signature',
     'surfaces/a2a/streams',

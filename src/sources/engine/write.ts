@@ -51,6 +51,7 @@ export function writeStep(table: Table, lane: number): Step {
 ), altered AS (
   UPDATE platform.${name} t SET ${changed.map((column) => `${column} = b.${column}`).join(', ')}
     FROM batch b WHERE NOT b.fresh AND ${same('t', 'b')} AND (${of('t', changed)}) IS DISTINCT FROM (${of('b', changed)})
+    ${place.live && name === 'conversation' ? NEWEST : ''}
   RETURNING t.tenant, t.site, t.id${name === 'message' ? ', t.conversation_id' : ''}
 )${links === undefined ? '' : pairs(links.table, links.column)}${name === 'file' ? chunks(place.chunk) : ''}${name === 'message' ? FOLLOW : ''}
 , touched AS MATERIALIZED (${parts.map((part) => `SELECT tenant, site, id FROM ${part}`).join(' UNION ')}
@@ -62,6 +63,14 @@ ${progress(bounds, step, name, {
     },
   };
 }
+
+/**
+ * A page that was read before a write of the gateway can follow it. Then it would undo the write here, until the next page.
+ * Both times are the helpdesk's. A page is written soon after it was read.
+ */
+const NEWEST = `AND NOT EXISTS (SELECT FROM gateway.write_back w
+       WHERE w.tenant = b.tenant AND w.site = b.site AND w.record = b.id AND w.at > now() - interval '10 minutes'
+         AND b.updated_at < date_trunc('milliseconds', w.seen_at))`;
 
 /** Since when an organization keeps texts and files (gateway.clear_old_messages). Older ones must not come back. */
 const RETENTION = `JOIN (SELECT o.tenant, coalesce(now() - make_interval(days => o.keep_messages_days), '-infinity') AS since

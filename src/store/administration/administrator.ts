@@ -1,5 +1,5 @@
 import { empty, type Fragment, join, runFor, sql } from '../../core/sql.ts';
-import { atPrimary, mayConsent } from '../calls/guard.ts';
+import { atPrimary, mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /**
@@ -19,10 +19,14 @@ const FRESH = 900;
 /** SQL that is true for a session `s` whose sign-in is recent enough for a change. */
 export const isFresh = sql`s.created_at > now() - make_interval(secs => ${FRESH}::double precision)`;
 
-const doorOf = ({ digest, personId, tenant }: Administrator, more: Fragment): Fragment => sql`door AS MATERIALIZED (
+const doorOf = (
+  { digest, personId, tenant }: Administrator,
+  more: Fragment,
+  who: Fragment = mayConsent,
+): Fragment => sql`door AS MATERIALIZED (
   SELECT p.tenant, p.id AS person, p.role FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
    WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND p.id = ${personId}
-     AND p.tenant = ${tenant}::bigint AND ${mayConsent} ${more})`;
+     AND p.tenant = ${tenant}::bigint AND ${who} ${more})`;
 
 /**
  * The first entry of the WITH list of a statement that changes something. It has a row only while the administrator has
@@ -58,6 +62,13 @@ export interface ListPage<Row> {
   readonly total: number;
 }
 
+interface ReadPageOptions {
+  readonly order?: Fragment;
+  readonly long?: boolean;
+  /** Approvers may read the page, too. Then `rows` has the condition `decides`. */
+  readonly approvers?: boolean;
+}
+
 /**
  * Reads one page of `rows`, by default newest row first. `rows` selects at least `id` and `created_at`, and has the condition
  * `within`. So the statement proves the role itself, and has no rows when the administrator has lost it. A `long` list
@@ -68,7 +79,7 @@ export async function readPage<Row extends object>(
   by: Administrator,
   rows: Fragment,
   { limit, offset }: Slice,
-  { order = sql`r.created_at DESC`, long = false }: { readonly order?: Fragment; readonly long?: boolean } = {},
+  { order = sql`r.created_at DESC`, long = false, approvers = false }: ReadPageOptions = {},
 ): Promise<ListPage<Row>> {
   const total = long
     ? sql`(SELECT count(*)::integer FROM (SELECT FROM (${rows}) c LIMIT ${LIST_MAX + 1}::integer) n)`
@@ -76,7 +87,7 @@ export async function readPage<Row extends object>(
   const found = await db.read<Row & { total: number }>(
     runFor(
       by.personId,
-      sql`WITH ${doorOf(by, empty)}
+      sql`WITH ${doorOf(by, empty, approvers ? mayEnter : mayConsent)}
         SELECT r.*, ${total} AS total FROM (${rows}) r
          ORDER BY ${order}, r.id DESC LIMIT ${limit}::integer OFFSET ${offset}::integer`,
     ),
@@ -92,6 +103,20 @@ export const mentions = (text: string | null, columns: readonly Fragment[]): Fra
         columns.map((column) => sql`strpos(lower(${column}), lower(${text}::text)) > 0`),
         ' OR ',
       )})`;
+
+/**
+ * SQL condition: the administrator may decide about the writes of the credential `c`. An owner or admin decides about all
+ * of the organization, and an approver about those of the credentials that name the approver.
+ */
+export const decides = (by: Administrator | undefined): Fragment =>
+  by
+    ? sql`((SELECT door.role FROM door) IN ('owner', 'admin')
+           OR (c.revoked_at IS NULL AND c.approvers @> ARRAY[(SELECT door.person FROM door)]))`
+    : sql`true`;
+
+/** The WITH list of a statement without another entry. Approvers have a door, too, so the statement needs `decides`. */
+export const doorOfDecision = (by: Administrator | undefined): Fragment =>
+  by ? sql`WITH ${doorOf(by, sql`AND ${isFresh} FOR SHARE OF p`, mayEnter)}` : empty;
 
 /** The WITH list of a statement that has no other entry. */
 export const doorAlone = (by: Administrator | undefined): Fragment =>

@@ -11,7 +11,8 @@ import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
 import {
   type Administrator,
-  doorAlone,
+  decides,
+  doorOfDecision,
   type ListPage,
   mentions,
   type Nullable,
@@ -33,9 +34,10 @@ export interface ApprovalRecord {
   readonly organization_id: string;
   readonly tenant: string;
   readonly site: string;
+  readonly website_name: string;
   /** Native id of the record that the write concerns. */
   readonly record: string;
-  /** The nickname, the subject or the name of this record. */
+  /** The nickname, the subject or the name of this record. Null for an approver when the wait is over. */
   readonly name: string | null;
   /** The command with its whole text. Null when the wait is over. */
   readonly command: Command | null;
@@ -71,16 +73,25 @@ export interface ApprovalFilter {
 /** At most so many approvals are listed. */
 const LISTED = 1_000;
 
+/**
+ * SQL condition: the person may read the text of the approval, and the name of its record as it is now. An approver may
+ * only while the write waits, because the credential can have lost the record since.
+ */
+const legible = (by: Administrator | undefined): Fragment =>
+  by ? sql`(s.state = 'pending' OR (SELECT door.role FROM door) <> 'operator')` : sql`true`;
+
 /** SQL of the approvals. A pending one that can no longer be approved counts as lapsed. */
-const records = (where: Fragment, more = empty): Fragment => sql`
+const records = (where: Fragment, by?: Administrator, more = empty): Fragment => sql`
     SELECT a.operation_id, a.operation, s.state, a.lapsed_because, g.public_id AS organization_id, a.tenant, a.site, a.record,
-           CASE WHEN a.operation LIKE 'visitor%' THEN (SELECT v.nickname FROM platform.visitor v
+           (SELECT w.name FROM platform.website w WHERE w.tenant = a.tenant AND w.site = a.site) AS website_name,
+           CASE WHEN NOT ${legible(by)} THEN NULL
+                WHEN a.operation LIKE 'visitor%' THEN (SELECT v.nickname FROM platform.visitor v
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record)
                 WHEN a.operation LIKE 'conversation%' THEN (SELECT v.subject FROM platform.conversation v
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record)
                 ELSE (SELECT v.name FROM platform.ai_feature v
                   WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = a.record) END AS name,
-           a.command, a.credential_id,
+           CASE WHEN ${legible(by)} THEN a.command END AS command, a.credential_id,
            coalesce((SELECT v.name FROM platform.operator v
                       WHERE v.tenant = a.tenant AND v.site = a.site AND v.id = (a.command ->> 'operator')::bigint),
                     (SELECT v.name FROM platform.team v
@@ -117,7 +128,7 @@ export interface ApprovalSearch {
   readonly text?: string | undefined;
 }
 
-/** One page of the approvals in the administrator's organization: those that wait, and then the others, the newest first. */
+/** One page of the approvals about which the person may decide: those that wait, then the others, the newest first. */
 export const pageOfApprovals = (
   db: Database,
   by: Administrator,
@@ -129,15 +140,16 @@ export const pageOfApprovals = (
     by,
     sql`SELECT w.*, w.operation_id AS id, w.requested_at AS created_at FROM (${records(
       sql`
-        ${within(by, sql`a.tenant`)} AND (${id}::text IS NULL OR a.operation_id = ${id})
+        ${within(by, sql`a.tenant`)} AND ${decides(by)} AND (${id}::text IS NULL OR a.operation_id = ${id})
         AND ${state === 'pending' ? sql`a.state = 'pending'` : sql`true`}
         AND (${state}::text IS NULL OR s.state = ${state}) AND (${operation}::text IS NULL OR a.operation = ${operation})
         AND ${mentions(text, [sql`coalesce(p.name, '')`, sql`coalesce(c.hosted_host, '')`])}`,
+      by,
       sql`, a.state = 'pending' AS open, coalesce(a.decided_at, a.requested_at) AS moment,
           gateway.is_own_write(a, ${by.personId}) AS own`,
     )}) w`,
     slice,
-    { order: sql`r.open DESC, r.moment DESC`, long: true },
+    { order: sql`r.open DESC, r.moment DESC`, long: true, approvers: true },
   );
 
 /** The answer of gateway.decide_approval. */
@@ -175,11 +187,12 @@ export async function storeDecision(db: Database, asked: DecisionAsked): Promise
   const [row] = await repeated((n) =>
     changed<{ decision: StoredDecision }>(
       db,
-      sql`${doorAlone(by)} SELECT gateway.decide_approval(
+      sql`${doorOfDecision(by)} SELECT gateway.decide_approval(
         ${approval.operation_id}, ${approve}::boolean, ${by?.personId ?? null}::text, ${attempt}::uuid, ${write.writer}, ${authored}::boolean,
         ${receipts}::text[], ${leaseOf(remote, website)}, ${seen}, ${draft ? JSON.stringify(draft.members) : 'null'}::text::jsonb,
         ${n > 1}::boolean) AS decision
-        FROM gateway.approval a WHERE a.operation_id = ${approval.operation_id} AND ${within(by, sql`a.tenant`)}`,
+        FROM gateway.approval a LEFT JOIN gateway.credential c ON c.id = a.credential_id
+       WHERE a.operation_id = ${approval.operation_id} AND ${within(by, sql`a.tenant`)} AND ${decides(by)}`,
     ),
   );
   return row?.decision ?? { state: 'gone' };

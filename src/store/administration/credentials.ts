@@ -35,6 +35,9 @@ export interface CredentialRecord {
   /** The operations whose writes a person must approve first. */
   readonly approve: string[];
   readonly approval_by: ApprovalBy;
+  /** The people who decide about these writes besides owners and admins, by id. */
+  readonly approvers: string[];
+  readonly approver_emails: string[];
   /** The operations by policy that the credential has. */
   readonly write: string[];
   /** Those of them that wait for a person by default, and need not. */
@@ -67,6 +70,7 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly allow_ip: readonly string[];
   readonly approve: readonly string[];
   readonly approval_by: ApprovalBy;
+  readonly approvers: readonly string[];
   readonly write: readonly string[];
   readonly without_approval: readonly string[];
   /** The lifetime in seconds from now. */
@@ -88,7 +92,8 @@ const until = (n: number): Fragment => sql`date_trunc('milliseconds', now() + ${
 const view = (where: Fragment = empty): Fragment => sql`
   SELECT c.id, c.installation_id, a.id AS app_id, a.name AS app_name, o.public_id AS organization_id, a.tenant,
          c.environment, c.sites, c.scopes, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids,
-         c.callbacks, c.origins, c.allow_ip, c.approve, c.approval_by,
+         c.callbacks, c.origins, c.allow_ip, c.approve, c.approval_by, c.approvers,
+         ARRAY(SELECT p.email FROM gateway.person p WHERE p.id = ANY (c.approvers) ORDER BY p.email) AS approver_emails,
          c.write, c.without_approval, c.revision, c.expires_at, c.revoked_at, c.created_at, c.updated_at,
          c.hosted_host AS client_host,
          CASE WHEN c.revoked_at IS NOT NULL THEN 'revoked' WHEN c.expires_at <= now() THEN 'expired' ELSE 'active' END AS state,
@@ -112,12 +117,12 @@ export async function insertCredential(
     WITH c AS (
       INSERT INTO gateway.credential (id, installation_id, environment, secret_digest, sites, scopes, data_access,
                                       channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip, approve, approval_by,
-                                      write, without_approval, expires_at)
+                                      approvers, write, without_approval, expires_at)
       SELECT ${made.id}::text, i.id, ${made.environment}::text, ${digests.secret}::bytea, ${policy.sites}::bigint[],
              ${policy.scopes}::text[], ${policy.data_access}::text[], ${policy.channel_ids}::text[],
              ${policy.team_ids}::text[], ${policy.subsite_ids}::text[], ${policy.callbacks}::text[],
              ${policy.origins}::text[], ${policy.allow_ip}::text[], ${policy.approve}::text[], ${policy.approval_by}::text,
-             ${policy.write}::text[], ${freeOf(policy)}::text[],
+             ${policy.approvers}::text[], ${policy.write}::text[], ${freeOf(policy)}::text[],
              ${until(policy.lifetime)}
         FROM gateway.installation i WHERE i.id = ${made.installation}
       RETURNING *
@@ -199,7 +204,7 @@ export async function updateCredential(
 
 function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] {
   const { scopes, data_access, channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip } = lists;
-  const { approve, approval_by, write, without_approval: free = [] } = lists;
+  const { approve, approval_by, approvers, write, without_approval: free = [] } = lists;
   const waits = approve === undefined ? sql`approve` : sql`${approve}::text[]`;
   const written = write === undefined ? sql`write` : sql`${write}::text[]`;
   return [
@@ -212,6 +217,7 @@ function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] 
     ...(origins === undefined ? [] : [sql`origins = ${origins}::text[]`]),
     ...(allow_ip === undefined ? [] : [sql`allow_ip = ${allow_ip}::text[]`]),
     ...(approval_by === undefined ? [] : [sql`approval_by = ${approval_by}::text`]),
+    ...(approvers === undefined ? [] : [sql`approvers = ${approvers}::text[]`]),
     ...(approve === undefined && free.length === 0
       ? []
       : [sql`approve = ARRAY(SELECT o FROM unnest(${waits}) AS o WHERE o <> ALL (${free}::text[]) ORDER BY o)`]),

@@ -1,5 +1,5 @@
 import { type Fragment, sql } from '../../core/sql.ts';
-import { mayConsent } from '../calls/guard.ts';
+import { mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
@@ -95,6 +95,8 @@ export interface PersonSearch {
 /** A person with the time of the newest sign-in whose session still lasts. */
 export interface PersonSummary extends PersonRecord {
   readonly signed_in_at: Date | null;
+  /** True if a credential names the person as its approver. */
+  readonly approver: boolean;
 }
 
 /** One page of the people in the administrator's organization. */
@@ -107,7 +109,10 @@ export const pageOfPeople = (
   readPage(
     db,
     by,
-    sql`SELECT w.*, n.signed_in_at
+    sql`SELECT w.*, n.signed_in_at, w.id IN (
+        SELECT unnest(c.approvers) FROM gateway.credential c
+          JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id
+         WHERE c.revoked_at IS NULL AND ${within(by, sql`a.tenant`)}) AS approver
       FROM (${view(sql`gateway.person`)} WHERE ${within(by, sql`p.tenant`)} AND (${id}::text IS NULL OR p.id = ${id})) w
       CROSS JOIN LATERAL (SELECT max(s.created_at) AS signed_in_at FROM gateway.session s
                            WHERE s.person_id = w.id AND s.expires_at > now()) n
@@ -175,17 +180,17 @@ async function change(
 /**
  * Finds the people with this e-mail address who may consent and have a password, oldest person first. `tenant` limits
  * the search to one organization. `organization` limits the search to the organizations with this id, external_id or
- * name. The case of a name does not count. Returns at most `most` people.
+ * name. The case of a name does not count. `approvers` also finds approvers. Returns at most `most` people.
  */
 export const findCandidates = (
   db: Database,
-  asked: { tenant: string | null; email: string; organization: string | undefined; most: number },
+  asked: { tenant: string | null; email: string; organization: string | undefined; most: number; approvers: boolean },
 ): Promise<{ readonly id: string; readonly password: string; readonly organization_id: string }[]> => {
-  const { tenant, email, organization = null, most } = asked;
+  const { tenant, email, organization = null, most, approvers } = asked;
   return db.read(sql`
     SELECT p.id, p.password, o.public_id AS organization_id FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
      WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.email = ${email}
-       AND p.password IS NOT NULL AND ${mayConsent}
+       AND p.password IS NOT NULL AND ${approvers ? mayEnter : mayConsent}
        AND (${organization}::text IS NULL OR o.public_id = ${organization} OR o.external_id = ${organization}
             OR lower(o.name) = lower(${organization}))
      ORDER BY p.created_at, p.id LIMIT ${most}`);
@@ -193,15 +198,15 @@ export const findCandidates = (
 
 /**
  * Finds the people with this subject (user id) at the identity provider who may consent: at most one in an
- * organization. A null tenant searches all organizations.
+ * organization. A null tenant searches all organizations. `approvers` also finds approvers.
  */
 export const findBySubject = (
   db: Database,
-  { tenant, subject }: { tenant: string | null; subject: string },
+  { tenant, subject, approvers }: { tenant: string | null; subject: string; approvers: boolean },
 ): Promise<{ readonly id: string }[]> =>
   db.read(sql`
     SELECT p.id FROM gateway.person p
-     WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.subject = ${subject} AND ${mayConsent}
+     WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.subject = ${subject} AND ${approvers ? mayEnter : mayConsent}
      ORDER BY p.created_at, p.id`);
 
 /**
@@ -212,11 +217,11 @@ export const findBySubject = (
  */
 export const bindSubject = (
   db: Database,
-  { tenant, subject, email }: { tenant: string | null; subject: string; email: string },
+  { tenant, subject, email, approvers }: { tenant: string | null; subject: string; email: string; approvers: boolean },
 ): Promise<{ readonly id: string }[]> =>
   db.query(sql`
     UPDATE gateway.person p SET subject = ${subject}
      WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.email = ${email} AND p.subject IS NULL
-       AND ${mayConsent}
+       AND ${approvers ? mayEnter : mayConsent}
        AND NOT EXISTS (SELECT FROM gateway.person o WHERE o.tenant = p.tenant AND o.subject = ${subject})
     RETURNING p.id`);

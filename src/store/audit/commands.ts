@@ -64,7 +64,12 @@ export function recording(
   return {
     ...db,
     query: async <Row extends object>(statement: Fragment): Promise<Row[]> => {
-      const ids = statement.values.filter((one): one is string => typeof one === 'string' && ID.test(one));
+      // What the statement concerns comes before its lists, such as the approvers of a credential.
+      const values = [
+        ...statement.values.filter((one) => !Array.isArray(one)),
+        ...statement.values.filter(Array.isArray).flat(),
+      ];
+      const ids = values.filter((one): one is string => typeof one === 'string' && ID.test(one));
       const draft = recorded ? undefined : await draftOf([...new Set(ids)]);
       const noted = draft && carrying(draft, statement);
       if (!noted) return db.query<Row>(statement);

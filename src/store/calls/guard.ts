@@ -6,10 +6,16 @@ import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /**
- * SQL condition: the person may consent, because the person is an enabled owner or admin. Every statement that signs a
- * person in or looks up a signed-in person uses this condition.
+ * SQL condition: the person may consent, because the person is an enabled owner or admin. Every statement that looks up a
+ * signed-in person uses this condition, but for the few that approvers need (mayEnter).
  */
 export const mayConsent = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
+
+/**
+ * SQL condition: the console lets the person in. Besides owners and admins, it lets in approvers, whom a credential names.
+ * Statements for approvers check for themselves that a record concerns such a credential (administration/approvals.ts).
+ */
+export const mayEnter = sql`p.disabled_at IS NULL AND (p.role IN ('owner', 'admin') OR gateway.is_approver(p))`;
 
 /** A token digest and a credential revision decide together what a token may do. */
 type TokenIdentity = Pick<Authority, 'digest' | 'revision'>;

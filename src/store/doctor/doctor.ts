@@ -1,6 +1,6 @@
 import { EVENT_FAMILIES, EVENT_KINDS } from '../../core/events.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
-import { mayConsent } from '../calls/guard.ts';
+import { mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import { NUMBERED } from '../events/journal.ts';
 
@@ -241,7 +241,7 @@ export const outlivingTokens = countOf(sql`
 
 export const unentitledPeople = countOf(sql`
   SELECT ((SELECT count(*) FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
-       WHERE s.expires_at > now() AND NOT (${mayConsent}))
+       WHERE s.expires_at > now() AND NOT (${mayEnter}))
    + (SELECT count(*) FROM gateway.consent c JOIN gateway.person p ON p.id = c.person_id
        WHERE c.revoked_at IS NULL AND c.expires_at > now() AND NOT (${mayConsent})))::integer AS count`);
 

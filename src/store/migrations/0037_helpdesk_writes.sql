@@ -2,6 +2,8 @@
 -- names them (`write`). A public reply waits for a person, unless the policy says otherwise (`without_approval`).
 ALTER TABLE gateway.credential ADD COLUMN write text[] NOT NULL DEFAULT '{}';
 ALTER TABLE gateway.credential ADD COLUMN without_approval text[] NOT NULL DEFAULT '{}';
+-- The helpdesk's time of the state that a change of a conversation had as its outcome. Older states do not follow it.
+ALTER TABLE gateway.write_back ADD COLUMN seen_at timestamptz;
 
 -- Returns true if a person must approve the command of the credential first.
 CREATE FUNCTION gateway.must_wait(c gateway.credential, p_operation text, p_command jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -300,7 +302,7 @@ BEGIN
          updated_at = platform.next_change(x.updated_at)
    WHERE x.tenant = w.tenant AND x.site = w.site AND x.id = w.record AND x.external_id = w.target RETURNING x.* INTO c;
   PERFORM set_config('gateway.capture', capture, true);
-  UPDATE gateway.write_back b SET busy_until = NULL WHERE b.operation_id = p_id AND b.busy_until IS NOT NULL;
+  UPDATE gateway.write_back b SET busy_until = NULL, seen_at = p_at WHERE b.operation_id = p_id;
   RETURN jsonb_build_object('status', now_status, 'operator', now_operator::text, 'team', now_team::text,
                             'reassigned', p_reassigned, 'updated_at', coalesce(c.updated_at, now())::text);
 END $$;

@@ -17,7 +17,7 @@ export const CONFIRMING = 1_500;
  * Tells when a primary is cut off from its synchronous standbys. Another server may then be the primary, and have
  * revocations that this one does not know. PostgreSQL itself lets no write end there, but it answers reads.
  */
-export interface Fence {
+export interface StandbyFence {
   /** The error of all statements of callers while the primary is cut off. */
   readonly error: StoreUnreachable | undefined;
   close(): Promise<void>;
@@ -28,7 +28,7 @@ export interface Fence {
  * wants have it. Without this setting, nothing is committed and the fence stays open. `db` has one connection of its own.
  * `leave` is called if no standby is connected to a primary that is cut off.
  */
-export function openFence(db: Database, leave: () => void): Fence {
+export function openFence(db: Database, leave: () => void): StandbyFence {
   let confirmedAt = performance.now();
   const isCutOff = (): boolean => performance.now() - confirmedAt >= CUT_OFF;
   const confirm = async (): Promise<void> => {
@@ -38,6 +38,8 @@ export function openFence(db: Database, leave: () => void): Fence {
                   WHEN NOT EXISTS (SELECT FROM pg_stat_replication) THEN false
                   ELSE pg_logical_emit_message(true, 'gateway', '') IS NOT NULL END AS confirmed`);
     if (row?.confirmed === false) {
+      // Standbys can be wanted since a moment ago, and none may have confirmed anything yet.
+      confirmedAt = Math.min(confirmedAt, began);
       if (isCutOff()) leave();
       return;
     }

@@ -5,7 +5,7 @@ import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { buildIndexes } from './build.ts';
-import { CONFIRMING, type Fence, openFence } from './fence.ts';
+import { CONFIRMING, openFence, type StandbyFence } from './fence.ts';
 import { migrate, requireMigrated } from './migrate.ts';
 import { openReplica } from './replica.ts';
 import { lookAtPrimary, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
@@ -93,7 +93,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log, warn }) : undefined;
   const target: ConnectOptions['target'] = embedded ? addressOf(embedded) : (databaseUrl ?? '');
   const pools: Pool[] = [];
-  let fence: Fence | undefined;
+  let fence: StandbyFence | undefined;
   const watch = (opened: Database, pooled: string, connections: number, onStatement?: OnStatement): Database => {
     const { db, pool } = watched(opened, { name: pooled, connections, onStatement, closed: () => fence?.error });
     pools.push(pool);

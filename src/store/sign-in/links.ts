@@ -1,12 +1,12 @@
 import { runFor, sql } from '../../core/sql.ts';
-import { atPrimary, mayConsent } from '../calls/guard.ts';
+import { atPrimary, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** Links of one person that work at the same time. A new link ends the oldest. */
 const LINKS = 5;
 
 /**
- * Stores a one-time link. Returns its end, or undefined when the person is disabled or is no owner or admin. Also
+ * Stores a one-time link. Returns its end, or undefined when the console does not let the person in. Also
  * deletes links that have ended.
  */
 export async function insertLink(
@@ -25,7 +25,7 @@ export async function insertLink(
     )
     INSERT INTO gateway.sign_in_link (digest, person_id, expires_at)
     SELECT ${digest}::bytea, p.id, date_trunc('milliseconds', now() + make_interval(secs => ${seconds}::double precision))
-      FROM gateway.person p WHERE p.id = ${person} AND ${mayConsent}
+      FROM gateway.person p WHERE p.id = ${person} AND ${mayEnter}
     RETURNING expires_at AS until`);
   return row?.until;
 }
@@ -43,7 +43,7 @@ export async function readLink(
       network,
       sql`SELECT p.email, o.name AS organization FROM gateway.sign_in_link l JOIN gateway.person p ON p.id = l.person_id
       JOIN platform.organization o ON o.tenant = p.tenant
-     WHERE l.digest = ${atPrimary(digest)} AND l.expires_at > now() AND ${mayConsent}`,
+     WHERE l.digest = ${atPrimary(digest)} AND l.expires_at > now() AND ${mayEnter}`,
     ),
   );
   return row;

@@ -1,5 +1,5 @@
 import { sql } from '../../core/sql.ts';
-import { atPrimary, hex, mayConsent } from '../calls/guard.ts';
+import { atPrimary, hex, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** One of the organizations to which a signed-in person belongs. The person has a record of its own in each of them. */
@@ -9,7 +9,7 @@ export interface Membership {
   readonly organization: string;
 }
 
-/** Returns the memberships with these digests, oldest record first. Leaves out people who may no longer consent. */
+/** Returns the memberships with these digests, oldest record first. Leaves out people whom the console no longer lets in. */
 export const readMemberships = (
   db: Database,
   digests: readonly Uint8Array[],
@@ -18,7 +18,7 @@ export const readMemberships = (
     SELECT s.digest, p.id AS person, o.name AS organization
       FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
       JOIN platform.organization o ON o.tenant = p.tenant
-     WHERE s.digest = ANY (${atPrimary(sql`${digests.map(hex)}::bytea[]`)}::bytea[]) AND s.expires_at > now() AND ${mayConsent}
+     WHERE s.digest = ANY (${atPrimary(sql`${digests.map(hex)}::bytea[]`)}::bytea[]) AND s.expires_at > now() AND ${mayEnter}
      ORDER BY p.created_at, p.id`);
 
 /**
@@ -35,7 +35,7 @@ export async function takeMembership(
          SET digest = ${to}, created_at = now(),
              expires_at = now() + make_interval(secs => ${seconds}::double precision)
         FROM gateway.person p
-       WHERE s.digest = ${from} AND s.expires_at > now() AND p.id = s.person_id AND ${mayConsent}
+       WHERE s.digest = ${from} AND s.expires_at > now() AND p.id = s.person_id AND ${mayEnter}
       RETURNING 1 AS one
     ), ended AS (
       DELETE FROM gateway.session WHERE digest = ANY (${all.map(hex)}::bytea[]) AND digest <> ${from}

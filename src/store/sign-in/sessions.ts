@@ -1,6 +1,6 @@
 import { sql } from '../../core/sql.ts';
 import type { Role } from '../administration/people.ts';
-import { atPrimary, mayConsent } from '../calls/guard.ts';
+import { atPrimary, mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 export interface Person {
@@ -15,7 +15,7 @@ const SESSIONS = 20;
 /**
  * Makes a session that lasts `seconds`. Returns false when the person was disabled or lost the role in the meantime, or
  * when the verified password is no longer the person's password. A share lock on the person makes sure that such a
- * change comes either before the session or after it.
+ * change comes either before the session or after it. The lists of approvers change under this lock, too.
  *
  * A person has at most twenty sessions. A new session ends the oldest session.
  */
@@ -31,7 +31,7 @@ export async function createSession(
            FOR UPDATE SKIP LOCKED)
     ), who AS (
       SELECT p.id FROM gateway.person p
-       WHERE p.id = ${person} AND ${mayConsent} AND (${password}::text IS NULL OR p.password = ${password}) FOR SHARE
+       WHERE p.id = ${person} AND ${mayEnter} AND (${password}::text IS NULL OR p.password = ${password}) FOR SHARE
     ), oldest AS (
       DELETE FROM gateway.session WHERE digest IN (
         SELECT s.digest FROM who JOIN gateway.session s ON s.person_id = who.id
@@ -39,6 +39,7 @@ export async function createSession(
     )
     INSERT INTO gateway.session (digest, person_id, expires_at)
     SELECT ${digest}::bytea, who.id, now() + make_interval(secs => ${seconds}::double precision) FROM who
+     WHERE gateway.still_enters(who.id)
     RETURNING person_id`);
   return rows.length > 0;
 }

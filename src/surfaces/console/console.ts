@@ -26,7 +26,7 @@ import { send } from '../http/reply.ts';
 import { pathOf } from '../http/request.ts';
 import { doors, showSignIn } from './doors.ts';
 import { fileOf } from './export.ts';
-import { framed, missing, STYLE, unchanged } from './frame.ts';
+import { APPROVALS, framed, missing, STYLE, unchanged } from './frame.ts';
 import type { Asked, ChangeDone, ConsoleAct, ConsolePage, Exported, ShownPage } from './page.ts';
 import { ACTS, PAGES } from './pages.ts';
 import { personCommand } from './parts.ts';
@@ -43,7 +43,10 @@ interface Enter extends Pick<Asked, 'registry'> {
   readonly desk: ReturnType<typeof openDesks>;
 }
 
-/** The console, at /console. Owners and admins of an organization look after its apps, consents and people. */
+/**
+ * The console, at /console. Owners and admins of an organization look after its apps, consents and people. Approvers decide
+ * about writes that wait.
+ */
 export function consoleSurface(
   {
     baseUrl,
@@ -110,9 +113,12 @@ async function show(visit: Visit, enter: Enter, { one, path, found }: Matched<Co
   const entered = await enter.desk(visit.wire);
   if (entered.state === 'signed_out') return showDoor(visit, path);
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
+  if (entered.person.role === 'operator' && path === '/console') return visit.redirect(APPROVALS);
   const asked = askedOf(visit, { ...entered, registry: enter.registry }, found);
   const call = { operation: one.operation, targets: found.slice(1) };
-  const shown = await one.show(asked).catch((error: unknown) => tellFailed(visit, entered.person, call, error));
+  const shown = opens(one, entered.person)
+    ? await one.show(asked).catch((error: unknown) => tellFailed(visit, entered.person, call, error))
+    : undefined;
   tell(visit, entered.person, {
     ...call,
     operation: shown && 'rows' in shown ? `${one.operation}_export` : one.operation,
@@ -175,6 +181,7 @@ link: <code>${personCommand('sign-in-link', person.id)}</code>`,
   };
   const run = async (): Promise<ChangeDone | ShownPage | undefined> => {
     requireForm(form, one, formToken(visit, path));
+    if (!opens(one, person)) return undefined;
     const exchange = exchangeOf(visit.request)?.audited;
     const { books, registry } = enter;
     const desk = books && exchange && recordingDesk(entered.desk, (...named) => draftOf(books, exchange, ...named));
@@ -192,6 +199,10 @@ link: <code>${personCommand('sign-in-link', person.id)}</code>`,
   }
   answer(visit, from, person, done ?? unchanged());
 }
+
+/** The console lets in people with the role operator only as approvers. Their statements prove that again. */
+const opens = ({ approvers }: ConsolePage | ConsoleAct, { role }: AdministratorRecord): boolean =>
+  approvers === true || role !== 'operator';
 
 const NOTHING = 'Nothing was changed.';
 const UNRECORDED = `${NOTHING} The record of the change could not be written. Try again in a moment.`;

@@ -86,6 +86,7 @@ async function receiveSignIn(visit: Visit): Promise<void> {
   const to = onward(visit);
   await tryToSignIn(visit, form, {
     tenant: null,
+    approvers: true,
     onward: to,
     ask: (status, given, headers) => showSignIn(visit, to, { status, ...given }, headers),
   });

@@ -7,7 +7,7 @@ import type { ShownPage } from './page.ts';
 /** The path of the stylesheet of the console. Its colours are those of oauth.css. */
 export const STYLE = '/console/console.css';
 
-const APPROVALS = '/console/approvals';
+export const APPROVALS = '/console/approvals';
 
 /** The navigation. A page whose address begins with one of these belongs to it. */
 const NAVIGATION = [
@@ -30,6 +30,7 @@ export function framed(
   { path, person, notice }: { path: string; person: AdministratorRecord; notice?: string | undefined },
 ): string {
   const said = noticeOf(notice);
+  const approver = person.role === 'operator';
   return shell({
     title: `${plain(title, 120)} · Console`,
     kind: 'console',
@@ -38,12 +39,12 @@ export function framed(
 <header class="bar top">
   <p class="brand">Installation Gateway <span class="of">${named(person.organization)}</span></p>
   <form class="account" method="post" action="/console/sign-out">
-    <span class="small">${named(person.email, EMAIL)} · ${person.role}</span>
+    <span class="small">${named(person.email, EMAIL)} · ${approver ? 'approver' : person.role}</span>
     <button class="plain" type="submit">Sign out</button>
   </form>
 </header>
 <div class="console">
-<nav class="rooms" aria-label="Console"><ul>${NAVIGATION.map(
+<nav class="rooms" aria-label="Console"><ul>${NAVIGATION.filter(([href]) => !approver || href === APPROVALS).map(
       ([href, label]) => html`
   <li><a href="${href}"${isCurrent(path, href) ? html` aria-current="page"` : undefined}>${label}${href === APPROVALS && person.waiting > 0 ? html` <span class="count">${person.waiting}</span>` : undefined}</a></li>`,
     )}
@@ -63,7 +64,7 @@ export const missing = (): ShownPage => ({
   title: 'Not found',
   body: html`<h1>Not found</h1>
 <p class="lead">Your organization has nothing at this address.</p>
-<p><a href="/console">Go to the overview</a></p>`,
+<p><a href="/console">Go to the start of the console</a></p>`,
 });
 
 /** The page after a change that was not made. */

@@ -40,6 +40,8 @@ export interface ConsolePage {
   /** The address, with `^` and `$`. */
   readonly path: RegExp;
   readonly operation: string;
+  /** Approvers see the page, too. To them, every other page is one that does not exist. */
+  readonly approvers?: true;
   /** Undefined: the organization has no such record. */
   show(asked: Asked): Promise<ShownPage | Exported | undefined>;
 }
@@ -64,6 +66,8 @@ export interface ConsoleAct {
   readonly path: RegExp;
   /** The name in the audit and in the metrics, such as `credential_revoke`. */
   readonly operation: string;
+  /** Approvers may make the change, too. */
+  readonly approvers?: true;
   /** The fields besides the token. A form with another field is refused. */
   readonly fields: readonly string[];
   /** The page that has the form. The browser returns there after a sign-in. */

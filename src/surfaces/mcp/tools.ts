@@ -107,7 +107,7 @@ function success(
 }
 
 const waitsText = (page: string): string =>
-  `Nothing has changed yet. An owner or admin must approve the write first, on ${page} Only that counts as approval. ` +
+  `Nothing has changed yet. An owner, admin or approver must approve the write first, on ${page} Only that counts as approval. ` +
   'operation_get tells the decision. After an approval, the same call with the same idempotency_key returns the result.';
 
 /** A result of MCP 2026-07-28 that asks the client to show a page and then to send the same request again. */
@@ -122,7 +122,11 @@ const pageFirst = (tool: Tool, url: string): InputRequired => ({
   inputRequests: {
     approval: {
       method: 'elicitation/create',
-      params: { mode: 'url', message: `An owner or admin must approve this write first: ${tool.title}.`, url },
+      params: {
+        mode: 'url',
+        message: `An owner, admin or approver must approve this write first: ${tool.title}.`,
+        url,
+      },
     },
   },
 });

@@ -76,6 +76,7 @@ async function inChatwoot() {
       snoozed_until AS until, custom_attributes ->> 'gateway_operations' AS marks FROM conversations WHERE id = 1`;
   return row ?? {};
 }
+/** A page that the source read before a write can follow it, and lasts until the next one. So tests wait for what they expect. */
 async function stored() {
   const [row] = await world.store.sql`SELECT c.status, o.external_id AS operator, t.external_id AS team, c.closed_at
       FROM platform.conversation c
@@ -106,15 +107,27 @@ describe('a status', () => {
       expect(await inChatwoot()).toMatchObject({ status: RESOLVED, operator: 1 });
       expect((await inChatwoot())['marks']).toContain(first.operationId?.slice(0, 35));
       const copy = { status: 'closed', operator: 'cw:1:operator:1', closed_at: expect.any(Date) };
-      expect(await stored()).toMatchObject(copy);
+      await expect.poll(stored).toMatchObject(copy);
       await world.settled();
-      expect(await stored()).toMatchObject(copy);
+      await expect.poll(stored).toMatchObject(copy);
       expect((await world.receipts()).slice(before.length)).toContain('conversation.changed');
       const again = await write('status', { status: 'closed' }, key, surface);
       expect([again.status, again.text, effects() - sent]).toEqual([200, first.text, 1]);
       expect(await world.status(first.operationId)).toBe('acknowledged');
     },
   );
+
+  it('stands although a page follows it that the source has read before', async () => {
+    expect((await write('status', { status: 'closed' })).status).toBe(200);
+    const { sql } = world.desk;
+    // As in such a page: the state and the time before the write. The next page has what came after it.
+    await sql`UPDATE conversations SET status = ${OPEN}, updated_at = updated_at - interval '1 minute',
+      last_activity_at = least(last_activity_at, updated_at - interval '1 minute') WHERE id = 1`;
+    await world.settled();
+    expect(await stored()).toMatchObject({ status: 'closed' });
+    await sql`UPDATE conversations SET updated_at = updated_at + interval '2 minutes' WHERE id = 1`;
+    await expect.poll(stored).toMatchObject({ status: 'assigned', closed_at: null });
+  });
 
   it('that opens leaves the operator, though Chatwoot assigns the user of the token', async () => {
     await write('status', { status: 'closed' });
@@ -123,7 +136,7 @@ describe('a status', () => {
     expect([opened.status, asked('/assignments') - sent]).toEqual([200, 1]);
     expect(opened.text).not.toContain('operator_changed');
     expect(await inChatwoot()).toMatchObject({ status: OPEN, operator: 1 });
-    expect(await stored()).toMatchObject({ status: 'assigned', operator: 'cw:1:operator:1' });
+    await expect.poll(stored).toMatchObject({ status: 'assigned', operator: 'cw:1:operator:1' });
   });
 
   it('that opens tells if the operator could not be put back', async () => {
@@ -132,7 +145,7 @@ describe('a status', () => {
     const opened = await write('status', { status: 'open' });
     expect([opened.status, opened.text.includes('"operator_changed":true')]).toEqual([200, true]);
     expect(await inChatwoot()).toMatchObject({ status: OPEN, operator: 2 });
-    expect(await stored()).toMatchObject({ status: 'assigned', operator: 'cw:1:operator:2' });
+    await expect.poll(stored).toMatchObject({ status: 'assigned', operator: 'cw:1:operator:2' });
   });
 
   it('snoozes until a time of the future only', async () => {
@@ -149,7 +162,7 @@ describe('an assignment', () => {
   it('gives the conversation to an operator, to a team, and to nobody', async () => {
     expect((await write('assignment', { operator_id: await idOf('operator', 2) })).status).toBe(200);
     expect(await inChatwoot()).toMatchObject({ operator: 2, team: null });
-    expect(await stored()).toMatchObject({ operator: 'cw:1:operator:2', status: 'assigned' });
+    await expect.poll(stored).toMatchObject({ operator: 'cw:1:operator:2', status: 'assigned' });
     await write('assignment', { operator_id: await idOf('operator', 1) });
     const team = await write('assignment', { team_id: await idOf('team', 7) });
     expect([team.status, team.text.includes(await idOf('team', 7))]).toEqual([200, true]);
@@ -157,7 +170,7 @@ describe('an assignment', () => {
     expect((await write('assignment', { none: true })).status).toBe(200);
     expect(await inChatwoot()).toMatchObject({ operator: null, team: 7 });
     await world.settled();
-    expect(await stored()).toMatchObject({ operator: null, team: 'cw:1:team:7', status: 'unassigned' });
+    await expect.poll(stored).toMatchObject({ operator: null, team: 'cw:1:team:7', status: 'unassigned' });
   });
 
   it('to somebody whom Chatwoot no longer has is a conflict, and clears nobody', async () => {
@@ -228,7 +241,9 @@ describe.each(CHANGES)('a fault at a change of the %s', (route, body, end) => {
     // The write is never sent again.
     expect(effects() - sent).toBe(1);
     await world.settled();
-    expect((await stored())['status']).toBe(there ? (route === 'status' ? 'closed' : 'unassigned') : 'assigned');
+    await expect
+      .poll(async () => (await stored())['status'])
+      .toBe(there ? (route === 'status' ? 'closed' : 'unassigned') : 'assigned');
   });
 
   it.each([

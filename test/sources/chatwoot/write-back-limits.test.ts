@@ -34,7 +34,7 @@ const copies = async (text: string): Promise<string[]> =>
   ).map(({ external_id }) => external_id);
 
 it('an effect that comes after the first look is found later, and is there once', { timeout: 40_000 }, async () => {
-  world.api.fail('POST', '/notes', { kind: 'late', ms: 3_000 });
+  world.api.fail('POST', '/notes', { kind: 'late', ms: 6_000 });
   const key = fresh();
   const first = await add('Late effect', key);
   expect(first.code).toBe('outcome_unknown');
@@ -42,7 +42,7 @@ it('an effect that comes after the first look is found later, and is there once'
   for (let i = 0; i < 3; i++) await world.reconcile(first.operationId);
   expect([await inChatwoot('Late effect'), await world.status(first.operationId)]).toEqual([0, 'outcome_unknown']);
   expect((await add('Late effect', key)).code).toBe('outcome_unknown');
-  await expect.poll(() => inChatwoot('Late effect'), { timeout: 5_000 }).toBe(1);
+  await expect.poll(() => inChatwoot('Late effect')).toBe(1);
   await world.settled();
   await world.reconcile(first.operationId);
   const again = await add('Late effect', key);
@@ -157,12 +157,12 @@ it('a gateway that is killed while Chatwoot works leaves one effect, which anoth
       },
       body: JSON.stringify({ text }),
     }).catch(() => 'cut');
-    await expect.poll(() => world.api.asked.length, { timeout: 10_000 }).toBe(posts + 1);
+    await expect.poll(() => world.api.asked.length).toBe(posts + 1);
     await one.kill9();
     expect(await sent).toBe('cut');
     const during = await add(text, key);
     expect(during.code).toBe('operation_in_progress');
-    await expect.poll(() => inChatwoot(text), { timeout: 5_000 }).toBe(effects);
+    await expect.poll(() => inChatwoot(text)).toBe(effects);
     // On a busy machine, the first look can run out of time. Then a later look settles the operation.
     const outcome = async () => {
       await world.reconcile(during.operationId);

@@ -178,7 +178,7 @@ describe('a fault at a reply', () => {
     if (code === 'outcome_unknown') {
       expect(await world.status(first.operationId)).toBe('outcome_unknown');
       const there = EFFECTIVE.includes(name);
-      await expect.poll(async () => (await inChatwoot(text)).length, { timeout: 5_000 }).toBe(there ? 1 : 0);
+      await expect.poll(async () => (await inChatwoot(text)).length).toBe(there ? 1 : 0);
       await world.reconcile(first.operationId);
       const again = await write('REST', { text }, key);
       expect([again.status, again.code]).toEqual(there ? [200, undefined] : [409, 'outcome_unknown']);

@@ -5,13 +5,29 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import postgres from 'postgres';
 import { packageRoot } from '../../../src/config/package.ts';
+import { decide } from '../../../src/gateway/approvals.ts';
+import { loadTools } from '../../../src/gateway/load.ts';
 import { demoRecords } from '../../../src/sources/files/demo.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
 import { openEmbedded } from '../../../src/store/embedded/embedded.ts';
 import { migrate } from '../../../src/store/open/migrate.ts';
 import { issue } from '../credentials.ts';
-import { type Command, detection, note, plan, restOf, type WriteName } from '../ledger/commands.ts';
+import {
+  type AnyWriteName,
+  assignment,
+  BY_POLICY,
+  type Command,
+  detection,
+  disposition,
+  note,
+  plan,
+  reply,
+  restOf,
+  status,
+  WRITES,
+} from '../ledger/commands.ts';
+import { LOG_EFFECTS } from '../ledger/effects.ts';
 import { openProxy, type WireProxy } from '../pgwire.ts';
 import { DEMO_NOW } from '../postgres.ts';
 import { scratch } from '../scratch.ts';
@@ -31,7 +47,9 @@ export type Told =
 export interface Trial {
   readonly key: string;
   readonly command: Command;
-  /** Identifies the command's effect in the store. Undefined for a command without one. */
+  /** True if a person must approve the command first. */
+  readonly waits: boolean;
+  /** Identifies the command's effect in the store. Undefined for a command without one, or if the answer tells it. */
   readonly mark: string | undefined;
   readonly told: Told[];
 }
@@ -41,10 +59,13 @@ export interface FaultWorld {
   /** A superuser's connection that goes directly to the PostgreSQL server. */
   readonly sql: postgres.Sql;
   readonly token: string;
-  trial(tool: WriteName, site?: 1 | 2): Trial;
+  trial(tool: AnyWriteName, site?: 1 | 2, waits?: boolean): Trial;
   readonly trials: readonly Trial[];
   send(trial: Trial, url: string): Promise<Told>;
-  /** Repeats the attempt with the same key on each replica in turn until an answer is final, for at most 20 s. */
+  /**
+   * Repeats the attempt with the same key on each replica in turn until an answer is final, for at most 20 s. A person
+   * approves a command that waits.
+   */
   finish(trial: Trial, urls: () => readonly string[]): Promise<Told>;
   /** Crashes the server with pg_ctl -m immediate. Resolves when the server answers again. */
   crash(): Promise<void>;
@@ -73,8 +94,7 @@ const PATIENCE = 20_000;
 
 /**
  * Opens a world for at most `most` trials. It has its own PostgreSQL server with the demo's data, which tests may
- * crash. Triggers write every effect to an append-only log, in the effect's transaction. The log has no unique
- * constraint, so it also shows an effect that happens twice.
+ * crash, and a log of all effects.
  */
 export async function openFaultWorld(most: number): Promise<FaultWorld> {
   const dataDir = scratch('writes');
@@ -83,23 +103,16 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
   const db = openDatabase({ target, connections: 2, statementTimeout: 60_000, name: 'setup' });
   await migrate(db);
   await importRecords(db, demoRecords(new Date(DEMO_NOW)), {});
-  await db.close();
+  const desk = { db, registry: await loadTools() };
   const sql = postgres({ ...target, max: 2, onnotice: () => undefined, backoff: () => 0.05 });
   await sql.unsafe(`
-    CREATE TABLE public.effect (mark text, at timestamptz DEFAULT clock_timestamp());
-    CREATE FUNCTION public.note_effect() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN INSERT INTO public.effect VALUES (NEW.text); RETURN NULL; END $$;
-    CREATE FUNCTION public.disposition_effect() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN INSERT INTO public.effect VALUES (NEW.disposition); RETURN NULL; END $$;
-    CREATE TRIGGER effect AFTER INSERT ON platform.note FOR EACH ROW EXECUTE FUNCTION public.note_effect();
-    CREATE TRIGGER effect AFTER UPDATE OF disposition ON platform.conversation
-      FOR EACH ROW EXECUTE FUNCTION public.disposition_effect();
+    ${LOG_EFFECTS}
     -- The log of every change of status that a write makes to its receipt.
     CREATE TABLE public.move (operation_id text, old text, new text);
     CREATE FUNCTION public.move() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN INSERT INTO public.move VALUES (OLD.operation_id, OLD.status, NEW.status); RETURN NULL; END $$;
     CREATE TRIGGER move AFTER UPDATE ON gateway.operation FOR EACH ROW EXECUTE FUNCTION public.move();
-    GRANT ALL ON public.effect, public.move TO PUBLIC;
+    GRANT ALL ON public.move TO PUBLIC;
     UPDATE platform.website SET crm_integrated = false;
     -- Every trial has its own disposition, which identifies the trial's effect.
     INSERT INTO platform.disposition
@@ -110,7 +123,10 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
     ANALYZE;`);
   await sql`ALTER SYSTEM SET deadlock_timeout = '50ms'`;
   await sql`SELECT pg_reload_conf()`;
-  const { token } = await issue(sql, 1, { authors: ['opr_1_1_1', 'opr_1_2_1'] });
+  const grant = { authors: ['opr_1_1_1', 'opr_1_2_1'], write: BY_POLICY, withoutApproval: ['conversation_reply'] };
+  const { token } = await issue(sql, 1, grant);
+  const asker = await issue(sql, 1, grant);
+  await sql`UPDATE gateway.credential SET approve = ${[...WRITES, ...BY_POLICY]} WHERE id = ${asker.credential}`;
   const [before] = await sql<{ n: string }[]>`SELECT count(*) AS n FROM gateway.journal`;
   const proxy = await openProxy(target);
   const conversations = await sql<{ site: string; id: string; visitor_id: string }[]>`
@@ -124,7 +140,10 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
     try {
       const response = await fetch(url + path, {
         method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': trial.key },
+        headers: {
+          authorization: `Bearer ${trial.waits ? asker.token : token}`,
+          ...{ 'content-type': 'application/json', 'idempotency-key': trial.key },
+        },
         body: JSON.stringify(body),
         signal: AbortSignal.timeout(PATIENCE),
       });
@@ -145,26 +164,29 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
     token,
     trials,
     send,
-    trial(tool, site = 1) {
+    trial(tool, site = 1, waits = false) {
       const n = trials.length + 1;
       const of = conversations.filter((one) => one.site === String(site));
       const about = of[n % of.length];
       const feature = site === 1 ? 'aif_1_1_5' : 'aif_1_2_3';
       const version = site === 1 ? 3 : 2;
-      const commands: Record<WriteName, Command> = {
+      const conversation = `cnv_1_${site}_${about?.id}`;
+      const commands: Record<AnyWriteName, Command> = {
         visitor_note_add: note(`note-${n}`, `vis_1_${site}_${about?.visitor_id}`),
-        conversation_disposition_set: {
-          tool: 'conversation_disposition_set',
-          input: { conversation_id: `cnv_1_${site}_${about?.id}`, disposition: `d-${n}` },
-        },
+        conversation_disposition_set: disposition(`d-${n}`, conversation),
         ai_feature_execute: detection(`text ${n}`, version, feature),
         config_plan: plan(`plan-${n}`, version, feature),
+        conversation_reply: reply(`reply-${n}`, conversation),
+        conversation_status_set: status(n, conversation),
+        conversation_assign: assignment(n, conversation),
       };
-      const mark = { visitor_note_add: `note-${n}`, conversation_disposition_set: `d-${n}` };
+      const { text, disposition: set } = commands[tool].input;
+      const mark = text ?? set;
       const trial = {
         key: `key-${n}`,
         command: commands[tool],
-        mark: tool in mark ? mark[tool as keyof typeof mark] : undefined, // the cast is sound, because `in` has checked the name
+        waits,
+        mark: typeof mark === 'string' ? mark : undefined,
         told: [],
       };
       trials.push(trial);
@@ -176,6 +198,9 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
         const all = urls();
         const told = await send(trial, all[i % all.length] ?? '');
         if (told.status === 200 || (told.status !== 'lost' && FINAL.has(told.code ?? ''))) return told;
+        // A fault can harm the decision too. If the command still waits, the next attempt says so.
+        if (told.status === 202)
+          await decide(desk, told.operationId ?? '', true, () => undefined).catch(() => undefined);
         await pause(Math.min(25 * 2 ** i, 500));
       }
       throw new Error(`no end within 20 s: ${JSON.stringify(trial)}`);
@@ -206,6 +231,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
     async close() {
       await proxy.close();
       await sql.end({ timeout: 5 });
+      await db.close();
       await store.stop();
       rmSync(dataDir, { recursive: true, force: true });
     },
@@ -234,11 +260,9 @@ const ALLOWED = new Map([
 ]);
 
 async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore: number): Promise<Figures> {
-  const effects = new Map(
-    (await sql<{ mark: string; n: string }[]>`SELECT mark, count(*) AS n FROM public.effect GROUP BY mark`).map(
-      ({ mark, n }) => [mark, Number(n)],
-    ),
-  );
+  const marks = await sql<{ mark: string; n: string }[]>`
+    SELECT operation || ' ' || mark AS mark, count(*) AS n FROM public.effect GROUP BY 1`;
+  const effects = new Map(marks.map(({ mark, n }) => [mark, Number(n)]));
   const rows = new Map(
     (
       await sql<{ operation_id: string; status: string; outcome: unknown }[]>`
@@ -252,7 +276,8 @@ async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore:
     const answers = trial.told.flatMap((told) => (told.status === 'lost' ? [] : [told]));
     const done = answers.filter(({ status }) => status === 200);
     for (const { status, code = '' } of answers) {
-      if (!ALLOWED.get(status)?.test(code)) tell(`answered ${status} ${code}`, trial);
+      if (!ALLOWED.get(status)?.test(code) && !(status === 202 && trial.waits))
+        tell(`answered ${status} ${code}`, trial);
     }
     if (new Set(done.map(({ text }) => text)).size > 1) tell('different bodies', trial);
     const ids = new Set(answers.flatMap(({ operationId }) => operationId ?? []));
@@ -261,8 +286,9 @@ async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore:
     const row = rows.get(id);
     if (done.length > 0) acknowledged++;
     if (done.length > 0 && row?.status !== 'acknowledged') tell('acknowledged, but not in the ledger', trial);
-    if (trial.mark === undefined) continue;
-    const n = effects.get(trial.mark) ?? 0;
+    const mark = trial.mark ?? changeOf(trial.command, done[0]?.text);
+    if (mark === undefined) continue;
+    const n = effects.get(`${trial.command.tool} ${mark}`) ?? 0;
     effected += n;
     if (n > 1) doubles++;
     if (n > 1) tell(`${n} effects`, trial);
@@ -283,6 +309,13 @@ async function audit(sql: postgres.Sql, trials: readonly Trial[], journalBefore:
   };
 }
 
+/** The mark of a status or an assignment: what the conversation became, and when. Undefined without an answer. */
+function changeOf({ tool, input }: Command, answer: string | undefined): string | undefined {
+  if (answer === undefined || (tool !== 'conversation_status_set' && tool !== 'conversation_assign')) return undefined;
+  const { status, operator_id, updated_at } = JSON.parse(answer).data;
+  return [status ?? operator_id?.replace(/.*_/, ''), input['conversation_id'], updated_at].join(' ');
+}
+
 async function broken(sql: postgres.Sql, journalBefore: number): Promise<string[]> {
   const rows = await sql<{ wrong: string }[]>`
     SELECT 'pending: ' || operation_id AS wrong FROM gateway.operation WHERE status = 'pending' AND coalesce(lease_until, '-infinity') < now()
@@ -291,12 +324,23 @@ async function broken(sql: postgres.Sql, journalBefore: number): Promise<string[
         AND NOT EXISTS (SELECT FROM platform.note n WHERE n.external_id = o.operation_id AND n.id = (o.outcome -> 'done' ->> 'note_id')::int)
     UNION ALL SELECT 'note without its operation: ' || n.id FROM platform.note n
       WHERE n.text LIKE 'note-%' AND NOT EXISTS (SELECT FROM gateway.operation o WHERE o.operation_id = n.external_id AND o.status = 'acknowledged')
-    UNION ALL SELECT 'receipts of ' || j.event_type || ': ' || j.n || ' of ' || e.n
-      FROM (SELECT t.event_type, (SELECT count(*) FROM gateway.journal j WHERE j.event_type = t.event_type) AS n
-              FROM (VALUES ('visitor.changed'), ('conversation.changed')) t (event_type)) j
-      JOIN (SELECT 'visitor.changed' AS event_type, count(*) FILTER (WHERE mark LIKE 'note-%') AS n FROM public.effect
-            UNION ALL SELECT 'conversation.changed', count(*) FILTER (WHERE mark LIKE 'd-%') FROM public.effect) e USING (event_type)
-     WHERE j.n <> e.n
+    UNION ALL SELECT 'reply acknowledged without its message: ' || o.operation_id FROM gateway.operation o
+      WHERE o.operation = 'conversation_reply' AND o.outcome ->> 'done' IS NOT NULL
+        AND NOT EXISTS (SELECT FROM platform.message m WHERE m.external_id = o.operation_id AND m.id = (o.outcome -> 'done' ->> 'message_id')::int)
+    UNION ALL SELECT 'effects of ' || operation || ': ' || coalesce(e.n, 0) || ' of ' || coalesce(o.n, 0)
+      FROM (SELECT operation, count(*) AS n FROM public.effect GROUP BY 1) e
+      FULL JOIN (SELECT operation, count(*) AS n FROM gateway.operation
+                  WHERE outcome ->> 'done' IS NOT NULL AND operation <> ALL ('{ai_feature_execute,config_plan}') GROUP BY 1) o USING (operation)
+     WHERE e.n IS DISTINCT FROM o.n
+    UNION ALL SELECT 'effect without an approval: ' || o.operation_id FROM gateway.operation o
+      JOIN gateway.credential c ON c.id = o.credential_id AND o.operation = ANY (c.approve)
+     WHERE o.status = 'acknowledged'
+       AND NOT EXISTS (SELECT FROM gateway.approval a WHERE a.operation_id = o.operation_id AND a.state = 'approved')
+    UNION ALL SELECT 'receipts of ' || event_type || ': ' || coalesce(j.n, 0) || ' of ' || e.n
+      FROM (SELECT event_type, count(*) AS n FROM gateway.journal GROUP BY 1) j
+      RIGHT JOIN (SELECT CASE operation WHEN 'visitor_note_add' THEN 'visitor.changed' ELSE 'conversation.changed' END AS event_type,
+                         count(*) AS n FROM public.effect GROUP BY 1) e USING (event_type)
+     WHERE j.n IS DISTINCT FROM e.n
     UNION ALL SELECT 'journal: ' || count(*) FROM gateway.journal
       HAVING count(*) <> ${journalBefore} + (SELECT count(*) FROM public.effect)
     UNION ALL SELECT 'positions of ' || h.site FROM gateway.journal_head h

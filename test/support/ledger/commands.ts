@@ -7,17 +7,24 @@ export const WRITES = [
 ] as const;
 export type WriteName = (typeof WRITES)[number];
 
+/** The writes that only a credential has whose policy names them. */
+export const BY_POLICY = ['conversation_reply', 'conversation_status_set', 'conversation_assign'] as const;
+export type AnyWriteName = WriteName | (typeof BY_POLICY)[number];
+
 /** A tool and its flat arguments. Over REST, they are path, query and body members of the same names. */
 export interface Command {
-  readonly tool: WriteName;
+  readonly tool: AnyWriteName;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-const PATHS: Readonly<Record<WriteName, string>> = {
+const PATHS: Readonly<Record<AnyWriteName, string>> = {
   visitor_note_add: '/api/v1/visitors/{visitor_id}/notes',
   conversation_disposition_set: '/api/v1/conversations/{conversation_id}/disposition',
   ai_feature_execute: '/api/v1/ai/features/{feature_id}/execute',
   config_plan: '/api/v1/settings/plans',
+  conversation_reply: '/api/v1/conversations/{conversation_id}/replies',
+  conversation_status_set: '/api/v1/conversations/{conversation_id}/status',
+  conversation_assign: '/api/v1/conversations/{conversation_id}/assignment',
 };
 
 export const RECEIPTS: Readonly<Record<WriteName, readonly string[]>> = {
@@ -78,6 +85,23 @@ export const plan = (name: string, version = 3, feature = DETECTION): Command =>
     path: `/ai/features/${feature}`,
     expected_version: version,
     changes: { name, enabled: false },
+  },
+});
+export const reply = (text: string, conversation = CONVERSATION): Command => ({
+  tool: 'conversation_reply',
+  input: { conversation_id: conversation, text, visibility: 'public' },
+});
+/** Sets one of the four statuses in turn. */
+export const status = (n: number, conversation = CONVERSATION): Command => ({
+  tool: 'conversation_status_set',
+  input: { conversation_id: conversation, status: ['pending', 'snoozed', 'closed', 'open'][n % 4] },
+});
+/** Gives the conversation to one of the first three operators of its website in turn. */
+export const assignment = (n: number, conversation = CONVERSATION): Command => ({
+  tool: 'conversation_assign',
+  input: {
+    conversation_id: conversation,
+    operator_id: conversation.replace(/^cnv_(\d+_\d+)_.*/, `opr_$1_${(n % 3) + 1}`),
   },
 });
 

@@ -50,7 +50,7 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   ...of(
     'gateway.credential',
     CREDENTIALS,
-    'id installation_id environment secret_digest old_secret_digest scopes data_access channel_ids team_ids subsite_ids allow_ip approve approval_by write without_approval callbacks origins hosted_client hosted_host hosted_person',
+    'id installation_id environment secret_digest old_secret_digest scopes data_access channel_ids team_ids subsite_ids allow_ip approve approval_by approvers write without_approval callbacks origins hosted_client hosted_host hosted_person',
   ),
   ...of('gateway.erasure', ERASURE, 'id organization_id kind subject subject_digest reason counts'),
   ...of('gateway.erasure_work', ERASURE, 'erasure_id'),

@@ -16,7 +16,19 @@ import {
 import type { Issued } from '../../support/credentials.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { asked, asker, effectsOf, freshKey, send, statusOf } from '../../support/ledger/approvals.ts';
-import { detection, disposition, note, SITE, VISITOR } from '../../support/ledger/commands.ts';
+import {
+  assignment,
+  BY_POLICY,
+  type Command,
+  detection,
+  disposition,
+  note,
+  reply,
+  SITE,
+  status,
+  VISITOR,
+} from '../../support/ledger/commands.ts';
+import { LOG_EFFECTS } from '../../support/ledger/effects.ts';
 import { type Helpdesk, helpdeskWriter, openHelpdesk } from '../../support/ledger/helpdesk.ts';
 import { consented, newClient, post, SAME, token } from '../../support/oauth/oauth.ts';
 import { DESKTOP, openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.ts';
@@ -28,6 +40,7 @@ let by: Issued;
 beforeAll(async () => {
   gateway = await openTestGateway('demo', undefined, undefined, {}, undefined, undefined, true);
   await addRival(gateway);
+  await gateway.database.sql.unsafe(LOG_EFFECTS);
   owner = await signedInAs(gateway);
   by = await asker(gateway);
 });
@@ -210,7 +223,7 @@ describe('the approver', () => {
     await sql`UPDATE gateway.credential SET approval_by = 'others' WHERE id = ${agent.credential}`;
     const id = await asked(gateway, agent, note('Own agent, others'));
     const seen = await look(gateway, pageOf(id), owner.cookie);
-    expect(seen.text).toContain('wants another owner or admin');
+    expect(seen.text).toContain('wants another person');
     expect(tokenIn(seen, `${pageOf(id)}/approve`)).toBe('');
     const action = `${pageOf(id)}/approve`;
     const tried = await post(gateway, action, { csrf: forged(owner, action) }, { ...SAME, cookie: owner.cookie });
@@ -252,6 +265,37 @@ describe('the approver', () => {
       expect(won.filter(Boolean), `${n} ${page.status} ${command.state}`).toHaveLength(1);
       const approved = leg === 'approve' || won[1] === true;
       expect((await effectsOf(gateway.database, text)).notes).toBe(approved ? 1 : 0);
+    }
+  });
+
+  const RACES: readonly [string, (n: number) => Command][] = [
+    ['a note', (n) => note(`Two people ${n}`)],
+    ['a reply', (n) => reply(`Two people ${n}`)],
+    ['a status', status],
+    ['an assignment', assignment],
+  ];
+  it.each(RACES)('races with another person about %s, and the slower one reads who decided', async (_, command) => {
+    const { sql } = gateway.database;
+    const agent = await asker(gateway, ['visitor_note_add', ...BY_POLICY], { write: BY_POLICY });
+    const effects = async () => (await sql`SELECT FROM public.effect`).length;
+    for (let n = 0; n < 12; n++) {
+      // Each person may send only so many forms a minute.
+      const people = await Promise.all([signedInAs(gateway), signedInAs(gateway, 'admin')]);
+      const [id, before] = [await asked(gateway, agent, command(n)), await effects()];
+      const legs = n % 2 === 0 ? (['approve', 'approve'] as const) : (['reject', 'approve'] as const);
+      // The people have the page open, so both presses arrive together.
+      const pressed = people.map((person, i) => {
+        const action = `${pageOf(id)}/${legs[i]}`;
+        return post(gateway, action, { csrf: forged(person, action) }, { ...SAME, cookie: person.cookie });
+      });
+      const answers = await Promise.all(pressed);
+      expect(answers.map(({ status }) => status).sort(), `${n}`).toEqual([303, 409]);
+      const won = answers.findIndex(({ status }) => status === 303);
+      const state = legs[won] === 'approve' ? 'approved' : 'rejected';
+      const { text = '' } = answers[1 - won] ?? {};
+      expect(text).toContain(`The write is ${state} now.`);
+      expect(text).toMatch(new RegExp(`<dt>Decided</dt><dd>.*by <bdi>${people[won]?.email}</bdi>`));
+      expect((await effects()) - before).toBe(state === 'approved' ? 1 : 0);
     }
   });
 });

@@ -317,7 +317,28 @@ describe.each(NAMES)('%s', (name) => {
     expect([answer.status, missing.status, await state()]).toEqual([409, 409, before]);
     expect(answer.text).toBe(missing.text);
   });
+
+  it('is refused for an approver of another credential, with the answer for what does not exist', async () => {
+    const approver = await anApprover();
+    const attempt = act(name);
+    expect((await look(gateway, attempt.page, approver.cookie)).status).toBe(404);
+    const before = await state();
+    const answer = await send(attempt, forged(approver, attempt.action), { ...SAME, cookie: approver.cookie });
+    const none = `/console/approvals/op_${'0'.repeat(64)}/approve`;
+    const missing = await post(gateway, none, { csrf: forged(approver, none) }, { ...SAME, cookie: approver.cookie });
+    expect([answer.status, missing.status, await state()]).toEqual([409, 409, before]);
+    const [said, nothing] = [answer, missing].map(({ text }) => text.replace(' aria-current="page"', ''));
+    expect(said).toBe(nothing);
+  });
 });
+
+/** A person with the role operator, whom a credential names that has no write. */
+async function anApprover(): Promise<SignedInPerson> {
+  const approver = await signedInAs(gateway, 'operator');
+  const { credential } = await asker(gateway);
+  await gateway.database.sql`UPDATE gateway.credential SET approvers = ${[approver.id]} WHERE id = ${credential}`;
+  return approver;
+}
 
 describe('people among themselves', () => {
   const change = async (by: SignedInPerson, id: string, leg: string, fields: Fields = {}): Promise<number> => {
@@ -408,6 +429,19 @@ describe('who sees the console', () => {
         expect([answer.status, asksToSignIn(answer)], `${path} ${cookie}`).toEqual([200, true]);
         expect(answer.text).not.toContain(owner.email);
       }
+  });
+
+  it('an approver sees the queue, and every other page as one that does not exist', async () => {
+    const approver = await anApprover();
+    const { text: nothing } = await look(gateway, '/console/nothing', approver.cookie);
+    for (const path of pages()) {
+      const { status, text } = await look(gateway, path, approver.cookie);
+      const queue = path.startsWith('/console/approvals') && !path.includes(waiting);
+      expect(status, path).toBe(path === '/console' ? 303 : queue ? 200 : 404);
+      if (status === 404 && !path.includes(waiting)) expect(text, path).toBe(nothing);
+      for (const id of [issued.app, issued.credential, consent, waiting, other.id])
+        expect(text.replaceAll(path, ''), path).not.toContain(id);
+    }
   });
 
   it('every page has the headers that stop frames, scripts, caches and referrers', async () => {

@@ -299,7 +299,7 @@ describe('lists', () => {
     const lines = csv.text.trimEnd().split('\r\n');
     expect([lines.length, lines[0]]).toEqual([
       61,
-      'person_id,email,role,state,password,identity,disabled_at,created_at',
+      'person_id,email,role,state,password,identity,disabled_at,created_at,approver',
     ]);
     const ndjson = await look(gateway, '/console/people?q=many&role=admin&format=ndjson', owner.cookie);
     const rows = ndjson.text

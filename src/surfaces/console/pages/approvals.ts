@@ -1,5 +1,4 @@
 import { titleOf } from '../../../core/failures.ts';
-import { websiteNames } from '../../../gateway/console/administration.ts';
 import {
   APPROVAL_STATES,
   type Approval,
@@ -10,14 +9,13 @@ import {
 } from '../../../gateway/console/approvals.ts';
 import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named } from '../../http/pages/shell.ts';
-import { heading } from '../frame.ts';
+import { APPROVALS, heading } from '../frame.ts';
 import { marked } from '../marked.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm, changedMeanwhile, ends, facts, state, time } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 import { appName } from './apps.ts';
 
-const APPROVALS = '/console/approvals';
 const SHOWN = [
   ['pending', 'Waiting'],
   ['approved', 'Approved'],
@@ -44,6 +42,7 @@ const title = ({ registry }: Asked, { operation }: Approval): string => registry
 const queue: ConsolePage = {
   path: /^\/console\/approvals$/,
   operation: 'console_approvals',
+  approvers: true,
   async show(asked) {
     const { query, registry } = asked;
     const search = {
@@ -80,7 +79,9 @@ ${list({
   ),
   empty: empty(
     'No write has waited yet',
-    html`The operator of this gateway names the writes of a credential that must wait:
+    asked.person.role === 'operator'
+      ? html`You are an approver. Here you find the writes of the credentials that name you.`
+      : html`The operator of this gateway names the writes of a credential that must wait:
 <code>gateway credential update CRD --approve OPERATION</code>`,
   ),
 })}`,
@@ -112,13 +113,14 @@ const approvalDocument = (one: Approval): Record<string, unknown> => ({
 const approvalPage: ConsolePage = {
   path: /^\/console\/approvals\/(op_[a-f0-9]{64})$/,
   operation: 'console_approval',
+  approvers: true,
   show: (asked) => shown(asked),
 };
 
 /** The page of one write. `problem`: why a form has changed nothing. */
 async function shown(asked: Asked, problem?: (now: Approval) => Html): Promise<ShownPage | undefined> {
   const [id = ''] = asked.parameters;
-  const [one, names] = await Promise.all([findWrite(asked.desk, asked.registry, id), websiteNames(asked.desk)]);
+  const one = await findWrite(asked.desk, asked.registry, id);
   if (!one) return undefined;
   return {
     ...(problem && { status: 409 }),
@@ -142,13 +144,18 @@ ${facts([
     'Concerns',
     html`<code>${one.target}</code>${one.name === null ? undefined : html` <bdi class="said">${marked(one.name)}</bdi>`}`,
   ],
-  ['Website', named(names.get(one.website_id) ?? one.website_id)],
+  ['Website', named(one.website_name)],
 ])}
 <h2>What it writes</h2>
 ${written(one)}
 <h2>Who asks</h2>
 ${facts([
-  ['App', one.app_id === null ? app(one) : html`<a href="/console/apps/${one.app_id}">${app(one)}</a>`],
+  [
+    'App',
+    one.app_id === null || asked.person.role === 'operator'
+      ? app(one)
+      : html`<a href="/console/apps/${one.app_id}">${app(one)}</a>`,
+  ],
   ['Credential', html`<code>${one.credential_id}</code>`],
   one.email === null ? undefined : ['For', named(one.email, EMAIL)],
   one.client_name === null
@@ -201,7 +208,7 @@ function decision(asked: Asked, { operation_id: id, own = false }: Approval): Ht
   return html`<h2>Decide</h2>
 ${
   own
-    ? html`<p>The app writes for you, and its credential wants another owner or admin to approve that. You can reject the write.</p>
+    ? html`<p>The app writes for you, and its credential wants another person to approve that. You can reject the write.</p>
 <div class="decision">${reject}</div>`
     : html`<p>An approved write takes effect at once, and nobody can undo it here. A rejected one never takes effect.</p>
 <div class="decision">${actForm(asked, { action: `${APPROVALS}/${id}/approve`, button: 'Approve' })}${reject}</div>`
@@ -211,11 +218,12 @@ ${
 const decide = (to: 'approve' | 'reject'): ConsoleAct => ({
   path: new RegExp(`^/console/approvals/(op_[a-f0-9]{64})/${to}$`),
   operation: `approval_${to}`,
+  approvers: true,
   fields: [],
   from: ([id = '']) => `${APPROVALS}/${id}`,
   async run(asked) {
     const [id = ''] = asked.parameters;
-    const decided = await decideWrite(asked.desk, asked.registry, id, to === 'approve');
+    const decided = await decideWrite(asked, id, to === 'approve');
     if (decided.state === 'gone') return undefined;
     const notice = noticeOf(decided);
     if (notice !== undefined) return { to: `${APPROVALS}/${id}`, notice, target: id };

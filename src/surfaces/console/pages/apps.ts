@@ -10,7 +10,7 @@ import {
   websiteNames,
 } from '../../../gateway/console/administration.ts';
 import { type Html, html } from '../../http/html.ts';
-import { hostOf, named } from '../../http/pages/shell.ts';
+import { EMAIL, hostOf, named } from '../../http/pages/shell.ts';
 import { limits, permissions, sensitive, websites } from '../access.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage } from '../page.ts';
@@ -173,6 +173,12 @@ ${facts([
     ? [
         'Waits for approval',
         html`<code>${waitsOf(one).join(', ')}</code>${one.approval_by === 'others' ? html` <span class="small">of another person</span>` : undefined}`,
+      ]
+    : undefined,
+  one.approvers.length > 0
+    ? [
+        'Approvers',
+        html`${one.approver_emails.map((email) => html`${named(email, EMAIL)} `)}<span class="small">besides owners and admins</span>`,
       ]
     : undefined,
   one.state === 'revoked' && one.revoked_at ? ['Revoked', time(one.revoked_at)] : ['Expires', ends(one.expires_at)],

@@ -34,6 +34,9 @@ const MEANS: Readonly<Record<PersonSummary['role'], string>> = {
   admin: 'approves apps, sees records, uses the console',
   operator: 'cannot sign in here',
 };
+const APPROVES = 'decides here about writes of the credentials that name the person, and sees nothing else';
+/** The console lets in people with the role operator only as approvers. */
+const isApprover = ({ role, approver }: PersonSummary): boolean => role === 'operator' && approver;
 
 const signsIn = ({ password, identity }: PersonSummary, provider: string | undefined): string =>
   password
@@ -79,7 +82,7 @@ ${list({
     ],
     rows.map((one) => [
       html`<a href="${PEOPLE}/${one.id}">${named(one.email, EMAIL)}</a>${one.id === asked.person.id ? html` <span class="small">you</span>` : undefined}`,
-      one.role,
+      isApprover(one) ? 'operator, approver' : one.role,
       state(one.state, one.state === 'active' ? 'good' : 'off'),
       signsIn(one, asked.identity),
       one.signed_in_at ? time(one.signed_in_at) : undefined,
@@ -100,6 +103,7 @@ const personDocument = (one: PersonSummary): Record<string, unknown> => ({
   identity: one.identity,
   disabled_at: one.disabled_at,
   created_at: one.created_at,
+  approver: one.approver,
 });
 
 const personPage: ConsolePage = {
@@ -119,7 +123,7 @@ async function shown(asked: Asked, stale?: (one: PersonSummary) => Html): Promis
 ${heading(named(one.email, EMAIL))}${stale?.(one)}
 ${facts([
   ['State', state(one.state, one.state === 'active' ? 'good' : 'off')],
-  ['Role', html`${one.role} <span class="small">${MEANS[one.role]}</span>`],
+  ['Role', html`${one.role} <span class="small">${isApprover(one) ? APPROVES : MEANS[one.role]}</span>`],
   ['Signs in by', signsIn(one, asked.identity)],
   ['Signed in', one.signed_in_at ? time(one.signed_in_at) : 'Not now'],
   ['Added', time(one.created_at)],
@@ -128,7 +132,7 @@ ${facts([
   ['Id', html`<code>${one.id}</code>`],
 ])}
 ${changes(asked, one)}
-${one.state === 'active' && one.role !== 'operator' ? signIn(asked, one) : undefined}`,
+${one.state === 'active' && (one.role !== 'operator' || isApprover(one)) ? signIn(asked, one) : undefined}`,
   };
 }
 
@@ -154,7 +158,7 @@ ${actForm(asked, {
   action: `${PEOPLE}/${one.id}/role`,
   button: 'Change role',
   fields: html`<input type="hidden" name="was" value="${one.role}"><p class="field"><label for="role">New role</label> ${select(roles, one.role)}</p>
-  <p class="small">As an operator, the person can no longer sign in here: sessions and consents of the person end.</p>`,
+  <p class="small">As an operator, the person can no longer sign in here, or only as an approver: sessions and consents of the person end.</p>`,
 })}
 <h2>Access</h2>
 ${

@@ -112,7 +112,8 @@ export async function finishIdentity(
     throw error;
   });
   if (identity instanceof NotVouchedFor) return refuse(visit, { ...REFUSED, cause: identity }, page);
-  const signedIn = await signInWith(db, { tenant, ...identity });
+  const approvers = page !== undefined && isConsolePage(page);
+  const signedIn = await signInWith(db, { tenant, ...identity, approvers });
   if ('refused' in signedIn) return refuse(visit, UNKNOWN, page);
   visit.record.audit = { person: signedIn.person };
   if (!signedIn.chooses) await tellPassed(visit, signedIn.person);

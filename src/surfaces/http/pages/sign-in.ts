@@ -17,6 +17,8 @@ export interface Given {
 interface Asking {
   /** The organization that the person must belong to. Null means any organization. */
   readonly tenant: string | null;
+  /** Approvers may sign in, too. */
+  readonly approvers?: boolean;
   /** The address to which the browser goes after the sign-in. */
   readonly onward: string;
   ask(status: number, given: Given, headers?: OutgoingHttpHeaders): void;
@@ -26,7 +28,7 @@ interface Asking {
 export async function tryToSignIn(
   visit: Visit,
   form: Parameters | undefined,
-  { tenant, onward, ask }: Asking,
+  { tenant, approvers = false, onward, ask }: Asking,
 ): Promise<void> {
   const [email = ''] = form?.get('email') ?? [];
   const [password = ''] = form?.get('password') ?? [];
@@ -47,20 +49,19 @@ export async function tryToSignIn(
   }
   const organization = form?.get('organization')?.[0]?.trim() || undefined;
   const refused = (named: readonly NamedPerson[]): void => tellRefused(visit, named, 'credentials');
-  const done = await signIn(services.db, { tenant, organization, email, password, source: wire.source, refused });
+  const asked = { tenant, organization, email, approvers };
+  const done = await signIn(services.db, { ...asked, password, source: wire.source, refused });
   if ('session' in done) return enter(done);
   visit.record.code = done.refused;
   if (done.refused === 'throttled') {
-    await tellLocked(visit, { tenant, organization, email });
+    await tellLocked(visit, asked);
     const minutes = Math.ceil(done.retryAfter / 60);
     const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
     const problem = `Too many sign-in attempts have failed. Wait ${wait}, then try again. The operator of this gateway can unlock you at once.`;
     ask(429, { email, problem, locked: true }, { 'Retry-After': String(done.retryAfter) });
   } else {
-    const problem =
-      tenant === null
-        ? 'No owner or admin has this e-mail and password. Check the e-mail and the password, then try again.'
-        : 'No owner or admin of this organization has this e-mail and password. Check the e-mail and the password, then try again.';
+    const who = approvers ? 'No owner, admin or approver' : 'No owner or admin';
+    const problem = `${who}${tenant === null ? '' : ' of this organization'} has this e-mail and password. Check the e-mail and the password, then try again.`;
     ask(403, { email, problem });
   }
 }

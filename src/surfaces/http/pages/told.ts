@@ -1,4 +1,4 @@
-import { type NamedPerson, peopleNamed } from '../../../auth/sign-in.ts';
+import { type NamedAs, type NamedPerson, peopleNamed } from '../../../auth/sign-in.ts';
 import { networkOf } from '../../../flow/network.ts';
 import { RateLimit } from '../../../flow/rate-limit.ts';
 import { organizationOfPerson } from '../../../gateway/console/desk.ts';
@@ -28,10 +28,7 @@ export function tellRefused(visit: Visit, named: readonly NamedPerson[], outcome
 }
 
 /** Appends one record `locked`, in place of one for each attempt that the limits refuse. */
-export async function tellLocked(
-  visit: Visit,
-  asked: { tenant: string | null; email: string; organization?: string | undefined },
-): Promise<void> {
+export async function tellLocked(visit: Visit, asked: NamedAs): Promise<void> {
   const network = networkOf(visit.wire.source);
   if (LOCKS.network.wait(network) > 0) return;
   LOCKS.network.failed(network);

@@ -22,7 +22,7 @@ export const RECORD: OwnPage = {
 
 export const CONSOLE: OwnPage = {
   lead: 'The console shows who may read the data of your organization. Sign in to see it.',
-  can: 'use the console',
+  can: 'use the console. Approvers, whom a credential names, see what waits for them',
   choose: 'Choose the one that you want to see.',
   advice: 'Nothing was changed. You can close the page, or open the console again.',
 };
