@@ -31,6 +31,8 @@ export const WEBSITE = 'web_1_1';
 export const CONTACT = '/api/v1/contacts/ctc_1_1_1';
 /** Milliseconds between two reads and between two writes that a gateway gets. */
 const EVERY = 150;
+/** Milliseconds between two A2A tasks. An installation has at most a hundred. */
+const TASKS_EVERY = 4_000;
 /** So many reads, and as many writes, can wait at one gateway. */
 const MOST = 24;
 /** Milliseconds that a client waits for an answer. A gateway has 3 s. */
@@ -52,7 +54,8 @@ export class Load {
   readonly #gateways: readonly Gateway[];
   readonly #token: string;
   readonly #generations: { readonly n: number; readonly at: number }[] = [];
-  readonly #running: Promise<unknown>[] = [];
+  readonly #calling: Promise<unknown>[] = [];
+  readonly #reading: Promise<unknown>[] = [];
   #writing = true;
   #going = true;
 
@@ -64,16 +67,14 @@ export class Load {
 
   start(): void {
     for (const gateway of this.#gateways) {
-      this.#running.push(
+      this.#calling.push(
         this.#steadily(() => this.#read(gateway)),
         this.#steadily((n) => this.#write(gateway, n)),
-        this.#pull(gateway),
       );
+      this.#reading.push(this.#pull(gateway));
     }
-    this.#running.push(
-      this.#socket(),
-      this.#steadily((n) => this.#task(n), 1_000),
-    );
+    this.#calling.push(this.#steadily((n) => this.#task(n), TASKS_EVERY));
+    this.#reading.push(this.#socket());
   }
 
   /** Says that the contact now has the name `generation-n`. From now on, a read that begins FENCED later must tell it. */
@@ -98,15 +99,13 @@ export class Load {
     return Math.max(...within.slice(1).map((at, i) => at - (within[i] ?? at)));
   }
 
-  /** Ends the writes and then, when `drained` has ended, everything. All writes have their answers then. */
+  /** Ends the writes, and then, when `drained` has ended, the readers. All writes and tasks have their answers then. */
   async end(drained: () => Promise<void>): Promise<void> {
     this.#writing = false;
-    try {
-      await drained();
-    } finally {
-      this.#going = false;
-      await Promise.all(this.#running);
-    }
+    await Promise.race([Promise.all(this.#calling), pause(60_000, undefined, { ref: false })]);
+    await drained();
+    this.#going = false;
+    await Promise.all([...this.#calling, ...this.#reading]);
   }
 
   /** Ends everything at once, after a failure. */
@@ -267,5 +266,6 @@ export class Load {
       }
       await pause(200);
     }
+    this.wrong.add(`no end of the task of ${messageId}`);
   }
 }
