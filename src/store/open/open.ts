@@ -5,7 +5,7 @@ import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { buildIndexes } from './build.ts';
-import { CONFIRMING, openFence, type StandbyFence } from './fence.ts';
+import type { StandbyFence } from './fence.ts';
 import { migrate, requireMigrated } from './migrate.ts';
 import { openReplica } from './replica.ts';
 import { lookAtPrimary, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
@@ -151,11 +151,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     );
     if (applied.length > 0) log(`schema at version ${version}`);
     if (options.fenced === true && !embedded) {
+      const { CONFIRMING, openFence } = await import('./fence.ts');
       const own = { target, primary: true, confirms: true, direct: directUrl, connections: 1 };
-      const hosts = hostsOf(databaseUrl ?? '');
-      fence = openFence(openDatabase({ ...own, statementTimeout: CONFIRMING, name: `${name}-fence` }), () =>
-        hosts.leave(hosts.current, true),
-      );
+      const confirming = openDatabase({ ...own, statementTimeout: CONFIRMING, name: `${name}-fence` });
+      fence = openFence(confirming, hostsOf(databaseUrl ?? ''));
     }
     if (replicaUrl !== undefined) {
       const count = (opened: Database, connections: number): Database =>
