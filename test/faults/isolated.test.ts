@@ -114,6 +114,29 @@ it('answers a repeated key only after a standby has what the answer tells', asyn
   expect(await gateway.end()).toEqual({ code: 0, signal: null });
 }, 90_000);
 
+it('closes when the primary wants a standby only since it is gone, and leaves one connection there', async () => {
+  await setting(primary, '');
+  const gateway = await startReplica({ databaseUrl: primary.url('gateway') });
+  const ask = asker(gateway);
+  expect((await ask(CONTACT)).status).toBe(200);
+  await standby.kill();
+  await setting(primary, '*');
+  // While the fence is open, a call waits in the primary, and has its 503 after a time-out of 2.5 s.
+  for (let took = Number.POSITIVE_INFINITY; took > 1_000; ) {
+    const began = performance.now();
+    const { status } = await ask(CONTACT);
+    if (status === 503) took = performance.now() - began;
+  }
+  // PostgreSQL keeps each connection that waits for a standby, also when the client has gone. An attempt takes 2 s.
+  await pause(9_000);
+  const [row] = await primary.sql('postgres')`SELECT count(*)::integer AS n FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep' AND application_name LIKE '%-fence'`;
+  expect(row?.['n']).toBeLessThanOrEqual(2);
+  await standby.start();
+  while ((await ask(CONTACT)).status !== 200) await pause(50);
+  expect(await gateway.end()).toEqual({ code: 0, signal: null });
+}, 60_000);
+
 it('goes on to the new primary with all its connections, and the old one, which lives on, answers nobody', async () => {
   await setting(primary, '*');
   const [here, there] = [primary.port, standby.port].map((port) => `127.0.0.1:${port}`);

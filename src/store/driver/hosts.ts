@@ -31,6 +31,11 @@ export class Hosts {
   leave(address: string, cutOff = false): void {
     if (address !== this.current || (this.count === 1 && !cutOff)) return;
     this.#current = (this.#current + 1) % this.#all.length;
+    this.renew();
+  }
+
+  /** All pools make new connections from now on, because another server answers at the address. */
+  renew(): void {
     for (const renew of this.#pools) renew();
   }
 

@@ -1,15 +1,17 @@
 import { sql } from '../../core/sql.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { StoreUnreachable } from '../driver/errors.ts';
+import type { Hosts } from '../driver/hosts.ts';
 import type { Database } from '../driver/postgres.ts';
 
+const SERVER = sql`pg_postmaster_start_time()::text`;
 /** Milliseconds between two commits that a standby must confirm. */
 const EVERY = 500;
 /** A primary counts as cut off when its standbys have confirmed no commit that began in the last so many milliseconds. */
 const CUT_OFF = 2_000;
 /**
  * Timeout (ms) of such a commit. PostgreSQL cancels none that waits for a standby, so the connection is given up. It
- * stays open at the server until a standby confirms. So nothing is committed while no standby is connected.
+ * stays open at the server until a standby confirms. So nothing is committed while an earlier commit waits there.
  */
 export const CONFIRMING = 1_500;
 
@@ -23,27 +25,56 @@ export interface StandbyFence {
   close(): Promise<void>;
 }
 
+interface Primary {
+  /** When the server started. No two servers have started in the same microsecond. */
+  readonly server: string;
+  /** True if a commit must wait for standbys. */
+  readonly wants: boolean;
+  /** True if a commit would wait for ever: no standby is connected, or an earlier commit still waits. */
+  readonly stuck: boolean;
+}
+
 /**
  * Commits a message to nobody, twice a second. Such a commit ends only when the standbys that synchronous_standby_names
  * wants have it. Without this setting, nothing is committed and the fence stays open. `db` has one connection of its own.
- * `leave` is called if no standby is connected to a primary that is cut off.
+ *
+ * Only one server is proved so, and the other pools can have connections to another one. So all pools make new ones when
+ * the server changes, and when a primary is cut off.
  */
-export function openFence(db: Database, leave: () => void): StandbyFence {
+export function openFence(db: Database, hosts: Pick<Hosts, 'current' | 'leave' | 'renew'>): StandbyFence {
   let confirmedAt = performance.now();
+  let last: string | undefined;
   const isCutOff = (): boolean => performance.now() - confirmedAt >= CUT_OFF;
+  /** False if the answer is that of another server than the last one. */
+  const isLast = (server: string | undefined): boolean => {
+    const same = last === undefined || server === last;
+    last = server;
+    if (!same) hosts.renew();
+    return same;
+  };
   const confirm = async (): Promise<void> => {
     const began = performance.now();
-    const [row] = await db.query<{ confirmed: boolean | null }>(sql`
-      SELECT CASE WHEN current_setting('synchronous_standby_names') = '' THEN NULL
-                  WHEN NOT EXISTS (SELECT FROM pg_stat_replication) THEN false
-                  ELSE pg_logical_emit_message(true, 'gateway', '') IS NOT NULL END AS confirmed`);
-    if (row?.confirmed === false) {
-      // Standbys can be wanted since a moment ago, and none may have confirmed anything yet.
-      confirmedAt = Math.min(confirmedAt, began);
-      if (isCutOff()) leave();
+    const [found] = await db.query<Primary>(sql`
+      SELECT ${SERVER} AS server, current_setting('synchronous_standby_names') <> '' AS wants,
+             NOT EXISTS (SELECT FROM pg_stat_replication) OR EXISTS (
+               SELECT FROM pg_stat_activity a
+                WHERE a.application_name = current_setting('application_name') AND a.wait_event = 'SyncRep'
+                  AND a.query_start < clock_timestamp() - ${CONFIRMING}::integer * interval '1 millisecond') AS stuck`);
+    if (!found) return;
+    isLast(found.server);
+    if (!found.wants) {
+      confirmedAt = Number.POSITIVE_INFINITY;
       return;
     }
-    confirmedAt = row?.confirmed === true ? began : Number.POSITIVE_INFINITY;
+    // Standbys can be wanted since a moment ago, and none may have confirmed anything yet.
+    confirmedAt = Math.min(confirmedAt, began);
+    if (found.stuck) {
+      if (isCutOff()) hosts.leave(hosts.current, true);
+      return;
+    }
+    const [done] = await db.query<Pick<Primary, 'server'>>(sql`
+      SELECT ${SERVER} AS server, pg_logical_emit_message(true, 'gateway', '') AS at`);
+    if (isLast(done?.server)) confirmedAt = began;
     // The wait is over: what follows is confirmed soon.
     if (performance.now() - began > EVERY) job.wake();
   };
