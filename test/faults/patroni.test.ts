@@ -234,6 +234,7 @@ it.skipIf(withoutPatroni !== undefined)(
       );
       for (const replica of replicas) expect(await replica.end()).toEqual({ code: 0, signal: null });
     } finally {
+      for (const what of [...load.wrong].slice(0, 20)) process.stdout.write(`${what}\n`);
       load.abandon();
       await receiver.close();
     }
