@@ -246,6 +246,9 @@ BEGIN
   IF NOT FOUND THEN RETURN NULL; END IF;
   -- A page of the source must not write the same message at the same time.
   PERFORM FROM gateway.source s WHERE s.id = w.source FOR NO KEY UPDATE;
+  -- An erasure locks this row before the conversation, too.
+  PERFORM FROM gateway.write_back b WHERE b.operation_id = p_id FOR NO KEY UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
   -- The ledger appends the receipt with the outcome.
   PERFORM set_config('gateway.capture', 'off', true);
   SELECT * INTO c FROM platform.conversation x WHERE x.tenant = w.tenant AND x.site = w.site AND x.id = w.record FOR UPDATE;
@@ -285,6 +288,9 @@ BEGIN
   IF NOT FOUND THEN RETURN NULL; END IF;
   -- A page of the source must not write the same conversation at the same time.
   PERFORM FROM gateway.source s WHERE s.id = w.source FOR NO KEY UPDATE;
+  -- An erasure locks this row before the conversation, too.
+  PERFORM FROM gateway.write_back b WHERE b.operation_id = p_id FOR NO KEY UPDATE;
+  IF NOT FOUND THEN RETURN NULL; END IF;
   -- The ledger appends the receipt with the outcome.
   PERFORM set_config('gateway.capture', 'off', true);
   SELECT o.id INTO now_operator FROM platform.operator o

@@ -130,6 +130,29 @@ describe('two deciders at once', () => {
   );
 });
 
+it('two approvals of writes to one conversation take turns, without a deadlock', async () => {
+  const { sql: planted } = gateway.database;
+  const ids = [
+    await asked(gateway, by, fresh('conversation_reply')),
+    await asked(gateway, by, fresh('conversation_assign')),
+  ];
+  const count = async (query: string): Promise<number> => (await planted.unsafe(query))[0]?.['n'];
+  const deadlocks = 'SELECT deadlocks::integer AS n FROM pg_stat_database WHERE datname = current_database()';
+  const before = await count(deadlocks);
+  let ends: Promise<Decision>[] = [];
+  await planted.begin(async (held) => {
+    // As a page of the source holds it.
+    await held`SELECT FROM platform.conversation WHERE (tenant, site, id) = (1, 1, 2) FOR NO KEY UPDATE`;
+    ends = ids.map((id, n) => decideOn(n === 0 ? gateway.database.db : other, id, true));
+    const waiting = `SELECT count(*)::integer AS n FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%decide_approval%'`;
+    await expect.poll(() => count(waiting), { timeout: 4_000 }).toBe(2);
+  });
+  expect(await Promise.all(ends)).toEqual(ids.map(() => ({ state: 'performed', status: 'acknowledged' })));
+  await Promise.all([gateway.database.db, other].map((db) => db.query(sql`SELECT pg_stat_force_next_flush()`)));
+  expect(await count(deadlocks)).toBe(before);
+});
+
 describe('a connection that ends', () => {
   /** Opens a new connection. On it, the next statement is new, and so it exchanges all messages. */
   async function reconnected(): Promise<void> {

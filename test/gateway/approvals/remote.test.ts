@@ -185,6 +185,21 @@ describe('an approved write to a helpdesk', () => {
     expect(await approve(id)).toEqual({ state: 'decided', approval: 'lapsed' });
   });
 
+  it('keeps no text of a write whose outcome is forgotten before anybody has asked for it', async () => {
+    const id = await asked(gateway, by, note('Reserved by a process that died'));
+    const { writer, reached, answer } = slow();
+    const deciding = approve(id, writer);
+    await reached;
+    // No process ran for a day.
+    await gateway.database.sql`UPDATE gateway.operation SET created_at = now() - interval '25 hours',
+      lease_until = now() - interval '25 hours' WHERE operation_id = ${id}`;
+    await round();
+    expect([await statusOf(gateway, by, id), await textOf(id)]).toEqual(['outcome_unknown', null]);
+    answer(REFUSED);
+    await deciding;
+    expect(await textOf(id)).toBeNull();
+  });
+
   it('counts among the 100 that may wait while the helpdesk has not answered', async () => {
     const one = await asker(gateway);
     const ids: string[] = [];
