@@ -69,8 +69,8 @@ ${progress(bounds, step, name, {
  * Both times are the helpdesk's. A page is written soon after it was read.
  */
 const NEWEST = `AND NOT EXISTS (SELECT FROM gateway.write_back w
-       WHERE w.tenant = b.tenant AND w.site = b.site AND w.record = b.id AND w.at > now() - interval '10 minutes'
-         AND b.updated_at < date_trunc('milliseconds', w.seen_at))`;
+       WHERE w.tenant = b.tenant AND w.site = b.site AND w.record = b.id AND w.seen_at IS NOT NULL
+         AND w.at > now() - interval '10 minutes' AND b.updated_at < date_trunc('milliseconds', w.seen_at))`;
 
 /** Since when an organization keeps texts and files (gateway.clear_old_messages). Older ones must not come back. */
 const RETENTION = `JOIN (SELECT o.tenant, coalesce(now() - make_interval(days => o.keep_messages_days), '-infinity') AS since

@@ -4,6 +4,7 @@ ALTER TABLE gateway.credential ADD COLUMN write text[] NOT NULL DEFAULT '{}';
 ALTER TABLE gateway.credential ADD COLUMN without_approval text[] NOT NULL DEFAULT '{}';
 -- The helpdesk's time of the state that a change of a conversation had as its outcome. Older states do not follow it.
 ALTER TABLE gateway.write_back ADD COLUMN seen_at timestamptz;
+CREATE INDEX write_back_seen ON gateway.write_back (tenant, site, record) WHERE seen_at IS NOT NULL;
 
 -- Returns true if a person must approve the command of the credential first.
 CREATE FUNCTION gateway.must_wait(c gateway.credential, p_operation text, p_command jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
