@@ -10,6 +10,7 @@ import { doctor } from '../support/doctor.ts';
 import { plant } from '../support/events/journal.ts';
 import { Client, type Door, doorOf, newTicket, ORIGIN, openSession } from '../support/events/realtime.ts';
 import { definition } from '../support/events/subscriptions.ts';
+import { Taken } from '../support/events/taken.ts';
 import { addEndpoint, answer, openReceiver, until, verified } from '../support/events/webhooks.ts';
 import { eventually } from '../support/eventually.ts';
 import { times } from '../support/form.ts';
@@ -23,48 +24,6 @@ const SECONDS = times(4, 60);
 const WRITER = fileURLToPath(new URL('../support/faults/journal-writer.mjs', import.meta.url));
 const WRITERS = 6;
 const WEBSITES = ['web_1_1', 'web_1_2', 'web_1_3'];
-
-interface Receipt {
-  readonly event_id: string;
-  readonly website_id: string;
-  readonly cursor: number;
-}
-
-class Taken {
-  readonly positions = new Map<string, number[]>(WEBSITES.map((website) => [website, []]));
-  readonly ids = new Map<string, string>();
-  repeated = 0;
-  /** The number of receipts that came twice although no repetition is allowed. */
-  twice = 0;
-  readonly wrong = new Set<string>();
-
-  /**
-   * `again` is true when the page may repeat receipts. Receipts repeat after a reconnect, because a socket starts again
-   * after the last page that the client acknowledged.
-   */
-  page(events: readonly Receipt[], again = false): void {
-    for (const { event_id, website_id, cursor } of events) {
-      const before = this.positions.get(website_id) ?? [];
-      const last = before.at(-1) ?? 0;
-      if (cursor <= last) {
-        this.repeated++;
-        if (!again) {
-          this.wrong.add('a receipt came twice');
-          this.twice++;
-        }
-        if (this.ids.get(`${website_id} ${cursor}`) !== event_id) this.wrong.add('a position has two event ids');
-        continue;
-      }
-      if (cursor !== last + 1) this.wrong.add('a receipt was skipped');
-      before.push(cursor);
-      this.ids.set(`${website_id} ${cursor}`, event_id);
-    }
-  }
-
-  reached(heads: ReadonlyMap<string, number>): boolean {
-    return WEBSITES.every((website) => (this.positions.get(website)?.length ?? 0) >= (heads.get(website) ?? 0));
-  }
-}
 
 async function headsOf(sql: postgres.Sql): Promise<Map<string, number>> {
   const rows = await sql<{ website: string; position: string }[]>`
@@ -120,7 +79,7 @@ it(
       return { id: body.subscription.subscription_id, cursor: body.cursor };
     };
     // A reader can be so late that the first kill meets its first call.
-    const [rest, mcp, socket] = [new Taken(), new Taken(), new Taken()];
+    const [rest, mcp, socket] = [new Taken(WEBSITES), new Taken(WEBSITES), new Taken(WEBSITES)];
 
     const byRest = async (): Promise<void> => {
       const { id, cursor } = await eventually(subscription);

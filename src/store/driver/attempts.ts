@@ -11,6 +11,8 @@ const ATTEMPTS = 20;
 const WINDOW = 1_200;
 /** Milliseconds until a silent connection sends its first keep-alive probe, as in the driver. */
 export const KEEP_ALIVE = 60_000;
+/** Milliseconds in which a server can close a connection that has ended. */
+const HANG_UP = 1_000;
 
 type Open = (leads: Leads) => Duplex;
 
@@ -28,9 +30,17 @@ export interface Dial {
   readonly socket: Open;
   /** Called when the server has answered a statement. */
   readonly answered: () => void;
-  /** Called when a statement has failed with the connection. `standby`: its server is no primary. */
-  readonly left: (standby?: boolean) => void;
+  /** Called when a statement has failed with the connection. `why` is given if its server is not to be used. */
+  readonly left: (why?: Unusable) => void;
+  /**
+   * Called when the driver ends the connection. The driver waits for the server to close its side. A frozen server, or
+   * one that waits for a standby, does not, and the socket would keep the process alive.
+   */
+  readonly hangUp: () => void;
 }
+
+/** `cut off`: a primary whose standbys confirm nothing (open/fence.ts). */
+type Unusable = 'standby' | 'cut off';
 
 interface PendingAttempt {
   readonly at: number;
@@ -57,17 +67,19 @@ export class Attempts {
    * A proxy without a server closes each connection before it is ready. The driver then connects again at once, for
    * ever, and reports no error. So the second attempt without an answer fails as refused.
    *
-   * `leave` is called if the server is a standby, or if it has answered nothing on this connection.
+   * `leave` is called if the server is not to be used, or if it has answered nothing on this connection.
    */
-  dial(open: Open = toHost, leave: () => void = () => undefined): Dial {
+  dial(open: Open = toHost, leave: (cutOff: boolean) => void = () => undefined): Dial {
     let attempt: PendingAttempt | undefined = this.#counted();
     let begun = false;
+    let opened: Duplex | undefined;
     return {
       socket: (leads) => {
         if (begun) throw refused();
         begun = true;
         attempt ??= this.#counted();
-        return open(leads);
+        opened = open(leads);
+        return opened;
       },
       answered: () => {
         if (!attempt) return;
@@ -78,9 +90,10 @@ export class Attempts {
         this.#waiting.clear();
         for (const next of freed) next();
       },
-      left: (standby = false) => {
-        if (standby || attempt) leave();
+      left: (why) => {
+        if (why || attempt) leave(why === 'cut off');
       },
+      hangUp: () => void setTimeout(() => opened?.destroy(), HANG_UP).unref(),
     };
   }
 

@@ -64,6 +64,7 @@ export const changesOf = (app: string): string => app + CHANGES;
  */
 export class Connections {
   readonly #connect: () => postgres.Sql;
+  readonly #hangUp: (driver: postgres.Sql) => void;
   readonly #size: number;
   /** The connection that was used last is used next, because this connection has prepared the most statements. */
   readonly #idle: PooledConnection[] = [];
@@ -77,6 +78,7 @@ export class Connections {
   readonly #mustWait: (freed: () => void) => number;
   readonly #freed = (): void => this.#next();
   #restingUntil = 0;
+  #renewedAt = 0;
   #wake: NodeJS.Timeout | undefined;
   readonly #withoutServer: number;
   #closed = false;
@@ -84,12 +86,14 @@ export class Connections {
   constructor(
     size: number,
     connect: () => postgres.Sql,
+    hangUp: (driver: postgres.Sql) => void,
     mustWait: (freed: () => void) => number,
     withoutServer = Number.POSITIVE_INFINITY,
   ) {
     this.#size = size;
     this.#withoutServer = withoutServer;
     this.#connect = connect;
+    this.#hangUp = hangUp;
     this.#mustWait = mustWait;
   }
 
@@ -143,7 +147,10 @@ export class Connections {
     connection.app = undefined;
     connection.givenAt = performance.now();
     if (text !== undefined) connection.prepared.add(text);
-    const old = connection.givenAt - connection.madeAt > LIFETIME || connection.prepared.size > PREPARED;
+    const old =
+      connection.madeAt < this.#renewedAt ||
+      connection.givenAt - connection.madeAt > LIFETIME ||
+      connection.prepared.size > PREPARED;
     if (old) this.#end(driver);
     else this.#idle.push(connection);
     this.#next();
@@ -173,6 +180,13 @@ export class Connections {
     this.#end(driver);
   }
 
+  /** Closes all connections that are open now, the busy ones after their statements. */
+  renew(): void {
+    this.#renewedAt = performance.now();
+    for (const { driver } of this.#idle.splice(0)) this.#end(driver);
+    this.#next();
+  }
+
   /** Opens no connections for the next `milliseconds`, because one could not be opened. True if others are open. */
   rest(driver: postgres.Sql, milliseconds: number): boolean {
     if (this.#living.get(driver)?.app !== undefined) this.#end(driver);
@@ -191,7 +205,7 @@ export class Connections {
     this.#idle.splice(0);
     const living = [...this.#living.keys()];
     this.#living.clear();
-    await Promise.all(living.map((driver) => driver.end({ timeout: seconds })));
+    await Promise.all(living.map((driver) => driver.end({ timeout: seconds }).finally(() => this.#hangUp(driver))));
   }
 
   /** Whether a server has taken a connection of this pool. It then has told its version. */
@@ -235,6 +249,7 @@ export class Connections {
   #end(driver: postgres.Sql): void {
     this.#living.delete(driver);
     void driver.end({ timeout: 0 }).catch(() => undefined);
+    this.#hangUp(driver);
   }
 
   #may(app: string): boolean {

@@ -21,6 +21,8 @@ export const REFUSED = /^(ENOTFOUND|EAI_AGAIN|53300|AT_STANDBY)$/;
 
 export const atStandby = (): Error => Object.assign(new Error('the server is a standby'), { code: 'AT_STANDBY' });
 export const isStandby = (error: unknown): boolean => sqlState(error) === 'AT_STANDBY';
+/** True if the server has no free connection. Connections that are open work on. */
+export const isFull = (error: unknown): boolean => sqlState(error) === '53300';
 // The SQLSTATE of a write to a server that is read-only.
 export const READ_ONLY = /^25006$/;
 // The SQLSTATE of a function that only a primary runs (store/calls/guard.ts).

@@ -7,6 +7,7 @@ import { addressesOf } from '../../core/store-address.ts';
  */
 export class Hosts {
   readonly #all: readonly string[];
+  readonly #pools = new Set<() => void>();
   #current = 0;
 
   constructor(addresses: readonly string[]) {
@@ -22,9 +23,21 @@ export class Hosts {
     return this.#all[this.#current] ?? '';
   }
 
-  /** Called when a host cannot be used. Several attempts can find out at the same time. */
-  leave(address: string): void {
-    if (address === this.current) this.#current = (this.#current + 1) % this.#all.length;
+  /**
+   * Called when a host cannot be used. Several attempts can find out at the same time. All pools leave it together: a
+   * connection that stays there could be answered by a primary that another one has replaced. `cutOff`: the host is
+   * such a primary (open/fence.ts), so an address with one host may lead to another server now.
+   */
+  leave(address: string, cutOff = false): void {
+    if (address !== this.current || (this.count === 1 && !cutOff)) return;
+    this.#current = (this.#current + 1) % this.#all.length;
+    for (const renew of this.#pools) renew();
+  }
+
+  /** Calls `renew` when the host is left. Returns a function that ends this. */
+  follow(renew: () => void): () => void {
+    this.#pools.add(renew);
+    return () => void this.#pools.delete(renew);
   }
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
 import type { Dial } from './attempts.ts';
+import { isFull } from './errors.ts';
 
 /** Two options that the driver uses in its own `listen`. The driver's types declare only part of them. */
 export interface Heard {
@@ -17,7 +18,7 @@ const BACKOFF = 250;
 /** Milliseconds between two test queries. Nothing else shows that a server has vanished. */
 const STILL_THERE = 10_000;
 
-export interface ListeningConnection extends Pick<Dial, 'left'> {
+export interface ListeningConnection extends Pick<Dial, 'left' | 'hangUp'> {
   readonly pool: postgres.Sql;
 }
 
@@ -39,7 +40,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
   const stop = new AbortController();
   const once = async (): Promise<void> => {
     const lost = new AbortController();
-    const { pool, left } = connect({
+    const { pool, left, hangUp } = connect({
       onnotify: (name, payload) => {
         if (name === channel && !stop.signal.aborted) heard(payload);
       },
@@ -54,7 +55,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
     try {
       // A standby refuses to listen.
       await answered(`LISTEN "${channel.replaceAll('"', '""')}"`).catch((error: unknown) => {
-        left(true);
+        if (!isFull(error)) left('standby');
         throw error;
       });
       if (!either.aborted) heard('');
@@ -65,6 +66,7 @@ export function listenOn({ connect, mustWait, channel, heard, patience }: Listen
     } finally {
       // Do not wait: if the server has vanished, this takes the whole time-out. The connection is never used again.
       pool.end({ timeout: 1 }).catch(() => undefined);
+      hangUp();
     }
   };
   const ended = (async () => {

@@ -78,7 +78,7 @@ export function openDatabase(options: ConnectOptions): Database {
   const dials = new WeakMap<postgres.Sql, Dial>();
   const connect = (): postgres.Sql => {
     const server = hosts?.current ?? target;
-    const dial = attempts.dial(theirs?.socket, () => typeof server === 'string' && hosts?.leave(server));
+    const dial = attempts.dial(theirs?.socket, (cutOff) => typeof server === 'string' && hosts?.leave(server, cutOff));
     const onclose = (): void => connections.ended(driver);
     const driver = driverOf(server, { ...shared, prepare, socket: dial.socket, onclose });
     dials.set(driver, dial);
@@ -87,12 +87,19 @@ export function openDatabase(options: ConnectOptions): Database {
   const connectListener = (events: Heard): ListeningConnection => {
     const server = listened?.current ?? direct ?? target;
     const connection = sessionSettings({ ...options, direct: undefined });
-    const { socket, left } = attempts.dial(theirs?.socket, () => typeof server === 'string' && listened?.leave(server));
-    return { pool: driverOf(server, { ...shared, connection, socket, ...events }), left };
+    const dial = attempts.dial(theirs?.socket, () => typeof server === 'string' && listened?.leave(server));
+    return { ...dial, pool: driverOf(server, { ...shared, connection, socket: dial.socket, ...events }) };
   };
   const listeners = new Set<Listening>();
   const withoutServer = options.primary === true ? WITHOUT_SERVER : undefined;
-  const connections = new Connections(options.connections, connect, (freed) => attempts.wait(freed), withoutServer);
+  const connections = new Connections(
+    options.connections,
+    connect,
+    (driver) => dials.get(driver)?.hangUp(),
+    (freed) => attempts.wait(freed),
+    withoutServer,
+  );
+  const unfollow = hosts?.follow(() => connections.renew());
   const runs = openRuns({
     ...options,
     ...{ connections, size: options.connections, prepare, dialOf: (driver) => dials.get(driver) },
@@ -128,6 +135,7 @@ export function openDatabase(options: ConnectOptions): Database {
       return own;
     },
     close: async () => {
+      unfollow?.();
       await Promise.all([...listeners].map((listening) => listening.close()));
       await connections.close(5);
     },

@@ -6,6 +6,7 @@ import { type Connections, OWN, WAITING } from './connections.ts';
 import {
   atStandby,
   DOWN,
+  isFull,
   isUnavailable,
   late,
   NO_PRIMARY,
@@ -27,7 +28,7 @@ export const GRACE = 500;
 /** Milliseconds until the next attempt when the server is down or has no free connection. */
 const BACKOFF = 250;
 
-interface RunsOptions extends Pick<ConnectOptions, 'statementTimeout' | 'primary' | 'direct'> {
+interface RunsOptions extends Pick<ConnectOptions, 'statementTimeout' | 'primary' | 'direct' | 'confirms'> {
   readonly connections: Connections;
   /** How many connections there are. */
   readonly size: number;
@@ -71,7 +72,8 @@ export function openRuns(options: RunsOptions): Runs {
   const giveBack = (used: postgres.Sql, error: unknown): void => {
     const state = sqlState(error);
     const isStandby = NO_PRIMARY.test(state);
-    if (isStandby || UNREACHABLE.test(state)) dialOf(used)?.left(isStandby);
+    if (isStandby) dialOf(used)?.left('standby');
+    else if (UNREACHABLE.test(state) && !isFull(error)) dialOf(used)?.left();
     if (DOWN.test(state)) down(error);
     if (REFUSED.test(state)) {
       if (!connections.rest(used, BACKOFF)) down(error);
@@ -86,16 +88,20 @@ export function openRuns(options: RunsOptions): Runs {
   };
 
   /**
-   * Rejects the answer of a standby. A standby can be any time behind, so a revoked token can still be valid there.
    * PostgreSQL reports to each new connection whether the server is a standby, and reports a change before its next
    * answer. A pooler can keep an old report. So behind a pooler, the guard of the statement asks
    * (store/calls/guard.ts).
    */
+  const isAtStandby = (used: postgres.Sql): boolean =>
+    options.primary === true && options.direct === undefined && used.parameters['in_hot_standby'] === 'on';
+  /** Rejects the answer of a standby. It can be any time behind, so a revoked token can still be valid there. */
   const requireAnswer = (used: postgres.Sql): void => {
-    if (options.primary === true && options.direct === undefined && used.parameters['in_hot_standby'] === 'on')
-      throw atStandby();
+    if (isAtStandby(used)) throw atStandby();
     dialOf(used)?.answered();
   };
+  /** An error of a standby tells only that the server is one. It has many codes, and must not keep the connection. */
+  const meant = (used: postgres.Sql, error: unknown): unknown =>
+    error instanceof postgres.PostgresError && isAtStandby(used) ? atStandby() : error;
 
   /**
    * Waits for a connection. Returns the connection and the milliseconds that are left for the statement. The wait
@@ -137,7 +143,7 @@ export function openRuns(options: RunsOptions): Runs {
         timer = setTimeout(() => setImmediate(() => over || what()), milliseconds);
       };
       const silent = (): void => {
-        dialOf(used)?.left();
+        dialOf(used)?.left(options.confirms === true ? 'cut off' : undefined);
         connections.lose(used, began);
         reject(late(SILENT));
       };
@@ -165,7 +171,8 @@ export function openRuns(options: RunsOptions): Runs {
           resolve(rows.taken());
           connections.give(used, prepare ? text : undefined);
         },
-        (error: unknown) => {
+        (thrown: unknown) => {
+          const error = meant(used, thrown);
           ended();
           rows.taken();
           reject(error);
@@ -224,7 +231,8 @@ export function openRuns(options: RunsOptions): Runs {
           .then(() => requireAnswer(used))
           .then(
             () => connections.give(used),
-            (error: unknown) => {
+            (thrown: unknown) => {
+              const error = meant(used, thrown);
               giveBack(used, error);
               throw error;
             },

@@ -18,6 +18,8 @@ export interface ConnectOptions {
   readonly keyed?: boolean;
   /** True for the gateway's own store: answers of a standby are errors, and such pools share one limit of attempts. */
   readonly primary?: boolean;
+  /** True for the pool whose statements wait for a standby (open/fence.ts). A silent one tells of a primary that is cut off. */
+  readonly confirms?: boolean;
 }
 
 /** The settings of every connection. PgBouncer accepts only the first three (manual of PgBouncer). */

@@ -7,7 +7,10 @@ import type { Database } from '../driver/postgres.ts';
 const EVERY = 500;
 /** A primary counts as cut off when its standbys have confirmed no commit that began in the last so many milliseconds. */
 const CUT_OFF = 2_000;
-/** Timeout (ms) of such a commit. PostgreSQL cancels none that waits for a standby, so the connection is given up. */
+/**
+ * Timeout (ms) of such a commit. PostgreSQL cancels none that waits for a standby, so the connection is given up. It
+ * stays open at the server until a standby confirms. So nothing is committed while no standby is connected.
+ */
 export const CONFIRMING = 1_500;
 
 /**
@@ -23,14 +26,23 @@ export interface StandbyFence {
 /**
  * Commits a message to nobody, twice a second. Such a commit ends only when the standbys that synchronous_standby_names
  * wants have it. Without this setting, nothing is committed and the fence stays open. `db` has one connection of its own.
+ * `leave` is called if no standby is connected to a primary that is cut off.
  */
-export function openFence(db: Database): StandbyFence {
+export function openFence(db: Database, leave: () => void): StandbyFence {
   let confirmedAt = performance.now();
+  const isCutOff = (): boolean => performance.now() - confirmedAt >= CUT_OFF;
   const confirm = async (): Promise<void> => {
     const began = performance.now();
     const [row] = await db.query<{ confirmed: boolean | null }>(sql`
-      SELECT CASE WHEN current_setting('synchronous_standby_names') <> ''
-                  THEN pg_logical_emit_message(true, 'gateway', '') IS NOT NULL END AS confirmed`);
+      SELECT CASE WHEN current_setting('synchronous_standby_names') = '' THEN NULL
+                  WHEN NOT EXISTS (SELECT FROM pg_stat_replication) THEN false
+                  ELSE pg_logical_emit_message(true, 'gateway', '') IS NOT NULL END AS confirmed`);
+    if (row?.confirmed === false) {
+      // Standbys can be wanted since a moment ago, and none may have confirmed anything yet.
+      confirmedAt = Math.min(confirmedAt, began);
+      if (isCutOff()) leave();
+      return;
+    }
     confirmedAt = row?.confirmed === true ? began : Number.POSITIVE_INFINITY;
     // The wait is over: what follows is confirmed soon.
     if (performance.now() - began > EVERY) job.wake();
@@ -40,8 +52,7 @@ export function openFence(db: Database): StandbyFence {
   job.wake();
   return {
     get error() {
-      const open = performance.now() - confirmedAt < CUT_OFF;
-      return open ? undefined : new StoreUnreachable('no synchronous standby confirms what the primary commits');
+      return isCutOff() ? new StoreUnreachable('no synchronous standby confirms what the primary commits') : undefined;
     },
     close: async () => {
       await job.stop();

@@ -1,10 +1,11 @@
+import { hostsOf } from '../driver/hosts.ts';
 import type { Replica } from '../driver/lineage.ts';
 import { type Database, openDatabase } from '../driver/postgres.ts';
 import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { buildIndexes } from './build.ts';
-import type { StandbyFence } from './fence.ts';
+import { CONFIRMING, openFence, type StandbyFence } from './fence.ts';
 import { migrate, requireMigrated } from './migrate.ts';
 import { openReplica } from './replica.ts';
 import { lookAtPrimary, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
@@ -150,9 +151,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     );
     if (applied.length > 0) log(`schema at version ${version}`);
     if (options.fenced === true && !embedded) {
-      const { CONFIRMING, openFence } = await import('./fence.ts');
-      const own = { target, primary: true, direct: directUrl, connections: 1, statementTimeout: CONFIRMING };
-      fence = openFence(openDatabase({ ...own, name: `${name}-fence` }));
+      const own = { target, primary: true, confirms: true, direct: directUrl, connections: 1 };
+      const hosts = hostsOf(databaseUrl ?? '');
+      fence = openFence(openDatabase({ ...own, statementTimeout: CONFIRMING, name: `${name}-fence` }), () =>
+        hosts.leave(hosts.current, true),
+      );
     }
     if (replicaUrl !== undefined) {
       const count = (opened: Database, connections: number): Database =>

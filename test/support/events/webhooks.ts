@@ -86,7 +86,7 @@ export interface Endpoint {
 }
 
 export async function addEndpoint(
-  { db }: TestDatabase,
+  { db }: Pick<TestDatabase, 'db'>,
   credential: string,
   url: string,
   more: { readonly site?: string; readonly eventTypes?: readonly string[]; readonly secret?: string } = {},
