@@ -18,6 +18,11 @@ let caller: Issued;
 const setting = async (cluster: Cluster, names: string): Promise<void> => {
   await cluster.sql('postgres').unsafe(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
   await cluster.sql('postgres')`SELECT pg_reload_conf()`;
+  // The server reloads a moment later, and then tells all its processes. A new connection shows that it has.
+  for (let now: unknown; now !== names; ) {
+    const [row] = await cluster.sql('postgres')`SELECT current_setting('synchronous_standby_names') AS names`;
+    now = row?.['names'];
+  }
 };
 
 beforeAll(async () => {
