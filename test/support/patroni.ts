@@ -305,7 +305,10 @@ function openNode({ name, folder, etcd, run, ...ports }: NodeOptions): PatroniNo
     for (const pid of pids) {
       try {
         if (pid !== undefined) process.kill(pid, which);
-      } catch {}
+      } catch (error) {
+        // A process of the list can have ended meanwhile.
+        if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+      }
     }
   };
   const end = (): readonly number[] => {
