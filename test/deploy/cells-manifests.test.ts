@@ -297,7 +297,7 @@ describe('resources/kubernetes/cells', () => {
         expect(storeOf(values['DATABASE_URL'])).toContain(' gateway-pooler:5432/');
       }
       const initdb = only(ofKind(Cluster, 'Cluster', made)).spec.bootstrap.initdb;
-      expect(initdb.postInitApplicationSQL).toHaveLength(4);
+      expect(initdb.postInitApplicationSQL).toHaveLength(5);
     });
   });
 });
