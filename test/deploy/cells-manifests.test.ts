@@ -64,7 +64,12 @@ const literalsOf = (cell: string): Record<string, string> =>
 const Variable = z.strictObject({
   name: z.string(),
   value: z.string().optional(),
-  valueFrom: z.strictObject({ secretKeyRef: z.strictObject({ name: z.string(), key: z.string() }) }).optional(),
+  valueFrom: z
+    .union([
+      z.strictObject({ secretKeyRef: z.strictObject({ name: z.string(), key: z.string() }) }),
+      z.strictObject({ fieldRef: z.strictObject({ fieldPath: z.literal('metadata.namespace') }) }),
+    ])
+    .optional(),
 });
 const WithEnv = z.looseObject({ name: z.string(), env: z.array(Variable).default([]) });
 const Deployment = z.looseObject({
@@ -78,11 +83,14 @@ const containersOf = (document: unknown): z.infer<typeof WithEnv>[] => {
   const { initContainers, containers } = Deployment.parse(document).spec.template.spec;
   return [...initContainers, ...containers];
 };
-/** Values as Kubernetes makes them: only a variable that stands earlier in the list is put in. Secrets are `hush`. */
+/** Values as Kubernetes makes them: only a variable that stands earlier in the list is put in. */
 const expanded = (env: readonly z.infer<typeof Variable>[]): Record<string, string> => {
   const made: Record<string, string> = {};
-  for (const { name, value } of env)
-    made[name] = (value ?? 'hush').replace(/\$\((\w+)\)/g, (all, word: string) => made[word] ?? all);
+  for (const { name, value, valueFrom = {} } of env)
+    made[name] = (value ?? ('fieldRef' in valueFrom ? 'cell' : 'hush')).replace(
+      /\$\((\w+)\)/g,
+      (all, word: string) => made[word] ?? all,
+    );
   return made;
 };
 const { NODE_ENV: _, ...image } = environmentOf(readDockerfile().at(-1));
@@ -152,10 +160,16 @@ describe('resources/kubernetes/cells', () => {
     const given = envOf('base/gateway.yaml');
     const { name } = cluster.metadata;
     const config = readConfig({ ...shipped, ...given });
-    expect(storeOf(config.databaseUrl)).toBe(`${initdb.owner}:hush ${name}-rw:5432/${initdb.database}?sslmode=require`);
-    expect(storeOf(config.replicaUrl)).toBe(`${initdb.owner}:hush ${name}-ro:5432/${initdb.database}?sslmode=require`);
+    expect(storeOf(config.databaseUrl)).toBe(
+      `${initdb.owner}:hush ${name}-rw.cell:5432/${initdb.database}?sslmode=require`,
+    );
+    expect(storeOf(config.replicaUrl)).toBe(
+      `${initdb.owner}:hush ${name}-ro.cell:5432/${initdb.database}?sslmode=require`,
+    );
     const [before] = containersOf(only(documentsOf(fileOf(`${ROOT}/base/gateway.yaml`))));
-    const refs = before?.env.flatMap(({ valueFrom }) => valueFrom?.secretKeyRef ?? []);
+    const refs = before?.env.flatMap(({ valueFrom }) =>
+      valueFrom && 'secretKeyRef' in valueFrom ? valueFrom.secretKeyRef : [],
+    );
     expect(refs).toEqual([{ name: `${name}-app`, key: 'password' }]);
     // Kubernetes adds such a variable for each Service of the namespace, unless the pod switches this off.
     const linked = `${name}-rw`.toUpperCase().replaceAll('-', '_');
@@ -294,7 +308,7 @@ describe('resources/kubernetes/cells', () => {
       for (const { name, env } of all) {
         const values = expanded(env);
         expect(Object.values(values).join(), name).not.toContain('$(');
-        expect(storeOf(values['DATABASE_URL'])).toContain(' gateway-pooler:5432/');
+        expect(storeOf(values['DATABASE_URL'])).toContain(' gateway-pooler.cell:5432/');
       }
       const initdb = only(ofKind(Cluster, 'Cluster', made)).spec.bootstrap.initdb;
       expect(initdb.postInitApplicationSQL).toHaveLength(5);
