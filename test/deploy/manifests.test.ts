@@ -1,8 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { request } from 'node:http';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -14,10 +11,11 @@ import { openMetrics } from '../../src/observe/metrics.ts';
 import { MOST } from '../../src/sources/follow/runner.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { environmentOf, exec, fileOf, readDockerfile, stepOf } from '../support/deploy.ts';
+import { hasKubectl, kustomized } from '../support/kustomize.ts';
 import { readScrape } from '../support/observe.ts';
+import { groupings, metricsOf, missingIn, rulesOf, unknownIn } from '../support/promql.ts';
 import { READER } from '../support/reader/memory.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
-import { scratch } from '../support/scratch.ts';
 
 const image = readDockerfile().at(-1);
 const yaml = (path: string): unknown => parse(fileOf(`resources/${path}`), { merge: true });
@@ -93,6 +91,7 @@ const Deployment = z.object({
       metadata: z.object({ labels: z.record(z.string(), z.string()) }),
       spec: z.strictObject({
         automountServiceAccountToken: z.literal(false),
+        enableServiceLinks: z.literal(false),
         securityContext: z.strictObject({
           runAsNonRoot: z.literal(true),
           runAsUser: z.number(),
@@ -213,73 +212,17 @@ describe('resources/kubernetes', () => {
     expect([main.image, before.image]).toEqual(Array(2).fill('installation-gateway'));
   });
 
-  const hasKubectl = ((): boolean => {
-    try {
-      return execFileSync('kubectl', ['kustomize', '--help'], { encoding: 'utf8' }).includes('kustomization');
-    } catch {
-      return false; // this machine has no kubectl
-    }
-  })();
-
   it.runIf(hasKubectl)('is what kustomize accepts', () => {
-    const folder = scratch('kustomize');
-    try {
-      cpSync(fileURLToPath(new URL('resources/kubernetes', packageRoot)), folder, { recursive: true });
-      writeFileSync(join(folder, 'example/gateway.env'), 'DATABASE_URL=postgres://db/gateway\n');
-      const made = execFileSync('kubectl', ['kustomize', join(folder, 'example')], { encoding: 'utf8' });
-      expect(made.match(/^kind: /gm)).toHaveLength(7);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
+    const made = kustomized('example', { 'example/gateway.env': 'DATABASE_URL=postgres://db/gateway\n' });
+    expect(made).toHaveLength(7);
   });
 });
-
-/** Names of metrics in an expression of PromQL, each with the labels that its selector names. */
-function metricsOf(expression: string): { name: string; labels: string[] }[] {
-  return [...expression.matchAll(/\b((?:gateway|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].map(
-    ([, name = '', selector = '']) => ({
-      name,
-      labels: [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
-    }),
-  );
-}
-
-const groupings = (expression: string): string[] =>
-  [...expression.matchAll(/\b(?:by|without) \(([^)]*)\)/g)].flatMap(([, list = '']) => list.split(/, */));
 
 /** Prometheus adds these labels to every series of a target. */
 const TARGET = ['instance', 'job'];
 
-function unknownIn(expression: string): string[] {
-  const used = metricsOf(expression);
-  const all = new Set([...TARGET, ...used.flatMap(({ name }) => [...(known.get(name) ?? [])])]);
-  return [
-    ...used.filter(({ name }) => !known.has(name)).map(({ name }) => name),
-    ...used.flatMap(({ name, labels }) =>
-      labels.filter((label) => !TARGET.includes(label) && !known.get(name)?.has(label)).map((l) => `${name}{${l}}`),
-    ),
-    ...groupings(expression).filter((label) => !all.has(label)),
-  ];
-}
-
 describe('resources/monitoring', () => {
-  const Rules = z.strictObject({
-    groups: z.array(
-      z.strictObject({
-        name: z.string(),
-        rules: z.array(
-          z.strictObject({
-            alert: z.string(),
-            expr: z.string(),
-            for: z.string().optional(),
-            labels: z.strictObject({ severity: z.enum(['page', 'warn']) }),
-            annotations: z.strictObject({ summary: z.string(), description: z.string() }),
-          }),
-        ),
-      }),
-    ),
-  });
-  const rules = Rules.parse(yaml('monitoring/alerts.yaml')).groups.flatMap((group) => group.rules);
+  const rules = rulesOf('resources/monitoring/alerts.yaml');
   const Dashboard = z.object({
     uid: z.string(),
     panels: z.array(
@@ -296,26 +239,18 @@ describe('resources/monitoring', () => {
   const shown = panels.flatMap(({ targets }) => targets);
 
   it('a misspelt metric and a label that a metric does not have are found', () => {
-    expect(unknownIn('sum by (pool, outcome) (rate(gateway_requests_total{surface="x", pool="y"}[5m]))')).toEqual([
-      'gateway_requests_total{pool}',
-      'pool',
-    ]);
-    expect(unknownIn('gateway_store_upp == 0')).toEqual(['gateway_store_upp']);
+    const wrong = 'sum by (pool, outcome) (rate(gateway_requests_total{surface="x", pool="y"}[5m]))';
+    expect(unknownIn(wrong, known, TARGET)).toEqual(['gateway_requests_total{pool}', 'pool']);
+    expect(unknownIn('gateway_store_upp == 0', known, TARGET)).toEqual(['gateway_store_upp']);
     expect(known.size).toBeGreaterThan(40);
   });
 
   it('alerts name metrics and labels that exist, and the outcomes that are failures of ours', () => {
     expect(rules.length).toBeGreaterThan(8);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
-    for (const { alert, expr, annotations } of rules) {
-      expect(unknownIn(expr), alert).toEqual([]);
-      const used = [
-        ...Object.values(annotations)
-          .join(' ')
-          .matchAll(/\$labels\.(\w+)/g),
-      ].map(([, label = '']) => label);
-      const left = /^\w+ by \(([^)]*)\)/.exec(expr.replace(/^histogram_quantile\([\d.]+, /, ''))?.[1]?.split(', ');
-      for (const label of used) expect(left ?? TARGET, `${alert}: ${label}`).toContain(label);
+    for (const rule of rules) {
+      expect(unknownIn(rule.expr, known, TARGET), rule.alert).toEqual([]);
+      expect(missingIn(rule, TARGET), rule.alert).toEqual([]);
     }
     const outcomes = /outcome=~"([^"]+)"/.exec(rules.find(({ alert }) => alert === 'GatewayFailures')?.expr ?? '')?.[1];
     expect(fileOf('docs/operations.md')).toContain(`outcome=~"${outcomes}"`);
@@ -327,7 +262,7 @@ describe('resources/monitoring', () => {
   it('the dashboard names metrics and labels that exist, and shows each metric of the gateway', () => {
     expect(shown.length).toBeGreaterThan(25);
     for (const { expr, legendFormat } of shown) {
-      expect(unknownIn(expr), expr).toEqual([]);
+      expect(unknownIn(expr, known, TARGET), expr).toEqual([]);
       expect(
         metricsOf(expr).every(({ labels }) => labels.includes('instance')),
         expr,

@@ -69,7 +69,7 @@ export const environmentOf = (stage: Stage | undefined): Record<string, string> 
 const Strings = z.record(z.string(), z.coerce.string());
 const Service = z.strictObject({
   image: z.string(),
-  build: z.strictObject({ context: z.literal('.'), args: Strings }).optional(),
+  build: z.strictObject({ context: z.string(), args: Strings }).optional(),
   pull_policy: z.literal('never').optional(),
   entrypoint: z.string().optional(),
   command: z.array(z.string()).optional(),
