@@ -25,6 +25,7 @@ import { pulls } from './pulls.ts';
 import { realtime } from './realtime.ts';
 import { recall } from './recall.ts';
 import { judge, record } from './recorded.ts';
+import { replica } from './replica.ts';
 import { type Compared, median, tableRows, writeReport } from './report.ts';
 import { scale } from './scale.ts';
 import { search } from './search.ts';
@@ -236,6 +237,7 @@ const alone = new Map([
   ['approve', approve],
   ['index', indexes],
   ['search', search],
+  ['replica', (_, out) => replica(out)],
 ]).get(options.only ?? '');
 await (alone ? only(alone) : run());
 const report = { machine, date: new Date(), compared, lines };
