@@ -30,6 +30,7 @@ import { type Compared, median, tableRows, writeReport } from './report.ts';
 import { scale } from './scale.ts';
 import { search } from './search.ts';
 import { CONNECTIONS, openShots, type Target } from './shots.ts';
+import { sizes } from './sizes.ts';
 import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -238,6 +239,7 @@ const alone = new Map([
   ['index', indexes],
   ['search', search],
   ['replica', (_, out) => replica(out)],
+  ['sizes', sizes],
 ]).get(options.only ?? '');
 await (alone ? only(alone) : run());
 const report = { machine, date: new Date(), compared, lines };

@@ -3,7 +3,7 @@ import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
 import { openCalls, openWorld } from './world.ts';
 
-const MESSAGES = 1_000_000;
+export const MESSAGES = 1_000_000;
 const CONVERSATIONS = MESSAGES / 10;
 const WORDS = 30_000;
 const CLIENTS = 4;

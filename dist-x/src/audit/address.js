@@ -1,0 +1,12 @@
+import { networkOf } from '../flow/network.js';
+/** The network of an address: /24 of IPv4, /48 of IPv6. `full`: the address itself. */
+export function recordedAddress(address, full) {
+    if (address === '')
+        return undefined;
+    // An IPv4 address within IPv6 is recorded as what it is.
+    const network = networkOf(address);
+    if (network.endsWith('::/64'))
+        return full ? address : `${network.split(':').slice(0, 3).join(':')}::/48`;
+    return full ? network : network.replace(/\.\d+$/, '.0/24');
+}
+//# sourceMappingURL=address.js.map

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto';
+import { durationOf } from './recorder.js';
+import { auditEntry, member } from './row.js';
+/** The targets of blocks, by column (gateway.audit_target). */
+export class Named {
+    block = [];
+    target = [];
+    calls = [];
+    failed = [];
+    first_ms = [];
+    last_ms = [];
+}
+/** A smaller group becomes rows of gateway.audit, which then cost about the same. */
+const FEW = 4;
+/**
+ * Puts calls of one caller, client, network, surface and second together. Calls without a credential and calls of writes
+ * stay alone. The groups are in the order of their first calls.
+ */
+export function groupsOf(calls, offset) {
+    const groups = [];
+    const open = new Map();
+    let last;
+    for (const call of calls) {
+        const time = Math.floor(offset + call.at);
+        const ms = time % 1_000;
+        const second = time - ms;
+        const alone = call.report.actor.credentialId === undefined || call.report.operationId !== undefined;
+        // Most callers come in rows, and a comparison takes less time than a key.
+        let group = alone ? undefined : last;
+        if (group?.second !== second || !isSameCaller(group.calls[0], call)) {
+            const key = alone ? '' : keyOf(call, second);
+            group = alone ? undefined : open.get(key);
+            if (!group) {
+                group = { calls: [], second, ms: [] };
+                groups.push(group);
+                if (!alone)
+                    open.set(key, group);
+            }
+        }
+        group.calls.push(call);
+        group.ms.push(ms);
+        if (!alone)
+            last = group;
+    }
+    return groups;
+}
+function keyOf({ origin: { client, from, surface }, report: { actor } }, second) {
+    return JSON.stringify([actor.credentialId, actor.personId, client?.name, client?.version, from, surface, second]);
+}
+const isSameCaller = (one, other) => one?.report.actor.credentialId === other.report.actor.credentialId &&
+    one?.report.actor.personId === other.report.actor.personId &&
+    one?.origin.client?.name === other.origin.client?.name &&
+    one?.origin.client?.version === other.origin.client?.version &&
+    one?.origin.from === other.origin.from &&
+    one?.origin.surface === other.origin.surface;
+/**
+ * PostgreSQL reads the records of a block only when somebody looks at them, and one that it cannot read would break every
+ * reader. As a row of gateway.audit such a record is refused at once.
+ */
+export const isBlock = ({ calls }) => calls.length >= FEW &&
+    calls.every(({ report: { count = 0, status, units } }) => isInteger(count, 31) && isInteger(status, 15) && isInteger(units, 31));
+const isInteger = (value, bits) => Number.isInteger(value) && Math.abs(value) < 2 ** bits;
+/** What the chain covers of a block. No record of gateway.audit gives such a text. */
+export const blockText = (b) => `block ${[
+    ...[b.time, b.id, b.calls, b.organization_id, b.app_id, b.installation_id, b.credential_id, b.person_id],
+    ...[b.client_name, b.client_version, b.address, b.surface, b.named],
+]
+    .map(member)
+    .join(',')},${b.records}`;
+/** Makes the block of a group, and adds its records to the sums and its targets to `named`. */
+export function blockOf(group, recorder, sums, named) {
+    const [first] = group.calls;
+    if (!first)
+        return undefined;
+    const { actor } = first.report;
+    const { client, from, surface } = first.origin;
+    const of = {
+        time: new Date(group.second).toISOString(),
+        // The records have the last four digits.
+        id: `${randomUUID().slice(0, -4)}0000`,
+        calls: group.calls.length,
+        organization_id: actor.organizationId,
+        app_id: actor.appId ?? null,
+        installation_id: actor.installationId ?? null,
+        credential_id: actor.credentialId ?? '',
+        person_id: actor.personId ?? null,
+        client_name: client?.name ?? null,
+        client_version: client?.version || null,
+        address: recorder.addressOf(from) ?? null,
+        surface,
+    };
+    const mentions = new Map();
+    let records = '{';
+    for (let i = 0; i < group.calls.length; i++) {
+        const call = group.calls[i] ?? first;
+        const ms = group.ms[i] ?? 0;
+        const duration = durationOf(call.ms);
+        records += `${i === 0 ? '' : ','}${auditEntry(ms, call, duration, recorder.inputOf(call))}`;
+        sums.add(of, call.report, duration);
+        mention(mentions, call, ms);
+    }
+    for (const [target, one] of mentions) {
+        named.block.push(of.id);
+        named.target.push(target);
+        named.calls.push(one.calls);
+        named.failed.push(one.failed);
+        named.first_ms.push(one.first);
+        named.last_ms.push(one.last);
+    }
+    return { ...of, named: mentions.size, records: `${records}}` };
+}
+/** Counts a call once for each of its targets. */
+function mention(mentions, { report }, ms) {
+    const { targets, outcome } = report;
+    const failed = outcome === 'ok' ? 0 : 1;
+    targets.forEach((target, i) => {
+        if (targets.indexOf(target) < i)
+            return;
+        const known = mentions.get(target);
+        if (!known)
+            mentions.set(target, { calls: 1, failed, first: ms, last: ms });
+        else {
+            known.calls++;
+            known.failed += failed;
+            known.first = Math.min(known.first, ms);
+            known.last = Math.max(known.last, ms);
+        }
+    });
+}
+//# sourceMappingURL=blocks.js.map

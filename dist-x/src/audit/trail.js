@@ -1,0 +1,123 @@
+import { stringify } from 'safe-stable-stringify';
+import { PeriodicJob } from '../flow/periodic-job.js';
+import { dropAudit, prepareAudit } from '../store/audit/append.js';
+import { findUnsealed } from '../store/audit/records.js';
+import { markOf } from './mark.js';
+import { Queue } from './queue.js';
+import { Recorder } from './recorder.js';
+import { ChainWriter } from './writer.js';
+/** Milliseconds between two statements that append records. A record is visible within a second. */
+const EVERY = 200;
+/** Days whose partitions are prepared. */
+const AHEAD = 7;
+/** Milliseconds between two rounds of upkeep. */
+const UPKEEP = 5_000;
+/** Milliseconds between two attempts to drop a day, because all inserts wait for each attempt. */
+const DROPS = 60_000;
+/** Seconds after which any process seals the record of a write. Its own process does so within a second. */
+const ABANDONED = 10;
+const ADOPTED = 500;
+/** Milliseconds that a stop may take. */
+const STOP = 2_500;
+/** The longest text of arguments that waits in memory. Of longer ones only the digest does. */
+const SHORT = 512;
+/** Milliseconds between two reports of errors. */
+const QUIET = 10_000;
+/**
+ * The audit records of one process. A call only adds its report to a queue. A periodic job makes the records, links them
+ * to the process's chain, and appends them, many in one statement.
+ */
+export class Trail {
+    #options;
+    #queue = new Queue();
+    #writer;
+    #flush;
+    #upkeep;
+    #recorder;
+    #dropped = Number.NEGATIVE_INFINITY;
+    constructor(options) {
+        this.#options = options;
+        const { db, keys } = options;
+        let told = Number.NEGATIVE_INFINITY;
+        const onError = (error) => {
+            if (performance.now() - told < QUIET)
+                return;
+            told = performance.now();
+            options.onError(error);
+        };
+        this.#recorder = new Recorder(keys, options.fullAddresses);
+        const recordLoss = (lost) => this.#recordLoss(lost);
+        this.#writer = new ChainWriter({ db, keys, queue: this.#queue, recorder: this.#recorder, recordLoss, onError });
+        this.#flush = new PeriodicJob({ every: EVERY, run: () => this.#writer.flush(), onError });
+        this.#upkeep = new PeriodicJob({ every: UPKEEP, run: () => this.#round(), onError });
+    }
+    /** Prepares the partitions and reads PostgreSQL's clock. */
+    async start() {
+        const sent = performance.now();
+        this.#writer.learn(await prepareAudit(this.#options.db, AHEAD), sent);
+    }
+    /** Records that were lost in this process. */
+    get lostTotal() {
+        return this.#queue.lostTotal;
+    }
+    get queued() {
+        return this.#queue.size;
+    }
+    get stuck() {
+        return this.#writer.stuck;
+    }
+    lost(organizationId) {
+        return this.#queue.lostOf(organizationId);
+    }
+    add(origin, report, ms) {
+        if (report.inserted !== undefined)
+            this.#queue.seal(report.inserted);
+        else
+            this.#queue.add(this.#queued(origin, report, ms));
+    }
+    draft(origin, report, ms) {
+        const record = this.#recorder.recordOf(this.#queued(origin, report, ms), undefined);
+        return { id: record.id ?? '', members: { ...record, mark: markOf(this.#options.keys, record) }, inserted: false };
+    }
+    /** Appends what waits, for at most 2.5 s. */
+    async stop() {
+        await Promise.all([this.#flush.stop(), this.#upkeep.stop()]);
+        const until = performance.now() + STOP;
+        while (this.#queue.waits && performance.now() < until) {
+            await this.#writer.flush().catch(this.#options.onError);
+            if (this.#writer.stuck)
+                break;
+        }
+        if (this.#queue.size > 0) {
+            this.#options.onError(new Error(`the process ends, and ${this.#queue.size} audit records are lost`));
+        }
+    }
+    async #round() {
+        const { upkeep, days } = this.#options;
+        await prepareAudit(upkeep, AHEAD);
+        if (performance.now() - this.#dropped > DROPS) {
+            this.#dropped = performance.now();
+            await dropAudit(upkeep, days);
+        }
+        for (const id of await findUnsealed(upkeep, ABANDONED, ADOPTED, this.#queue.aside))
+            this.#queue.seal(id);
+    }
+    #recordLoss(lost) {
+        for (const { organization, surface, count } of lost) {
+            const report = {
+                ...{ actor: { organizationId: organization }, operation: 'lost', targets: [], count },
+                ...{ outcome: 'service_unavailable', status: 503, units: 0 },
+            };
+            this.#queue.add(this.#queued({ requestId: '', surface, from: '' }, report, 0), true);
+        }
+    }
+    /** The arguments stay in memory only as a short text or a digest. */
+    #queued(origin, report, ms) {
+        const { actor, operation, websiteId, targets, count, outcome, status, units, input, operationId, replayed } = report;
+        const text = input && (stringify(input) ?? '');
+        const kept = text === undefined || text.length <= SHORT ? text : this.#recorder.digestOf(text);
+        const told = { actor, operation, websiteId, targets, count, outcome, status, units, operationId, replayed };
+        return { at: performance.now(), ms, origin, report: told, input: kept };
+    }
+}
+//# sourceMappingURL=trail.js.map

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { appendAudit, isBadRecord, isSealedElsewhere } from '../store/audit/append.js';
+import { readUnsealed } from '../store/audit/records.js';
+import { isUnavailable, sqlState } from '../store/driver/errors.js';
+import { blockOf, blockText, groupsOf, isBlock, Named } from './blocks.js';
+import { chained, START } from './chain.js';
+import { mayBeSealed } from './mark.js';
+import { auditMembers, auditRow } from './row.js';
+import { Sums } from './sums.js';
+/** Records of one statement. Making them holds the event loop for about 5 ms. */
+const BATCH = 1_000;
+/** Milliseconds without success after which records count as stuck. */
+const PATIENCE = 2_000;
+/**
+ * Appends the records of a queue to the chain of this process. One chain has the records of one UTC day. After a lost
+ * reply the same batch is sent again. PostgreSQL then finds the end of the chain in place and appends nothing.
+ */
+export class ChainWriter {
+    #options;
+    #queue;
+    #name = randomUUID();
+    /** By UTC day: the last record that is in PostgreSQL. */
+    #ends = new Map();
+    #sending;
+    #most = BATCH;
+    /** Seals that are sent one by one, because one of them has failed. Before them, the calls go without seals. */
+    #apart = 0;
+    #callsFirst = false;
+    /** PostgreSQL's time minus performance.now(), in milliseconds. */
+    #offset = Date.now() - performance.now();
+    #failingSince;
+    constructor(options) {
+        this.#options = options;
+        this.#queue = options.queue;
+    }
+    get stuck() {
+        return this.#failingSince !== undefined && performance.now() - this.#failingSince > PATIENCE;
+    }
+    /** PostgreSQL's clock said `now` after `sent` and before this moment. Keeps the offset if both can be true. */
+    learn(now, sent) {
+        this.#offset = Math.min(now - sent, Math.max(now - performance.now(), this.#offset));
+    }
+    /** Appends everything that waits. Throws if PostgreSQL does not take it. */
+    async flush() {
+        while (this.#sending || this.#queue.waits) {
+            try {
+                this.#sending ??= await this.#next();
+                if (!this.#sending)
+                    return;
+                const { batch, records, seals, ends } = this.#sending;
+                const sent = performance.now();
+                this.learn(await appendAudit(this.#options.db, batch), sent);
+                for (const [day, end] of ends)
+                    this.#ends.set(day, end);
+                this.#queue.remove(records);
+                this.#queue.removeSeals(seals);
+                this.#sending = undefined;
+                this.#most = BATCH;
+                if (seals.length > 0 && this.#apart > 0)
+                    this.#apart--;
+                this.#callsFirst = false;
+                this.#failingSince = undefined;
+                // Records can be written again. Until then, losses are only counted.
+                this.#options.recordLoss(this.#queue.takeLost());
+            }
+            catch (error) {
+                this.#failingSince ??= performance.now();
+                if (!this.#recover(error))
+                    throw error;
+            }
+        }
+    }
+    /** True if the next attempt can succeed at once. PostgreSQL has undone the batch. */
+    #recover(error) {
+        const sending = this.#sending;
+        // The end of the batch is unknown, so the same batch is sent again.
+        if (!sending || isUnavailable(error) || sqlState(error) === '')
+            return false;
+        this.#sending = undefined;
+        if (sending.seals.length > 0 && (isSealedElsewhere(error) || isBadRecord(error)))
+            this.#part(sending, error);
+        else if (sqlState(error) === 'GW500') {
+            // PostgreSQL has forgotten the end of the chain, for example after a failover. So this process begins another one.
+            this.#name = randomUUID();
+            this.#ends = new Map();
+        }
+        else if (!isBadRecord(error))
+            return false;
+        else if (sending.records > 1)
+            this.#most = Math.ceil(sending.records / 2);
+        else
+            for (const record of this.#queue.remove(1))
+                this.#queue.lose(record);
+        return true;
+    }
+    /** A batch with seals has failed. The next ones have one seal each, and a seal that fails alone is set aside. */
+    #part({ seals, records }, error) {
+        const [only] = seals;
+        if (only !== undefined && seals.length === 1 && records === 0) {
+            this.#queue.setAside(only);
+            this.#apart = Math.max(0, this.#apart - 1);
+            if (!isSealedElsewhere(error))
+                this.#options.onError(error);
+        }
+        else {
+            this.#apart = seals.length;
+            this.#callsFirst = true;
+        }
+    }
+    async #next() {
+        const { db, keys, recorder, recordLoss, onError } = this.#options;
+        const callsOnly = this.#callsFirst && this.#queue.size > 0;
+        const sealsOnly = !callsOnly && this.#apart > 0;
+        const waiting = callsOnly ? [] : this.#queue.firstSeals(sealsOnly ? 1 : BATCH);
+        const unsealed = waiting.length === 0 ? [] : await readUnsealed(db, waiting);
+        const written = unsealed.filter((record) => {
+            if (mayBeSealed(keys, record))
+                return true;
+            this.#queue.setAside(record.id);
+            onError(new Error(`audit record ${record.id} was not made by the gateway, or with a key that is not given`));
+            return false;
+        });
+        if (sealsOnly && written.length === 0) {
+            // Another process has sealed it.
+            this.#queue.removeSeals(waiting);
+            this.#apart = waiting.length === 0 ? 0 : this.#apart - 1;
+            return this.#next();
+        }
+        if (this.#queue.size === 0)
+            recordLoss(this.#queue.takeLost());
+        const calls = sealsOnly ? [] : this.#queue.first(this.#most);
+        if (calls.length === 0 && written.length === 0) {
+            this.#queue.removeSeals(waiting);
+            return undefined;
+        }
+        const writer = this.#name;
+        const heads = new Map();
+        const placeOf = (time, text, count = 1) => {
+            const day = time.slice(0, 10);
+            const end = heads.get(day) ?? this.#ends.get(day) ?? { seq: 0, digest: START };
+            const { kid, digest } = chained(keys, end.digest, text);
+            const seq = end.seq + count;
+            heads.set(day, { day, before: heads.get(day)?.before ?? end.seq, seq, kid, digest });
+            return { writer, seq, kid, previous: end.digest, digest };
+        };
+        const [records, blocks, named, sums] = [[], [], new Named(), new Sums()]; // filled below
+        for (const group of groupsOf(calls, this.#offset)) {
+            const block = isBlock(group) ? blockOf(group, recorder, sums, named) : undefined;
+            if (block)
+                blocks.push({ ...block, ...placeOf(block.time, blockText(block), block.calls) });
+            else
+                group.calls.forEach((call, i) => {
+                    const record = recorder.recordOf(call, group.second + (group.ms[i] ?? 0));
+                    const members = auditMembers(record);
+                    records.push(auditRow(members, placeOf(record.time ?? '', members)));
+                    sums.add(record, record, record.duration_ms ?? 0);
+                });
+        }
+        const seals = written.map((row) => ({ time: row.time, id: row.id, ...placeOf(row.time, auditMembers(row)) }));
+        for (const row of written)
+            sums.add(row, row, row.duration_ms);
+        return {
+            batch: {
+                writer,
+                heads: JSON.stringify([...heads.values()]),
+                records: `{${records.join(',')}}`,
+                blocks: JSON.stringify(blocks),
+                named: JSON.stringify(named),
+                seals: JSON.stringify(seals),
+                sums: JSON.stringify(sums.list),
+            },
+            records: calls.length,
+            seals: waiting,
+            ends: new Map([...heads].map(([day, { seq, digest }]) => [day, { seq, digest }])),
+        };
+    }
+}
+//# sourceMappingURL=writer.js.map

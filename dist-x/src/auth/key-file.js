@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { link, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigError } from '../config/error.js';
+import { parseKeys } from '../config/key-list.js';
+import { closeToOthers, makeFolder } from '../store/embedded/data-folder.js';
+import { Keyring } from './keys.js';
+const FILE = 'keys';
+/**
+ * Returns the keys in GATEWAY_KEYS. Without this setting, the first start creates a key file (mode 0600) in the data
+ * directory. Replicas on several machines need the setting, or they refuse each other's cursors.
+ */
+export async function openKeys({ keys, dataDir, databaseUrl }, told) {
+    if (keys)
+        return new Keyring(keys);
+    const path = join(dataDir, FILE);
+    const kept = parseKeys((await readFile(path, 'utf8').catch(() => made(dataDir, path))).trim());
+    if (!kept)
+        throw new ConfigError(`The file ${FILE} in GATEWAY_DATA_DIR must hold kid:KEY, where KEY is 32 bytes in base64. Restore the file.`);
+    // Without `databaseUrl`, the embedded store itself makes the folder unreadable for other users.
+    if (told && databaseUrl !== undefined)
+        closeToOthers(dataDir, told);
+    return new Keyring(kept);
+}
+/**
+ * Returns the keys for a command. A command seals values that the gateway must open, so both must use the same keys.
+ *
+ * With DATABASE_URL, a command creates no keys, because the gateway would not know them. A command uses a key file only
+ * when GATEWAY_DATA_DIR is given, because the key file in the default folder can belong to another gateway.
+ */
+export async function openGivenKeys(config) {
+    const kept = config.dataDirGiven && existsSync(join(config.dataDir, FILE));
+    if (config.databaseUrl !== undefined && !config.keys && !kept) {
+        throw new ConfigError(`GATEWAY_KEYS must be the keys of the gateway that serves DATABASE_URL. Alternatively, set GATEWAY_DATA_DIR to the folder that holds its file ${FILE}.`);
+    }
+    return openKeys(config);
+}
+/** Creates the key file atomically. If two processes start at once, both use the file of the first one. */
+async function made(dataDir, path) {
+    const draft = `${path}.${randomBytes(6).toString('hex')}`;
+    try {
+        makeFolder(dataDir);
+        await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    }
+    catch (cause) {
+        throw new ConfigError('GATEWAY_DATA_DIR must be a folder that this user may write. Alternatively, give the keys in GATEWAY_KEYS.', {
+            cause,
+        });
+    }
+    await link(draft, path).catch((error) => {
+        if (error.code !== 'EEXIST')
+            throw error;
+    });
+    await unlink(draft);
+    return readFile(path, 'utf8');
+}
+//# sourceMappingURL=key-file.js.map

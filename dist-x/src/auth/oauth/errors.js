@@ -1,0 +1,89 @@
+import { DOCUMENT_RULES } from './clients/document-rules.js';
+/**
+ * The errors of the OAuth endpoints (RFC 6749, sections 4.1.2.1 and 5.2; RFC 8707, section 2). Each code has an HTTP
+ * status and a text. The client's developer reads the text, or a person reads it on a page. A text never contains a
+ * value from the request. Some codes have another text for a client without a secret.
+ */
+const TABLE = {
+    invalid_request: [
+        400,
+        'A parameter is missing, repeated, unknown or malformed. Correct the request as the API reference describes.',
+    ],
+    invalid_client: [
+        401,
+        'The client is unknown, or its authentication is missing or wrong. Send the credential id and secret with HTTP Basic.',
+        'The client is unknown, or it authenticates. A client whose client_id is a URL sends this URL in the body, and neither a secret nor an Authorization header. The operator of the gateway decides which hosts are accepted.',
+    ],
+    invalid_grant: [
+        400,
+        'The code or refresh token is not valid, has ended, was already used, or belongs to another client. Start a new authorization.',
+    ],
+    invalid_scope: [
+        400,
+        'The scope is malformed or not granted. Request only known scopes and websites that the credential and the consent hold.',
+    ],
+    invalid_target: [
+        400,
+        'The resource is missing or wrong. Name the interface that the token is for. A refresh names the interface of its authorization again.',
+    ],
+    unauthorized_client: [
+        400,
+        'A client without a secret cannot use this grant type. Use authorization_code or refresh_token.',
+    ],
+    unsupported_grant_type: [
+        400,
+        'The grant type is not supported. Use client_credentials, authorization_code or refresh_token.',
+    ],
+    unsupported_response_type: [400, 'The response type is not supported. Use code.'],
+    access_denied: [
+        400,
+        'The person did not consent. Start a new authorization only if the person asks for a new authorization.',
+    ],
+    server_error: [
+        500,
+        'The authorization server failed to answer and logged the failure. Try again once, then tell the operator of the gateway.',
+    ],
+    temporarily_unavailable: [503, 'The authorization server cannot answer now. Try again in a moment.'],
+    too_many_tokens: [
+        429,
+        'The client received 60 tokens in a minute, for itself or for one consent. Use each token until the token expires. Try again after the number of seconds in Retry-After.',
+        'The client refreshed the tokens of one consent 60 times in an hour or a minute. Use each token until the token expires. Try again after the number of seconds in Retry-After.',
+    ],
+    slow_down: [
+        429,
+        'Too many authentications from this address failed. Check the credential id and secret, and try again after the number of seconds in Retry-After.',
+        'Too many codes and tokens from this address were not valid. Try again after the number of seconds in Retry-After.',
+    ],
+};
+/**
+ * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
+ * that the gateway accepts. `form` says in words which form the parameter must have. `secret` is false for a client
+ * by URL. `reason` is for the log and the error page. `rule` is the rule that a client's document breaks.
+ * `ended` is a consent that this refusal has ended. `refused` is the credential of a client at an address outside of
+ * its ranges. Only the log shows `ended` and `refused`.
+ */
+export class OAuthError extends Error {
+    code;
+    details;
+    name = 'OAuthError';
+    constructor(code, details = {}) {
+        const [, sentence, withoutSecret = sentence] = TABLE[code];
+        super(details.secret === false ? withoutSecret : sentence, { cause: details.cause });
+        this.code = code;
+        this.details = details;
+    }
+    get status() {
+        return TABLE[this.code][0];
+    }
+    /** RFC 6749 permits in `error_description` only printable ASCII without double quotes and backslashes. */
+    get description() {
+        const { about, expected, form, rule } = this.details;
+        const text = about === undefined ? this.message : `${about}: ${this.message}`;
+        if (rule !== undefined)
+            return `${text} ${DOCUMENT_RULES[rule]}`;
+        if (form !== undefined)
+            return `${text} Send ${form}.`;
+        return expected === undefined ? text : `${text} Send one of: ${expected.join(', ')}.`;
+    }
+}
+//# sourceMappingURL=errors.js.map

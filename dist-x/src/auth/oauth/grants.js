@@ -1,0 +1,107 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { effectiveOf } from '../../core/authority.js';
+import { loadAuthority } from '../../store/calls/authority.js';
+import { endToken, issueAccess, LIVES, redeemCode, rotateRefresh, } from '../../store/sign-in/grants.js';
+import { digestOf, newSecret, secretFrom } from '../tokens.js';
+import { OAuthError } from './errors.js';
+import { resourceUri } from './metadata.js';
+import { present, presented, whileProved } from './present.js';
+export const CONSENT_HOURS = LIVES.renewableConsent / 3_600;
+export const ACCESS_MINUTES = LIVES.access / 60;
+export const GRANTS = {
+    async client_credentials(context) {
+        const access = newSecret(kindOf(context, 'access'));
+        const issued = await whileProved(context, () => {
+            const given = { digest: digestOf(access), audience: context.the('resource') };
+            const narrowed = { scopes: context.the('scopes'), sites: context.the('sites') };
+            return issueAccess(context.services.db, context.the('proof'), { ...given, ...narrowed });
+        });
+        if ('wait' in issued)
+            throw new OAuthError('too_many_tokens', { retryAfter: issued.wait });
+        return tokenResponse(context, access, { scopes: context.the('scopes'), expires_in: issued.expires_in });
+    },
+    async authorization_code(context) {
+        const access = newSecret(kindOf(context, 'access'));
+        const refresh = newSecret(kindOf(context, 'refresh'));
+        const exchanged = await exchange(context, 'code', (by, code) => redeemCode(context.services.db, by, {
+            code,
+            redirectUri: context.request.parameters?.get('redirect_uri')?.[0] ?? '',
+            challenge: context.the('challenge'),
+            audience: context.the('resource'),
+            access: digestOf(access),
+            refresh: digestOf(refresh),
+        }));
+        return tokenResponse(context, access, exchanged, refresh);
+    },
+    async refresh_token(context) {
+        const salt = randomBytes(32);
+        const { access, refresh } = successors(context, salt);
+        const exchanged = await exchange(context, 'refresh_token', (by, token) => rotateRefresh(context.services.db, by, {
+            token,
+            audience: context.the('resource'),
+            scopes: context.known('scopes') ?? null,
+            salt,
+            access: digestOf(access),
+            refresh: digestOf(refresh),
+        }));
+        // The salt differs when the request repeats an earlier request. The old token then gives the tokens of the first
+        // answer again.
+        const { salt: used = '' } = exchanged;
+        const given = used === '' ? { access, refresh } : successors(context, Buffer.from(used, 'hex'));
+        return tokenResponse(context, given.access, exchanged, given.refresh);
+    },
+};
+/**
+ * Ends the token in the request. Returns `undefined` if nothing ended. It is no error if the token is unknown, is
+ * malformed, has already ended, or belongs to another client (RFC 7009, section 2.2). But when the address of a client
+ * without a secret has failed too often, an unknown token is refused.
+ */
+export async function revoke(context) {
+    const { kind, request, services } = context;
+    const wait = kind === 'by_url' ? services.failures.wait(request.source) : 0;
+    const some = ({ what }) => what !== 'nothing';
+    const ended = await present(context, 'token', (by, token) => endToken(services.db, by, token), some);
+    if (ended && some(ended))
+        return ended;
+    if (wait > 0)
+        throw new OAuthError('slow_down', { secret: false, retryAfter: wait });
+    return undefined;
+}
+/** Exchanges a code or a refresh token for new tokens. */
+async function exchange(context, name, run) {
+    const valid = (one) => !('refused' in one) || one.refused !== 'invalid_grant';
+    const exchanged = (await present(context, name, run, valid)) ?? { refused: 'invalid_grant' };
+    if (!('refused' in exchanged))
+        return exchanged;
+    const { refused, ended, wait } = exchanged;
+    const secret = context.kind === 'installed';
+    throw new OAuthError(refused, { secret, ended, ...(wait !== undefined && { retryAfter: wait }) });
+}
+/** The kind of a new token. A client by URL has no test environment. */
+const kindOf = (context, token) => `${token}_${context.kind === 'by_url' ? 'live' : context.installed.environment}`;
+/**
+ * The tokens that follow a refresh token. They are derived from the old token, so the gateway can give a lost answer
+ * to a client by URL again although the store has only digests. Without the old token, nobody can derive them from the
+ * salt. The salt of an installed client is not stored, because its repetition ends the consent.
+ */
+function successors(context, salt) {
+    const old = presented(context, 'refresh_token');
+    const derived = (purpose) => secretFrom(kindOf(context, purpose), createHmac('sha256', old).update(purpose).update(salt).digest());
+    return { access: derived('access'), refresh: derived('refresh') };
+}
+async function tokenResponse(context, access, given, refresh) {
+    const { scopes, expires_in, refresh_expires_in } = given;
+    // The exchange has happened, so an error of this read must not take the tokens from the client.
+    const [read] = await Promise.allSettled([loadAuthority(context.services.db, digestOf(access))]);
+    const now = read.status === 'fulfilled' && read.value?.proof ? read.value.authority : undefined;
+    return {
+        access_token: access,
+        token_type: 'Bearer',
+        expires_in,
+        scope: scopes.join(' '),
+        resource: resourceUri(context.services.baseUrl, context.the('resource')),
+        ...(refresh !== undefined && refresh_expires_in != null && { refresh_token: refresh, refresh_expires_in }),
+        ...(now && { scope_effective: effectiveOf(now) }),
+    };
+}
+//# sourceMappingURL=grants.js.map

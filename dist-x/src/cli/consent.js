@@ -1,0 +1,76 @@
+import { listConsents, revokeConsent } from '../store/administration/consents.js';
+import { confirm, irreversible } from './confirm.js';
+import { credential } from './credential.js';
+import { restrictionsOf } from './credential-view.js';
+import { appOf, plain, Refused, table, time } from './output.js';
+import { person, tenantOf } from './references.js';
+export function consentCommands(program, register) {
+    const group = program.command('consent').description('list and revoke consents: what people permitted apps to do');
+    listCommand(group, register);
+    revokeCommand(group, register);
+}
+function listCommand(group, register) {
+    const command = group
+        .command('list')
+        .description('list consents in order of creation')
+        .option('--credential <CRD>', 'list only consents to this credential')
+        .option('--person <PERSON>', 'list only consents of this person, by id or e-mail address')
+        .option('--organization <ORG>', 'list only consents in this organization');
+    register(command, async ({ out, store }) => {
+        const given = command.opts();
+        const { db } = await store();
+        const inOrganization = await tenantOf(db, given.organization);
+        const consents = await listConsents(db, {
+            ...inOrganization,
+            ...(given.credential !== undefined && { credential: (await credential(db, given.credential)).id }),
+            ...(given.person !== undefined && { person: (await person(db, given.person, inOrganization.tenant)).id }),
+        });
+        out.result({ consents: consents.map(document) }, consentTable(consents));
+    });
+}
+function revokeCommand(group, register) {
+    const command = irreversible(group
+        .command('revoke <CNS>')
+        .description('revoke a consent and all its tokens, immediately and permanently; safe to repeat'));
+    register(command, async ({ out, store }) => {
+        const id = command.args[0] ?? '';
+        const { db } = await store();
+        await confirm(command, `Revoke ${plain(id)}? The tokens of the consent end at once and for ever.`);
+        const revoked = await revokeConsent(db, id);
+        if (!revoked)
+            throw new Refused(`There is no consent ${JSON.stringify(plain(id))}.`);
+        out.result(document(revoked), `Consent ${revoked.id} is revoked.`);
+    });
+}
+const document = (record) => ({
+    consent_id: record.id,
+    credential_id: record.credential_id,
+    app_id: record.app_id,
+    app_name: record.app_name,
+    ...(record.client_host !== null && { client_host: record.client_host, client_id: record.client_id }),
+    organization_id: record.organization_id,
+    person_id: record.person_id,
+    email: record.email,
+    resource: record.resource,
+    scopes: record.scopes,
+    website_ids: record.website_ids,
+    data_access: record.data_access,
+    restrictions: restrictionsOf(record),
+    renewable: record.renewable,
+    state: record.state,
+    because: record.because,
+    created_at: record.created_at,
+    expires_at: record.expires_at,
+    revoked_at: record.revoked_at,
+});
+const consentTable = (records) => table(['CONSENT', 'APP', 'PERSON', 'RESOURCE', 'WEBSITES', 'RENEWABLE', 'STATE', 'EXPIRES'], records.map((record) => [
+    record.id,
+    appOf(record.client_host, record.app_name),
+    plain(record.email),
+    record.resource,
+    record.website_ids.join(' '),
+    record.renewable ? 'yes' : 'no',
+    record.because === null ? record.state : `${record.state} (${record.because})`,
+    time(record.expires_at),
+]), 'There is no consent.');
+//# sourceMappingURL=consent.js.map

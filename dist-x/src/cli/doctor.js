@@ -1,0 +1,87 @@
+import { wellFormed } from '../auth/tokens.js';
+import { brokenJournals, expiredTasks, lapsedDeliveries, lapsedTasks, lateSources, misplacedArtifacts, missingWebsites, orphanedTokens, outlivingTokens, overtakenNumbers, rejectedRows, sitesOfStore, splitFamilies, stuckOperations, suspectedSecrets, UPKEEP_LIMIT, unentitledPeople, unfinishedImports, unknownReceipts, unpermittedEndpoints, unrecordedNotes, uselessAuthors, wrongFiles, wrongTotals, } from '../store/doctor/doctor.js';
+import { missingIndexes } from '../store/open/build.js';
+import { existingStore } from './existing-store.js';
+import { table } from './output.js';
+export function doctorCommand(program, register) {
+    const command = program
+        .command('doctor')
+        .description('check the store and change nothing; exit code 1 with an error, 0 with warnings only');
+    register(command, async ({ out, store, config }) => {
+        const storeName = existingStore(config);
+        const { db } = await store({ migrates: false });
+        const findings = await runChecks(db);
+        out.result({ store: storeName, findings, checks: CHECKS.length }, findings.length === 0
+            ? `${CHECKS.length} checks of ${storeName}, no findings.`
+            : `Findings in ${storeName}:\n\n${findingsTable(findings)}`);
+        if (findings.some(({ severity }) => severity === 'error'))
+            process.exitCode = 1;
+    });
+}
+const findingsTable = (findings) => table(['CHECK', 'SEVERITY', 'COUNT', 'DETAIL'], findings.map(({ check, severity, count, detail }) => [check, severity, String(count), detail]));
+export async function runChecks(db) {
+    const findings = [];
+    // The checks run one after the other, so that users of the store can keep working.
+    for (const check of CHECKS)
+        findings.push(...(await check(db)));
+    return findings;
+}
+const counting = (check, severity, detail, count) => async (db) => {
+    const n = await count(db);
+    return n === 0 ? [] : [{ check, severity, detail, count: n }];
+};
+/** Runs a check for each website. On a large store, one statement for all websites would exceed its timeout. */
+const perSite = (check, detail, count) => async (db) => {
+    const findings = [];
+    for (const site of await sitesOfStore(db)) {
+        const n = await count(db, site);
+        if (n > 0)
+            findings.push({ check, severity: 'error', detail: `${site.id}: ${detail}`, count: n });
+    }
+    return findings;
+};
+const journal = async (db) => (await brokenJournals(db)).map(({ id }) => ({
+    check: 'journal',
+    severity: 'error',
+    detail: `${id}: positions are missing between the first kept position and the head`,
+    count: 1,
+}));
+const secrets = async (db) => {
+    const counts = new Map();
+    for (const { table: name, secret } of await suspectedSecrets(db)) {
+        if (wellFormed(secret) || secret.startsWith('whsec_'))
+            counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    return [...counts].map(([name, count]) => ({
+        check: 'secrets',
+        severity: 'error',
+        detail: `gateway.${name} holds secrets in plain text; rotate the credentials or webhooks`,
+        count,
+    }));
+};
+const CHECKS = [
+    perSite('totals', 'conversations whose totals differ from their messages', wrongTotals),
+    perSite('files', 'attachment counts or file contents that do not match', wrongFiles),
+    perSite('numbers', 'record types with numbers above the last assigned number', overtakenNumbers),
+    journal,
+    counting('receipts', 'error', 'receipts of an event type that does not exist', unknownReceipts),
+    counting('operations', 'error', `writes still pending ${UPKEEP_LIMIT} s after their lease ended, or without a lease`, stuckOperations),
+    perSite('effects', 'notes written without their operation or without their receipt in the journal', unrecordedNotes),
+    counting('tasks', 'error', 'unfinished tasks that no running gateway holds', lapsedTasks),
+    counting('artifacts', 'error', 'artifacts of tasks that are not completed', misplacedArtifacts),
+    counting('expired', 'error', 'tasks past their expiry; a running gateway deletes them', expiredTasks),
+    counting('deliveries', 'error', 'webhook deliveries that no running gateway has resumed', lapsedDeliveries),
+    secrets,
+    counting('tokens', 'error', 'usable tokens of a revoked credential; revoke the credential again', orphanedTokens),
+    counting('oauth_tokens', 'error', 'access tokens whose consent or credential has ended', outlivingTokens),
+    counting('people', 'error', 'sessions and consents of people who may not consent; disable these people again', unentitledPeople),
+    counting('refresh', 'error', 'consents with more than one usable refresh token; revoke these consents', splitFamilies),
+    counting('websites', 'warning', 'credentials that grant a website that does not exist', missingWebsites),
+    counting('authors', 'warning', 'mapped authors who cannot write: the operator is disabled, or the website is not granted', uselessAuthors),
+    counting('webhooks', 'warning', 'enabled webhooks whose credential has ended or lacks a grant for the website', unpermittedEndpoints),
+    counting('indexes', 'warning', 'indexes for which search, customer_find or erase waits; a running gateway builds them, and so does gateway migrate', missingIndexes),
+    counting('imports', 'warning', 'interrupted imports, or imports without all receipts; finish these imports with import --resume', unfinishedImports),
+    counting('sources', 'warning', 'live sources that fail, are more than a minute behind, or could not be compared; see gateway source show', lateSources),
+    counting('rejects', 'warning', 'rows of live sources that the gateway could not take; see gateway source show', rejectedRows),
+];
+//# sourceMappingURL=doctor.js.map

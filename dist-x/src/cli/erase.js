@@ -1,0 +1,80 @@
+import { openGivenKeys } from '../auth/key-file.js';
+import { countSharers, SHARERS_MAX } from '../privacy/addresses.js';
+import { SuppressionSealed } from '../privacy/digests.js';
+import { erase } from '../privacy/erase.js';
+import { listErasures } from '../privacy/erasures.js';
+import { sqlState } from '../store/driver/errors.js';
+import { confirm, irreversible } from './confirm.js';
+import { existingStore } from './existing-store.js';
+import { facts, plain, Refused, table } from './output.js';
+const KINDS = {
+    contact: { example: 'ctc_1_1_42', description: 'erase a contact with all its visitors, for ever; safe to repeat' },
+    visitor: { example: 'vis_1_1_42', description: 'erase one visitor, for ever; its contact stays; safe to repeat' },
+};
+export function eraseCommands(program, register) {
+    const group = program
+        .command('erase')
+        .description('erase a person: the record, texts, files and notes go, and no import or source brings them back');
+    personCommand(group, register, 'contact');
+    personCommand(group, register, 'visitor');
+    const list = group
+        .command('list')
+        .description('list erasures; with --json, the list that `restored --erasures` reads: keep it outside of the backups');
+    register(list, async ({ out, store }) => {
+        const { db } = await store();
+        const found = await listErasures(db);
+        out.result(found, table(['ERASURE', 'TIME', 'SUBJECT', 'ORGANIZATION', 'REASON'], found.erasures.map((one) => [one.erasure_id, one.time, one.subject, one.organization_id, plain(one.reason)]), 'Nobody was erased.'));
+    });
+}
+const BUILDING = 'After an upgrade, an index that erasures need is not built yet. Run `gateway migrate`, which ends when it is built, and then this command again.';
+function personCommand(group, register, kind) {
+    const { example, description } = KINDS[kind];
+    const command = irreversible(group
+        .command(`${kind} <ID>`)
+        .description(description)
+        .requiredOption('--reason <TEXT>', 'why, 1 to 240 characters; it is kept, so it must name nobody')
+        .option('--dry-run', 'count what would go, and change nothing'));
+    register(command, async ({ out, store, config }) => {
+        const id = command.args[0] ?? '';
+        const { reason, dryRun = false } = command.opts();
+        if (reason.trim() === '' || reason.length > 240)
+            throw new Refused('--reason must have 1 to 240 characters.');
+        existingStore(config);
+        const keys = await openGivenKeys(config);
+        const { slow } = await store();
+        const sharers = await countSharers(slow, { kind, id });
+        if (sharers > 0)
+            out.note(shared(sharers));
+        if (!dryRun) {
+            const what = kind === 'contact' ? ', with all its visitors and all that was written with them' : '';
+            await confirm(command, `Erase ${plain(id)}${what}? Nobody can undo it.`);
+        }
+        let certificate;
+        try {
+            certificate = await erase(slow, keys, { kind, id, reason: reason.trim(), dryRun });
+        }
+        catch (error) {
+            if (error instanceof SuppressionSealed)
+                throw new Refused(error.message);
+            if (sqlState(error) === 'GW503')
+                throw new Refused(BUILDING);
+            throw error;
+        }
+        if (certificate === undefined)
+            throw new Refused(`There is no ${kind} ${JSON.stringify(plain(id))}. The id looks like ${example}.`);
+        out.result(certificate, summary(certificate));
+    });
+}
+/** An erasure suppresses addresses, and cannot tell whose they are. */
+const shared = (n) => `Warning: ${n < SHARERS_MAX ? n : `${SHARERS_MAX} or more`} other ${n === 1 ? 'contact has' : 'contacts have'} the same e-mail address or telephone number. If they are the same person, erase them, too. If not, take the address off this contact first: no import or source brings back anybody with an address that is suppressed.`;
+function summary({ erasure_id, time, kind, subject_digest, counts, backups, dry_run }) {
+    const rows = [
+        ...(erasure_id === null ? [] : [['erasure', erasure_id]]), // the compiler takes the pair for a list
+        ['time', time],
+        ['digest', subject_digest ?? 'none yet'],
+        ...Object.entries(counts).map(([name, n]) => [name.replaceAll('_', ' '), String(n)]),
+    ];
+    const end = dry_run ? 'Nothing was changed: this was a dry run.' : backups;
+    return `The ${kind} ${dry_run ? 'would be' : 'is'} erased.\n${facts(rows)}\n${end}`;
+}
+//# sourceMappingURL=erase.js.map

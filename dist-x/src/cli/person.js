@@ -1,0 +1,210 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { addPerson } from '../auth/people.js';
+import { emailOf, unlock } from '../auth/sign-in.js';
+import { makeSignInLink } from '../auth/sign-in-links.js';
+import { listConsents } from '../store/administration/consents.js';
+import { disablePerson, enablePerson, ROLES, readPeople, setPassword, setRole, } from '../store/administration/people.js';
+import { confirm, irreversible } from './confirm.js';
+import { facts, plain, Refused, table, time } from './output.js';
+import { pipedPassword, typedPassword } from './password.js';
+import { organization, person, tenantOf } from './references.js';
+export function personCommands(program, register) {
+    const group = program
+        .command('person')
+        .description('manage people who may sign in; owners and admins may consent and see records');
+    addCommand(group, register);
+    listCommand(group, register);
+    changeCommand(group, register, 'disable', 'disable a person: sessions and consents end, and the person can no longer sign in', disablePerson, 'Disable this person? The consents of the person end for ever.');
+    changeCommand(group, register, 'enable', 'let a disabled person sign in again', enablePerson);
+    unlockCommand(group, register);
+    roleCommand(group, register);
+    passwordCommand(group, register);
+    signInLinkCommand(group, register);
+}
+const terminal = () => ({ input: process.stdin, questions: process.stderr });
+const roleOption = () => new Option('--role <ROLE>', 'role in the organization').choices(ROLES).makeOptionMandatory();
+function addCommand(group, register) {
+    const command = group
+        .command('add')
+        .description('add a person and prompt for the password')
+        .requiredOption('--organization <ORG>', 'organization, by id or external_id')
+        .requiredOption('--email <EMAIL>', 'e-mail address for signing in', email)
+        .addOption(roleOption())
+        .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
+        .option('--no-password', 'set no password: the person signs in at the identity provider');
+    register(command, async ({ out, store }) => {
+        const given = command.opts();
+        refuseTwoPasswords(command, given);
+        const { db } = await store();
+        const { tenant } = await organization(db, given.organization);
+        // This check comes before the prompt, so that nobody chooses a password for a person who already exists.
+        const [existing] = (await readPeople(db, { tenant })).filter((one) => one.email === given.email);
+        if (existing)
+            throw new Refused(`The organization already has a person ${plain(given.email)}: ${existing.id}.`);
+        const password = (await passwordOf(given)) ?? null;
+        const made = await addPerson(db, { tenant, email: given.email, role: given.role, password });
+        if (!made)
+            throw new Refused(`The organization already has a person ${plain(given.email)}.`);
+        if (password === null)
+            out.note('No password was set: the person signs in at the identity provider.');
+        out.result(document(made), personText(made));
+    });
+}
+function refuseTwoPasswords(command, { passwordStdin, password }) {
+    if (passwordStdin === true && !password)
+        command.error("error: option '--no-password' contradicts '--password-stdin'");
+}
+async function passwordOf({ passwordStdin, password }) {
+    if (passwordStdin === true)
+        return pipedPassword(terminal());
+    return password ? typedPassword(terminal()) : undefined;
+}
+function listCommand(group, register) {
+    const command = group
+        .command('list')
+        .description('list people in order of creation')
+        .option('--organization <ORG>', 'list only people of this organization');
+    register(command, async ({ out, store }) => {
+        const given = command.opts();
+        const { db } = await store();
+        const people = await readPeople(db, await tenantOf(db, given.organization));
+        out.result({ people: people.map(document) }, personTable(people));
+    });
+}
+const named = (group, name, description) => group
+    .command(`${name} [PERSON]`)
+    .description(`${description}; PERSON is an id or an e-mail address`)
+    .option('--organization <ORG>', 'organization of the person, by id or external_id')
+    .option('--email <EMAIL>', 'e-mail address of the person, instead of PERSON', email);
+async function target(db, command) {
+    const given = command.opts();
+    const { tenant } = await tenantOf(db, given.organization);
+    return (await person(db, command.args[0] ?? given.email ?? '', tenant)).id;
+}
+function requirePerson(command) {
+    const given = command.opts();
+    if (command.args[0] === undefined && given.email === undefined)
+        command.error("error: missing argument 'PERSON'");
+    if (command.args[0] !== undefined && given.email !== undefined)
+        command.error("error: option '--email' cannot be used with PERSON");
+}
+function changeCommand(group, register, name, description, change, question) {
+    const command = named(group, name, description);
+    if (question !== undefined)
+        irreversible(command);
+    register(command, async ({ out, store }) => {
+        requirePerson(command);
+        const { db } = await store();
+        const id = await target(db, command);
+        if (question !== undefined)
+            await confirm(command, question);
+        const changed = present(await change(db, id));
+        out.result(document(changed), personText(changed));
+    });
+}
+function unlockCommand(group, register) {
+    const command = named(group, 'unlock', 'forget failed sign-ins of a person, so that the person can try again at once');
+    register(command, async ({ out, store }) => {
+        requirePerson(command);
+        const { db } = await store();
+        const [found] = await readPeople(db, { id: await target(db, command) });
+        const record = present(found);
+        const forgotten = await unlock(db, record);
+        out.result({ ...document(record), failures_forgotten: forgotten }, `${forgotten === 0 ? 'No failed sign-in was recorded' : `${forgotten} failed sign-ins are forgotten`}. ${plain(record.email)} can sign in${record.state === 'disabled' ? ' only after person enable' : ''}.`);
+    });
+}
+function roleCommand(group, register) {
+    const command = named(group, 'role', 'change the role of a person; sessions and consents end if the new role is operator').addOption(roleOption());
+    register(command, async ({ out, store }) => {
+        requirePerson(command);
+        const { role } = command.opts();
+        const { db } = await store();
+        const changed = present(await setRole(db, await target(db, command), role));
+        out.result(document(changed), personText(changed));
+    });
+}
+function passwordCommand(group, register) {
+    const command = named(group, 'password', 'prompt for a new password of a person and end the person’s sessions')
+        .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
+        .option('--no-password', 'remove the password: the person signs in at the identity provider')
+        .option('--end-consents', 'also end all consents of the person');
+    register(command, async ({ out, store }) => {
+        const given = command.opts();
+        requirePerson(command);
+        refuseTwoPasswords(command, given);
+        const { db } = await store();
+        const id = await target(db, command);
+        const password = await passwordOf(given);
+        if (password === undefined && given.password) {
+            throw new Refused('There is no terminal to ask for a password. Use --password-stdin or --no-password.');
+        }
+        const { endConsents = false } = given;
+        const { person: changed, ended } = present(await setPassword(db, id, password ?? null, { endConsents }));
+        const active = (await listConsents(db, { person: id })).filter(({ state }) => state === 'active').length;
+        out.result({ ...document(changed), consents_active: active, consents_ended: ended }, personText(changed, [['consents', consentsText(id, active, endConsents ? ended : undefined)]]));
+    });
+}
+/**
+ * Tells how many consents a password change leaves active. An app never had the password, so they do not end by
+ * themselves.
+ */
+function consentsText(id, active, ended) {
+    if (ended !== undefined)
+        return `${ended} ended, ${active} active`;
+    if (active === 0)
+        return 'none is active';
+    return `${active} active. List them: \`gateway consent list --person ${id}\`. Revoke one: \`gateway consent revoke CNS\`. End all: repeat this command with --end-consents`;
+}
+function signInLinkCommand(group, register) {
+    const command = named(group, 'sign-in-link', 'make a link that signs a person in to the console, once, within 15 minutes');
+    register(command, async ({ out, config, store }) => {
+        requirePerson(command);
+        const { db } = await store();
+        const id = await target(db, command);
+        const link = await makeSignInLink(db, { person: id, baseUrl: config.baseUrl });
+        if (!link)
+            throw new Refused('Only an owner or admin, or an approver of a credential, can sign in, and nobody who is disabled.');
+        out.result({ person_id: id, url: link.url, expires_at: link.until }, `${link.url}\n\nThe link works once, until ${time(link.until)}.`);
+    });
+}
+function present(record) {
+    if (!record)
+        throw new Refused('The person has just been removed.');
+    return record;
+}
+function email(value) {
+    const address = emailOf(value);
+    if (address === '')
+        throw new InvalidArgumentError('Expected an e-mail address such as name@domain.example.');
+    return address;
+}
+const document = (record) => ({
+    person_id: record.id,
+    organization_id: record.organization_id,
+    email: record.email,
+    role: record.role,
+    state: record.state,
+    password: record.password,
+    identity: record.identity,
+    disabled_at: record.disabled_at,
+    created_at: record.created_at,
+});
+const signsIn = ({ password, identity }) => [...(password ? ['password'] : []), ...(identity || !password ? ['identity provider'] : [])].join(', ');
+const personText = (record, more = []) => facts([
+    ['person', `${record.id}, ${record.state}`],
+    ['e-mail', plain(record.email)],
+    ['organization', record.organization_id],
+    ['role', record.role === 'operator' ? 'operator (may not consent)' : record.role],
+    ['signs in by', signsIn(record)],
+    ...(record.disabled_at ? [['disabled', time(record.disabled_at)]] : []),
+    ...more,
+]);
+const personTable = (records) => table(['PERSON', 'E-MAIL', 'ORGANIZATION', 'ROLE', 'STATE', 'SIGNS IN BY'], records.map((record) => [
+    record.id,
+    plain(record.email),
+    record.organization_id,
+    record.role,
+    record.state,
+    signsIn(record),
+]), 'There is no person.');
+//# sourceMappingURL=person.js.map

@@ -1,0 +1,143 @@
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { ConfigError } from '../config/error.js';
+import { packageVersion } from '../config/package.js';
+import { StoreUnreachable, sqlState } from '../store/driver/errors.js';
+import { StoreUnavailable } from '../store/embedded/unavailable.js';
+import { audited } from './audited.js';
+import { addExamples, helpStyle } from './help.js';
+import { workers } from './options.js';
+import { openOutput, printable, Refused } from './output.js';
+import { withoutSecrets, withoutValues } from './secrets.js';
+/**
+ * The commands, in the order of the help. A run loads only its own file, because all files take 0.3 s of processor
+ * time.
+ */
+const COMMANDS = {
+    migrate: async () => (await import('./migrate.js')).migrateCommand,
+    demo: async () => (await import('./demo.js')).demoCommand,
+    import: async () => (await import('./import.js')).importCommand,
+    organization: async () => (await import('./directory.js')).organizationCommands,
+    website: async () => (await import('./directory.js')).websiteCommands,
+    app: async () => (await import('./app.js')).appCommands,
+    credential: async () => (await import('./credential.js')).credentialCommands,
+    author: async () => (await import('./author.js')).authorCommands,
+    person: async () => (await import('./person.js')).personCommands,
+    consent: async () => (await import('./consent.js')).consentCommands,
+    approvals: async () => (await import('./approvals.js')).approvalsCommands,
+    family: async () => (await import('./family.js')).familyCommands,
+    webhook: async () => (await import('./webhook.js')).webhookCommands,
+    source: async () => (await import('./source.js')).sourceCommands,
+    erase: async () => (await import('./erase.js')).eraseCommands,
+    audit: async () => (await import('./audit.js')).auditCommands,
+    restored: async () => (await import('./restored.js')).restoredCommand,
+    doctor: async () => (await import('./doctor.js')).doctorCommand,
+};
+/** First words of a command line that need none of these files. */
+const OWN = ['serve', 'generate', '--version', '-V'];
+/**
+ * Builds the command line. `first` is the first word that the operator typed. If this word names a command, the program
+ * has only this command. Otherwise, the program has every command, for example for the help.
+ */
+export async function buildProgram(register, wired, first) {
+    const program = new Command('gateway')
+        .description('Installation Gateway: REST, MCP and A2A access to stored customer-support data.')
+        .version(packageVersion)
+        .configureHelp(helpStyle)
+        // A usage error repeats what the operator typed, and that can be a pasted secret.
+        .configureOutput({
+        outputError: (complaint, write) => write(withoutValues(complaint)),
+        writeErr: (text) => void process.stderr.write(printable(text)),
+    })
+        .exitOverride();
+    register(program
+        .command('serve')
+        .description('migrate the store, then serve on HOST:PORT')
+        .option('--no-demo', 'do not load the demo into an empty store')
+        .option('--workers <n>', 'number of processes that share the port, 1 to 64, each with its own connections', workers, 1), (context, options) => wired.serve(context, options));
+    register(program.command('generate', { hidden: true }).option('--check', 'fail if a generated file differs'), (context, options) => wired.generate(context, { check: options.check === true }));
+    const known = first !== undefined && [...OWN, ...Object.keys(COMMANDS)].includes(first);
+    for (const [name, load] of Object.entries(COMMANDS)) {
+        if (!known || name === first)
+            (await load())(program, register);
+    }
+    addExamples(program);
+    return program;
+}
+export async function run(argv, wired) {
+    const register = (command, action) => {
+        command.option('--json', 'print one JSON document').action(async (...args) => {
+            const options = command.opts();
+            await withContext(openOutput(options.json === true), (context) => audited(command, context, (own) => action(own, ...args)));
+        });
+    };
+    try {
+        const program = await buildProgram(register, wired, argv[0]);
+        await program.parseAsync(argv, { from: 'user' });
+        return process.exitCode === undefined ? 0 : Number(process.exitCode);
+    }
+    catch (error) {
+        if (error instanceof CommanderError || error instanceof InvalidArgumentError)
+            return error.exitCode === 0 ? 0 : 2;
+        if (error instanceof Refused || error instanceof ConfigError || error instanceof StoreUnavailable) {
+            process.stderr.write(`${printable(`gateway: ${withoutSecrets(error.message, argv)}`)}\n`);
+            return 1;
+        }
+        process.stderr.write(`gateway: ${unexpected(error)}\n`);
+        return 1;
+    }
+}
+/** Describes an unexpected error by its name and stack. The message is left out, because it can contain data. */
+export function unexpected(error) {
+    if (error instanceof StoreUnreachable)
+        return 'The connection to the store was lost. Committed changes are kept. Try again.';
+    const name = error instanceof Error ? error.name : 'error';
+    const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
+    const code = sqlState(error);
+    if (code === 'GW503')
+        return 'Nothing was changed, because the audit record of the change cannot be written. Try again.';
+    return [`The command failed unexpectedly: ${name}${code && ` ${code}`}`, ...(frames ?? [])].join('\n');
+}
+async function withContext(out, action) {
+    const { readConfig } = await import('../config/config.js');
+    const config = readConfig();
+    let opened;
+    const context = {
+        out,
+        config,
+        store: ({ migrates } = {}) => {
+            opened ??= import('../store/open/open.js').then(({ openStore }) => openStore({
+                // Commands run long statements and change connection settings, so they do not use the pooler.
+                databaseUrl: config.directUrl ?? config.databaseUrl,
+                setting: config.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL',
+                dataDir: config.dataDir,
+                connections: 2,
+                migrates,
+                statementTimeout: 600_000,
+                name: 'gateway-cli',
+                log: out.note,
+            }));
+            return opened;
+        },
+    };
+    const close = async () => (await opened?.catch(() => undefined))?.close();
+    let interrupted;
+    const interrupt = (signal) => {
+        // Some commands handle signals themselves, for example serve and import.
+        if (process.listenerCount(signal) > 0)
+            return;
+        interrupted = close().then(() => void process.kill(process.pid, signal));
+    };
+    for (const signal of SIGNALS)
+        process.once(signal, interrupt);
+    try {
+        await action(context);
+    }
+    finally {
+        for (const signal of SIGNALS)
+            process.off(signal, interrupt);
+        await (interrupted ?? close());
+    }
+}
+/** A command that one of these signals ends must close the store. Otherwise the embedded PostgreSQL would run on. */
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+//# sourceMappingURL=program.js.map

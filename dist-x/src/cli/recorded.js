@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { draftOfCommand } from '../audit/mark.js';
+import { openGivenKeys } from '../auth/key-file.js';
+import { insertRecord, organizationOf, recording } from '../store/audit/commands.js';
+const ID = /^(app|ins|crd|prs|cns|whk|src|web|ctc|vis|era)_[a-z0-9_]{1,80}$/;
+const isId = (one) => typeof one === 'string' && ID.test(one);
+const TARGETS = 3;
+/**
+ * Runs a command. If it changes something, its audit record names what the command has told: the ids of its statement,
+ * its result and its arguments. A dry run changes nothing. The statement of the change inserts the record, if the store
+ * watches what it changes (0032_console.sql). For other commands, the record follows the change.
+ */
+export async function recorded(operation, command, context, run) {
+    const began = performance.now();
+    const { out } = context;
+    const given = [...command.args, ...Object.values(command.opts()).flat()];
+    const { organization: named } = command.opts();
+    const ref = operation.startsWith('organization ') ? command.args[0] : named;
+    const requestId = randomUUID();
+    let draft;
+    /** Of what a command deletes, the organization is known only before. */
+    let before;
+    /** `own`: the organization, if the command has told it. */
+    const draftOf = async (db, ids, own) => {
+        const all = [...new Set([...ids, ...given].filter(isId))];
+        const found = async () => organizationOf(db, all, typeof ref === 'string' ? ref : undefined);
+        const organization = typeof own === 'string' ? own : (before ?? (await found()));
+        if (organization === undefined)
+            return undefined;
+        const keys = await openGivenKeys(context.config).catch(() => undefined);
+        const ms = Math.round(performance.now() - began);
+        draft = draftOfCommand(keys, { organization, operation, targets: all.slice(0, TARGETS), requestId, ms });
+        return draft;
+    };
+    let opened;
+    const open = async (options) => {
+        const store = await context.store(options);
+        before = await organizationOf(store.db, command.args.filter(isId), undefined);
+        return { ...store, db: recording(store.db, (ids) => draftOf(store.db, ids)) };
+    };
+    let told;
+    const result = (document, text) => {
+        told = document;
+        out.result(document, text);
+    };
+    const store = (options) => {
+        opened ??= open(options);
+        return opened;
+    };
+    await run({ ...context, store, out: { ...out, result } });
+    if (!told || draft?.inserted)
+        return;
+    const members = told;
+    if (members.dry_run === true)
+        return;
+    const { db } = await context.store();
+    // The certificate of an erasure does not name the person. The command does.
+    const made = await draftOf(db, Object.values(told), members.organization_id);
+    if (!made)
+        return;
+    await insertRecord(db, made).catch(() => {
+        out.note('The change is done, but its audit record could not be written.');
+        process.exitCode = 1;
+    });
+}
+//# sourceMappingURL=recorded.js.map

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { openGivenKeys } from '../auth/key-file.js';
+import { sourceDigest } from '../privacy/digests.js';
+import { findingsOf } from '../sources/source.js';
+import { askComparison, readSources } from '../store/administration/sources.js';
+import { Refused } from './output.js';
+import { openProgress } from './progress.js';
+import { detailsOf, findingText, source, sourceDocument, sourceText } from './source-view.js';
+/** Milliseconds between two checks whether a running gateway has finished the comparison. */
+const LOOK = 500;
+export function checkCommand(group, register) {
+    const command = group
+        .command('check <SRC>')
+        .description('check the rights and the schema of a source, then compare all its records with the store');
+    register(command, async (context) => {
+        const { out, store } = context;
+        const { db } = await store();
+        const before = await source(db, command.args[0] ?? '');
+        if (before.state === 'paused')
+            throw new Refused(`Source ${before.id} is paused. Run: gateway source resume ${before.id}`);
+        const asked = await askComparison(db, before.id);
+        if (!before.held)
+            await compareHere(context, before.id);
+        const after = await compared(db, before.id, asked ?? new Date());
+        const findings = findingsOf(after);
+        for (const finding of findings)
+            out.note(findingText(finding));
+        const details = await detailsOf(db, after);
+        out.result(sourceDocument(after, details), sourceText(after, details));
+        if (findings.some(({ level }) => level !== 'warning'))
+            process.exitCode = 1;
+    });
+}
+/** Runs the source in this process until the comparison has ended, because no gateway runs it. */
+async function compareHere({ config, store }, id) {
+    const [{ takeSource, comparisonDue }, { runSource }, { openStoredReader }, { explainSource }] = await Promise.all([
+        import('../sources/follow/state.js'),
+        import('../sources/follow/runner.js'),
+        import('../sources/reader/reader.js'),
+        import('../sources/follow/explain.js'),
+    ]);
+    const { db, slow } = await store();
+    const row = await takeSource(db, randomUUID(), id);
+    if (!row)
+        return;
+    const keys = await openGivenKeys(config);
+    const done = new AbortController();
+    const look = setInterval(() => {
+        comparisonDue(db, row).then((due) => due || done.abort(), () => undefined);
+    }, LOOK);
+    const stores = { db, writer: slow };
+    // The state of the source also has each error, and `compared` reads the state. So `onError` does nothing.
+    const told = { explain: explainSource, onError: () => undefined };
+    await runSource({ ...stores, ...told, open: (one) => openStoredReader(keys, one), digest: () => sourceDigest(db, keys) }, row, done.signal);
+    clearInterval(look);
+}
+/** Waits until the comparison has ended. Throws if the source fails meanwhile. */
+async function compared(db, id, asked) {
+    const progress = openProgress();
+    try {
+        for (;;) {
+            const [record] = await readSources(db, id);
+            if (!record)
+                throw new Refused(`Source ${id} was removed.`);
+            if (record.compared_at && record.compared_at >= asked)
+                return record;
+            if (record.last_error !== null)
+                throw new Refused(record.last_error);
+            if (record.state === 'paused')
+                throw new Refused(`Source ${id} was paused.`);
+            if (record.progress)
+                progress.show(record.progress);
+            await pause(LOOK);
+        }
+    }
+    finally {
+        progress.end();
+    }
+}
+//# sourceMappingURL=source-check.js.map

@@ -1,0 +1,89 @@
+import { findingsOf } from '../sources/source.js';
+import { countRows, readRejects, readSources, } from '../store/administration/sources.js';
+import { facts, plain, Refused, table, time } from './output.js';
+export const sourceDocument = (record, { rows, examples }) => ({
+    source_id: record.id,
+    kind: record.kind,
+    account: record.account,
+    organization_id: record.organization_id,
+    website_ids: record.website_id === null ? [] : [record.website_id],
+    mode: record.mode,
+    period_seconds: record.mode === 'poll' ? record.period : null,
+    state: record.state,
+    running: record.held,
+    lag_seconds: record.lag_seconds === null ? null : Math.round(record.lag_seconds * 10) / 10,
+    behind: record.behind,
+    last_success_at: record.last_success_at,
+    last_error: record.last_error,
+    progress: record.progress,
+    compared_at: record.compared_at,
+    rows,
+    rejects: record.rejects,
+    suppressed: record.suppressed,
+    reject_examples: examples.map(({ origin, pointer, code }) => ({ row: origin, pointer, code })),
+    unmapped: { labels: 0, custom_attributes: 0, ...record.unmapped },
+    writes_back: record.writes_back,
+    findings: findingsOf(record),
+    created_at: record.created_at,
+});
+/** True if a source should run and no gateway runs it. A gateway takes a new source within a second. */
+const isAlone = ({ state, held, created_at }) => !held && (state === 'loading' || state === 'following') && Date.now() - created_at.getTime() > 3_000;
+const lag = ({ lag_seconds: seconds, behind }) => {
+    if (seconds === null)
+        return 'unknown';
+    return `${Math.round(seconds)} s${behind === null ? '' : `, ${behind} changes wait`}`;
+};
+export function sourceText(record, { rows, examples }) {
+    const { progress } = record;
+    const findings = findingsOf(record);
+    const counted = Object.entries(rows).filter(([, n]) => n > 0);
+    return facts([
+        ['source', `${record.id}, ${record.kind} account ${plain(record.account)}`],
+        ['organization', record.organization_id],
+        ['website', record.website_id ?? 'not written yet'],
+        ['mode', record.mode === 'poll' ? `poll, every ${record.period} s` : 'live'],
+        ['state', `${record.state}${isAlone(record) ? ' (no gateway runs it now)' : ''}`],
+        ...(progress ? [['progress', progressText(progress)]] : []),
+        ['behind', lag(record)],
+        ['last success', record.last_success_at ? time(record.last_success_at) : 'none'],
+        ...(record.last_error === null ? [] : [['last error', plain(record.last_error)]]),
+        ['compared', record.compared_at ? time(record.compared_at) : 'never'],
+        ['records', counted.length === 0 ? 'none' : counted.map(([name, n]) => `${n} ${name}`)],
+        ['rejects', record.rejects === 0 ? '0' : [`${record.rejects} rows, for example:`, ...examples.map(rejectText)]],
+        ...(record.suppressed === 0
+            ? []
+            : [['erased', `${record.suppressed} records of erased people were left out`]]),
+        ['without place', Object.entries(record.unmapped).map(([name, n]) => `${n} ${name}`)],
+        ['writes go back', record.writes_back ? 'yes' : 'no: notes and dispositions stay in the gateway'],
+        ...(findings.length === 0 ? [] : [['findings', findings.map(findingText)]]),
+    ]);
+}
+const progressText = ({ phase, done, total }) => `${phase}: ${done}${total === null ? '' : ` of ${total}`} records`;
+const rejectText = ({ origin, pointer, code }) => `${plain(origin)}  ${pointer === '' ? '(the whole row)' : plain(pointer)}  ${code}`;
+export const findingText = ({ level, about, text }) => `${level}: ${plain(about)}: ${plain(text)}`;
+export const sourceTable = (records) => table(['SOURCE', 'KIND', 'ACCOUNT', 'WEBSITE', 'MODE', 'STATE', 'BEHIND', 'REJECTS'], records.map((record) => [
+    record.id,
+    record.kind,
+    plain(record.account),
+    record.website_id ?? '',
+    record.mode,
+    record.state,
+    lag(record),
+    String(record.rejects),
+]), 'There is no source.');
+/** How many rejects are shown. */
+const SHOWN = 5;
+export async function source(db, id) {
+    const [record] = await readSources(db, id);
+    if (!record)
+        throw new Refused(`There is no source ${JSON.stringify(plain(id))}.`);
+    return record;
+}
+export async function detailsOf(db, record) {
+    const [rows, examples] = await Promise.all([
+        record.site === null ? {} : countRows(db, record.tenant, record.site),
+        readRejects(db, record.id, SHOWN),
+    ]);
+    return { rows, examples };
+}
+//# sourceMappingURL=source-view.js.map

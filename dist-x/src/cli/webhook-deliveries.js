@@ -1,0 +1,59 @@
+import { Option } from 'commander';
+import { replayWebhook, testWebhook } from '../events/webhooks/administration.js';
+import { DELIVERY_STATUSES, readDeliveries } from '../store/administration/endpoints.js';
+import { moment } from './options.js';
+import { webhookDoor } from './webhook-door.js';
+import { deliveryDocument, deliveryTable, endpoint, ownEndpoint, testDocument } from './webhook-view.js';
+/** The commands about the deliveries of one webhook. */
+export function deliveryCommands(group, register) {
+    testCommand(group, register);
+    replayCommand(group, register);
+    deliveriesCommand(group, register);
+}
+function testCommand(group, register) {
+    const command = group
+        .command('test <WHK>')
+        .description('send one heartbeat, marked as a test, now; exit code 1 if the receiver does not accept it');
+    register(command, async ({ out, store, config }) => {
+        const { db } = await store();
+        const record = await ownEndpoint(db, command.args[0] ?? '');
+        const { accepted, ...tested } = await testWebhook(webhookDoor(db, config), record);
+        out.result(testDocument(record, { accepted, ...tested }), accepted ? 'The receiver accepted the test.' : 'The receiver did not accept the test.');
+        if (!accepted)
+            process.exitCode = 1;
+    });
+}
+function replayCommand(group, register) {
+    const command = group
+        .command('replay <WHK>')
+        .description('deliver receipts of the last seven days again, or for the first time')
+        .addOption(new Option('--event <EVT>', 'id of one receipt to deliver').conflicts(['since', 'until']))
+        .option('--since <TIME>', 'deliver receipts recorded at or after this time, RFC 3339', moment)
+        .option('--until <TIME>', 'deliver receipts recorded before this time, RFC 3339 (default: now)', moment);
+    register(command, async ({ out, store }) => {
+        const { event, since, until } = command.opts();
+        if (event === undefined && since === undefined) {
+            command.error("error: one of '--event <EVT>' and '--since <TIME>' is required");
+        }
+        const { db } = await store();
+        const record = await ownEndpoint(db, command.args[0] ?? '');
+        const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };
+        const { found, queued, truncated } = await replayWebhook({ db }, record, which);
+        out.result({ endpoint_id: record.id, found, queued, truncated }, `${queued} deliveries are queued${truncated ? '. There may be more receipts: repeat with a later --since' : ''}.`);
+    });
+}
+const SHOWN = 1_000;
+function deliveriesCommand(group, register) {
+    const command = group
+        .command('deliveries <WHK>')
+        .description(`list the latest ${SHOWN} deliveries, newest first; the log is kept for seven days`)
+        .addOption(new Option('--status <S>', 'list only deliveries with this status').choices(DELIVERY_STATUSES));
+    register(command, async ({ out, store }) => {
+        const { status } = command.opts();
+        const { db } = await store();
+        const { id } = await endpoint(db, command.args[0] ?? '');
+        const deliveries = await readDeliveries(db, id, status, SHOWN);
+        out.result({ endpoint_id: id, deliveries: deliveries.map(deliveryDocument) }, deliveryTable(deliveries, `There is no delivery${status === undefined ? '' : ` with the status ${status}`}.`));
+    });
+}
+//# sourceMappingURL=webhook-deliveries.js.map

@@ -1,0 +1,2 @@
+export const AUDIT_SURFACES = ['rest', 'mcp', 'a2a', 'page', 'cli'];
+//# sourceMappingURL=audit-records.js.map

@@ -1,0 +1,2 @@
+export {};
+//# sourceMappingURL=discovery.js.map

@@ -1,0 +1,2 @@
+export {};
+//# sourceMappingURL=reads.js.map

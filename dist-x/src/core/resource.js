@@ -1,0 +1,2 @@
+export const defineResource = (resource) => resource;
+//# sourceMappingURL=resource.js.map

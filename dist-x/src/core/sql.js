@@ -1,0 +1,70 @@
+export class Fragment {
+    texts;
+    values;
+    app;
+    lists;
+    text;
+    constructor(texts, values, 
+    /** The app that the statement runs for. Apps share the connections fairly. Undefined: the gateway itself. */
+    app, 
+    /** True if each row of the answer is a list of its values. */
+    lists, 
+    /** The whole text, if it is kept for many statements (`withValue`). */
+    text) {
+        this.texts = texts;
+        this.values = values;
+        this.app = app;
+        this.lists = lists;
+        this.text = text;
+    }
+}
+export function sql(strings, ...parts) {
+    const texts = [strings[0] ?? ''];
+    const values = [];
+    let app;
+    parts.forEach((part, i) => {
+        if (part instanceof Fragment) {
+            app ??= part.app;
+            texts[texts.length - 1] += part.texts[0] ?? '';
+            texts.push(...part.texts.slice(1));
+            values.push(...part.values);
+        }
+        else {
+            texts.push('');
+            values.push(part);
+        }
+        texts[texts.length - 1] += strings[i + 1] ?? '';
+    });
+    return new Fragment(texts, values, app);
+}
+/** Marks SQL with its app. A statement that contains marked SQL has the same mark. */
+export const runFor = (app, { texts, values }) => new Fragment(texts, values, app);
+/** A statement whose answer has lists in place of objects. A row of 27 columns takes 2 µs less. */
+export const asLists = ({ texts, values, app }) => new Fragment(texts, values, app, true);
+/** Turns a constant of the program, such as a column name, into SQL. Never pass text from a caller. */
+export const raw = (text) => new Fragment([text], []);
+export const empty = raw('');
+export function join(fragments, separator) {
+    return fragments.reduce((all, next, i) => (i === 0 ? next : sql `${all}${raw(separator)}${next}`), empty);
+}
+export function compile(fragment) {
+    const text = fragment.text ?? fragment.texts.reduce((all, next, i) => (i === 0 ? next : `${all}$${i}${next}`), '');
+    return { text, values: [...fragment.values] };
+}
+/** The texts of kept statements, by their whole text. Callers keep thousands of statements, of some dozen texts. */
+const shapes = new Map();
+const SHAPES = 1_000;
+/** The statement with its whole text, to keep it. */
+export function compiled(fragment) {
+    const { text } = compile(fragment);
+    const shape = shapes.get(text) ?? { text, texts: fragment.texts };
+    if (shapes.size >= SHAPES)
+        shapes.clear();
+    shapes.set(shape.text, shape);
+    return new Fragment(shape.texts, fragment.values, fragment.app, fragment.lists, shape.text);
+}
+/** A kept statement with `value` in place of each value `place`. */
+export const withValue = ({ texts, values, app, lists, text }, place, value) => new Fragment(texts, values.map((one) => (one === place ? value : one)), app, lists, text);
+/** Escapes `%`, `_` and `\` for LIKE. */
+export const likeLiteral = (text) => text.replace(/[\\%_]/g, '\\$&');
+//# sourceMappingURL=sql.js.map

@@ -1,0 +1,203 @@
+import { Failure } from '../../core/failures.js';
+import { BatchQueues } from '../../flow/batch-queues.js';
+import { FairLimit } from '../../flow/fair-limit.js';
+import { Caller } from '../../store/calls/caller.js';
+import { StaleAuthority } from '../../store/calls/guard.js';
+import { readAck, storeAcks } from '../../store/events/realtime-sessions.js';
+import { readSubscription } from '../../store/events/subscriptions.js';
+import { readCursor, writeCursor } from '../cursors.js';
+import { pullPage } from '../pull.js';
+import { Heads } from './heads.js';
+/** Concurrent reads for sockets. One app gets one less. More reads would delay the other calls of the process. */
+const TOGETHER = 4;
+const ACKS = 200;
+/** How many acknowledgements of one app can wait. Each stream has at most one. */
+const WAITING = 4_096;
+/**
+ * An acknowledgement waits this many milliseconds. It is refused if no statement for acknowledgements ends meanwhile.
+ */
+const PATIENCE = 3_000;
+const PAGE = 100;
+/** All reads and writes for the sockets of this process. Only a few reads run at the same time, and apps take turns. */
+export class Pages {
+    keys;
+    authority;
+    onError;
+    #db;
+    #eventKey;
+    #charge;
+    #refund;
+    #heads;
+    #acks;
+    #reads = new FairLimit({ atOnce: TOGETHER, each: TOGETHER - 1 });
+    #waiting = new Map();
+    constructor(options) {
+        this.keys = options.keys;
+        this.authority = options.authority;
+        this.onError = options.onError;
+        this.#db = options.db;
+        this.#eventKey = options.eventKey;
+        this.#charge = options.charge;
+        this.#refund = options.refund;
+        this.#heads = new Heads(options);
+        this.#acks = new BatchQueues({
+            run: async (acks) => {
+                const stored = await storeAcks(options.db, acks);
+                return acks.map((ack) => stored.has(ack));
+            },
+            slots: 1,
+            batch: ACKS,
+            length: WAITING,
+            patience: PATIENCE,
+        });
+    }
+    /**
+     * The cursor at which a stream starts: `after`, else the session's last acknowledged cursor, else the start of the
+     * subscription. Costs one unit. Fails like a pull, except that a paused event family is no failure here.
+     */
+    open(authority, attach, wanted) {
+        return this.#turn(authority, wanted, async () => {
+            const begin = await this.#begin(authority, attach);
+            await this.#pull(authority, { ...attach, after: begin.cursor }).catch((error) => {
+                if (!(error instanceof Failure) || error.code !== 'event_family_paused')
+                    throw error;
+            });
+            return begin;
+        });
+    }
+    /**
+     * Reads the page after a cursor. The charge comes first, so that it cannot delay a page that was read, and the
+     * authority cannot end in between. A failed page is free. So is an empty page at the end of the journal.
+     *
+     * Callers that ask for the same page under the same authority share a read that has not started. Each of them pays.
+     */
+    read(authority, page, wanted) {
+        return new Promise((resolve, reject) => {
+            const reader = { wanted, resolve, reject };
+            const key = keyOf(authority, page);
+            const waiting = this.#waiting.get(key);
+            // A read is dropped when no waiting caller wants its page any more. A new caller must not join a dropped read.
+            if (waiting?.some((one) => one.wanted())) {
+                waiting.push(reader);
+                return;
+            }
+            const readers = [reader];
+            this.#waiting.set(key, readers);
+            const close = () => {
+                if (this.#waiting.get(key) === readers)
+                    this.#waiting.delete(key);
+            };
+            const isWanted = () => readers.some((one) => one.wanted());
+            const work = async () => {
+                // All watchers learn of a change in one turn of the event loop, and ask for their pages in it. Wait for the end
+                // of the turn, so that they share one read.
+                await Promise.resolve();
+                close();
+                await this.#together(authority, page, readers);
+            };
+            this.#takeTurn(authority, isWanted, work).catch((error) => {
+                close();
+                for (const one of readers)
+                    one.reject(error);
+            });
+        });
+    }
+    /**
+     * Stores an acknowledgement. Those that arrive while a statement runs are stored together by the next one. Apps take
+     * turns. Resolves with false if the session has ended or belongs to another socket.
+     */
+    ack({ appId }, ack) {
+        return this.#acks.add({ queue: '', group: '', app: appId }, ack);
+    }
+    watch(authority, websites, watcher) {
+        return this.#heads.watch(websites.flatMap((id) => authority.websites.get(id) ?? []), watcher);
+    }
+    stop() {
+        return this.#heads.stop();
+    }
+    async #begin(authority, { session, subscription, after }) {
+        const access = { db: this.#db, authority };
+        const row = await new Caller(authority).take(readSubscription(access, subscription));
+        const { revision } = row;
+        const kept = after ?? (await readAck(access, session, subscription, revision));
+        if (after !== undefined && readCursor(this.keys, after) === undefined)
+            throw new Failure('invalid_cursor');
+        const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
+        const { credentialId: credential, environment } = authority;
+        const positions = new Map(row.sites.map((site, i) => [ids.get(site) ?? '', row.positions[i] ?? 0]));
+        return {
+            revision,
+            cursor: kept ?? writeCursor(this.keys, { subscription, revision, credential, environment, positions }),
+        };
+    }
+    /**
+     * Charges every waiting reader before the read. A reader who paid and still wants the page gets it. If the page is
+     * free, readers who could not pay get it too.
+     */
+    async #together(authority, page, readers) {
+        const asked = readers.filter(({ wanted }) => wanted());
+        const charges = await Promise.allSettled(asked.map(() => this.#charge(authority)));
+        const refused = [];
+        const paid = asked.flatMap((reader, i) => {
+            const charged = charges[i];
+            if (charged?.status !== 'fulfilled')
+                refused.push({ reader, reason: charged?.reason });
+            else if (reader.wanted())
+                return [{ reader, units: charged.value }];
+            else
+                this.#refund(authority, charged.value);
+            return [];
+        });
+        if (paid.length > 0) {
+            const [pulled] = await Promise.allSettled([this.#pull(authority, page)]);
+            const free = pulled.status === 'rejected' || (pulled.value.events.length === 0 && !pulled.value.has_more);
+            for (const { reader, units } of paid) {
+                if (free)
+                    this.#refund(authority, units);
+                if (pulled.status === 'fulfilled')
+                    reader.resolve(pulled.value);
+                else
+                    reader.reject(pulled.reason);
+            }
+            if (free && pulled.status === 'fulfilled')
+                for (const { reader } of refused)
+                    reader.resolve(pulled.value);
+        }
+        for (const { reader, reason } of refused)
+            reader.reject(reason);
+        for (const { reject } of readers)
+            reject(new Failure('service_unavailable'));
+    }
+    #pull(authority, { subscription, after }) {
+        const context = { access: { db: this.#db, authority }, keys: this.keys, eventKey: this.#eventKey };
+        return new Caller(authority).take(pullPage(context, { subscription, after, limit: PAGE }));
+    }
+    /** Runs work when it is the turn of the app, and of its credential. */
+    #takeTurn({ appId, credentialId }, isWanted, work) {
+        return this.#reads.run(appId, work, { member: credentialId, isWanted });
+    }
+    /**
+     * Runs work at the app's turn and charges one unit. Gives the unit back if the authority is stale, because the work
+     * is then repeated and charged again.
+     */
+    #turn(authority, wanted, work) {
+        return this.#takeTurn(authority, wanted, async () => {
+            const units = await this.#charge(authority);
+            try {
+                return await work();
+            }
+            catch (error) {
+                if (error instanceof StaleAuthority)
+                    this.#refund(authority, units);
+                throw error;
+            }
+        });
+    }
+}
+/**
+ * Requests with the same key get exactly the same page. The digest stands for the token, whose properties never change.
+ * The revision stands for the credential, which can change. The websites are in the key, because a session can have
+ * fewer websites than its credential. No part contains a space.
+ */
+const keyOf = ({ digest, revision, websites }, { subscription, after }) => [Buffer.from(digest).toString('base64'), revision, subscription, after, ...websites.keys()].join(' ');
+//# sourceMappingURL=pages.js.map

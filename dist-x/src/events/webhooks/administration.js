@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { APPROVAL_REQUESTED, EVENT_FAMILIES, EVENT_TYPE } from '../../core/events.js';
+import { Refused } from '../../core/refused.js';
+import { receiverOf } from '../../outbound/receivers.js';
+import { AddressRefused, checkedAddresses } from '../../outbound/resolve.js';
+import { newWebhookSecret } from '../../outbound/signature.js';
+import { claimTest, insertEndpoint, pageOfEndpoints, REPLAYED_MAX, readEndpoints, replayDeliveries, rotateEndpoint, updateEndpoint, } from '../../store/administration/endpoints.js';
+import { openLedgerKey } from '../../store/calls/ledger.js';
+import { settleDeliveries } from '../../store/events/deliveries.js';
+import { sendClaim, settlementOf } from './dispatcher.js';
+const EVENT_TYPES_MAX = 35;
+const DESCRIPTION_MAX = 240;
+const ALL_TYPES = EVENT_FAMILIES.map((family) => `${family}.*`);
+/** Says why a webhook cannot have these event types. */
+export function typesProblem(types) {
+    if (!types.every((type) => EVENT_TYPE.test(type) || type === APPROVAL_REQUESTED))
+        return `Expected an exact event type such as conversation.changed, a family such as conversation.*, or ${APPROVAL_REQUESTED}.`;
+    return types.length > EVENT_TYPES_MAX ? `There are at most ${EVENT_TYPES_MAX} event types.` : undefined;
+}
+/** Says why a webhook cannot have this description. */
+export const descriptionProblem = (text) => text.length > DESCRIPTION_MAX || /[\p{Cc}\p{Surrogate}]/u.test(text)
+    ? `A description has at most ${DESCRIPTION_MAX} printable characters.`
+    : undefined;
+/** Returns the URL without its query, because the query often contains a secret of the receiver (WH-11). */
+export function shownReceiver(address) {
+    const url = new URL(address);
+    return url.search === '' ? url.href : `${url.origin}${url.pathname}?…`;
+}
+export async function createWebhook(door, made) {
+    const { credential, site } = made;
+    requireActive(credential);
+    const { url, notes } = await receiver(door, made.url);
+    const secret = newWebhookSecret();
+    const record = await insertEndpoint(door.db, {
+        id: made.id,
+        credential: credential.id,
+        tenant: site.tenant,
+        site: site.site,
+        url,
+        eventTypes: made.eventTypes ?? ALL_TYPES,
+        description: made.description ?? '',
+        secret: (await door.keys()).seal('webhook secret', secret),
+    }, door.by);
+    if (!record) {
+        const { db, by } = door;
+        // An owner learns nothing about the webhooks of another organization.
+        const id = { id: made.id };
+        const existing = by
+            ? (await pageOfEndpoints(db, by, id, { limit: 1, offset: 0 })).rows
+            : await readEndpoints(db, id);
+        throw new Refused(existing.length > 0
+            ? `Webhook ${made.id} exists already. Its secret is not shown again.`
+            : notPermitted(credential.id, site.id));
+    }
+    return { record, secret, notes };
+}
+export async function updateWebhook(door, { id }, changes) {
+    const { credential, url } = changes;
+    if (credential)
+        requireActive(credential);
+    const checked = url === undefined ? undefined : await receiver(door, url);
+    const record = await updateEndpoint(door.db, id, { ...changes, credential: credential?.id, url: checked?.url }, door.by);
+    if (!record)
+        throw unknownWebhook(id);
+    const lacks = record.permitted ? [] : [notPermitted(record.credential_id, record.website_id)];
+    return { record, notes: [...(checked?.notes ?? []), ...lacks] };
+}
+/** Replaces the signing secret. The old secret also signs for `overlap` more seconds. */
+export async function rotateWebhook({ db, keys, by }, { id }, overlap) {
+    const secret = newWebhookSecret();
+    const record = await rotateEndpoint(db, id, (await keys()).seal('webhook secret', secret), overlap, by);
+    if (record)
+        return { record, secret, notes: [] };
+    const [current] = await readEndpoints(db, { id });
+    if (!current)
+        throw unknownWebhook(id);
+    throw new Refused(`The previous secret of ${id} still signs until ${current.old_secret_until?.toISOString() ?? 'now'}. Rotate after that time, or end both older secrets at once`, { command: 'with --overlap 0s.' });
+}
+/** Sends one test delivery from this process and records it in the log of deliveries. A failed test is not repeated. */
+export async function testWebhook({ db, keys, sender, by }, { id }) {
+    const opened = await keys();
+    const claim = await claimTest(db, id, `evt_${randomBytes(32).toString('hex')}`, by);
+    if (!claim)
+        throw new Refused(`Webhook ${id} is disabled, or its credential lost the grant for the website.`);
+    const outcome = await sendClaim({ keys: opened, sender }, claim);
+    const settled = settlementOf(claim, outcome, []);
+    while ((await settleDeliveries(db, [settled])).later.length > 0)
+        await pause(50); // repeat while another statement locks the endpoint
+    const { delivered, status, error } = settled;
+    return { delivery: claim.id, event: claim.receipt.event_id, accepted: delivered, status, error };
+}
+/** Delivers receipts of the last seven days again. */
+export async function replayWebhook({ db, by }, { id }, which) {
+    const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which, by);
+    if (refused === 'unknown')
+        throw unknownWebhook(id);
+    if (refused === 'disabled')
+        throw new Refused(`Webhook ${id} is disabled.`, { command: 'Enable the webhook with webhook update --enable.' });
+    if (refused === 'not_permitted')
+        throw new Refused(`The credential of webhook ${id} lost the grant for the website.`);
+    if (found === 0 && 'event' in which)
+        throw new Refused(`The website has no receipt ${JSON.stringify(which.event)} of the last seven days.`);
+    return { found, queued, truncated: found === REPLAYED_MAX };
+}
+export const unknownWebhook = (id) => new Refused(`There is no webhook ${JSON.stringify(id)}.`);
+/** Throws if the webhook belongs to a subscription of an MCP client. That client changes its endpoints itself. */
+export function requireOwn({ id, subscription_id: subscription }) {
+    if (subscription === null)
+        return;
+    throw new Refused(`Webhook ${id} belongs to subscription ${subscription} of an MCP client, which alone can change it.`, { command: 'webhook delete ends the subscription.' });
+}
+function requireActive({ id, state }) {
+    if (state !== 'active')
+        throw new Refused(`Credential ${id} is ${state}.`);
+}
+const notPermitted = (crd, web) => `Credential ${crd} lacks a grant for the receipts of ${web}. The credential needs the website, website_read, event_read and no restrictions.`;
+/** Checks the address of a receiver. A name that does not resolve now is only noted. */
+async function receiver({ sender }, text) {
+    const checked = receiverOf(text, sender.allowed);
+    if ('refused' in checked)
+        throw new Refused(checked.refused, allowing(checked.origin));
+    const { url, exempt } = checked;
+    try {
+        await checkedAddresses(url, exempt, sender.resolve);
+        return { url: url.href, notes: [] };
+    }
+    catch (error) {
+        if (error instanceof AddressRefused)
+            throw new Refused('The host name of the receiver resolves to an address that is not public.', allowing(url.origin));
+        const note = 'The host name of the receiver does not resolve now. Deliveries wait until the name resolves.';
+        return { url: url.href, notes: [note] };
+    }
+}
+/** Names the setting with which an operator can allow a receiver that is not https and public. */
+const allowing = (origin) => origin === undefined
+    ? {}
+    : {
+        command: `To allow this receiver, set GATEWAY_WEBHOOK_ALLOW=${origin} for the running gateway and for this command.`,
+    };
+//# sourceMappingURL=administration.js.map

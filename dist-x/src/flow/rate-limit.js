@@ -1,0 +1,60 @@
+import { networkOf } from './network.js';
+export class TokenBucket {
+    #rate;
+    #left;
+    #at = performance.now();
+    constructor(rate) {
+        this.#rate = rate;
+        this.#left = rate.burst;
+    }
+    /** Seconds until one unit can be taken from the bucket. 0 means that a unit can be taken now. */
+    wait() {
+        const left = this.#refill();
+        return left >= 1 ? 0 : Math.max(1, Math.ceil(((1 - left) * 60) / this.#rate.perMinute));
+    }
+    take() {
+        this.#left = Math.max(0, this.#refill() - 1);
+    }
+    giveBack() {
+        this.#left = Math.min(this.#rate.burst, this.#refill() + 1);
+    }
+    #refill() {
+        const now = performance.now();
+        this.#left = Math.min(this.#rate.burst, this.#left + ((now - this.#at) / 60_000) * this.#rate.perMinute);
+        this.#at = now;
+        return this.#left;
+    }
+}
+/**
+ * Limits failed attempts, separately for each network or for each name that the store has confirmed. A name that a
+ * caller can invent is never used. Each replica counts in its own memory. Separate counts are enough, because nobody
+ * can guess a secret of 256 bits. The limit only saves work.
+ */
+export class RateLimit {
+    #rate;
+    #buckets = new Map();
+    constructor(rate) {
+        this.#rate = rate;
+    }
+    wait(source) {
+        return this.#buckets.get(networkOf(source))?.wait() ?? 0;
+    }
+    failed(source) {
+        const network = networkOf(source);
+        const bucket = this.#buckets.get(network) ?? new TokenBucket(this.#rate);
+        bucket.take();
+        this.#buckets.delete(network);
+        this.#buckets.set(network, bucket);
+        if (this.#buckets.size > SOURCES)
+            this.#buckets.delete(this.#buckets.keys().next().value ?? '');
+    }
+    /**
+     * Subtracts one failure. A caller counts an attempt as a failure before it knows the outcome. If the attempt did not
+     * fail, the caller corrects the count with this function.
+     */
+    succeeded(source) {
+        this.#buckets.get(networkOf(source))?.giveBack();
+    }
+}
+const SOURCES = 10_000;
+//# sourceMappingURL=rate-limit.js.map

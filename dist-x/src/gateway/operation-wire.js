@@ -1,0 +1,107 @@
+/** The request headers of an operation, except Authorization. */
+export const headersOf = (tool) => [
+    ...(tool.bytes ? BYTES_PARAMETERS : []),
+    ...(tool.idempotency === 'none' ? [] : [{ ...IDEMPOTENCY_KEY, required: tool.idempotency === 'required' }]),
+    ...(tool.ifMatch ? [IF_MATCH] : []),
+    ...(tool.origin ? [ORIGIN] : []),
+];
+const IDEMPOTENCY_KEY = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'Your own key for this write: 1 to 128 printable ASCII characters without spaces. Keep the key for retries. A write ' +
+        'that is sent again with the same key and input does not take effect again.',
+    schema: { type: 'string', pattern: '^[!-~]{1,128}$' },
+};
+const IF_MATCH = {
+    name: 'If-Match',
+    in: 'header',
+    required: true,
+    description: 'Current revision of the subscription. Send the value of ETag, or the revision as a number without quotes.',
+    schema: { type: 'string', pattern: '^(?:"[1-9][0-9]{0,9}"|[1-9][0-9]{0,9})$' },
+};
+const ORIGIN = {
+    name: 'Origin',
+    in: 'header',
+    required: true,
+    description: 'Origin of the web page. The origin must be registered on the credential. Browsers send this header automatically.',
+    schema: { type: 'string' },
+};
+const BYTES_PARAMETERS = [
+    {
+        name: 'Range',
+        in: 'header',
+        required: false,
+        description: 'One range of at most 65,536 bytes of the file. The request also needs Accept: application/octet-stream. Absent: the chunk that the parameter chunk names.',
+        schema: { type: 'string', pattern: '^bytes=[0-9]*-[0-9]*$' },
+    },
+    {
+        name: 'If-Match',
+        in: 'header',
+        required: false,
+        description: 'Version of the file that you expect, as an entity tag. If the file has another version, the request fails with status 412.',
+        schema: { type: 'string', pattern: '^"[a-f0-9]{16,64}"$' },
+    },
+];
+/**
+ * True if the answer of the operation has an entity tag of its bytes, and If-None-Match can make it a 304. The entity
+ * tag of a subscription is its revision, and the entity tag of a file's content is its version.
+ */
+export const isConditional = ({ effect, status, revision, bytes }) => effect === 'read' && status === 200 && !revision && !bytes;
+const EVERY = {
+    name: '',
+    codes: [
+        'unauthenticated',
+        'token_expired',
+        'token_revoked',
+        'wrong_resource',
+        // An owner can switch every operation off.
+        'not_permitted',
+        'quota_exceeded',
+        'internal',
+        'service_unavailable',
+        'authority_unavailable',
+        'invalid_request',
+        'unsupported_parameter',
+        'duplicate_parameter',
+        'not_acceptable',
+    ],
+};
+const INPUT = { name: 'input', codes: ['invalid_parameter', 'not_found'] };
+const CURSOR = { name: 'cursor', codes: ['invalid_cursor'] };
+const BYTES = { name: 'bytes', codes: ['precondition_failed', 'range_not_satisfiable'] };
+const BODY = { name: 'body', codes: ['invalid_json', 'body_too_large', 'unsupported_media_type'] };
+const KEY = {
+    name: 'key',
+    codes: ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'],
+};
+const NEEDS_KEY = { name: 'required', codes: ['idempotency_key_required', 'operation_in_progress'] };
+/** Of the writes that a credential can be made to wait with. */
+export const APPROVAL = {
+    name: 'approval',
+    codes: ['approval_lapsed', 'approval_limit', 'approval_rejected'],
+};
+const REVISION = {
+    name: 'revision',
+    codes: ['if_match_required', 'revision_changed', 'concurrent_mutation'],
+};
+/** Every failure code that an operation can answer, in groups. A code can be in two groups. */
+export function failureGroups(tool) {
+    const groups = [
+        [INPUT, tool.parameters.length > 0],
+        [CURSOR, tool.parameters.some(({ name }) => name === 'cursor')],
+        [BYTES, tool.bytes !== undefined],
+        [BODY, tool.body],
+        [KEY, tool.idempotency !== 'none'],
+        [NEEDS_KEY, tool.idempotency === 'required'],
+        [APPROVAL, tool.performs !== undefined],
+        [REVISION, tool.ifMatch],
+    ];
+    return [
+        EVERY,
+        ...[...tool.errors].sort().map((code) => ({ name: code, codes: [code] })),
+        ...groups.flatMap(([group, has]) => (has ? [group] : [])),
+    ];
+}
+/** Every failure code that an operation can answer. A code can be in the list twice. */
+export const failuresOf = (tool) => failureGroups(tool).flatMap(({ codes }) => codes);
+//# sourceMappingURL=operation-wire.js.map

@@ -1,0 +1,50 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { PeriodicJob } from '../flow/periodic-job.js';
+import { sumAudit } from '../store/administration/overview.js';
+import { forgetRemoved } from '../store/administration/sources.js';
+import { eraseOutcomes, lapseApprovals, settle, takeLapsed } from '../store/calls/ledger.js';
+import { endStrangeHosts, purgeOAuth } from '../store/sign-in/upkeep.js';
+/** Rows of one statement. Small batches hold their locks only briefly. */
+const BATCH = 500;
+/** Milliseconds between two rounds. */
+const EVERY = 5_000;
+/** Commands that one round looks up in the other system at the same time. */
+const ASKED = 25;
+/** Milliseconds that a round waits for the other system. The round's lease is much longer. */
+const PATIENCE = 3_000;
+/**
+ * One round of maintenance. Asks another system how commands of a lost replica ended. Erases outcomes of writes after
+ * 24 hours, and lapses writes that nobody has approved until then. Deletes staged records of removed sources, and tokens and consents that ended long ago. Sums audit records. Ends consents of
+ * clients whose host is no longer trusted. Returns the number of changed rows.
+ */
+export async function upkeep({ db, registry, remote, clientHosts }) {
+    let changed = 0;
+    // Erase everything that is due. One batch a round would erase only 100 outcomes a second, and more writes than that
+    // would keep outcomes for longer than 24 hours.
+    for (let lapsed = BATCH; lapsed === BATCH; changed += lapsed)
+        lapsed = await lapseApprovals(db, BATCH);
+    for (let erased = BATCH; erased === BATCH; changed += erased)
+        erased = await eraseOutcomes(db, BATCH);
+    for (let purged = BATCH; purged >= BATCH; changed += purged)
+        purged = await purgeOAuth(db, BATCH);
+    await forgetRemoved(db);
+    while (await sumAudit(db))
+        changed++;
+    // While the replicas restart, one with the old list can still store a consent. So each round looks again.
+    if (clientHosts)
+        changed += await endStrangeHosts(db, clientHosts);
+    if (!remote)
+        return changed;
+    const lapsed = await takeLapsed(db, ASKED);
+    await Promise.all(lapsed.map(async ({ operationId, epoch, website, operation }) => {
+        const found = remote.find(operationId, website).catch(() => undefined);
+        // If the other system does not answer or does not know the command, a later round asks again.
+        const outcome = (await Promise.race([found, pause(PATIENCE, undefined, { ref: false })])) ?? null;
+        const receipts = registry.get(operation)?.emits ?? [];
+        if (await settle(db, { operationId, epoch, receipts }, outcome))
+            changed++;
+    }));
+    return changed;
+}
+export const startUpkeep = (options) => new PeriodicJob({ every: EVERY, run: () => upkeep(options), onError: options.onError });
+//# sourceMappingURL=upkeep.js.map

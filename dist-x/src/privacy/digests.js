@@ -1,0 +1,83 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { sql } from '../core/sql.js';
+import { SourceRefused } from '../sources/follow/explain.js';
+/** No key of the operator opens the key of the digests. The message is a whole sentence for the operator. */
+export class SuppressionSealed extends Error {
+    name = 'SuppressionSealed';
+}
+const PURPOSE = 'suppression';
+/** 132 bits of the HMAC. */
+const LENGTH = 22;
+/**
+ * The digests of this store. Undefined if nobody was ever erased. `keys` is called only if the store has digests. A dry run
+ * does not renew the seal.
+ */
+export async function openDigest(db, keys, { renews = true } = {}) {
+    const sealed = await sealedKey(db);
+    return sealed === undefined ? undefined : opened(db, await keys(), sealed, renews);
+}
+/** Like `openDigest`, for a source. Its state then tells the operator why it stands still. */
+export async function sourceDigest(db, keys) {
+    try {
+        return await openDigest(db, async () => keys);
+    }
+    catch (error) {
+        throw error instanceof SuppressionSealed ? new SourceRefused(error.message, { cause: error }) : error;
+    }
+}
+/** Like `openDigest`. Makes the key of the digests if the store has none. */
+export async function makeDigest(db, keys) {
+    const fresh = keys.seal(PURPOSE, randomBytes(32).toString('base64'));
+    await db.query(sql `INSERT INTO gateway.suppression_key (sealed) VALUES (${fresh}) ON CONFLICT DO NOTHING`);
+    return opened(db, keys, (await sealedKey(db)) ?? fresh);
+}
+export async function sealedKey(db) {
+    const [row] = await db.read(sql `SELECT sealed FROM gateway.suppression_key`);
+    return row?.sealed;
+}
+/**
+ * Takes the key of another store, whose digests this store gets. Throws SuppressionSealed if nobody can open the key, or if
+ * this store has digests under a key of its own.
+ */
+export async function takeSeal(db, keys, sealed) {
+    const plain = keys.open(PURPOSE, sealed);
+    if (plain === undefined)
+        throw new SuppressionSealed(UNREADABLE);
+    await db.query(sql `
+    INSERT INTO gateway.suppression_key AS k (sealed) VALUES (${sealed})
+    ON CONFLICT (one) DO UPDATE SET sealed = excluded.sealed WHERE NOT EXISTS (SELECT FROM gateway.suppression)`);
+    if (keys.open(PURPOSE, (await sealedKey(db)) ?? '') !== plain)
+        throw new SuppressionSealed('The list of erased people is of another store: this store has a list of its own.');
+}
+const UNREADABLE = 'The list of erased people cannot be read. GATEWAY_KEYS must hold the key with which a person was last erased.';
+/**
+ * An HMAC cannot be computed again under another key. So the key of the digests never changes, and only its seal does:
+ * every process that finds the seal of an older key of GATEWAY_KEYS replaces it. The older key can then be removed.
+ */
+async function opened(db, keys, sealed, renews = true) {
+    const plain = keys.open(PURPOSE, sealed);
+    if (plain === undefined)
+        throw new SuppressionSealed(UNREADABLE);
+    if (renews && !sealed.startsWith(`${keys.kid}~`)) {
+        const renewed = keys.seal(PURPOSE, plain);
+        await db.query(sql `UPDATE gateway.suppression_key SET sealed = ${renewed} WHERE sealed = ${sealed}`);
+    }
+    return digestWith(Buffer.from(plain, 'base64'));
+}
+/** How many digests are remembered, because many messages name one conversation. */
+const REMEMBERED = 10_000;
+function digestWith(key) {
+    const known = new Map();
+    return (of, value) => {
+        const text = `${of}\0${value}`;
+        const found = known.get(text);
+        if (found !== undefined)
+            return found;
+        const digest = createHmac('sha256', key).update(text).digest('base64url').slice(0, LENGTH);
+        if (known.size >= REMEMBERED)
+            known.clear();
+        known.set(text, digest);
+        return digest;
+    };
+}
+//# sourceMappingURL=digests.js.map

@@ -1,0 +1,151 @@
+import { randomBytes } from 'node:crypto';
+import { isDatabase } from '../config/values.js';
+import { Refused } from '../core/refused.js';
+import { before } from '../outbound/before.js';
+import { deleteSource, insertSource, keepInstallation, ownOrganization, pauseSource, startSource, takeOrganization, } from '../store/administration/sources.js';
+import { allowsPlain, isLocal, mayBePlain } from '../store/driver/tls.js';
+import { isTimeZone } from './engine/fields.js';
+/** Seconds between two polls, unless the source has another period. */
+export const PERIOD = 15;
+/** Seconds for which no gateway may run a new source, so that `addSource` can write its website. */
+const ADDING = 30;
+/** A command or an owner waits for the check. */
+const PATIENCE = 60_000;
+export const timeZoneProblem = (value) => isTimeZone(value) ? undefined : 'Expected an IANA time zone, such as Europe/Berlin.';
+export const databaseProblem = (value) => isDatabase(value) && !/[\s,]/.test(value)
+    ? undefined
+    : 'Expected the address of a PostgreSQL database: postgres://user:password@host:port/database. Percent-encode special characters of the password.';
+/** The address to store. Undefined if the data and the password would travel to another machine without encryption. */
+export function encryptedAddress(address, insecure) {
+    const { hostname, search } = new URL(address);
+    if (isLocal(decodeURIComponent(hostname)) || !mayBePlain(address))
+        return address;
+    // Without a host in the address, only the driver knows the server. Then driver/foreign.ts judges the connection.
+    if (hostname === '' && !insecure)
+        return address;
+    if (!insecure)
+        return undefined;
+    // `sslmode=disable` lets the gateway accept the connection, too.
+    return allowsPlain(address) ? address : `${address.replace(/\?$/, '')}${search === '' ? '?' : '&'}sslmode=disable`;
+}
+export function apiProblem(value) {
+    const url = /^https?:\/\//.test(value) && URL.canParse(value) ? new URL(value) : undefined;
+    return url?.username !== '' || url.password !== '' || url.search !== '' || url.hash !== ''
+        ? 'Expected an http or https URL without a password, a query and a fragment.'
+        : undefined;
+}
+export const apiOf = (value) => value.replace(/\/+$/, '');
+/** Accepts visible ASCII only, because the token is sent in an HTTP header. */
+export const tokenProblem = (value) => /^[\x21-\x7e]{1,500}$/.test(value) ? undefined : 'Expected 1 to 500 ASCII characters without spaces.';
+/** Adds a source and writes its website. A running gateway then loads the source. Returns the id of the source. */
+export async function addSource({ db, keys, tell, by, patience = PATIENCE }, of, given) {
+    const [{ SOURCE_KINDS }, { openReader }, { writePage }, { explainSource, OTHER_INSTALLATION }] = await Promise.all([
+        import('./openers.js'),
+        import('./reader/reader.js'),
+        import('./engine/page.js'),
+        import('./follow/explain.js'),
+    ]);
+    const id = `src_${randomBytes(16).toString('hex')}`;
+    const account = String(given.account);
+    const { row, external_id: website } = SOURCE_KINDS[of].website(account);
+    const settings = {
+        address: given.url,
+        account,
+        mode: given.mode,
+        period: given.period,
+        timeZone: given.timeZone,
+        storage: given.storage ?? null,
+        reader: id,
+    };
+    const helpdesk = openReader(of, settings);
+    const changes = [];
+    let installation;
+    const late = AbortSignal.timeout(patience);
+    try {
+        const read = async () => {
+            requireReadable(await helpdesk.check(), tell, `gateway source grants ${of} --mode ${given.mode}`);
+            const found = await helpdesk.installation();
+            for await (const page of helpdesk.reread([row]))
+                changes.push(...page);
+            return found;
+        };
+        installation = await before(late, read());
+    }
+    catch (error) {
+        if (error instanceof Refused)
+            throw error;
+        if (error === late.reason)
+            throw new Refused(`The database of the helpdesk has not answered within ${patience / 1_000} seconds.`);
+        // A source that was not added is not read again.
+        throw new Refused(explainSource(error).replace(/ The gateway tries again\.$/, ''), { cause: error });
+    }
+    finally {
+        await helpdesk.close();
+    }
+    const rows = changes.flatMap((change) => 'prepared' in change && 'row' in change.prepared ? [change.prepared.row] : []);
+    if (rows.length < changes.length)
+        throw new Refused('The gateway cannot take the account of the helpdesk: its name is empty or not valid.');
+    const named = rows.find(({ type }) => type === 'organization');
+    const organization = by
+        ? await ownOrganization(db, by)
+        : await takeOrganization(db, {
+            external_id: given.organization ?? String(named?.external_id),
+            name: given.organization ?? String(named?.data['name']),
+        });
+    if (!organization)
+        throw new Refused('You may not add a source to this organization now.');
+    if (!(await keepInstallation(db, { tenant: organization.tenant, website }, installation)))
+        throw new Refused(OTHER_INSTALLATION);
+    const keyring = await keys();
+    const added = await insertSource(db, {
+        ...settings,
+        id,
+        tenant: organization.tenant,
+        kind: of,
+        address: keyring.seal('source', given.url),
+        apiUrl: given.apiUrl ?? null,
+        apiToken: given.apiToken === undefined ? null : keyring.seal('source', given.apiToken),
+    }, ADDING, by);
+    if (!added)
+        throw new Refused(`The organization ${organization.external_id} has a source of this account already.`, {
+            command: 'See: gateway source list. For another installation with the same account number, give --organization.',
+        });
+    const own = rows
+        .filter(({ type }) => type === 'website')
+        .map((one) => ({ from: row, prepared: { row: { ...one, owner: organization.external_id } } }));
+    await writePage(db, { id, tenant: Number(organization.tenant), epoch: 0 }, own, null);
+    await keepInstallation(db, { tenant: organization.tenant, website }, installation);
+    await startSource(db, id, website);
+    return id;
+}
+/** Tells the findings of a check. Throws when the source cannot be read. */
+function requireReadable(findings, tell, grants) {
+    for (const finding of findings)
+        tell(finding);
+    const refused = findings.filter(({ level }) => level === 'refused').length;
+    if (refused === 0)
+        return;
+    // If the address, the account or the server is wrong, missing rights are not the cause.
+    const rights = !findings.some(({ about }) => about === 'address' || about === 'account' || about === 'server');
+    throw new Refused(`The source cannot be read: see the ${refused === 1 ? 'reason' : `${refused} reasons`} above.`, rights ? { command: `The SQL that gives all rights: ${grants}` } : {});
+}
+/** Removes a source. Returns what its owner still has to do, if the helpdesk could not be told. */
+export async function removeSource({ db, keys, by }, record, withData) {
+    await pauseSource(db, record.id, true, by);
+    const { openStoredReader } = await import('./reader/reader.js');
+    let forgotten = true;
+    try {
+        const helpdesk = openStoredReader(await keys(), record);
+        await helpdesk.forget().finally(() => helpdesk.close());
+    }
+    catch {
+        // A source can be removed while its helpdesk does not answer.
+        forgotten = false;
+    }
+    if (!(await deleteSource(db, record.id, withData, by)))
+        throw new Refused(`There is no source ${record.id}.`);
+    if (forgotten || record.mode !== 'live')
+        return undefined;
+    return 'The helpdesk could not be told. If no other source reads its outbox, run the statements at the end of the grants there.';
+}
+//# sourceMappingURL=administration.js.map

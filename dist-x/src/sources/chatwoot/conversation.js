@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { sql } from '../../core/sql.js';
+import { before } from '../../outbound/before.js';
+import { NotPerformed, refused } from '../helpdesk.js';
+import { hasTooManyMarks } from './api.js';
+import { idIn, stateIn, statusOfNumber } from './change.js';
+import { DISPOSITION, marksOf, OPERATIONS, withMark } from './mark.js';
+// z.record would check each attribute: 2.9 s for 8 MiB of short attributes (24 November 2026).
+const Attributes = z.object({ custom_attributes: z.custom(isObject).nullish() });
+/** The largest size of a conversation's attributes. Parsing 1 MiB of the shortest attributes takes 0.2 s. */
+export const ATTRIBUTES = 1024 * 1024;
+/** Opens the conversations of an account. Sends nothing before the first call. */
+export function openConversations(db, account, call) {
+    // True if Chatwoot can change single attributes. Undefined until the gateway has asked Chatwoot.
+    let merges;
+    /** Reads a conversation from the database. The API would add two whole messages, whose emails can have any length. */
+    async function conversationOf(target, signal) {
+        const id = idIn(target, account, 'conversation');
+        const read = db.read(sql `SELECT display_id, pg_is_in_recovery() AS standby, status::text AS status, assignee_id::text AS operator,
+                   team_id::text AS team,
+                   to_char(greatest(updated_at, last_activity_at), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at,
+                   CASE WHEN octet_length(coalesce(custom_attributes, '{}')::text) <= ${ATTRIBUTES}::integer
+                     THEN coalesce(custom_attributes, '{}')::text END AS attributes
+              FROM public.conversations WHERE id = ${id}::bigint AND account_id = ${account}::bigint`);
+        const rows = await before(signal, read).catch((error) => {
+            throw refused('the conversation could not be read', undefined, error);
+        });
+        if (rows[0] === undefined)
+            throw refused('the conversation is not in Chatwoot', 'not_found');
+        const { display_id, standby, attributes, status, operator, team, at } = rows[0];
+        // A foreign server could send a path to another endpoint, and that would get the request with the token.
+        const number = Number(display_id);
+        if (!Number.isSafeInteger(number) || number < 1)
+            throw refused('the conversation has no number of the API');
+        const path = `/conversations/${number}`;
+        // A standby server can be behind. An older Chatwoot, which replaces all attributes, would then get old values back.
+        if (standby) {
+            const shown = await call({ method: 'GET', path, bytes: ATTRIBUTES }, signal);
+            return { path, state: stateIn(shown), attributes: attributesIn(shown) };
+        }
+        // A foreign server can send more than the statement asks for.
+        if (attributes === null || attributes.length > ATTRIBUTES)
+            throw refused(`the attributes of the conversation are longer than ${ATTRIBUTES} bytes`);
+        if (hasTooManyMarks(Buffer.from(attributes)))
+            throw refused('the conversation has too many attributes');
+        const state = { status: statusOfNumber(status), operator: operator ?? undefined, team: team ?? undefined, at };
+        return { path, state, attributes: attributesIn({ custom_attributes: parsed(attributes) }) };
+    }
+    /**
+     * True if Chatwoot can change single attributes. The endpoint that removes attributes came in the same version. So
+     * the gateway removes an attribute that no conversation has, and the answer shows the version.
+     */
+    async function canMerge(conversation, signal) {
+        if (merges !== undefined)
+            return merges;
+        const body = { custom_attributes: ['gateway_none'] };
+        const found = await call({ method: 'POST', path: `${conversation}/destroy_custom_attributes`, body }, signal).then(() => true, (error) => (isAbsent(error) ? false : Promise.reject(error)));
+        merges = found;
+        return found;
+    }
+    /** Sends attributes once. The answer holds all attributes of the conversation. */
+    const send = async (conversation, attributes, merge, signal) => attributesIn(await call({
+        method: 'POST',
+        path: `${conversation}/custom_attributes`,
+        bytes: ATTRIBUTES,
+        body: { custom_attributes: attributes, ...(merge && { merge: true }) },
+    }, signal));
+    /**
+     * Called when a write has removed all attributes of others. Either somebody deleted them meanwhile, or this server
+     * replaced the attributes, for example an older server beside a newer one. A second write shows which: if it removes
+     * an attribute of the gateway, the server replaces attributes. Only then are the attributes of others written back.
+     * Without a disposition, the second write sends an empty one, because all attributes of before are gone anyway.
+     */
+    async function unreplaced(path, own, found, signal) {
+        const [sent, kept] = Object.hasOwn(own, DISPOSITION)
+            ? [{ [OPERATIONS]: own[OPERATIONS] }, DISPOSITION]
+            : [{ [DISPOSITION]: null }, OPERATIONS];
+        const after = await send(path, sent, true, signal);
+        if (Object.hasOwn(after, kept))
+            return after;
+        merges = false;
+        return send(path, { ...found, ...own }, false, signal);
+    }
+    async function readied(target, signal) {
+        const there = await conversationOf(target, signal);
+        if (merges === true)
+            return { ...there, merge: true };
+        const merge = await canMerge(there.path, signal);
+        return { ...(await conversationOf(target, signal)), merge };
+    }
+    async function mark({ path, attributes: found, merge }, text, others, signal) {
+        const own = { ...others, [OPERATIONS]: withMark(found[OPERATIONS], text) };
+        const isOwn = (name) => Object.hasOwn(own, name);
+        // An older Chatwoot replaces all attributes. So send all attributes back, as they were a moment ago.
+        let after = await send(path, merge ? own : { ...found, ...own }, merge, signal);
+        const bare = Object.keys(after).every(isOwn) && !Object.keys(found).every(isOwn);
+        if (merge && bare)
+            after = await unreplaced(path, own, found, signal).catch((error) => {
+                // The first request had an effect, so the error must not say that there was none.
+                throw new Error('attributes that the API removed could not go back', { cause: error });
+            });
+        if (!marksOf(after[OPERATIONS]).includes(text))
+            throw new Error('the API lost the attributes');
+        return after;
+    }
+    return { read: conversationOf, ready: readied, mark };
+}
+function isObject(value) {
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+const attributesIn = (answer) => Attributes.parse(answer).custom_attributes ?? {};
+/** Hides the error of JSON.parse, because it shows a part of the text. */
+function parsed(text) {
+    try {
+        return JSON.parse(text);
+    }
+    catch {
+        throw refused('the attributes of the conversation are not JSON');
+    }
+}
+const isAbsent = (error) => error instanceof NotPerformed && (error.status === 404 || error.status === 405);
+//# sourceMappingURL=conversation.js.map

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { sql } from '../../core/sql.js';
+import { before } from '../../outbound/before.js';
+import { openDatabase } from '../../store/driver/postgres.js';
+import { NotPerformed, refused } from '../helpdesk.js';
+import { ask } from './api.js';
+import { idIn, inDesk, isThere, proofOf, requestOf, seenIn, sentChange, } from './change.js';
+import { ATTRIBUTES, openConversations } from './conversation.js';
+import { DISPOSITION, marked, markFor, markIn, markOf, marksOf, OPERATION, OPERATIONS, unmarked } from './mark.js';
+const Listed = z.object({ id: z.int().min(1), content: z.string(), created_at: z.number() });
+/** A stored note. Its text is at most as long as the text of an imported note (engine/records.ts). */
+const Note = Listed.extend({ content: z.string().max(200_000) });
+const Notes = z.array(Listed.partial());
+/** A stored message. Chatwoot answers with its whole text, which is the one that was sent. */
+const Message = z.object({
+    id: z.int().min(1),
+    created_at: z.number(),
+    sender: z.object({ id: z.int().min(1) }).nullish(),
+});
+/** The largest answer with notes, in bytes. Chatwoot lists all notes of a contact in one answer. */
+const NOTES = 4 * 1024 * 1024;
+/**
+ * Chatwoot fills the templates of an outgoing message with data of the contact and of others. The person who approves such
+ * a text would not see what it sends, and the app would read data that it may not read.
+ */
+const TEMPLATE = /\{[{%]/;
+/** The most characters of a reply. Chatwoot can have changed the text that was sent. */
+const REPLY = 200_000;
+/** Timeout (ms) of a statement in Chatwoot's database. */
+const STATEMENT = 1_500;
+/** Opens Chatwoot for writes. Sends nothing before the first call. */
+export function openChatwootApi(settings) {
+    const { address, account } = settings;
+    const db = openDatabase({
+        target: address,
+        connections: 1,
+        statementTimeout: STATEMENT,
+        name: 'gateway-write-back',
+        foreign: true,
+    });
+    const root = `/api/v1/accounts/${account}`;
+    const call = (asked, signal) => ask(settings, { ...asked, path: `${root}${asked.path}` }, signal);
+    const conversations = openConversations(db, account, call);
+    const notesOf = (target) => `/contacts/${idIn(target, account, 'contact')}/notes`;
+    /** Chatwoot takes an id that it does not have as nobody, and would clear the operator or the team. */
+    async function expectThere(change, signal) {
+        if ('status' in change || ('operator' in change && change.operator === null))
+            return;
+        const read = db.read('team' in change
+            ? sql `SELECT EXISTS (SELECT FROM public.teams WHERE id = ${change.team}::bigint
+                               AND account_id = ${account}::bigint) AS there`
+            : sql `SELECT EXISTS (SELECT FROM public.account_users WHERE user_id = ${change.operator}::bigint
+                               AND account_id = ${account}::bigint) AS there`);
+        const [row] = await before(signal, read);
+        if (row?.there !== true)
+            throw new NotPerformed({ rejected: 'operation_conflict' }, 'Chatwoot has no such operator or team');
+    }
+    /** Writes the mark of a change that comes next. An error says that the change was not sent. */
+    async function markBefore(ready, mark, signal) {
+        await conversations.mark(ready, mark, {}, signal).catch((error) => {
+            // An older Chatwoot can still replace all attributes with those of now. So the conversation must stay busy.
+            if (error instanceof NotPerformed || !ready.merge)
+                throw error;
+            throw refused('the mark could not be written before the change', undefined, error);
+        });
+    }
+    return {
+        addNote: async ({ operationId, target }, { text, author }, signal) => {
+            const body = { content: marked(text, author, markOf(operationId)) };
+            const note = Note.parse(await call({ method: 'POST', path: notesOf(target), body }, signal));
+            return sent(account, { ...note, content: body.content });
+        },
+        setDisposition: async ({ operationId, target }, value, signal) => {
+            const ready = await beforehand(() => conversations.ready(target, signal));
+            return String((await conversations.mark(ready, markOf(operationId), { [DISPOSITION]: value }, signal))[DISPOSITION]);
+        },
+        changeConversation: async ({ operationId, target }, given, signal) => {
+            const change = inDesk(given, account);
+            const ready = await beforehand(async () => {
+                await expectThere(change, signal);
+                return conversations.ready(target, signal);
+            });
+            const was = ready.state;
+            if (was.status === undefined)
+                throw refused('the conversation has a status that the gateway does not know');
+            await markBefore(ready, `${markOf(operationId)}:${proofOf(change, was)}`, signal);
+            const stateNow = async () => (await afterwards(() => conversations.read(target, signal))).state;
+            const send = (one) => {
+                const { end, body } = requestOf(one);
+                return call({ method: 'POST', path: `${ready.path}/${end}`, body, bytes: ATTRIBUTES }, signal);
+            };
+            await send(change).catch(async (error) => {
+                // Chatwoot stores some changes in two steps, so the refusal of the second can follow the effect of the first.
+                const isLate = error instanceof NotPerformed && error.status === 422 && !isSame(await stateNow(), was);
+                throw isLate ? new Error('the API refused a change that it has made', { cause: error }) : error;
+            });
+            let now = await stateNow();
+            // Chatwoot assigns a conversation that is opened, to the user of the token or to somebody of the inbox.
+            if ('status' in change && change.status === 'open' && now.operator !== was.operator) {
+                const back = { operator: was.operator === undefined ? null : Number(was.operator) };
+                await send(back).catch(() => undefined); // The answer then tells that the operator has changed.
+                now = await stateNow();
+            }
+            if (!isThere(change, now))
+                throw new Error('the API has confirmed a change that is not there');
+            return sentChange(now, account, 'status' in change && now.operator !== was.operator);
+        },
+        addReply: async ({ operationId, target }, { text, internal }, signal) => {
+            if (TEMPLATE.test(text))
+                throw new NotPerformed({ rejected: 'operation_conflict' }, 'the text is a template');
+            const { path } = await beforehand(() => conversations.read(target, signal));
+            const body = {
+                ...{ content: text, message_type: 'outgoing', private: internal },
+                content_attributes: { [OPERATION]: markOf(operationId) },
+            };
+            const answer = await call({ method: 'POST', path: `${path}/messages`, body, bytes: ATTRIBUTES }, signal);
+            const { id, created_at, sender } = Message.parse(answer);
+            return sentReply(account, { id, sender: sender?.id, at: new Date(created_at * 1000), text, internal });
+        },
+        findReply: async ({ operationId, target }, signal) => {
+            const id = idIn(target, account, 'conversation');
+            // The mark is hexadecimal, so it is the same text inside a JSON string, in which Rails keeps the attributes.
+            const read = db.read(sql `
+        SELECT id, CASE WHEN sender_type = 'User' THEN sender_id::text END AS sender, created_at AT TIME ZONE 'UTC' AS at,
+               left(content, ${REPLY}::integer) AS text, private AS internal
+          FROM public.messages
+         WHERE conversation_id = ${id}::bigint AND account_id = ${account}::bigint AND message_type = 1
+           AND strpos(content_attributes::text, ${markOf(operationId)}) > 0 ORDER BY id LIMIT 1`);
+            const [row] = await before(signal, read);
+            return row && sentReply(account, row);
+        },
+        findNote: async ({ operationId, target }, signal) => {
+            const listed = Notes.parse(await call({ method: 'GET', path: notesOf(target), bytes: NOTES }, signal));
+            const [first] = listed
+                .flatMap((one) => (markIn(one.content ?? '') === markOf(operationId) ? [Note.parse(one)] : []))
+                .sort((a, b) => a.id - b.id);
+            return first && sent(account, first);
+        },
+        findDisposition: async ({ operationId, target }, signal) => {
+            const { attributes } = await conversations.read(target, signal);
+            const value = attributes[DISPOSITION];
+            const there = marksOf(attributes[OPERATIONS]).includes(markOf(operationId));
+            return there && typeof value === 'string' ? value : undefined;
+        },
+        findChange: async ({ operationId, target }, signal) => {
+            const { attributes, state } = await conversations.read(target, signal);
+            const found = markFor(attributes[OPERATIONS], operationId);
+            return found === undefined ? undefined : seenIn(found, state, account);
+        },
+        close: () => db.close(),
+    };
+}
+/** Runs the steps before a write. An error in these steps says that the write had no effect. */
+const beforehand = (work) => work().catch((error) => {
+    throw error instanceof NotPerformed ? error : refused('the conversation could not be read first', undefined, error);
+});
+/** Runs the steps after a write. An error in these steps must not say that the write had no effect. */
+const afterwards = (work) => work().catch((error) => {
+    throw new Error('the conversation could not be read after the change', { cause: error });
+});
+const isSame = (a, b) => a.status === b.status && a.operator === b.operator && a.team === b.team;
+const sent = (account, { id, content, created_at }) => ({
+    prefix: `cw:${account}:note:${id}:`,
+    text: unmarked(content),
+    at: new Date(created_at * 1000).toISOString(),
+});
+const sentReply = (account, { id, sender, at, text, internal }) => ({
+    ...{ id: `cw:${account}:message:${id}`, at: at.toISOString(), text, internal },
+    author: sender === null || sender === undefined ? undefined : `cw:${account}:operator:${sender}`,
+});
+//# sourceMappingURL=write-back.js.map

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto';
+import { canonicalLanguage } from '../../views/catalogue.js';
+import { htmlToText } from './html.js';
+import { fileName, phoneToE164 } from './text.js';
+export function rowOf(record, content) {
+    const { type, external_id } = record;
+    switch (record.type) {
+        case 'organization':
+            return { type, external_id, data: { name: record.name } };
+        case 'website': {
+            const { name, time_zone, crm_integrated } = record;
+            return { type, external_id, owner: record.organization, data: { name, time_zone, crm_integrated } };
+        }
+        case 'operator': {
+            const { name, email, role, enabled, websites: links, teams: refs } = record;
+            return { type, external_id, owner: record.organization, refs, links, data: { name, email, role, enabled } };
+        }
+        case 'contact': {
+            const data = {
+                name: record.name,
+                first_name: record.first_name,
+                last_name: record.last_name,
+                email: record.email,
+                mobile: record.mobile,
+                mobile_e164: phoneToE164(record.mobile, record.country),
+                phone: record.phone,
+                phone_e164: phoneToE164(record.phone, record.country),
+                company: record.company,
+                language: record.language,
+                country: record.country,
+                time_zone: record.time_zone,
+                blocked: record.blocked,
+                deleted: record.deleted,
+                created_at: record.created_at,
+                updated_at: record.updated_at,
+            };
+            return { type, external_id, owner: record.website, at: record.created_at, data };
+        }
+        case 'visitor': {
+            const { website: owner, contacts: links, nickname, blocked, created_at, last_seen_at } = record;
+            const data = { nickname, blocked, created_at, last_seen_at };
+            return { type, external_id, owner, at: created_at, links, data };
+        }
+        case 'ai_feature': {
+            const { name, ai_type, enabled } = record;
+            const versions = record.versions.map((one) => one.version).sort((a, b) => a - b);
+            const active = record.versions.filter((one) => one.active).map((one) => one.version);
+            const active_version = active.length === 0 ? null : Math.max(...active);
+            return {
+                type,
+                external_id,
+                owner: record.website,
+                data: { name, type: ai_type, enabled, versions, active_version },
+            };
+        }
+        case 'disposition': {
+            const { value, label, group: group_name, enabled, position } = record;
+            return { type, external_id, owner: record.website, data: { value, label, group_name, enabled, position } };
+        }
+        case 'saved_response': {
+            const { type: _, external_id: __, website: owner, ...data } = record;
+            return { type, external_id, owner, data: { ...data, language: canonicalLanguage(record.language) } };
+        }
+        case 'offer': {
+            const { type: _, external_id: __, website: owner, offer_type, ...data } = record;
+            return { type, external_id, owner, data: { ...data, type: offer_type } };
+        }
+        case 'subsite':
+        case 'channel':
+        case 'team':
+        case 'saved_link': {
+            const { type: _, external_id: __, website: owner, ...data } = record;
+            return { type, external_id, owner, data };
+        }
+        case 'conversation': {
+            const { visitor, channel, team, subsite, operator, contacts: links, rating } = record;
+            return {
+                type,
+                external_id,
+                owner: record.website,
+                at: record.created_at,
+                refs: [visitor ?? null, channel ?? null, team ?? null, subsite ?? null, operator ?? null],
+                links,
+                data: {
+                    status: record.status,
+                    platform: record.platform,
+                    language: record.language,
+                    subject: record.subject,
+                    disposition: record.disposition,
+                    rating_label: rating?.label,
+                    rating_score: rating?.score,
+                    created_at: record.created_at,
+                    updated_at: record.updated_at ?? record.created_at,
+                    first_response_at: record.first_response_at,
+                    closed_at: record.closed_at,
+                },
+            };
+        }
+        case 'message': {
+            const { author, author_type, kind, text, redacted } = record;
+            const [visitor, operator] = author_type === 'visitor' ? [author, undefined] : [undefined, author];
+            const plain = kind === 'html' && text !== undefined ? htmlToText(text) : text;
+            return {
+                type,
+                external_id,
+                owner: record.conversation,
+                at: record.created_at,
+                refs: [visitor ?? null, operator ?? null, record.ai_feature ?? null, record.in_reply_to ?? null],
+                data: {
+                    author_type,
+                    visibility: record.visibility,
+                    kind,
+                    text: redacted ? null : plain,
+                    language: record.language,
+                    created_at: record.created_at,
+                    edited_at: record.edited_at,
+                    delivery_status: record.delivery_status,
+                    ai_generated: record.ai_generated,
+                    redacted,
+                },
+            };
+        }
+        case 'file': {
+            if ('size' in record)
+                return sourceFileRow(record, content);
+            const { type: _, external_id: __, message: owner, content_base64: ___, path: ____, ...data } = record;
+            const stored = content && { size: content.size, sha256: content.sha256, version: content.sha256.slice(0, 32) };
+            return {
+                type,
+                external_id,
+                owner,
+                at: record.created_at,
+                data: { ...data, name: fileName(record.name), ...stored },
+            };
+        }
+        case 'note': {
+            const { title, text, created_at } = record;
+            const refs = [record.operator ?? null];
+            return { type, external_id, owner: record.visitor, at: created_at, refs, data: { title, text, created_at } };
+        }
+        case 'ai_result': {
+            const { type: _, external_id: __, conversation: owner, ...data } = record;
+            return { type, external_id, owner, data };
+        }
+        case 'delete':
+            return { type, external_id, owner: record.of, data: {} };
+    }
+}
+/** Without content, a file has no digest. A changed size is then another version. */
+function sourceFileRow(record, content) {
+    const { type, external_id, message: owner, path: _, ...data } = record;
+    const sha256 = content?.sha256 ?? null;
+    const version = sha256 ?? createHash('sha256').update(`${external_id} ${data.size}`).digest('hex');
+    const stored = { size: content?.size ?? data.size, sha256, version: version.slice(0, 32) };
+    return { type, external_id, owner, at: record.created_at, data: { ...data, name: fileName(record.name), ...stored } };
+}
+//# sourceMappingURL=row.js.map

@@ -1,0 +1,218 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, realpath, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { raw, sql } from '../../core/sql.js';
+import { apply, rehearsal } from '../engine/apply.js';
+import { storedRejects } from '../engine/rejects.js';
+import { takeRun } from '../engine/run.js';
+import { Stage } from '../engine/stage.js';
+import { blocksOf } from './lines.js';
+import { unreadable, unwritableFile } from './paths.js';
+export { ImportBusy } from '../engine/run.js';
+/**
+ * Nothing was imported, for example because a file cannot be read. The message is a whole sentence for the operator.
+ */
+export class ImportRefused extends Error {
+    name = 'ImportRefused';
+}
+const HEAD = 65_536;
+/**
+ * How many bytes one read takes. Between short reads, Node can serve the socket to PostgreSQL. With 1 MiB, this socket
+ * was idle for half of the reading time (measured).
+ */
+const BLOCK = 65_536;
+/** An import can be repeated, interrupted or killed safely. In an organization, one import of files runs at a time. */
+export async function importFiles(db, options) {
+    const sources = await Promise.all(options.files.map(describe));
+    const unwritable = options.rejects === undefined ? undefined : await unwritableFile(options.rejects, options.files);
+    if (unwritable !== undefined)
+        throw new ImportRefused(unwritable);
+    if (options.files.filter((file) => file === '-').length > 1)
+        throw new ImportRefused('Standard input can be read only once. Give `-` only once.');
+    return inRun(db, options, sources, options.resume === true, async (stage, state) => {
+        for (const [file, path] of options.files.entries()) {
+            if (file < state.file)
+                continue;
+            const offset = file === state.file ? state.offset : 0;
+            await stageFile(stage, { file, path, offset, line: file === state.file ? state.line : 0 }, sources[file], options);
+        }
+    });
+}
+/**
+ * Imports records from memory, for example the demo's with their moved times. Such records cannot name files by path, and the run cannot be
+ * resumed.
+ */
+export async function importRecords(db, records, options = {}) {
+    const source = { name: options.name ?? 'records', size: null, modified: null, head: null };
+    return inRun(db, options, [source], false, async (stage) => {
+        let line = 0;
+        for await (const record of records) {
+            await stage.record({ file: 0, line: ++line }, record, null);
+            if (!stage.full)
+                continue;
+            options.signal?.throwIfAborted();
+            await stage.flush({ file: 0, offset: 0, line });
+            options.onProgress?.({ phase: 'read', done: line, total: null });
+        }
+        await stage.flush({ file: 0, offset: 0, line });
+    });
+}
+async function inRun(db, options, sources, resume, read) {
+    const subject = JSON.stringify([options.organization ?? null, ...sources.map(identity)]);
+    const run = await takeRun(db, { name: subject, checked: options.digest !== undefined }, options.signal);
+    try {
+        let state = await run.state();
+        const continues = resume && options.dryRun !== true && canContinue(state, sources, options.organization);
+        if (!continues) {
+            await checkOrganization(db, options.organization);
+            await run.begin(sources, options.organization);
+            state = await run.state();
+        }
+        if (!state.staged) {
+            const stage = new Stage(db, run, state.seq, options.digest);
+            await read(stage, state);
+            await stage.settled();
+            await db.query(sql `UPDATE gateway.import_run SET staged = true WHERE slot = ${run.slot} AND epoch = ${run.epoch}`);
+            await db.query(sql `ANALYZE ${raw(run.place.stage)} (type, seq, external_id, owner)`);
+        }
+        if (options.dryRun === true)
+            return await rehearse(db, run, options, sources);
+        await apply(db, run, options.signal, (progress) => options.onProgress?.(progress));
+        await run.finish();
+        await report(options, sources, storedRejects(db, run));
+        return await result(db, run);
+    }
+    finally {
+        await run.release();
+    }
+}
+function canContinue(state, sources, organization) {
+    if (!state.unfinished || !state.intact || state.organization !== (organization ?? null))
+        return false;
+    const now = JSON.stringify(sources.map(identity));
+    // Standard input cannot be read again. So such a run can continue only if all its lines are staged.
+    const readable = state.staged || sources.every((source) => source.size !== null);
+    return readable && now === JSON.stringify((state.sources ?? []).map(identity));
+}
+const identity = ({ name, size, modified, head }) => [name, size, modified, head];
+async function rehearse(db, run, options, sources) {
+    const steps = await rehearsal(db, run);
+    const [row] = await db.query(sql `SELECT gateway.import_rehearse(${run.slot}, ${steps}::text[], 100000) AS outcome`);
+    if (row === undefined)
+        throw new Error('gateway.import_rehearse returned no row');
+    await run.finish();
+    await report(options, sources, [row.outcome.rejects]);
+    return total(row.outcome.tally);
+}
+async function report(options, sources, pages) {
+    const { rejects: path } = options;
+    if (path === undefined)
+        return tell(options, sources, pages);
+    // A random name and the flag `wx` create a new file. So the import neither follows a link nor changes another file.
+    const partial = join(dirname(resolve(path)), `.rejects-${randomBytes(8).toString('hex')}.partial`);
+    const file = await open(partial, 'wx');
+    try {
+        await tell(options, sources, pages, file).finally(() => file.close());
+        await rename(partial, path);
+    }
+    catch (error) {
+        await rm(partial, { force: true });
+        throw error;
+    }
+}
+async function tell(options, sources, pages, file) {
+    for await (const page of pages) {
+        const rejects = page.map(({ file: n, line, pointer, code }) => ({
+            ...{ file: sources[n]?.name ?? '', line, pointer, code },
+        }));
+        for (const reject of rejects)
+            options.onReject?.(reject);
+        await file?.write(rejects.map((reject) => `${JSON.stringify(reject)}\n`).join(''));
+    }
+}
+async function result(db, run) {
+    return total(await db.query(sql `
+      SELECT type, sum(read)::float8 AS read, sum(written)::float8 AS written, sum(unchanged)::float8 AS unchanged,
+             sum(removed)::float8 AS removed, sum(rejected)::float8 AS rejected, sum(suppressed)::float8 AS suppressed
+        FROM gateway.import_tally WHERE slot = ${run.slot} GROUP BY type ORDER BY type`));
+}
+function total(tally) {
+    const types = {};
+    const sum = { read: 0, written: 0, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 };
+    for (const { type, read, written, unchanged, removed, rejected, suppressed } of tally) {
+        types[type] = { read, written, unchanged, removed, rejected, suppressed };
+        sum.read += read;
+        sum.written += written;
+        sum.unchanged += unchanged;
+        sum.removed += removed;
+        sum.rejected += rejected;
+        sum.suppressed += suppressed;
+    }
+    return { ...sum, types };
+}
+async function checkOrganization(db, organization) {
+    if (organization === undefined || !/^org_[a-f0-9]{32}$/.test(organization))
+        return;
+    const found = await db.query(sql `SELECT 1 FROM platform.organization WHERE ${organization} IN (public_id, external_id)`);
+    if (found.length === 0)
+        throw new ImportRefused('The organization does not exist.');
+}
+async function describe(path) {
+    if (path === '-')
+        return { name: path, size: null, modified: null, head: null };
+    try {
+        const { size, mtimeMs: modified } = await stat(path);
+        const file = await open(path);
+        try {
+            const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD), 0, HEAD, 0);
+            const head = createHash('sha256').update(buffer.subarray(0, bytesRead)).digest('hex');
+            return { name: path, size, modified, head };
+        }
+        finally {
+            await file.close();
+        }
+    }
+    catch (error) {
+        throw new ImportRefused(unreadable(path, error), { cause: error });
+    }
+}
+async function stageFile(stage, from, source, options) {
+    const { file, path, offset } = from;
+    let { line } = from;
+    const standard = path === '-';
+    const folder = standard ? null : dirname(await realpath(path));
+    const bytes = standard ? process.stdin : createReadStream(path, { start: offset, highWaterMark: BLOCK });
+    let end = offset;
+    for await (const block of blocksOf(bytes, offset)) {
+        for (const text of block.lines) {
+            const waits = stageLine(stage, { file, line: ++line }, text, folder);
+            if (waits !== undefined)
+                await waits;
+        }
+        end = block.end;
+        if (!stage.full)
+            continue;
+        options.signal?.throwIfAborted();
+        await stage.flush({ file, offset: end, line });
+        options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
+    }
+    await stage.flush({ file: file + 1, offset: 0, line: 0 });
+    options.onProgress?.({ phase: 'read', done: end, total: source?.size ?? null });
+}
+/** Like `Stage.record`, returns a promise only when the caller must wait. */
+function stageLine(stage, at, line, folder) {
+    if (line.text === null)
+        return stage.refuse(at, '', [{ pointer: '', code: line.code ?? 'invalid_utf8' }]);
+    if (line.text.trim() === '')
+        return undefined;
+    let json;
+    try {
+        json = JSON.parse(line.text);
+    }
+    catch {
+        return stage.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
+    }
+    return stage.record(at, json, folder);
+}
+//# sourceMappingURL=import.js.map

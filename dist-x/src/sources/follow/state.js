@@ -1,0 +1,130 @@
+import { sql } from '../../core/sql.js';
+import { sqlState } from '../../store/driver/errors.js';
+import { ImportBusy, SourceLost } from '../engine/run.js';
+/** How many seconds a gateway can be silent before another gateway takes over its source. */
+const LEASE = 10;
+/** Takes a source that no gateway runs: the one with this id, or any source that is due. */
+export async function takeSource(db, holder, id) {
+    const [row] = await db.query(sql `
+    SELECT s.id, s.tenant::float8 AS tenant, o.external_id AS organization, s.kind, s.account, s.mode, s.period, s.time_zone, s.storage,
+           s.address, s.epoch::float8 AS epoch, s.position, s.loaded
+      FROM gateway.source_take(${holder}, ${LEASE}, ${id ?? null}::text) s JOIN platform.organization o ON o.tenant = s.tenant`);
+    return row;
+}
+/** Renews the lease. Returns false when this process does not run the source any more. */
+export async function renew(db, { id, epoch }) {
+    const rows = await db.query(sql `
+    UPDATE gateway.source SET lease_until = now() + make_interval(secs => ${LEASE})
+     WHERE id = ${id} AND epoch = ${epoch} AND NOT paused RETURNING id`);
+    return rows.length > 0;
+}
+export async function release(db, { id, epoch }) {
+    await db.query(sql `
+    UPDATE gateway.source SET lease_until = '-infinity', holder = NULL WHERE id = ${id} AND epoch = ${epoch}`);
+}
+/** Ends an attempt that failed. The next attempt waits 1 s, then 2 s, then 4 s, then 5 s. */
+export async function failed(db, { id, epoch }, message) {
+    await db.query(sql `
+    UPDATE gateway.source
+       SET last_error = ${message}, failures = failures + 1, lease_until = '-infinity', holder = NULL, progress = NULL,
+           retry_at = now() + make_interval(secs => least(5, power(2, least(failures, 3))))
+     WHERE id = ${id} AND epoch = ${epoch}`);
+}
+/** Ends a first load that took too long. The operator starts the source again. */
+export async function stopped(db, held, message) {
+    const text = `${message} The first load stands still. Find out why the database of the helpdesk is slow. Then run: gateway source resume ${held.id}`;
+    await db.query(forgettingSpent(held, sql `last_error = ${text}, failures = failures + 1, lease_until = '-infinity', holder = NULL, progress = NULL,
+          retry_at = 'infinity'`));
+}
+/**
+ * Ends a comparison that took too long. The source is still followed. The next comparison comes a day later, or at once
+ * if somebody asked for it meanwhile.
+ */
+export async function gaveUp(db, held, message) {
+    const text = `${message} The comparison was given up, so what only a comparison finds is missing. Find out why the database of the helpdesk is slow. Then run: gateway source check ${held.id}`;
+    const rows = await db.query(forgettingSpent(held, sql `compare_error = ${text}, progress = NULL,
+          compared_at = CASE WHEN compare_asked > compare_began THEN compare_began ELSE now() END`));
+    requireOne(rows);
+}
+/** Notes that the source was read, and how far behind the store is. */
+export async function succeeded(db, { id, epoch }, { seconds, changes }) {
+    await db.query(sql `
+    UPDATE gateway.source
+       SET last_success_at = now(), last_error = NULL, failures = 0, retry_at = NULL, lag_seconds = ${seconds}, behind = ${changes}::bigint,
+           seen_at = now()
+     WHERE id = ${id} AND epoch = ${epoch}`);
+}
+export async function keepPosition(db, held, position) {
+    await underLease(db, held, sql `position = ${JSON.stringify(position)}::text::jsonb`);
+}
+export async function keepFindings(db, held, findings) {
+    await underLease(db, held, sql `findings = ${JSON.stringify(findings)}::text::jsonb`);
+}
+/** Keeps a new position after changes were lost. The comparison stays owed until it has ended. */
+export async function keepLostPosition(db, held, position) {
+    await underLease(db, held, sql `position = ${JSON.stringify(position)}::text::jsonb, compare_asked = now()`);
+}
+/** Throws if this process does not run the source any more. */
+export async function requireLease(db, held) {
+    if (!(await renew(db, held)))
+        throw new SourceLost('another gateway runs this source now');
+}
+/**
+ * Records the start of a load or comparison. The source could be read, so a single error counts as over, and a repeated
+ * one stays visible until a success.
+ */
+export const beganComparison = (db, held) => underLease(db, held, sql `compare_began = now(), last_error = CASE WHEN failures > 1 THEN last_error END`);
+/** Asks for a comparison. While a source is refused, its changes can be lost: a trigger that is gone notes nothing. */
+export async function compareLater(db, held) {
+    await underLease(db, held, sql `compare_asked = now()`);
+}
+export async function keepProgress(db, held, progress) {
+    await underLease(db, held, sql `progress = ${JSON.stringify(progress)}::text::jsonb`);
+}
+/** Records the end of a load or a comparison, with the counts of its run. */
+export async function loaded(db, held, counts, website) {
+    await underLease(db, held, sql `loaded = true, progress = NULL, compared_at = compare_began, compare_error = NULL, written = written + ${counts.written}::bigint,
+        removed = removed + ${counts.removed}::bigint, suppressed = suppressed + ${counts.suppressed}::bigint,
+        site = (SELECT w.site FROM platform.website w WHERE w.tenant = source.tenant AND w.external_id = ${website})`);
+}
+/** Notes what has no place in the gateway. */
+export const keepUnmapped = (db, held, unmapped) => underLease(db, held, sql `unmapped = ${JSON.stringify(unmapped)}::text::jsonb`);
+async function underLease(db, held, set) {
+    requireOne(await db.query(updated(held, set)));
+}
+/** Changes the source if this process runs it. */
+const updated = ({ id, epoch }, set) => sql `UPDATE gateway.source SET ${set} WHERE id = ${id} AND epoch = ${epoch} AND NOT paused RETURNING id`;
+/** Like `updated`. The next load of the source may take as long as this one. */
+const forgettingSpent = (held, set) => sql `
+  WITH mine AS (${updated(held, set)}),
+       spent AS (UPDATE gateway.import_run r SET spent = '0', waited = '0', answers = 0 FROM mine WHERE r.subject = mine.id)
+  SELECT id FROM mine`;
+function requireOne(rows) {
+    if (rows.length === 0)
+        throw new SourceLost('another gateway runs this source now');
+}
+/**
+ * True if the whole source must be compared: on request, after its website was deleted, or when the last comparison is
+ * 20 hours old at night in the source's time zone, or 26 hours by day.
+ */
+export async function comparisonDue(db, { id }) {
+    const [row] = await db.query(sql `
+    SELECT coalesce(compare_asked > coalesce(compared_at, '-infinity'), false)
+           OR extract(hour FROM now() AT TIME ZONE time_zone) BETWEEN 2 AND 4
+              AND coalesce(compared_at, '-infinity') < now() - interval '20 hours'
+           OR coalesce(compared_at, '-infinity') < now() - interval '26 hours'
+           OR NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = s.tenant AND w.site = s.site) AS due
+      FROM gateway.source s WHERE id = ${id}`);
+    return row?.due === true;
+}
+/** The rows that wait for another row, for example a message whose conversation was refused. Oldest first. */
+export async function waitingRows(db, { id }, limit) {
+    const rows = await db.query(sql `
+    SELECT origin FROM gateway.source_reject
+     WHERE source = ${id} AND retry_at <= now() AND code IN ('unknown_reference', 'reference_elsewhere')
+     GROUP BY origin ORDER BY min(retry_at), origin LIMIT ${limit}`);
+    return rows.map(({ origin }) => origin);
+}
+/** True if the lease is lost, or if other loads must end first. Neither is a failure of the source. */
+export const isLost = (error) => error instanceof SourceLost || error instanceof ImportBusy || sqlState(error) === 'GW001';
+//# sourceMappingURL=state.js.map

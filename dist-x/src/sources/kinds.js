@@ -1,0 +1,3 @@
+const KINDS = ['chatwoot'];
+export const isSourceKind = (kind) => KINDS.includes(kind);
+//# sourceMappingURL=kinds.js.map

@@ -1,0 +1,60 @@
+import { empty, sql } from '../../core/sql.js';
+import { door, mentions, readPage, within, } from './administrator.js';
+const view = (where = empty) => sql `
+  SELECT v.*, CASE WHEN v.revoked_at IS NOT NULL THEN 'revoked' WHEN v.lapsed IS NOT NULL THEN 'expired' ELSE 'active' END AS state,
+         coalesce(v.revoked_because, v.lapsed) AS because
+    FROM (
+      SELECT c.id, c.credential_id, a.id AS app_id, a.name AS app_name,
+             k.hosted_host AS client_host, k.hosted_client AS client_id, o.public_id AS organization_id, c.person_id, p.email,
+             c.audience AS resource, c.scopes, ARRAY(SELECT 'web_' || a.tenant || '_' || s FROM unnest(c.sites) AS s) AS website_ids,
+             c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, c.renewable, c.created_at, c.expires_at, c.revoked_at, c.revoked_because,
+             CASE WHEN c.expires_at <= now() THEN 'time' WHEN k.expires_at <= now() THEN 'credential_expired'
+                  WHEN CASE WHEN c.code_used_at IS NULL THEN c.code_expires_at <= now() ELSE NOT (
+                         EXISTS (SELECT FROM gateway.token t WHERE t.consent_id = c.id AND t.revoked_at IS NULL AND t.expires_at > now())
+                         OR EXISTS (SELECT FROM gateway.refresh_token r WHERE r.consent_id = c.id AND r.used_at IS NULL AND r.expires_at > now()))
+                       END THEN 'unused' END AS lapsed
+        FROM c
+        JOIN gateway.credential k ON k.id = c.credential_id
+        JOIN gateway.installation i ON i.id = k.installation_id
+        JOIN gateway.app a ON a.id = i.app_id
+        JOIN platform.organization o ON o.tenant = a.tenant
+        JOIN gateway.person p ON p.id = c.person_id
+       ${where}) v
+   ORDER BY v.created_at, v.id`;
+/** The organization of a row of the table `consent`. */
+const TENANT = sql `(SELECT p.tenant FROM gateway.person p WHERE p.id = consent.person_id)`;
+export async function listConsents(db, filter = {}) {
+    const { credential = null, person = null, tenant = null } = filter;
+    return db.query(sql `
+    WITH c AS (
+      SELECT * FROM gateway.consent
+       WHERE (${credential}::text IS NULL OR credential_id = ${credential}) AND (${person}::text IS NULL OR person_id = ${person})
+    ) ${view(sql `WHERE ${tenant}::bigint IS NULL OR a.tenant = ${tenant}`)}`);
+}
+/** One page of the consents in the administrator's organization. */
+export const pageOfConsents = (db, by, { id = null, state = null, app = null, person = null, text = null }, slice) => readPage(db, by, sql `SELECT w.* FROM (
+      WITH c AS (SELECT * FROM gateway.consent WHERE (${id}::text IS NULL OR id = ${id})
+                   AND (${person}::text IS NULL OR person_id = ${person}))
+      ${view(sql `WHERE ${within(by, sql `a.tenant`)} AND (${app}::text IS NULL OR a.id = ${app})`)}) w
+     WHERE (${state}::text IS NULL OR w.state = ${state})
+       AND ${mentions(text, [sql `w.email`, sql `w.app_name`, sql `coalesce(w.client_host, '')`])}`, slice);
+/** Ends all active consents and their tokens, and all sessions of people. Returns the number of ended consents. */
+export async function endConsents(db) {
+    const [row] = await db.query(sql `
+    WITH sessions AS (DELETE FROM gateway.session), ended AS (
+      UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'revoked'
+       WHERE revoked_at IS NULL AND expires_at > now() RETURNING 1
+    ) SELECT count(*)::integer AS ended FROM ended`);
+    return row?.ended ?? 0;
+}
+/** Ends a consent and its tokens at once. Does not change an ended one. Undefined if there is none. */
+export async function revokeConsent(db, id, by) {
+    const [row] = await db.query(sql `
+    WITH ${door(by)}c AS (
+      UPDATE gateway.consent
+         SET revoked_at = coalesce(revoked_at, now()), revoked_because = coalesce(revoked_because, 'revoked')
+       WHERE id = ${id} AND ${within(by, TENANT)} RETURNING *
+    ) ${view()}`);
+    return row;
+}
+//# sourceMappingURL=consents.js.map

@@ -1,0 +1,91 @@
+import { raw, sql } from '../../core/sql.js';
+import { AUDIT_COLUMNS } from './records.js';
+const start = (day) => sql `(${day}::text::date::timestamp AT TIME ZONE 'UTC')`;
+export const inDays = ({ from, to }) => sql `a.time >= ${start(from)} AND a.time < ${start(to)} + interval '1 day'`;
+export const hexOf = (column) => column === 'previous' ? sql `'\\x' || encode(a.previous, 'hex')` : sql `'\\x' || encode(a.digest, 'hex')`;
+/** The links of the chains: sealed records, and blocks. `seq` is the number of the last of its `calls` records. */
+const links = (days) => sql `(
+  SELECT a.writer, a.seq, 1 AS calls, a.previous, a.digest FROM gateway.audit a WHERE ${inDays(days)} AND a.seq IS NOT NULL
+  UNION ALL SELECT a.writer, a.seq, a.calls, a.previous, a.digest FROM gateway.audit_block a WHERE ${inDays(days)})`;
+/** The first and the last day with a partition that can hold records, without days to come. */
+export async function auditDays(db) {
+    const [row] = await db.read(sql `
+    SELECT coalesce(min(to_date(substr(c.relname, 7), 'YYYYMMDD')), (now() AT TIME ZONE 'UTC')::date)::text AS from,
+           (now() AT TIME ZONE 'UTC')::date::text AS to
+      FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'gateway.audit'::regclass`);
+    return row ?? { from: '', to: '' };
+}
+export async function auditOrganizations(db, days) {
+    const rows = await db.read(sql `SELECT a.organization_id AS id FROM gateway.audit a WHERE ${inDays(days)}
+         UNION SELECT a.organization_id FROM gateway.audit_block a WHERE ${inDays(days)} ORDER BY 1`);
+    return rows.map(({ id }) => id);
+}
+/** The next sealed records of an organization, the newest first. `before`: the last record of the previous page. */
+export const sealedPage = (db, days, organization, before, limit) => db.read(sql `
+    SELECT ${AUDIT_COLUMNS}, a.writer, a.seq, a.kid, ${hexOf('previous')} AS previous, ${hexOf('digest')} AS digest,
+           a.time = date_trunc('milliseconds', a.time, 'UTC') AND CASE array_ndims(a.targets)
+             WHEN 1 THEN array_lower(a.targets, 1) = 1 AND array_position(a.targets, NULL) IS NULL
+             ELSE a.targets = '{}' END AS formed
+      FROM gateway.audit a
+     WHERE a.organization_id = ${organization} AND ${inDays(days)} AND a.seq IS NOT NULL
+       AND (a.time, a.id) < (coalesce(${before?.time ?? null}::timestamptz, 'infinity'),
+                             coalesce(${before?.id ?? null}::uuid, '00000000-0000-0000-0000-000000000000'))
+     ORDER BY a.time DESC, a.id DESC LIMIT ${limit}`);
+/** Places where the numbers or digests of a chain do not follow each other. `after`: the number before. */
+export const brokenLinks = (db, day, limit) => db.read(sql `
+    SELECT writer, first AS seq, coalesce(last, 0) AS after
+      FROM (SELECT a.writer, a.seq - a.calls + 1 AS first, a.previous, lag(a.seq) OVER chain AS last,
+                   lag(a.digest) OVER chain AS ended
+              FROM ${links({ from: day, to: day })} a WINDOW chain AS (PARTITION BY a.writer ORDER BY a.seq)) c
+     WHERE first <> coalesce(last, 0) + 1 OR previous <> coalesce(ended, decode(repeat('00', 32), 'hex'))
+     ORDER BY writer, seq LIMIT ${limit}`);
+/** Chains whose last record is not the one that their head names. Without records, `last` is null. */
+export const wrongEnds = (db, day, limit) => db.read(sql `
+    SELECT coalesce(h.writer, l.writer) AS writer, h.seq AS head, l.seq AS last
+      FROM (SELECT * FROM gateway.audit_chain c WHERE c.day = ${day}::text::date) h
+      FULL JOIN (SELECT DISTINCT ON (a.writer) a.writer, a.seq, a.digest FROM ${links({ from: day, to: day })} a
+                  ORDER BY a.writer, a.seq DESC) l
+        ON l.writer = h.writer
+     WHERE h.seq IS DISTINCT FROM l.seq OR h.digest IS DISTINCT FROM l.digest ORDER BY 1 LIMIT ${limit}`);
+export const auditHeads = (db, { from, to }) => db.read(sql `
+    SELECT writer, day::text, seq::float8 AS seq, kid, '\\x' || encode(digest, 'hex') AS digest FROM gateway.audit_chain
+     WHERE day BETWEEN ${from}::text::date AND ${to}::text::date ORDER BY day, writer`);
+/** Days between others that have no partition. */
+export async function missingDays(db, { from, to }) {
+    const rows = await db.read(sql `
+    SELECT d::date::text AS day FROM generate_series(${from}::text::timestamp, ${to}::text::timestamp, interval '1 day') d
+     WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+                        WHERE i.inhparent = 'gateway.audit'::regclass AND c.relname = 'audit_' || to_char(d, 'YYYYMMDD'))
+     ORDER BY 1`);
+    return rows.map(({ day }) => day);
+}
+const without = (table) => sql `
+  NOT EXISTS (SELECT FROM gateway.${raw(table)} a WHERE a.time >= h.day::timestamp AT TIME ZONE 'UTC'
+                 AND a.time < (h.day + 1)::timestamp AT TIME ZONE 'UTC'
+                 AND a.writer = h.writer AND a.seq = h.seq AND a.digest = h.digest::bytea)`;
+/** Heads of the last `days` days that were kept elsewhere and whose record is no longer there. */
+export const missingHeads = (db, heads, days, limit) => db.read(sql `
+    SELECT h.writer, h.day::text, h.seq::float8 AS seq, h.kid, h.digest
+      FROM json_to_recordset(${JSON.stringify(heads)}::text::json)
+           AS h (writer uuid, day date, seq bigint, kid text, digest text)
+     WHERE ${without('audit')} AND ${without('audit_block')}
+       AND h.day >= (now() AT TIME ZONE 'UTC')::date - ${days}::integer
+     ORDER BY h.day, h.writer LIMIT ${limit}`);
+/** Ids that several records have. The draft of a record has its id, so it was inserted again. `day`: of the last one. */
+export const repeatedIds = (db, days, limit) => db.read(sql `
+    SELECT a.id, to_char(max(a.time) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day FROM gateway.audit a
+     WHERE ${inDays(days)} GROUP BY a.id HAVING count(*) > 1 ORDER BY 2, 1 LIMIT ${limit}`);
+/** Records of writes that no process has sealed for more than a minute. */
+export const unsealedRecords = (db, days, limit) => db.read(sql `
+    SELECT a.id, a.time::text FROM gateway.audit a
+     WHERE ${inDays(days)} AND a.seq IS NULL AND a.time < now() - interval '1 minute' ORDER BY a.time LIMIT ${limit}`);
+/** Acknowledged writes of the ledger without an audit record, since the store has audit records. */
+export const unrecordedWrites = (db, { from, to }, limit) => db.read(sql `
+    SELECT o.operation_id, o.operation FROM gateway.operation o
+     WHERE o.status = 'acknowledged' AND o.created_at < now() - interval '1 minute'
+       AND o.created_at >= ${start(from)} AND o.created_at < ${start(to)} + interval '1 day'
+       AND o.created_at >= (SELECT m.applied_at FROM public.gateway_migration m WHERE m.name LIKE '%audit.sql')
+       AND NOT EXISTS (SELECT FROM gateway.audit a WHERE a.operation_id = o.operation_id AND NOT a.replayed
+                          AND a.time >= ${start(from)} - interval '1 day')
+     ORDER BY o.created_at LIMIT ${limit}`);
+//# sourceMappingURL=verify.js.map

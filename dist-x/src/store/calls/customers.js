@@ -1,0 +1,148 @@
+import { Failure, invalidCursor } from '../../core/failures.js';
+import { fitsBigint, MAX_BIGINT } from '../../core/ids.js';
+import { join, raw, sql } from '../../core/sql.js';
+import { rfc3339 } from '../../core/view.js';
+import { guarded } from './guard.js';
+import { sealed, timeOf, unsealed, untilBuilt } from './search.js';
+/** A customer has at most this many visitors in an answer. */
+const VISITORS = 100;
+const SUBJECT = 500;
+/** The newest conversations in an answer. */
+const LAST = 5;
+const MOST_SAME = raw('100');
+/** Contacts of a website that are compared by name: they share the longest word, which a visitor can choose. */
+const MOST_ALIKE = raw('2000');
+/** True if a contact's name is the only key. Then the index of words finds the contacts. */
+const onlyByName = ({ name, email, phone, external_id }) => name !== undefined && email === undefined && phone === undefined && external_id === undefined;
+/** Finds contacts of several websites in one guarded statement. */
+export async function readCustomers(access, request) {
+    const { by, websites, limit, cursor, conversations } = request;
+    const search = JSON.stringify([by, websites.map(({ id }) => id)]);
+    const start = cursor === undefined ? undefined : placeOf(cursor, search);
+    // All websites of a credential belong to one organization.
+    const tenant = websites[0]?.tenant ?? '0';
+    const sites = websites.map((one) => one.site);
+    const granted = [...access.authority.websites.values()].map((one) => one.site);
+    const known = by.name !== undefined ? sql `platform.name_query(0, 0, ${by.name}) IS NOT NULL` : raw('true');
+    const { proof, rows } = await guarded(access, sql `${known} AS known, d.*`, sql `LEFT JOIN LATERAL (
+      SELECT (extract(epoch FROM ct.created_at) * 1000000)::bigint::text AS micros, ct.site, ct.id, ct.name, ct.email,
+             ${shownPhone(by)} AS phone, ${sameOnes(tenant, granted)}, ${conversations ? HISTORY : NO_HISTORY}
+        FROM (${found(by, { tenant, sites }, start, limit + 1)}) hit
+       CROSS JOIN LATERAL (
+          SELECT * FROM platform.contact p
+           WHERE p.tenant = ${tenant} AND p.site = hit.site AND p.site = ANY(${sites}::bigint[]) AND p.id = hit.id LIMIT 1) ct
+       WHERE guard.ok AND ${known} AND gateway.built('contact')
+       ORDER BY ct.created_at DESC, ct.site DESC, ct.id DESC) d ON true`).catch(untilBuilt);
+    if (rows[0]?.known !== true)
+        return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
+    const all = rows.filter(({ id }) => id !== null);
+    const shown = all.slice(0, limit);
+    const last = all.length > limit ? shown.at(-1) : undefined;
+    return {
+        proof,
+        answer: {
+            customers: shown.map((row) => customerOf(row, websites)),
+            next_cursor: last ? cursorOf(last, search) : null,
+        },
+    };
+}
+const NO_WORD = { parameter: 'name', code: 'invalid_parameter', expected: 'at least one letter or digit' };
+// The same conversations that conversations_list shows for the contact.
+const HISTORY = raw(`
+  ARRAY(SELECT k.visitor_id FROM platform.visitor_contact k
+         WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id
+         ORDER BY k.visitor_id DESC LIMIT ${VISITORS})::text[] AS visitors,
+  (SELECT count(*) FROM platform.conversation_contact k
+    WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id) AS conversations,
+  (SELECT jsonb_agg(jsonb_build_array(l.id::text, l.at, l.status, l.platform, l.disposition, l.subject)
+            ORDER BY l.created_at DESC, l.id DESC)
+     FROM (SELECT c.id, c.created_at, c.created_at::text AS at, c.status, c.platform, c.disposition,
+                  left(c.subject, ${SUBJECT + 1}) AS subject
+             FROM platform.conversation_contact k
+             JOIN platform.conversation c ON c.tenant = k.tenant AND c.site = k.site AND c.id = k.conversation_id
+            WHERE k.tenant = ct.tenant AND k.site = ct.site AND k.contact_id = ct.id
+            ORDER BY c.created_at DESC, c.id DESC LIMIT ${LAST}) l) AS last`);
+const NO_HISTORY = raw('NULL AS visitors, NULL AS conversations, NULL AS last');
+/** Other contacts of the granted websites with the number or the name of contact \`ct\`, counted up to MOST_SAME. */
+const sameOnes = (tenant, sites) => sql `
+  CASE WHEN coalesce(ct.mobile_e164, ct.phone_e164) IS NOT NULL THEN (
+    SELECT count(*) FROM (
+      SELECT FROM platform.contact s
+       WHERE s.tenant = ${tenant} AND s.site = ANY(${sites}::bigint[]) AND NOT s.deleted AND (s.site, s.id) <> (ct.site, ct.id)
+         AND (${sameNumber('s.mobile')} OR ${sameNumber('s.phone')}) LIMIT ${MOST_SAME}) o)::integer END AS same_number,
+  CASE WHEN platform.name_query(0, 0, ct.name) IS NOT NULL THEN (
+    SELECT count(*) FROM (
+      SELECT FROM unnest(${sites}::bigint[]) AS w (site)
+       CROSS JOIN LATERAL (
+          SELECT quote_literal(a.word)::tsquery AS query FROM unnest(platform.starts(${tenant}, w.site, ct.name)) AS a (word)
+           ORDER BY length(a.word) DESC, a.word LIMIT 1) q
+       CROSS JOIN LATERAL (
+          SELECT s.site, s.id, s.name FROM platform.contact s
+           WHERE s.tenant = ${tenant} AND s.site = w.site AND NOT s.deleted
+             AND platform.name_words(s.tenant, s.site, s.id, s.name) @@ q.query LIMIT ${MOST_ALIKE}) s
+       WHERE (s.site, s.id) <> (ct.site, ct.id) AND lower(s.name) = lower(ct.name)
+       LIMIT ${MOST_SAME}) o)::integer END AS same_name`;
+const sameNumber = (column) => raw(`(coalesce(${column}_e164, ${column}) IS NOT NULL
+    AND platform.phone_key(coalesce(${column}_e164, ${column})) = platform.phone_key(coalesce(ct.mobile_e164, ct.phone_e164))
+    AND ${column}_e164 = coalesce(ct.mobile_e164, ct.phone_e164))`);
+/** SQL: the site and the id of the next `limit` contacts. */
+function found(by, { tenant, sites }, start, limit) {
+    const at = start ? timeOf(start.micros) : sql `'infinity'::timestamptz`;
+    const { site = '0', id = '0' } = start ?? {};
+    if (onlyByName(by))
+        return sql `SELECT w.site, n.id FROM unnest(${sites}::bigint[]) AS w (site)
+      CROSS JOIN LATERAL platform.newest_hits(
+        (${tenant}::bigint, w.site, 'contact', true, NULL, NULL, NULL, NULL, NULL, ${at},
+         CASE WHEN w.site = ${site}::bigint THEN ${id}::bigint WHEN w.site < ${site}::bigint THEN ${MAX_BIGINT}::bigint ELSE 0 END)::platform.searched,
+        platform.name_query(${tenant}, w.site, ${by.name ?? ''}), ${limit}::integer) n
+     ORDER BY n.at DESC, w.site DESC, n.id DESC LIMIT ${limit}::integer`;
+    return sql `SELECT t.site, t.id FROM platform.contact t
+     WHERE t.tenant = ${tenant} AND t.site = ANY(${sites}::bigint[]) AND NOT t.deleted AND ${join(matches(by), ' AND ')} AND (t.created_at, t.site, t.id) < (${at}, ${site}::bigint, ${id}::bigint)
+     ORDER BY t.created_at DESC, t.site DESC, t.id DESC LIMIT ${limit}::integer`;
+}
+const matches = ({ email, phone, name, external_id }) => [
+    ...(email === undefined ? [] : [sql `t.email IS NOT NULL AND lower(t.email) = lower(${email})`]),
+    ...(external_id === undefined ? [] : [sql `t.external_id = ${external_id}`]),
+    ...(phone === undefined ? [] : [sql `(${samePhone(phone, 't.mobile')} OR ${samePhone(phone, 't.phone')})`]),
+    ...(name === undefined
+        ? []
+        : [sql `platform.name_words(t.tenant, t.site, t.id, t.name) @@ platform.name_query(t.tenant, t.site, ${name})`]),
+];
+/** SQL: true if the number in a column is one of the numbers that the caller can mean. */
+function samePhone(phones, column) {
+    const normal = raw(`${column}_e164`);
+    const number = raw(`coalesce(${column}_e164, ${column})`);
+    const same = phones.map(({ e164, digits }) => sql `(${number} IS NOT NULL AND platform.phone_key(${number}) = platform.phone_key(${e164 ?? digits}) AND
+    CASE WHEN ${normal} IS NOT NULL AND ${e164}::text IS NOT NULL THEN ${normal} = ${e164} ELSE platform.same_phone(${number}, ${e164 ?? digits}) END)`);
+    return sql `(${join(same, ' OR ')})`;
+}
+/** SQL for the phone number to show: the number that the caller typed, else one in E.164 form, else any number. */
+function shownPhone(by) {
+    const any = raw('coalesce(ct.mobile_e164, ct.phone_e164, ct.mobile, ct.phone)');
+    if (by.phone === undefined)
+        return any;
+    return sql `CASE WHEN ${samePhone(by.phone, 'ct.mobile')} THEN coalesce(ct.mobile_e164, ct.mobile)
+    WHEN ${samePhone(by.phone, 'ct.phone')} THEN coalesce(ct.phone_e164, ct.phone) ELSE ${any} END`;
+}
+function customerOf(row, websites) {
+    const website = websites.find(({ site }) => site === row.site);
+    if (!website)
+        throw new Error('the look-up has found a contact of a website that nobody asked for');
+    const { id, name, email, phone, visitors, conversations } = row;
+    const last = (row.last ?? []).map(([conversation, at, status, platform, disposition, subject]) => ({
+        ...{ id: conversation, created_at: rfc3339(at), status, platform, disposition, subject },
+    }));
+    const history = visitors && conversations !== null ? { visitors, conversations: Number(conversations), last } : null;
+    const same = { number: row.same_number, name: row.same_name };
+    return { website, id, name, email, phone, same, history };
+}
+// The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
+const cursorOf = ({ micros, site, id }, search) => sealed(`${micros}.${site}.${id}`, search);
+/** Throws `invalid_cursor` for a cursor of another search. */
+function placeOf(cursor, search) {
+    const [, micros = '', site = '', id = ''] = /^(-?\d{1,17})\.([1-9]\d{0,18})\.([1-9]\d{0,18})$/.exec(unsealed(cursor, search)) ?? [];
+    if (!fitsBigint(site) || !fitsBigint(id))
+        throw invalidCursor();
+    return { micros, site, id };
+}
+//# sourceMappingURL=customers.js.map

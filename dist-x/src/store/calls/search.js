@@ -1,0 +1,183 @@
+import { createHash } from 'node:crypto';
+import { Failure, invalidCursor } from '../../core/failures.js';
+import { fitsBigint, MAX_BIGINT } from '../../core/ids.js';
+import { RESTRICTIONS } from '../../core/scopes.js';
+import { SAID } from '../../core/search.js';
+import { raw, sql } from '../../core/sql.js';
+import { sqlState } from '../driver/errors.js';
+import { guarded } from './guard.js';
+import { permitted } from './projection.js';
+/** How many hits the order `best` ranks at a time: first the newest hits among themselves, then the next older ones. */
+const WINDOW = 200;
+/** A snippet is cut around the first match of these terms. Few, because each is searched in each text of a page. */
+const TERMS = 16;
+/**
+ * Searches texts of several websites in one guarded statement. Leaves out what the caller may not see before hits are
+ * counted, ranked or cut.
+ */
+export async function readSearch(access, request) {
+    const { groups, websites, includeInternal, authors, each, order, limit, cursor } = request;
+    const { kinds, from, to } = request;
+    // A search without the last two has the cursors of the versions before them.
+    const more = authors || each ? [[...new Set(authors)].sort(), each] : [];
+    const search = JSON.stringify([
+        groups,
+        kinds,
+        websites.map(({ id }) => id),
+        includeInternal,
+        from,
+        to,
+        order,
+        ...more,
+    ]);
+    const start = cursor === undefined ? undefined : placeOf(cursor, search);
+    const best = order === 'best';
+    const window = best ? WINDOW : limit * 3;
+    const terms = groups.flatMap((group) => group.flatMap(({ text, not }) => (not ? [] : [text]))).slice(0, TERMS);
+    const { proof, rows } = await guarded(access, sql `r.*`, sql `LEFT JOIN LATERAL (
+      SELECT f.*, q.corrected, q.mask, ${beside(request)},
+             CASE WHEN q.mask = 0 OR f.kind IS NULL THEN '{}'
+                  ELSE platform.held_words((${KINDS}::text[])[f.kind + 1], (s.streams[1]).tenant, f.site, f.id, q.words) END AS held
+        FROM (SELECT ${streams(access, request, start)} AS streams OFFSET 0) s
+       CROSS JOIN LATERAL platform.respelled(s.streams, ${JSON.stringify(groups)}::text::jsonb, ${start?.mask ?? null}::integer) AS q
+       CROSS JOIN LATERAL platform.search_page(${KINDS}::text[], s.streams, q.groups, (q.words || ${terms}::text[])[1:${TERMS}::integer],
+        ${authors ?? null}::text[], ${each}, ${best}, ${window}::integer, ${start?.skip ?? 0}::integer, ${limit + 1}::integer,
+        ${start ? timeOf(start.top) : raw('NULL')}, ${start?.unread ?? null}::bigint) AS f
+       WHERE guard.ok) r ON true`).catch(untilBuilt);
+    const [first] = rows;
+    if (first?.known !== true)
+        return { proof, answer: new Failure('invalid_parameter', { errors: [NO_WORD] }) };
+    const found = rows.filter(({ kind }) => kind !== null);
+    const shown = found.slice(0, limit);
+    const newest = positionOf(first.top ?? '');
+    const top = start?.top ?? newest?.micros ?? '0';
+    const mask = String(first.mask);
+    const next = () => {
+        const last = shown.at(-1);
+        const ended = found.length <= limit || !last;
+        if (ended && first.found !== window)
+            return undefined;
+        // The next page has the same window, without the hits that were shown.
+        if (!ended && best)
+            return { ...(start ?? above(top)), skip: (start?.skip ?? 0) + limit, top, mask };
+        const position = positionOf((ended ? first.bottom : last.place) ?? '');
+        return position && { ...position, skip: 0, top, mask };
+    };
+    const place = next();
+    const hits = shown.map((row) => hitOf(row, request));
+    const held = new Set(shown.flatMap((row) => row.held));
+    const corrected = first.corrected
+        .map(({ word, used }) => ({ word, used: used.filter((one) => held.has(one)) }))
+        .filter(({ used }) => used.length > 0);
+    return { proof, answer: { hits, corrected, next_cursor: place ? cursorOf(place, search) : null } };
+}
+/** SQL for what a page tells beside each hit: the status, the author of a message, and the first contact. */
+const beside = ({ people, websites }) => {
+    const tenant = websites[0]?.tenant ?? '0';
+    const sites = sql `${websites.map(({ site }) => site)}::bigint[]`;
+    return sql `
+  CASE WHEN f.kind < 2 THEN (
+    SELECT c.status FROM platform.conversation c
+     WHERE c.tenant = ${tenant} AND c.site = f.site AND c.site = ANY(${sites}) AND c.id = f.conversation_id) END AS status,
+  CASE WHEN f.kind = 0 THEN (
+    SELECT m.author_type FROM platform.message m
+     WHERE m.tenant = ${tenant} AND m.site = f.site AND m.site = ANY(${sites}) AND m.id = f.id) END AS author_type,
+  ${people
+        ? sql `CASE WHEN f.kind < 2 THEN (
+    SELECT jsonb_build_array(ct.id::text, ct.name) FROM platform.conversation_contact k
+      JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
+     WHERE k.tenant = ${tenant} AND k.site = f.site AND k.site = ANY(${sites}) AND k.conversation_id = f.conversation_id
+     ORDER BY ct.id LIMIT 1) END`
+        : raw('NULL::jsonb')} AS customer`;
+};
+/** Seconds after which a caller can ask again while an index is being built. */
+const BUILT_SOON = 30;
+/** Throws the failure of a read that needs an index which a migration has not built yet (0017_indexes.sql). */
+export function untilBuilt(error) {
+    if (sqlState(error) !== 'GW503')
+        throw error;
+    const detail = 'The gateway is building an index after an upgrade. This operation answers when the index is built.';
+    throw new Failure('service_unavailable', { detail, retryAfter: BUILT_SOON, cause: error });
+}
+const NO_WORD = {
+    parameter: 'query',
+    code: 'invalid_parameter',
+    expected: 'at least one word or number to find, also in each part beside or',
+};
+const KINDS = SAID.map((name) => name.slice(0, -1));
+const positionOf = (text) => {
+    const [, micros = '', kind = '', site = '', id = '', unread] = /^(-?\d{1,17})\.([0-3])\.(\d{1,19})\.(\d{1,19})(?:\.(\d{1,19}))?$/.exec(text) ?? [];
+    if (!fitsBigint(site || '9'.repeat(20)) || !fitsBigint(id))
+        return undefined;
+    // The next id (beforeId) must fit, too.
+    if (unread !== undefined && (!fitsBigint(unread) || id === MAX_BIGINT))
+        return undefined;
+    return { micros, kind: Number(kind), site, id, unread };
+};
+/** The position directly above all hits of a time. */
+const above = (micros) => ({
+    ...{ micros: String(BigInt(micros) + 1n), kind: 0, site: '0', id: '0' },
+    unread: undefined,
+});
+export const timeOf = (micros) => sql `'epoch'::timestamptz + ${micros}::bigint * interval '1 microsecond'`;
+/** Binds the text of a cursor to its search. So a cursor of another search and a shortened cursor are refused. */
+export const sealed = (text, search) => {
+    const digest = createHash('sha256').update(`${text}\n${search}`).digest('base64url').slice(0, 10);
+    return Buffer.from(`${digest}:${text}`).toString('base64url');
+};
+/** Returns the text of a cursor. Throws `invalid_cursor` for a cursor of another search, and for any other text. */
+export function unsealed(cursor, search) {
+    const text = Buffer.from(cursor, 'base64url').toString('latin1').slice(11);
+    if (sealed(text, search) !== cursor)
+        throw invalidCursor();
+    return text;
+}
+// The cursor has no signature, because it gives no rights: every page checks the authority of the caller.
+const cursorOf = ({ micros, kind, site, id, unread, skip, top, mask }, search) => sealed(`${micros}.${kind}.${site}.${id}${unread === undefined ? '' : `.${unread}`}:${skip}:${top}${mask === '0' ? '' : `:${mask}`}`, search);
+/** Throws `invalid_cursor` for a cursor of another search. */
+function placeOf(cursor, search) {
+    const [text = '', skip = '', top = '', mask = '0'] = unsealed(cursor, search).split(':');
+    const numbers = /^\d{1,3}$/.test(skip) && /^-?\d{1,17}$/.test(top) && /^\d{1,3}$/.test(mask);
+    const position = numbers && positionOf(text);
+    if (!position)
+        throw invalidCursor();
+    return { ...position, skip: Number(skip), top, mask };
+}
+/** What the search reads: each kind of each website, with the restrictions of the caller. */
+function streams({ authority }, request, start) {
+    const { websites, kinds, includeInternal, from = null, to = null } = request;
+    const all = websites.flatMap((website) => kinds.map((name) => {
+        const kind = SAID.indexOf(name);
+        const [channels, teams, subsites] = RESTRICTIONS.map((one) => permitted(authority, website, one) ?? null);
+        return {
+            ...{ tenant: website.tenant, site: website.site, kind: KINDS[kind], internal: includeInternal },
+            ...{ channels, teams, subsites, from_at: from, to_at: to },
+            before_id: start ? beforeId(start, kind, website.site) : '0',
+        };
+    }));
+    const at = start ? timeOf(start.micros) : sql `'infinity'::timestamptz`;
+    // A website of a credential can be deleted, so there may be no stream at all.
+    return sql `(SELECT coalesce(array_agg((s.tenant, s.site, s.kind, s.internal, s.channels, s.teams, s.subsites, s.from_at, s.to_at, ${at}, s.before_id)::platform.searched), '{}')
+     FROM jsonb_to_recordset(${JSON.stringify(all)}::text::jsonb) AS s (
+       tenant bigint, site bigint, kind text, internal boolean, channels bigint[], teams bigint[], subsites bigint[],
+       from_at timestamptz, to_at timestamptz, before_id bigint))`;
+}
+/** The id below which a stream continues. Hits of one time are ordered by kind, website and newest id. */
+function beforeId({ kind, site, id, unread }, ofKind, ofSite) {
+    const later = ofKind - kind || Number(BigInt(ofSite) - BigInt(site));
+    if (later === 0)
+        return unread !== undefined ? String(BigInt(id) + 1n) : id;
+    return later > 0 ? MAX_BIGINT : '0';
+}
+function hitOf(row, { websites }) {
+    const website = websites.find((one) => one.site === row.site);
+    const kind = SAID[row.kind ?? -1];
+    if (!website || !kind)
+        throw new Error('the search has found a text that nobody asked for');
+    const { id, conversation_id, visitor_id, at, subject, snippet, status, author_type, matches, customer } = row;
+    return {
+        ...{ kind, website, id, conversation_id, visitor_id, created_at: at.toISOString(), subject, snippet },
+        ...{ status, author_type, matches, customer },
+    };
+}
+//# sourceMappingURL=search.js.map

@@ -1,0 +1,94 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from '../../core/sql.js';
+/**
+ * The advisory lock of the building process: an arbitrary, fixed number. It belongs to the connection, so it outlives a
+ * killed process while PostgreSQL still builds.
+ */
+const LOCK = 7_310_483;
+/** Milliseconds between two lines of progress, and between two checks of another process's build. */
+const EVERY = 5_000;
+/** The number of rows in one transaction of gateway.note_blocks (0017_indexes.sql). A transaction takes 50 to 100 ms. */
+const ROWS = 20_000;
+/** The same for gateway.spell_rows (0023_spellings.sql), which reads the words of each text. */
+const SPELLED_ROWS = 5_000;
+/**
+ * Builds the indexes that a migration wants on large tables (0017_indexes.sql). Writers go on meanwhile. One process builds
+ * at a time, and the other processes wait. Returns when nothing is left to build, or after `stop`.
+ *
+ * A lost build continues at the index that was being built. PostgreSQL cannot continue a half-built index, so that
+ * index is dropped and built again.
+ */
+export async function buildIndexes(options) {
+    const { builder, db, log, stop, every = EVERY } = options;
+    let told = false;
+    const timer = setInterval(() => {
+        if (!stop.aborted)
+            progress(db).then((line) => line === undefined || log(line), log);
+    }, every);
+    try {
+        while (!stop.aborted && (await missingIndexes(db)) > 0) {
+            if (!told)
+                log('building indexes; what needs them (search, customer_find, erase) waits until they are built');
+            told = true;
+            // A statement that waits for a lock has a snapshot, and CREATE INDEX CONCURRENTLY waits for snapshots. So ask
+            // again and again, and never wait in PostgreSQL.
+            const [row] = await builder.query(sql `SELECT pg_try_advisory_lock(${LOCK}) AS mine`);
+            if (row?.mine === true)
+                await buildNext(builder, stop, log);
+            else
+                await pause(every, undefined, { signal: stop }).catch(() => undefined);
+        }
+        if (told && !stop.aborted)
+            log('the indexes are built');
+        // The search answers meanwhile, without corrections.
+        const kinds = await db.query(sql `SELECT kind FROM gateway.unspelled ORDER BY kind`);
+        for (const { kind } of kinds) {
+            for (let more = true; more && !stop.aborted;) {
+                const [row] = await db.query(sql `SELECT gateway.spell_rows(${kind}, ${SPELLED_ROWS}) AS more`);
+                more = row?.more === true;
+            }
+        }
+        if (kinds.length > 0 && !stop.aborted)
+            log('the spellings of the search are noted');
+    }
+    finally {
+        clearInterval(timer);
+    }
+}
+async function buildNext(db, stop, log) {
+    const kinds = await db.query(sql `SELECT kind FROM gateway.unnoted_block ORDER BY kind`);
+    for (const { kind } of kinds) {
+        for (let more = true; more && !stop.aborted;) {
+            const [row] = await db.query(sql `SELECT gateway.note_blocks(${kind}, ${ROWS}) AS more`);
+            more = row?.more === true;
+        }
+    }
+    const [next] = await db.query(sql `SELECT name, relation, definition FROM gateway.missing_index LIMIT 1`);
+    if (!next || stop.aborted)
+        return;
+    const { name, relation, definition } = next;
+    const [schema = ''] = relation.split('.');
+    // Neither statement can run in a transaction, so each is a script. Names and definition come from a migration, so
+    // they are safe in SQL.
+    await db.script(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${name}`);
+    await db.script(`CREATE INDEX CONCURRENTLY ${name} ON ${relation} ${definition}`);
+    log(`built the index ${name}`);
+}
+/** Counts the tables and indexes that the search waits for. */
+export async function missingIndexes(db) {
+    const [row] = await db.query(sql `SELECT ((SELECT count(*) FROM gateway.missing_index) + (SELECT count(*) FROM gateway.unnoted_block))::integer AS count`);
+    return row?.count ?? 0;
+}
+/** A line about the build that runs now, by whichever process. `undefined` if none runs. */
+async function progress(db) {
+    const [row] = await db.read(sql `
+    SELECT 'building ' || coalesce(p.index_relid::regclass::text, 'an index') || ': ' || p.phase
+           || coalesce(', ' || 100 * greatest(p.blocks_done, p.tuples_done) / nullif(greatest(p.blocks_total, p.tuples_total), 0) || ' %', '') AS line
+      FROM pg_stat_progress_create_index p
+     WHERE p.datname = current_database() AND p.relid IN (SELECT relation::regclass FROM gateway.wanted_index)`);
+    if (row)
+        return row.line;
+    const [left] = await db.read(sql `SELECT 'reading ' || relation || ': at row ' || id AS line FROM gateway.unnoted_block WHERE id > 0`);
+    return left?.line;
+}
+//# sourceMappingURL=build.js.map

@@ -1,0 +1,139 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import postgres from 'postgres';
+import { sql } from '../../core/sql.js';
+import { addressesOf } from '../../core/store-address.js';
+import { isStandby, StoreUnreachable, sqlState } from '../driver/errors.js';
+import { hostsOf } from '../driver/hosts.js';
+import { StoreUnavailable } from '../embedded/unavailable.js';
+/** Milliseconds before the next host: the pool tries nothing for 250 ms after a refusal. */
+const NEXT_HOST = 300;
+export async function lookAt(db) {
+    const [row] = await db.read(sql `
+    SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
+           (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS database,
+           current_setting('transaction_isolation') AS isolation, current_setting('DateStyle') AS "dateStyle",
+           current_setting('TimeZone') AS "timeZone", s.setting::integer AS "statementTimeout",
+           l.setting::integer AS "lockTimeout", s.source = 'client' AS own
+      FROM pg_settings s JOIN pg_settings l ON l.name = 'lock_timeout' WHERE s.name = 'statement_timeout'`);
+    if (!row)
+        throw new Error('the check of the server returned no row');
+    return row;
+}
+/** Looks at the first host of the address that can be used. */
+export async function lookAtPrimary(db, address) {
+    for (let left = address === undefined ? 0 : hostsOf(address).count - 1;; left--) {
+        try {
+            return await lookAt(db);
+        }
+        catch (error) {
+            if (left <= 0 || !(error instanceof StoreUnreachable))
+                throw error;
+            await pause(NEXT_HOST);
+        }
+    }
+}
+/** Runs `work` on the server of a setting. If it cannot be used, throws StoreUnavailable with the setting's name. */
+export async function reaching(setting, address, work) {
+    try {
+        return await work();
+    }
+    catch (error) {
+        // 28: wrong role or password. 3D000: unknown database. 42501: privileges. 42704: unknown setting in the address.
+        if (!(error instanceof StoreUnreachable) && !/^(28...|3D000|42501|42704)$/.test(sqlState(error)))
+            throw error;
+        throw new StoreUnavailable(unreachable(setting, address, error), { cause: error });
+    }
+}
+/** Throws for a replica, and before PostgreSQL 15, which introduced ON DELETE SET NULL for single columns. */
+export function requirePrimary({ version, replica }, setting) {
+    if (Number.parseInt(version, 10) < 15) {
+        throw new StoreUnavailable(`${setting} leads to PostgreSQL ${version}; the gateway needs PostgreSQL 15 or newer.`);
+    }
+    if (replica)
+        throw new StoreUnavailable(leadsToReplica(setting));
+}
+const leadsToReplica = (setting) => `${setting} leads to a replica, which takes no writes: name the primary server.`;
+const serverBehind = (setting) => setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';
+/** What the gateway needs in every connection, with the value that the operator must set behind a pooler. */
+const MEANING = [
+    // A statement that waited for a lock must see what was committed meanwhile. Its checks of authority and idempotency
+    // depend on it.
+    ['default_transaction_isolation', 'read committed', ({ isolation }) => isolation === 'read committed'],
+    ['DateStyle', 'ISO', ({ dateStyle }) => dateStyle.startsWith('ISO')],
+    ['TimeZone', 'UTC', ({ timeZone }) => /^(Etc\/)?UTC$/.test(timeZone)],
+];
+const within = (least, value, most) => least <= value && value <= most;
+const RELIED_ON = [
+    // 15 s to one minute. A report needs 15 s. With more, a statement keeps its locks when nobody waits for it.
+    ['statement_timeout', '15s', ({ statementTimeout }) => within(15_000, statementTimeout, 60_000)],
+    ['lock_timeout', '15s', ({ lockTimeout }) => within(1_000, lockTimeout, 60_000)],
+    ...MEANING,
+];
+/**
+ * Checks the settings of a connection: the time-outs of `limit` milliseconds, and the settings in MEANING.
+ *
+ * If the connection ignores the gateway's settings, the connection belongs to a pooler. A pooler is an error here,
+ * because a pooler can send a prepared statement to another server connection. If only the values differ, the values
+ * come from the address. Parameters of the address override the settings of the gateway.
+ */
+export function requireSession(server, setting, limit) {
+    if (!server.own) {
+        throw new StoreUnavailable(`${setting} leads to a pooler, which ignores the settings that the gateway sends: ${serverBehind(setting)}.`);
+    }
+    const sent = [
+        ['statement_timeout', '', ({ statementTimeout }) => statementTimeout === limit],
+        ['lock_timeout', '', ({ lockTimeout }) => lockTimeout === limit],
+        ...MEANING,
+    ];
+    const changed = sent.flatMap(([name, , holds]) => (holds(server) ? [] : name));
+    if (changed.length === 0)
+        return;
+    throw new StoreUnavailable(`${setting} must not set ${changed.join(', ')}, because the gateway does. Remove it from the address.`);
+}
+/**
+ * Checks that a pooler leads to the same database as the direct address, and has the settings that the operator must
+ * set.
+ */
+export function requirePooler(pooler, server) {
+    if (pooler.database !== server.database) {
+        throw new StoreUnavailable('DATABASE_DIRECT_URL must lead to the same database as DATABASE_URL: to the server behind the pooler.');
+    }
+    const missing = RELIED_ON.filter(([, , holds]) => !holds(pooler));
+    if (missing.length === 0)
+        return;
+    const names = missing.map(([name]) => name).join(', ');
+    const fix = missing.map(([name, value]) => `ALTER ROLE ${pooler.role} SET ${name} = '${value}';`).join(' ');
+    throw new StoreUnavailable(`The connections of the pooler in DATABASE_URL lack the ${names} that the gateway needs. As the server's owner, run: ${fix} Then reconnect the pooler.`);
+}
+/**
+ * Checks that a replica has the rows and ids of the primary: only a streaming replica has. A promoted one is no error,
+ * because it is not used.
+ */
+export function requireReplica(replica, primary) {
+    if (replica.database === primary.database)
+        return;
+    throw new StoreUnavailable('DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL, and to the same database.');
+}
+export const refusesSettings = ({ cause }) => cause instanceof Error && /unsupported startup parameter/.test(cause.message);
+/**
+ * Where an address leads: host:port/database of each host, without the password. Parsed by the driver, with PGHOST,
+ * PGPORT, PGDATABASE and the user's name for missing parts.
+ */
+export const leadsTo = (address) => addressesOf(address).map(placeOf).join(' or ');
+function placeOf(address) {
+    const socket = decodeURIComponent(new URL(address).hostname);
+    const { host, port, database, connection } = postgres(address, socket.startsWith('/') ? { host: socket } : {}).options;
+    // A parameter of the address overrides the database in the path of the address.
+    return `${host[0]}:${port[0]}/${connection['database'] ?? database}`;
+}
+function unreachable(setting, address, error) {
+    if (address === undefined)
+        return 'The embedded store does not answer.';
+    if (error instanceof Error && isStandby(error.cause))
+        return leadsToReplica(setting);
+    const place = `(${leadsTo(address)})`;
+    if (error instanceof Error && refusesSettings(error))
+        return `${setting} leads to a pooler ${place}: ${serverBehind(setting)}.`;
+    return `${setting} cannot be reached ${place}. Check that the server runs, that the database exists, and that user, password and privileges are right.`;
+}
+//# sourceMappingURL=server.js.map

@@ -1,0 +1,238 @@
+import { createHmac } from 'node:crypto';
+import { organizationsOf } from '../../auth/memberships.js';
+import { OAuthError } from '../../auth/oauth/errors.js';
+import { single } from '../../auth/oauth/parameters.js';
+import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.js';
+import { sameSecret } from '../../auth/tokens.js';
+import { asFailure } from '../../gateway/call.js';
+import { openDesks, recordingDesk, } from '../../gateway/console/desk.js';
+import { exchangeOf } from '../http/exchange.js';
+import { html } from '../http/html.js';
+import { problems } from '../http/pages/problem.js';
+import { pageRoutes, routesHandler, styleRoute } from '../http/pages/routes.js';
+import { CONSOLE } from '../http/pages/views.js';
+import { send } from '../http/reply.js';
+import { pathOf } from '../http/request.js';
+import { doors, showSignIn } from './doors.js';
+import { fileOf } from './export.js';
+import { APPROVALS, framed, missing, STYLE, unchanged } from './frame.js';
+import { ACTS, PAGES } from './pages.js';
+import { personCommand } from './parts.js';
+import { ListQuery } from './query.js';
+const { showProblem, showRefusal } = problems({
+    advice: CONSOLE.advice,
+    away: 'The gateway could not reach its store.',
+});
+/**
+ * The console, at /console. Owners and admins of an organization look after its apps, consents and people. Approvers decide
+ * about writes that wait.
+ */
+export function consoleSurface({ baseUrl, db, slow, registry, tools, books, }, source, provider) {
+    const page = pageRoutes({ baseUrl, db, identity: provider?.name });
+    const enter = { desk: openDesks({ db, slow }, tools), registry, books };
+    const guarded = (method, operation, show) => page(method, operation, async (visit) => {
+        const elsewhere = method === 'GET' ? ownAddress(visit) : undefined;
+        if (elsewhere !== undefined)
+            return visit.redirect(elsewhere);
+        await show(visit).catch((error) => showRefusal(visit, error));
+    });
+    const fixed = new Map([[STYLE, styleRoute('console/console.css')], ...doors(guarded, provider)]);
+    const routeOf = (path) => {
+        const own = fixed.get(path);
+        if (own)
+            return own;
+        for (const one of PAGES) {
+            const found = one.path.exec(path);
+            if (found)
+                return guarded('GET', one.operation, (visit) => show(visit, enter, { one, path, found }));
+        }
+        for (const one of ACTS) {
+            const found = one.path.exec(path);
+            if (found)
+                return guarded('POST', one.operation, (visit) => change(visit, enter, { one, path, found }));
+        }
+        if (path !== '/console' && !path.startsWith('/console/'))
+            return undefined;
+        const one = { path: /^/, operation: 'console_missing', show: async () => undefined };
+        return guarded('GET', one.operation, (visit) => show(visit, enter, { one, path, found: [] }));
+    };
+    return routesHandler('console', routeOf, { baseUrl }, source);
+}
+const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
+/**
+ * The same page at the base URL, if the browser came by another loopback name of the same port. Its forms would be
+ * refused, because their origin differs. Another port can be that of a proxy that changes the host, so it stays.
+ */
+function ownAddress({ request, query, services: { baseUrl } }) {
+    const [own, host] = [new URL(baseUrl), `http://${request.headers.host ?? ''}`];
+    if (!LOOPBACK.includes(own.hostname) || !URL.canParse(host))
+        return undefined;
+    const { hostname, port } = new URL(host);
+    if (hostname === own.hostname || port !== own.port || !LOOPBACK.includes(hostname))
+        return undefined;
+    return `${own.origin}${pathOf(request)}${query === '' ? '' : `?${query}`}`;
+}
+async function show(visit, enter, { one, path, found }) {
+    const entered = await enter.desk(visit.wire);
+    if (entered.state === 'signed_out')
+        return showDoor(visit, path);
+    if (entered.state === 'throttled')
+        return showThrottled(visit, entered.retryAfter);
+    if (entered.person.role === 'operator' && path === '/console')
+        return visit.redirect(APPROVALS);
+    const asked = askedOf(visit, { ...entered, registry: enter.registry }, found);
+    const call = { operation: one.operation, targets: found.slice(1) };
+    const shown = opens(one, entered.person)
+        ? await one.show(asked).catch((error) => tellFailed(visit, entered.person, call, error))
+        : undefined;
+    tell(visit, entered.person, {
+        ...call,
+        operation: shown && 'rows' in shown ? `${one.operation}_export` : one.operation,
+        outcome: shown ? 'ok' : 'not_found',
+    });
+    if (shown && 'rows' in shown)
+        return sendFile(visit, entered.person, shown);
+    if (!shown)
+        visit.record.code = 'not_found';
+    visit.record.audit = { person: entered.person.id };
+    answer(visit, path, entered.person, shown ?? missing(), asked.query.text('done'));
+}
+/**
+ * Answers the form of a change. Nothing is changed without the session of an owner or admin who has signed in a short
+ * time ago, and without the token of a form that the gateway has shown in this session for this change. The statement
+ * of the change proves session, role and time again.
+ */
+async function change(visit, enter, { one, path, found }) {
+    visit.record.does = 'administration';
+    const form = await visit.form();
+    const from = one.from(found.slice(1));
+    const entered = await enter.desk(visit.wire);
+    try {
+        requireSameOrigin(visit.wire, visit.services.baseUrl);
+    }
+    catch (error) {
+        if (entered.state !== 'entered')
+            throw error;
+        tellFailed(visit, entered.person, { operation: one.operation, targets: found.slice(1) }, error);
+    }
+    if (entered.state === 'throttled')
+        return showThrottled(visit, entered.retryAfter);
+    if (entered.state === 'signed_out') {
+        visit.record.code = 'session_ended';
+        return showSignIn(visit, from, { status: 403, note: `${NOTHING} Your sign-in has ended.` });
+    }
+    const { person } = entered;
+    visit.record.audit = { person: person.id };
+    const refused = { operation: one.operation, targets: found.slice(1), outcome: 'not_permitted' };
+    if (!person.fresh) {
+        tell(visit, person, refused);
+        visit.record.code = 'session_ended';
+        return showSignIn(visit, from, {
+            status: 403,
+            note: html `${NOTHING} A change needs a sign-in of the last 15 minutes. Without a password, ask the operator for a
+link: <code>${personCommand('sign-in-link', person.id)}</code>`,
+        });
+    }
+    if (enter.books?.stuck) {
+        visit.record.code = 'service_unavailable';
+        return showProblem(visit, 503, { title: 'The gateway cannot change anything now', sentence: UNRECORDED }, 5);
+    }
+    let draft;
+    const draftOf = (books, exchange, ids, more) => {
+        const targets = found.length > 1 ? found.slice(1) : ids.slice(0, 1);
+        const call = { operation: one.operation, targets, outcome: 'ok', status: one.shows ? 200 : 303, ...more };
+        draft = books.draft(exchange.origin, reportOf(person, call), exchange.ms);
+        return draft;
+    };
+    const run = async () => {
+        requireForm(form, one, formToken(visit, path));
+        if (!opens(one, person))
+            return undefined;
+        const exchange = exchangeOf(visit.request)?.audited;
+        const { books, registry } = enter;
+        const desk = books && exchange && recordingDesk(entered.desk, (...named) => draftOf(books, exchange, ...named));
+        return one.run(askedOf(visit, { desk: desk ?? entered.desk, person, registry }, found), form);
+    };
+    const done = await run().catch((error) => tellFailed(visit, person, refused, error));
+    if (done && 'target' in done)
+        return answerDone(visit, one, person, done, draft);
+    visit.record.code = done ? 'invalid_request' : 'not_permitted';
+    tell(visit, person, { ...refused, outcome: visit.record.code });
+    // The authority can have ended since it was checked. The person then reads the sign-in, as before the change.
+    const still = await enter.desk(visit.wire, false);
+    if (still.state === 'signed_out' || (still.state === 'entered' && !still.person.fresh)) {
+        visit.record.code = 'session_ended';
+        return showSignIn(visit, from, { status: 403, note: NOTHING });
+    }
+    answer(visit, from, person, done ?? unchanged());
+}
+/** The console lets in people with the role operator only as approvers. Their statements prove that again. */
+const opens = ({ approvers }, { role }) => approvers === true || role !== 'operator';
+const NOTHING = 'Nothing was changed.';
+const UNRECORDED = `${NOTHING} The record of the change could not be written. Try again in a moment.`;
+/** It has the ids in the address, never a value of a form. */
+const reportOf = ({ organization_id, id }, call) => ({
+    actor: { organizationId: organization_id, personId: id },
+    ...{ status: 200, units: 0 }, // the end of the request says more (http/audited.ts)
+    ...call,
+});
+/** Appends a record to the books. */
+const tell = (visit, person, call) => exchangeOf(visit.request)?.report(reportOf(person, call));
+/** The books have a page or a change that failed, too. */
+function tellFailed(visit, person, call, error) {
+    const outcome = error instanceof OAuthError && error.status < 500 ? 'invalid_request' : asFailure(error).code;
+    tell(visit, person, { ...call, outcome });
+    throw error;
+}
+/** One audit entry for a change, in the log and in the books. `draft`: its record, if its transaction has inserted it. */
+function answerDone(visit, one, person, done, draft) {
+    const { to, notice, target, part } = done;
+    visit.record.audit = { person: person.id, action: one.operation, target };
+    tell(visit, person, {
+        operation: one.operation,
+        targets: part === undefined ? [target] : [target, part],
+        outcome: 'ok',
+        inserted: draft?.inserted ? draft.id : undefined,
+    });
+    if (done.page)
+        answer(visit, to, person, done.page);
+    else
+        visit.redirect(`${to}?done=${notice}`);
+}
+/** A token for the form of one change in one session. The session's secret is in a cookie that no other site can read. */
+const formToken = ({ wire }, action) => createHmac('sha256', wire.session ?? '')
+    .update(`console ${action}`)
+    .digest('base64url');
+function requireForm(form, { fields }, token) {
+    const strange = [...(form ?? [])].some(([name, values]) => values.length > 1 || (name !== 'csrf' && !fields.includes(name)));
+    if (!form || strange || !sameSecret(single(form, 'csrf') ?? '', token)) {
+        throw new OAuthError('invalid_request', { about: 'form' });
+    }
+}
+const askedOf = (visit, { desk, person, registry }, found) => ({
+    desk,
+    person,
+    registry,
+    query: new ListQuery(visit.query),
+    parameters: found.slice(1),
+    identity: visit.services.identity,
+    csrf: (action) => formToken(visit, action),
+});
+const answer = (visit, path, person, shown, notice) => visit.page(shown.status ?? 200, framed(shown, { path, person, notice }));
+function sendFile(visit, person, file) {
+    const { type, name, text } = fileOf(file);
+    visit.record.does = 'view';
+    visit.record.audit = { person: person.id, exported: name };
+    send(visit.request, visit.response, 200, type, text, { 'Content-Disposition': `attachment; filename="${name}"` });
+}
+/** Shows the sign-in form, or the choice of an organization to a person of several who has just signed in. */
+async function showDoor(visit, path) {
+    const organizations = await organizationsOf(visit.services.db, visit.wire.session);
+    showSignIn(visit, path, { organizations });
+}
+function showThrottled(visit, retryAfter) {
+    visit.record.code = 'quota_exceeded';
+    const sentence = 'You have opened too many pages in a short time. Wait a minute, then try again.';
+    showProblem(visit, 429, { title: 'Too many pages', sentence }, retryAfter);
+}
+//# sourceMappingURL=console.js.map

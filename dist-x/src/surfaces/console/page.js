@@ -1,0 +1,2 @@
+export {};
+//# sourceMappingURL=page.js.map

@@ -1,0 +1,226 @@
+import { titleOf } from '../../../core/failures.js';
+import { APPROVAL_STATES, decideWrite, findWrite, listWrites, } from '../../../gateway/console/approvals.js';
+import { html } from '../../http/html.js';
+import { EMAIL, named } from '../../http/pages/shell.js';
+import { APPROVALS, heading } from '../frame.js';
+import { marked } from '../marked.js';
+import { actForm, changedMeanwhile, ends, facts, state, time } from '../parts.js';
+import { empty, exported, list, table } from '../table.js';
+import { appName } from './apps.js';
+const SHOWN = [
+    ['pending', 'Waiting'],
+    ['approved', 'Approved'],
+    ['rejected', 'Rejected'],
+    ['lapsed', 'Lapsed'],
+];
+const WORDS = { pending: 'waiting', approved: 'approved', rejected: 'rejected', lapsed: 'lapsed' };
+const TONES = { pending: 'warn', approved: 'good', rejected: 'bad', lapsed: 'off' };
+const INTERFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A' };
+const LAPSED = {
+    time: 'nobody decided within 24 hours',
+    authority: 'the credential or the consent of the app has changed or ended',
+    erased: 'the person whom it concerns was erased',
+    restored: 'a backup was restored',
+};
+/** Longest name of a record in a list, in characters. */
+const SUBJECT = 240;
+const stateOf = ({ state: now }) => state(WORDS[now], TONES[now]);
+const app = ({ app_name, client_host }) => app_name === null ? html `a removed app` : appName({ name: app_name, client_host });
+const title = ({ registry }, { operation }) => registry.get(operation)?.title ?? operation;
+const queue = {
+    path: /^\/console\/approvals$/,
+    operation: 'console_approvals',
+    approvers: true,
+    async show(asked) {
+        const { query, registry } = asked;
+        const search = {
+            state: query.one('state', APPROVAL_STATES),
+            operation: query.text('operation'),
+            text: query.text('q'),
+        };
+        const { rows, total } = await listWrites(asked.desk, registry, search, query.slice);
+        const file = exported(asked, 'approvals', rows.map(approvalDocument));
+        if (file)
+            return file;
+        const writes = registry.all.filter(({ performs }) => performs).map(({ name }) => name);
+        return {
+            title: 'Approvals',
+            body: html `${heading('Approvals', 'Writes of apps that wait for a person, for up to 24 hours, and what was decided.')}
+${list({
+                path: APPROVALS,
+                query,
+                noun: ['write', 'writes'],
+                total,
+                filters: [
+                    { name: 'q', label: 'App' },
+                    { name: 'operation', label: 'Operation', choices: writes.map((name) => [name, name]) },
+                    { name: 'state', label: 'State', choices: SHOWN },
+                ],
+                table: table('Writes, the waiting ones first', [{ label: 'Write', kind: 'name' }, { label: 'Concerns' }, { label: 'State' }, { label: 'Since' }], rows.map((one) => [
+                    html `<a href="${APPROVALS}/${one.operation_id}">${title(asked, one)}</a><p class="remark">by ${app(one)}</p>`,
+                    html `<code>${one.target}</code>${one.name === null ? undefined : html ` <span class="small">${named(one.name)}</span>`}`,
+                    stateOf(one),
+                    html `${time(one.requested_at)}${one.state === 'pending' ? html ` <span class="small">lapses ${time(one.expires_at)}</span>` : undefined}`,
+                ])),
+                empty: empty('No write has waited yet', asked.person.role === 'operator'
+                    ? html `You are an approver. Here you find the writes of the credentials that name you.`
+                    : html `The operator of this gateway names the writes of a credential that must wait:
+<code>gateway credential update CRD --approve OPERATION</code>`),
+            })}`,
+        };
+    },
+};
+/** Without the text of the write, which nobody needs in a file. */
+const approvalDocument = (one) => ({
+    operation_id: one.operation_id,
+    operation: one.operation,
+    target: one.target,
+    website_id: one.website_id,
+    app_id: one.app_id,
+    app_name: one.app_name,
+    client_host: one.client_host,
+    credential_id: one.credential_id,
+    email: one.email,
+    surface: one.surface,
+    client_name: one.client_name,
+    state: one.state,
+    lapsed_because: one.lapsed_because,
+    requested_at: one.requested_at,
+    expires_at: one.expires_at,
+    decided_at: one.decided_at,
+    decided_by: one.decided_by,
+});
+const approvalPage = {
+    path: /^\/console\/approvals\/(op_[a-f0-9]{64})$/,
+    operation: 'console_approval',
+    approvers: true,
+    show: (asked) => shown(asked),
+};
+/** The page of one write. `problem`: why a form has changed nothing. */
+async function shown(asked, problem) {
+    const [id = ''] = asked.parameters;
+    const one = await findWrite(asked.desk, asked.registry, id);
+    if (!one)
+        return undefined;
+    return {
+        ...(problem && { status: 409 }),
+        title: title(asked, one),
+        body: html `<p class="up"><a href="${APPROVALS}">Approvals</a></p>
+${heading(title(asked, one), one.state === 'pending' ? 'The app asks to do exactly this. Nothing has changed yet.' : undefined)}
+${problem?.(one)}
+${facts([
+            [
+                'State',
+                html `${stateOf(one)}${one.lapsed_because === null ? undefined : html ` <span class="small">${LAPSED[one.lapsed_because]}</span>`}`,
+            ],
+            one.decided_at && one.state !== 'lapsed'
+                ? [
+                    'Decided',
+                    html `${time(one.decided_at)} by ${one.decided_by === null ? 'the command line, or a removed person' : named(one.decided_by, EMAIL)}`,
+                ]
+                : undefined,
+            ['Operation', html `<code>${one.operation}</code>`],
+            [
+                'Concerns',
+                html `<code>${one.target}</code>${one.name === null ? undefined : html ` <bdi class="said">${marked(one.name)}</bdi>`}`,
+            ],
+            ['Website', named(one.website_name)],
+        ])}
+<h2>What it writes</h2>
+${written(one)}
+<h2>Who asks</h2>
+${facts([
+            [
+                'App',
+                one.app_id === null || asked.person.role === 'operator'
+                    ? app(one)
+                    : html `<a href="/console/apps/${one.app_id}">${app(one)}</a>`,
+            ],
+            ['Credential', html `<code>${one.credential_id}</code>`],
+            one.email === null ? undefined : ['For', named(one.email, EMAIL)],
+            one.client_name === null
+                ? undefined
+                : [
+                    'Client, as it told',
+                    named([one.client_name, one.client_version].filter((part) => part !== null).join(' '), SUBJECT),
+                ],
+            one.surface === null ? undefined : ['Interface', INTERFACES[one.surface] ?? one.surface],
+            ['Author', one.author === null ? 'None' : named(one.author)],
+            ['Since', time(one.requested_at)],
+            one.state === 'pending' ? ['Lapses', ends(one.expires_at)] : undefined,
+            ['Id', html `<code>${one.operation_id}</code>`],
+        ])}
+${one.state === 'pending' ? decision(asked, one) : undefined}`,
+    };
+}
+/** Every member of the command. A text is whole, with its line breaks. */
+function written({ operation, command, assignee }) {
+    if (command === null)
+        return html `<p>The text is not kept after the decision.</p>`;
+    // The record that the write concerns stands above. Who gets the conversation is shown by name.
+    const members = Object.entries(command).filter(([member]) => !ELSEWHERE.includes(member));
+    if (members.length === 0 && operation !== ASSIGN)
+        return html `<p>Nothing besides the operation.</p>`;
+    return html `<dl class="list">${operation === ASSIGN ? assigned(assignee) : undefined}${members.map(([member, value]) => html `<div><dt>${LABELS[member] ?? label(member)}</dt>
+<dd class="said" dir="auto">${READERS[`${member} ${value}`] ?? marked(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd></div>`)}</dl>`;
+}
+function assigned(assignee) {
+    if (assignee === undefined)
+        return html `<div><dt>Operator</dt><dd>None. The team stays.</dd></div>`;
+    const { kind, id, name } = assignee;
+    return html `<div><dt>${kind === 'team' ? 'Team' : 'Operator'}</dt>
+<dd><code>${id}</code>${name === null ? undefined : html ` <bdi class="said">${marked(name)}</bdi>`}</dd></div>`;
+}
+const label = (member) => (member.charAt(0).toUpperCase() + member.slice(1)).replaceAll('_', ' ');
+const ASSIGN = 'conversation_assign';
+const READERS = {
+    'visibility public': 'Public: the customer reads it',
+    'visibility internal': 'Internal: only operators read it',
+};
+const LABELS = { if_updated_at: 'Only if not changed since' };
+const ELSEWHERE = ['operation', 'visitor', 'conversation', 'feature', 'operator', 'team'];
+function decision(asked, { operation_id: id, own = false }) {
+    const reject = actForm(asked, { action: `${APPROVALS}/${id}/reject`, button: 'Reject', tone: 'plain' });
+    return html `<h2>Decide</h2>
+${own
+        ? html `<p>The app writes for you, and its credential wants another person to approve that. You can reject the write.</p>
+<div class="decision">${reject}</div>`
+        : html `<p>An approved write takes effect at once, and nobody can undo it here. A rejected one never takes effect.</p>
+<div class="decision">${actForm(asked, { action: `${APPROVALS}/${id}/approve`, button: 'Approve' })}${reject}</div>`}`;
+}
+const decide = (to) => ({
+    path: new RegExp(`^/console/approvals/(op_[a-f0-9]{64})/${to}$`),
+    operation: `approval_${to}`,
+    approvers: true,
+    fields: [],
+    from: ([id = '']) => `${APPROVALS}/${id}`,
+    async run(asked) {
+        const [id = ''] = asked.parameters;
+        const decided = await decideWrite(asked, id, to === 'approve');
+        if (decided.state === 'gone')
+            return undefined;
+        const notice = noticeOf(decided);
+        if (notice !== undefined)
+            return { to: `${APPROVALS}/${id}`, notice, target: id };
+        return shown(asked, (now) => problemOf(decided, now));
+    },
+});
+function noticeOf(decided) {
+    if (decided.state === 'rejected')
+        return 'write_rejected';
+    if (decided.state !== 'performed')
+        return undefined;
+    if (decided.status === 'outcome_unknown')
+        return 'write_unknown';
+    return decided.rejected === undefined ? 'write_approved' : 'write_refused';
+}
+function problemOf(decided, now) {
+    if (decided.state === 'decided' || decided.state === 'lapsed')
+        return changedMeanwhile(html `The write is ${WORDS[now.state]} now.`);
+    return html `<div class="problem" role="alert"><p>The write still waits</p><p>${decided.state === 'refused'
+        ? `It cannot take effect now. ${titleOf(decided.code)}`
+        : 'Another person must approve it.'}</p></div>`;
+}
+export const approvalPages = [queue, approvalPage];
+export const approvalActs = [decide('approve'), decide('reject')];
+//# sourceMappingURL=approvals.js.map

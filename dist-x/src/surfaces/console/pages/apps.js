@@ -1,0 +1,192 @@
+import { waitsOf } from '../../../core/authority.js';
+import { endCredential, findApp, findCredential, listApps, listCredentials, websiteNames, } from '../../../gateway/console/administration.js';
+import { html } from '../../http/html.js';
+import { EMAIL, hostOf, named } from '../../http/pages/shell.js';
+import { limits, permissions, sensitive, websites } from '../access.js';
+import { heading } from '../frame.js';
+import { commands, dangerous, ends, facts, state, time } from '../parts.js';
+import { empty, exported, list, table } from '../table.js';
+const APPS = '/console/apps';
+const KINDS = [
+    ['installed', 'Installed'],
+    ['by_url', 'Connected by a person'],
+];
+const ACCESS = [
+    ['active', 'With access'],
+    ['none', 'Without access'],
+];
+/** The host stands before the name, because a client by URL chooses its own name. */
+export const appName = ({ name, client_host }) => client_host === null
+    ? named(name)
+    : html `${hostOf(client_host)} <span class="small">calls itself ${named(name)}</span>`;
+const appList = {
+    path: /^\/console\/apps$/,
+    operation: 'console_apps',
+    async show(asked) {
+        const { query } = asked;
+        const search = {
+            kind: query.one('kind', ['installed', 'by_url']),
+            access: query.one('access', ['active', 'none']),
+            text: query.text('q'),
+        };
+        const [{ rows, total }, names] = await Promise.all([
+            listApps(asked.desk, search, query.slice),
+            websiteNames(asked.desk),
+        ]);
+        const file = exported(asked, 'apps', rows.map(appDocument));
+        if (file)
+            return file;
+        const shown = rows.map((app) => [
+            html `<a href="${APPS}/${app.id}">${appName(app)}</a>`,
+            app.client_host === null ? 'Installed' : 'Connected by a person',
+            app.active_credentials === 0 ? state('no access', 'off') : html `${app.active_credentials} active`,
+            app.active_consents,
+            app.next_end ? ends(app.next_end) : undefined,
+        ]);
+        return {
+            title: 'Apps',
+            body: html `${heading('Apps', 'Every program that can read your organization’s data, and what it may see.', html `<a class="button" href="#add">Add an app</a>`)}
+${list({
+                path: APPS,
+                query,
+                noun: ['app', 'apps'],
+                total,
+                filters: [
+                    { name: 'q', label: 'Name or host' },
+                    { name: 'kind', label: 'Kind', choices: KINDS },
+                    { name: 'access', label: 'Access', choices: ACCESS },
+                ],
+                table: table('Apps', [
+                    { label: 'App', kind: 'name' },
+                    { label: 'Kind' },
+                    { label: 'Credentials' },
+                    { label: 'Consents', kind: 'number' },
+                    { label: 'Next to expire' },
+                ], shown),
+                empty: empty('No app is connected yet', html `Paste this gateway’s MCP address into a client, and approve it. Or the operator of this gateway adds an app, as
+below. <a href="/docs/clients">Connect a client</a>`),
+            })}
+<details class="more"><summary>Add an app</summary>
+<p id="add">A client that knows this gateway’s MCP address adds itself when a person approves it. The operator of this gateway adds
+any other app:</p>
+${commands(`gateway app create --organization ${asked.person.organization_id} --name "My app"`, issuing('"My app"', names))}
+</details>`,
+        };
+    },
+};
+/** The command that issues a credential. It reads one website, and says where the operator chooses more. */
+const issuing = (app, names) => `gateway credential issue --installation ${app} --environment live --website ${[...names.keys()][0] ?? 'WEBSITE'} --scopes read`;
+const appDocument = (app) => ({
+    app_id: app.id,
+    name: app.name,
+    client_host: app.client_host,
+    active_credentials: app.active_credentials,
+    active_consents: app.active_consents,
+    switched_off: app.switched_off,
+    next_end: app.next_end,
+    created_at: app.created_at,
+});
+/** Credentials of one app that its page shows. The newest come first. */
+const CREDENTIALS = 50;
+const appPage = {
+    path: /^\/console\/apps\/(app_[a-f0-9]{32})$/,
+    operation: 'console_app',
+    async show(asked) {
+        const [id = ''] = asked.parameters;
+        const [app, { rows, total }, names] = await Promise.all([
+            findApp(asked.desk, id),
+            listCredentials(asked.desk, { app: id }, { limit: CREDENTIALS, offset: 0 }),
+            websiteNames(asked.desk),
+        ]);
+        if (!app)
+            return undefined;
+        return {
+            title: app.client_host ?? app.name,
+            body: html `<p class="up"><a href="${APPS}">Apps</a></p>
+${heading(app.client_host === null ? named(app.name) : hostOf(app.client_host), app.client_host === null ? undefined : html `The app calls itself ${named(app.name)}. The gateway has checked only the host.`, app.client_host === null ? html `<a class="button" href="#issue">Issue a credential</a>` : undefined)}
+${facts([
+                ['Id', html `<code>${app.id}</code>`],
+                ['Created', time(app.created_at)],
+                [
+                    'Consents',
+                    app.active_consents === 0
+                        ? 'None is active'
+                        : html `<a href="/console/consents?app=${app.id}">${app.active_consents} active</a>`,
+                ],
+                [
+                    'Operations',
+                    html `<a href="${APPS}/${app.id}/operations">${app.switched_off.length === 0 ? 'None is switched off' : `${app.switched_off.length} switched off`}</a>`,
+                ],
+            ])}
+<h2>What it may see</h2>
+${rows.length === 0 ? empty('This app has no credential', html `It cannot read anything. The operator of this gateway issues a credential, as below.`) : rows.map((one) => credentialCard(asked, one, names))}
+${total > CREDENTIALS ? html `<p class="small">The page shows the newest ${CREDENTIALS} of ${total} credentials.</p>` : undefined}
+${app.client_host === null
+                ? html `<details class="more"${rows.length === 0 ? html ` open` : undefined}><summary>Issue a credential</summary>
+<p id="issue">The operator of this gateway runs this command. It shows the secret once. <code>--help</code> lists the permissions.</p>
+${commands(issuing(app.id, names))}
+</details>`
+                : undefined}`,
+        };
+    },
+};
+function credentialCard(asked, one, names) {
+    const active = one.state === 'active';
+    const ids = one.sites.map((site) => `web_${one.tenant}_${site}`);
+    return html `
+<section class="panel" aria-labelledby="${one.id}">
+<h3 id="${one.id}"><code>${one.id}</code> ${state(one.state, active ? 'good' : 'off')} ${one.environment === 'test' ? state('test', 'warn') : undefined}</h3>
+${facts([
+        ['Websites', websites(ids, names)],
+        ['Sensitive data', sensitive(one)],
+        ['Limits', limits(one)],
+        one.allow_ip.length > 0 ? ['Addresses', `Only ${one.allow_ip.join(', ')}`] : undefined,
+        one.write.length > 0 ? ['May also', html `<code>${one.write.join(', ')}</code>`] : undefined,
+        waitsOf(one).length > 0
+            ? [
+                'Waits for approval',
+                html `<code>${waitsOf(one).join(', ')}</code>${one.approval_by === 'others' ? html ` <span class="small">of another person</span>` : undefined}`,
+            ]
+            : undefined,
+        one.approvers.length > 0
+            ? [
+                'Approvers',
+                html `${one.approver_emails.map((email) => html `${named(email, EMAIL)} `)}<span class="small">besides owners and admins</span>`,
+            ]
+            : undefined,
+        one.state === 'revoked' && one.revoked_at ? ['Revoked', time(one.revoked_at)] : ['Expires', ends(one.expires_at)],
+        one.client_host === null ? ['Usable tokens', String(one.usable_tokens)] : undefined,
+    ])}
+${permissions(one)}
+${active && one.client_host === null
+        ? html `<details class="more"><summary>Extend it, or change what it may see</summary>
+<p>The operator of this gateway runs this command. <code>--help</code> lists what else it can change.</p>
+${commands(`gateway credential update ${one.id} --expires 90d`)}
+</details>`
+        : undefined}
+${active
+        ? dangerous(asked, {
+            summary: one.client_host === null ? 'Revoke this credential' : 'Disconnect this client',
+            says: one.client_host === null
+                ? html `Its secret, its tokens and its consents end at once and for ever. The app gets 401 from its next request on.`
+                : html `Its consent and its tokens end at once. The client can ask a person for approval again.`,
+            action: `/console/credentials/${one.id}/revoke`,
+            button: one.client_host === null ? 'Revoke credential' : 'Disconnect client',
+        })
+        : undefined}
+</section>`;
+}
+const revoke = {
+    path: /^\/console\/credentials\/(crd_[a-f0-9]{32})\/revoke$/,
+    operation: 'credential_revoke',
+    fields: [],
+    from: () => APPS,
+    async run({ desk, parameters: [id = ''] }) {
+        const before = await findCredential(desk, id);
+        const ended = before && (await endCredential(desk, id));
+        return ended && { to: `${APPS}/${before.app_id}`, notice: 'credential_revoked', target: id };
+    },
+};
+export const appPages = [appList, appPage];
+export const appActs = [revoke];
+//# sourceMappingURL=apps.js.map

@@ -1,0 +1,247 @@
+import { AUDIT_SURFACES } from '../../../core/audit-records.js';
+import { FAILURE_CODES } from '../../../core/failures.js';
+import { listApps, listPeople } from '../../../gateway/console/administration.js';
+import { auditFileOf, auditOf, isWebsite, ocsfOf, readersOf, recordOf, } from '../../../gateway/console/audit.js';
+import { html } from '../../http/html.js';
+import { EMAIL, named, plain } from '../../http/pages/shell.js';
+import { heading } from '../frame.js';
+import { commands, shellWord, state, time } from '../parts.js';
+import { FILE_ROWS, ROWS } from '../query.js';
+import { empty, filterForm, table } from '../table.js';
+const AUDIT = '/console/audit';
+/** Apps and people that the filters name. */
+const NAMES = { limit: 200, offset: 0 };
+/** Days for which the page of a record says who has read it. */
+const DAYS = 30;
+/** Before every record. */
+const FIRST = '2000-01-01T00:00:00Z';
+/** The day behind it has a year of four digits, too, so that PostgreSQL reads it. */
+const LAST_DAY = Date.parse('9998-12-31T00:00:00Z');
+const FILTERS = ['operation', 'target', 'outcome', 'app', 'person', 'surface', 'from', 'to'];
+const SURFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A', page: 'Page', cli: 'Command line' };
+async function namesFor({ desk }) {
+    const [apps, people] = await Promise.all([listApps(desk, {}, NAMES), listPeople(desk, {}, NAMES)]);
+    return {
+        apps: new Map(apps.rows.map(({ id, name, client_host }) => [id, client_host ?? name])),
+        people: new Map(people.rows.map(({ id, email }) => [id, email])),
+    };
+}
+/** The start of a UTC day, `days` days later. Undefined for what is no day, and for a year that nobody means. */
+function dayOf(text, days) {
+    const at = /^[2-9]\d{3}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+    // Date.parse takes 31 February as 3 March.
+    if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(`${text}T`) || at > LAST_DAY)
+        return undefined;
+    return new Date(at + days * 86_400_000).toISOString();
+}
+const searchOf = (query) => ({
+    operation: query.text('operation'),
+    target: query.text('target'),
+    outcome: query.text('outcome'),
+    app: query.text('app'),
+    person: query.text('person'),
+    surface: query.one('surface', AUDIT_SURFACES),
+    from: dayOf(query.text('from'), 0),
+    to: dayOf(query.text('to'), 1),
+});
+/** A place that an address has. It finds records of the organization only. */
+function placeOf(query, name) {
+    const [, at, id] = /^(\d{1,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/.exec(query.text(name) ?? '') ?? [];
+    return at === undefined || id === undefined || Number(at) > LAST_DAY ? undefined : { at: Number(at), id };
+}
+const auditPage = {
+    path: /^\/console\/audit$/,
+    operation: 'console_audit',
+    async show(asked) {
+        const { desk, query } = asked;
+        const search = searchOf(query);
+        const after = placeOf(query, 'after');
+        const format = query.one('format', FORMATS);
+        if (format)
+            return exportOf(asked, search, { format, after, until: placeOf(query, 'until') });
+        const [found, names, readers] = await Promise.all([
+            auditOf(desk, search, { limit: ROWS, after }),
+            namesFor(asked),
+            search.target === undefined || isWebsite(search.target) ? undefined : readersOf(desk, search.target, DAYS),
+        ]);
+        if (!found)
+            return undefined;
+        return {
+            title: 'Audit',
+            body: html `${heading('Audit', 'Every call of an app, every page that a person opened, and every change. Without content.')}
+${filterForm(AUDIT, query, filtersOf(names), query.filtered(FILTERS))}
+${search.target === undefined || readers === undefined ? undefined : readerPart(search.target, readers)}
+${recordPart(query, found, names)}`,
+        };
+    },
+};
+const FORMATS = ['csv', 'ndjson', 'ocsf'];
+/** The command that exports the same records, however many. */
+const commandOf = (search, organization, format) => [
+    `gateway audit export --organization=${shellWord(organization)}`,
+    ...Object.entries({ from: FIRST, to: new Date().toISOString(), ...defined(search) }).map(([name, value]) => `--${name}=${shellWord(value)}`),
+    ...(format === 'ocsf' ? ['--format=ocsf'] : []),
+].join(' ');
+const defined = (search) => Object.fromEntries(Object.entries(search).filter((one) => one[1] !== undefined));
+/** A file with all records that match, or a page that offers them in parts. */
+async function exportOf({ desk, person, query }, search, { format, after, until }) {
+    const found = await auditFileOf(desk, search, { limit: FILE_ROWS, after, until });
+    if (!found)
+        return undefined;
+    const back = html `<p><a href="${AUDIT}${query.with({ after: undefined, until: undefined })}">Back to the records</a></p>`;
+    if (found === 'busy')
+        return {
+            status: 409,
+            title: 'Another search is running',
+            body: html `${heading('Another search is running', 'Another search of yours is still running. Try again in ten seconds.')}${back}`,
+        };
+    const { rows, next } = found;
+    if (!next)
+        return fileOf(format, rows);
+    const first = rows[0];
+    // Behind the last possible record of a millisecond. So records that are made meanwhile are not in the part.
+    const start = after ? query.text('after') : first && `${first.at.getTime() + 1}.00000000-0000-0000-0000-000000000000`;
+    const end = `${next.at}.${next.id}`;
+    const to = (more) => `${AUDIT}${query.with({ format, ...more })}`;
+    const day = (at) => html `<time datetime="${new Date(at).toISOString()}">${SECONDS.format(at)}</time>`;
+    const rest = to({ after: end, until: query.text('until') });
+    return {
+        title: 'Export in parts',
+        body: html `${heading('Export in parts', html `A file has at most ${FILE_ROWS} records, and the gateway searches 10 seconds for them. ${rows.length} records match from ${after ? day(after.at) : 'now'} back to ${day(next.at)}, UTC. Older ones may match, too.`)}
+${first
+            ? html `<p class="buttons"><a class="button main" href="${to({ after: start, until: end })}">Download these ${rows.length} records</a></p>`
+            : undefined}
+<p><a rel="next" href="${rest}">Go on with older records</a></p>
+<p>Choose fewer days or more filters to get one file. The operator of this gateway can export all at once. This command
+writes NDJSON:</p>
+${commands(commandOf(search, person.organization_id, format))}
+${back}`,
+    };
+}
+function fileOf(format, rows) {
+    const records = rows.map(recordOf);
+    if (format === 'ocsf')
+        return { name: 'audit-ocsf', format: 'ndjson', rows: records.map((one) => ({ ...ocsfOf(one) })) };
+    if (format === 'ndjson')
+        return { name: 'audit', format, rows: records.map((one) => ({ ...one })) };
+    return { name: 'audit', format, rows: rows.map(lineOf) };
+}
+/** A line of a CSV file has a cell for every member, also for an absent one. */
+const lineOf = (row) => ({
+    audit_id: recordOf(row).audit_id,
+    time: row.at,
+    website_id: row.website_id,
+    app_id: row.app_id,
+    credential_id: row.credential_id,
+    person_id: row.person_id,
+    client: [row.client_name, row.client_version].filter((one) => one !== null).join(' '),
+    address: row.address,
+    surface: row.surface,
+    operation: row.operation,
+    targets: recordOf(row).targets,
+    count: row.count,
+    outcome: row.outcome,
+    status: row.status,
+    units: row.units,
+    duration_ms: row.duration_ms,
+    request_id: row.request_id,
+    operation_id: row.operation_id,
+});
+const filtersOf = ({ apps, people }) => [
+    { name: 'target', label: 'Record' },
+    { name: 'operation', label: 'Operation' },
+    {
+        name: 'outcome',
+        label: 'Outcome',
+        choices: ['ok', ...FAILURE_CODES].map((one) => [one, one.replaceAll('_', ' ')]),
+    },
+    { name: 'app', label: 'App', choices: [...apps].map(([id, name]) => [id, plain(name, 60)]) },
+    { name: 'person', label: 'Person', choices: [...people].map(([id, email]) => [id, plain(email, 60)]) },
+    { name: 'surface', label: 'Interface', choices: AUDIT_SURFACES.map((one) => [one, SURFACES[one]]) },
+    { name: 'from', label: 'From (UTC)', type: 'date' },
+    { name: 'to', label: 'To', type: 'date' },
+];
+/** Who has read one record. */
+const readerPart = (target, readers) => html `
+<section><h2>Who read <code>${target}</code> in the last ${DAYS} days</h2>
+${readers.length === 0
+    ? html `<p>No call named this record.</p>`
+    : table('Readers of the record', [
+        { label: 'Who', kind: 'name' },
+        { label: 'Read', kind: 'number' },
+        { label: 'Refused or failed', kind: 'number' },
+        { label: 'First' },
+        { label: 'Last' },
+    ], readers.map((one) => [readerOf(one), one.calls, one.failed, time(one.first_at), time(one.last_at)]))}
+<p class="small">Calls that showed the record in a list, or that named only its conversation or visitor, do not count.</p>
+</section>`;
+function readerOf({ app_id, app_name, person_id, email }) {
+    const person = person_id === null
+        ? undefined
+        : html `<a href="/console/people/${person_id}">${named(email ?? person_id, EMAIL)}</a>`;
+    const app = app_id === null ? undefined : html `<a href="/console/apps/${app_id}">${named(app_name ?? app_id)}</a>`;
+    if (app && person)
+        return html `${app} <span class="small">for ${person}</span>`;
+    return app ?? person ?? html `The command line`;
+}
+function recordPart(query, { rows, next }, names) {
+    const on = next && `${AUDIT}${query.with({ after: `${next.at}.${next.id}` })}`;
+    const more = on
+        ? html `<nav aria-label="Pages"><a rel="next" href="${on}">${rows.length < ROWS ? 'Search older records' : 'Older'}</a></nav>`
+        : undefined;
+    if (rows.length === 0)
+        return html `<section><h2>Records</h2>${on
+            ? empty('No record matches yet', html `The newest records do not match. <a href="${on}">Search older records</a>`)
+            : query.filtered([...FILTERS, 'after'])
+                ? empty('No record matches', html `<a href="${AUDIT}">Show all records</a>`)
+                : empty('No record yet', html `A call appears here a second after its answer. <a href="/docs/clients">Connect a client</a>`)}</section>`;
+    return html `<section><h2>Records</h2>
+${table('Audit records, newest first', [
+        { label: 'Time' },
+        { label: 'Who', kind: 'name' },
+        { label: 'Operation' },
+        { label: 'Records' },
+        { label: 'Outcome' },
+        { label: 'Address' },
+    ], rows.map((row) => rowOf(query, row, names)))}
+<div class="foot">${query.text('after') === undefined ? undefined : html `<p><a href="${AUDIT}${query.with({ after: undefined })}">Newest</a></p>`}${more}
+<p class="export">Export <a href="${AUDIT}${query.with({ after: undefined, format: 'csv' })}">CSV</a>
+<a href="${AUDIT}${query.with({ after: undefined, format: 'ndjson' })}">NDJSON</a>
+<a href="${AUDIT}${query.with({ after: undefined, format: 'ocsf' })}">OCSF</a></p></div></section>`;
+}
+const SECONDS = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone: 'UTC' });
+function rowOf(query, row, names) {
+    const narrow = (name, value, words = value) => html `<a href="${AUDIT}${query.with({ after: undefined, [name]: value })}">${words}</a>`;
+    const { targets } = recordOf(row);
+    return [
+        html `<time datetime="${row.at.toISOString()}">${SECONDS.format(row.at)}</time>`,
+        whoOf(row, names),
+        html `${narrow('operation', row.operation, html `<code>${row.operation}</code>`)} <span class="small">${SURFACES[row.surface]}</span>`,
+        targets.length === 0 && row.count === null
+            ? undefined
+            : html `${targets.map((target, i) => [i === 0 ? '' : ', ', narrow('target', target, targetOf(target, names))])}${row.count === null ? undefined : html ` <span class="small">${row.count} records</span>`}`,
+        row.outcome === 'ok'
+            ? state(row.replayed ? 'ok, repeated' : 'ok', 'good')
+            : html `${state(row.outcome.replaceAll('_', ' '), 'bad')} <span class="small">${row.status}</span>`,
+        row.address === null ? undefined : html `<code class="whole">${row.address}</code>`,
+    ];
+}
+/** The name of an app or a person. Of another long id the start, which no row of a table repeats by chance. */
+const targetOf = (id, { apps, people }) => {
+    const name = apps.get(id) ?? people.get(id);
+    if (name !== undefined)
+        return named(name, EMAIL);
+    return html `<code title="${id}">${/_[0-9a-f]{32}$/.test(id) ? `${id.slice(0, 12)}…` : id}</code>`;
+};
+function whoOf({ app_id, person_id, client_name, surface }, { apps, people }) {
+    const person = person_id === null
+        ? undefined
+        : html `<a href="/console/people/${person_id}">${named(people.get(person_id) ?? person_id, EMAIL)}</a>`;
+    if (app_id === null)
+        return person ?? html `${surface === 'cli' ? 'The command line' : 'Nobody'}`;
+    return html `<a href="/console/apps/${app_id}">${named(apps.get(app_id) ?? app_id)}</a>${person || client_name !== null
+        ? html `<p class="remark">${person && ['for ', person, ' ']}${client_name === null ? undefined : ['by ', named(client_name)]}</p>`
+        : undefined}`;
+}
+export const auditPages = [auditPage];
+//# sourceMappingURL=audit.js.map

@@ -1,0 +1,148 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { z } from 'zod';
+import { NotVouchedFor } from '../../../auth/not-vouched-for.js';
+import { SESSION_SECONDS, signInWith } from '../../../auth/sign-in.js';
+import { Failure } from '../../../core/failures.js';
+import { isConsolePage } from '../../../gateway/console/paths.js';
+import { isRecordId } from '../../../gateway/record-page.js';
+import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.js';
+import { tellPassed } from './told.js';
+import { CONSOLE, errorPage, RECORD } from './views.js';
+/** Seconds that a person has to sign in at the identity provider. */
+const KEPT_SECONDS = 600;
+/**
+ * Longest Set-Cookie value, in bytes. Browsers silently drop a cookie of more than 4,096 bytes, including its
+ * attributes.
+ */
+const COOKIE_MAX = 3_900;
+/**
+ * Largest state of a sign-in in bytes, after decompression. A state holds a query, and a request line has at most 16
+ * KiB.
+ */
+const KEPT_MAX = 16_384;
+const QUERY = /^[\x21-\x7e]*$/;
+const KeptCookie = z.strictObject({
+    state: z.string(),
+    nonce: z.string(),
+    verifier: z.string(),
+    query: z.string().regex(QUERY),
+    /** Path of the gateway's own page that asked for the sign-in. The query is empty if there is such a page. */
+    page: z.string().refine(isOwnPage).optional(),
+});
+const UNREADABLE = {
+    code: 'identity_unreadable',
+    status: 400,
+    title: 'This sign-in cannot start',
+    sentence: 'The app has sent a request that is too long or invalid.',
+};
+const LAPSED = {
+    code: 'identity_lapsed',
+    status: 400,
+    title: 'This sign-in has ended',
+    sentence: 'The sign-in took too long, is already complete, or started in another browser.',
+};
+const REFUSED = {
+    code: 'identity_refused',
+    status: 403,
+    title: 'You are not signed in',
+    sentence: 'The identity provider did not confirm who you are.',
+};
+const UNKNOWN = {
+    code: 'identity_unknown',
+    status: 403,
+    title: 'You cannot approve this request',
+    sentence: 'You have signed in, but you are not an owner or admin of this organization. Start again and sign in as an owner or admin.',
+};
+const CALLBACK = '/oauth/identity/callback';
+/**
+ * Sends the browser to the identity provider. `page` is the path of the gateway's own page that asks for the sign-in. It
+ * is absent for an authorization request that the rules have checked. Throws `service_unavailable` when the provider does not answer.
+ */
+export async function beginIdentity(visit, provider, page) {
+    const { baseUrl } = visit.services;
+    const query = page === undefined ? visit.query : '';
+    if (!QUERY.test(query))
+        return refuse(visit, UNREADABLE, page);
+    const { url, kept } = await provider.begin(baseUrl + CALLBACK);
+    const cookie = identityCookie(baseUrl, pack({ ...kept, query, page }), KEPT_SECONDS);
+    if (cookie.length > COOKIE_MAX)
+        return refuse(visit, UNREADABLE, page);
+    visit.redirect(url, { 'Set-Cookie': [cookie] });
+}
+/**
+ * Answers the redirect from the identity provider. `tenantOf` gives the tenant of a client: `null` for a client by URL,
+ * which belongs to none, and `undefined` for an unknown client. Throws `service_unavailable` when the identity provider
+ * does not answer.
+ */
+export async function finishIdentity(visit, provider, tenantOf) {
+    const { baseUrl, db } = visit.services;
+    const kept = unpack(readCookie(visit.request, identityName(baseUrl)));
+    // The state of a sign-in is valid for one attempt. So delete the cookie even if the attempt fails.
+    const forget = identityCookie(baseUrl, '', 0);
+    visit.response.setHeader('Set-Cookie', forget);
+    if (!kept)
+        return refuse(visit, LAPSED);
+    const { page } = kept;
+    const tenant = page === undefined ? await tenantOf(clientOf(kept.query)) : null;
+    if (tenant === undefined)
+        return refuse(visit, LAPSED);
+    // Build the URL from the base URL and not from the header Host, because the identity provider compares this URL with
+    // the redirect URI.
+    const callback = new URL(`${baseUrl}${CALLBACK}?${visit.query}`);
+    const identity = await provider.finish(callback, kept).catch((error) => {
+        if (error instanceof NotVouchedFor)
+            return error;
+        throw error;
+    });
+    if (identity instanceof NotVouchedFor)
+        return refuse(visit, { ...REFUSED, cause: identity }, page);
+    const approvers = page !== undefined && isConsolePage(page);
+    const signedIn = await signInWith(db, { tenant, ...identity, approvers });
+    if ('refused' in signedIn)
+        return refuse(visit, UNKNOWN, page);
+    visit.record.audit = { person: signedIn.person };
+    if (!signedIn.chooses)
+        await tellPassed(visit, signedIn.person);
+    const onward = page ?? `/oauth/authorize?${kept.query}`;
+    const session = sessionCookie(baseUrl, signedIn.session, SESSION_SECONDS);
+    visit.redirect(baseUrl + onward, { 'Set-Cookie': [session, forget] });
+}
+/** Answers with an error page. The cause of the refusal goes only to the log. */
+function refuse(visit, { status, code, title, sentence, cause }, page) {
+    const { requestId } = visit;
+    visit.record.code = code;
+    visit.record.cause = cause;
+    visit.record.audit = { source: visit.wire.source };
+    const advice = page === undefined ? undefined : (page.startsWith('/c/') ? RECORD : CONSOLE).advice;
+    visit.page(status, errorPage({ title, sentence, requestId, ...(advice !== undefined && { advice }) }));
+}
+/** True only for paths of the gateway, so that a forged cookie cannot send the person to another site. */
+function isOwnPage(path) {
+    return path.startsWith('/c/') ? isRecordId(path.slice('/c/'.length)) : isConsolePage(path);
+}
+/**
+ * Returns the client id in a query. Returns an empty text unless the query has exactly one client id. No client has an
+ * empty id, so the gateway then finds no client.
+ */
+function clientOf(query) {
+    const [id = '', ...others] = new URLSearchParams(query).getAll('client_id');
+    return others.length === 0 ? id : '';
+}
+const pack = (kept) => deflateRawSync(JSON.stringify(kept)).toString('base64url');
+function unpack(cookie) {
+    if (cookie === undefined)
+        return undefined;
+    try {
+        const bytes = inflateRawSync(Buffer.from(cookie, 'base64url'), { maxOutputLength: KEPT_MAX });
+        return KeptCookie.parse(JSON.parse(bytes.toString()));
+    }
+    catch (error) {
+        // The gateway has not made this cookie if the cookie cannot be decompressed, if its text is not JSON, or if the
+        // JSON has the wrong members. Any other error is a defect of the gateway.
+        if (error instanceof SyntaxError || error instanceof z.ZodError || (error instanceof Error && 'code' in error)) {
+            return undefined;
+        }
+        throw new Failure('internal', { cause: error });
+    }
+}
+//# sourceMappingURL=identity.js.map

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import contentDisposition from 'content-disposition';
+/**
+ * Reads Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match means the
+ * parameter `version`, and Range is ignored. Raw bytes take either Range or the parameter `chunk`.
+ */
+export function readConditions(request, wantsBytes, input) {
+    const { 'if-match': matchHeader } = request.headers;
+    const rangeHeader = wantsBytes ? request.headers.range : undefined;
+    const range = rangeHeader === undefined ? undefined : readRange(rangeHeader);
+    // Only one strong entity tag: weak tags, lists and `*` do not identify exact bytes.
+    const ifMatch = /^"([a-f0-9]{16,64})"$/.exec(matchHeader ?? '')?.[1];
+    if (!wantsBytes && ifMatch !== undefined)
+        input['version'] ??= ifMatch;
+    return {
+        bytes: { ...(range && { range }), ...(ifMatch !== undefined && { ifMatch }) },
+        problems: [
+            ...(rangeHeader !== undefined && !range ? [refused('range', 'one range of bytes, such as bytes=0-65535')] : []),
+            ...(rangeHeader !== undefined && input['chunk'] !== undefined
+                ? [refused('chunk', 'no chunk beside the header Range')]
+                : []),
+            ...(matchHeader !== undefined && ifMatch === undefined
+                ? [refused('if-match', 'one strong entity tag: the version of the file in quotes')]
+                : []),
+        ],
+    };
+}
+const refused = (parameter, expected) => ({
+    parameter,
+    code: 'invalid_parameter',
+    expected,
+});
+/** Reads one byte range. Undefined for several ranges, another unit, or a range without a number. */
+function readRange(header) {
+    const [, first, last] = /^bytes=([0-9]{0,16})-([0-9]{0,16})$/i.exec(header) ?? [];
+    if (first === undefined || last === undefined || (first === '' && last === ''))
+        return undefined;
+    return first === ''
+        ? { suffix: Number(last) }
+        : { first: Number(first), last: last === '' ? undefined : Number(last) };
+}
+export function bytesHeaders(part) {
+    const last = part.offset + part.bytes.length - 1;
+    return {
+        ...(part.bytes.length > 0 && { 'Content-Range': `bytes ${part.offset}-${last}/${part.size}` }),
+        'Accept-Ranges': 'bytes',
+        ETag: `"${part.version}"`,
+        'X-Gateway-File-Version': part.version,
+        'Content-Digest': `sha-256=:${createHash('sha256').update(part.bytes).digest('base64')}:`,
+        'Content-Disposition': contentDisposition(part.name, { type: 'attachment' }),
+    };
+}
+//# sourceMappingURL=bytes.js.map

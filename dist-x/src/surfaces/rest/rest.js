@@ -1,0 +1,148 @@
+import accepts from 'accepts';
+import { metadataUri } from '../../auth/oauth/metadata.js';
+import { isBearer } from '../../auth/tokens.js';
+import { Failure } from '../../core/failures.js';
+import { asFailure } from '../../gateway/call.js';
+import { isConditional } from '../../gateway/operation-wire.js';
+import { isPresent } from '../../gateway/registry.js';
+import { readJson } from '../http/body.js';
+import { entityTag, namesTag } from '../http/entity-tag.js';
+import { exchangeOf } from '../http/exchange.js';
+import { noteActor, noteCall, noteRefusal } from '../http/records.js';
+import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.js';
+import { bearerOf, refuseAmbiguous, refuseBody, refuseOrigins } from '../http/request.js';
+import { bytesHeaders, readConditions } from './bytes.js';
+import { addBody, readInput } from './input.js';
+import { routesOf } from './routes.js';
+const JSON_TYPE = 'application/json';
+const BYTES_TYPE = 'application/octet-stream';
+/** Serves every tool of the registry on its path. False for a path without a tool, so that the next handler answers. */
+export function restSurface(corridor, baseUrl) {
+    const find = routesOf(corridor.registry);
+    const resource = metadataUri(baseUrl, 'rest');
+    const quotaHeaders = (authority) => rateLimit(authority && corridor.quotaOf(authority));
+    return (request, response, { requestId, record }) => {
+        const url = request.url ?? '';
+        const cut = url.indexOf('?');
+        const match = find(cut === -1 ? url : url.slice(0, cut));
+        if (!match)
+            return false;
+        record.surface = 'rest';
+        const source = exchangeOf(request);
+        const refuse = (failure, headers = {}) => {
+            noteRefusal(record, failure);
+            const tokenSent = request.headers.authorization !== undefined;
+            sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, headers);
+        };
+        let paid;
+        /**
+         * Reports a problem of the body only after the bearer token is checked and its app has paid. So a caller without a
+         * valid token learns nothing about the body. MCP has the same order.
+         */
+        const proved = async (bearer, tool, problem) => {
+            paid = await corridor.admit(bearer, 'rest', source, { tool, problem });
+            noteActor(record, paid);
+            throw isPresent(tool, paid) ? problem : new Failure('not_found');
+        };
+        const answer = async () => {
+            const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
+            if (!tool)
+                throw noMethod(match.methods);
+            record.operation = tool.name;
+            if (tool.effect === 'write') {
+                record.does = 'write';
+                record.effect = true;
+            }
+            if (tool.origin)
+                refuseOrigins(request);
+            refuseAmbiguous(request);
+            const wantsBytes = negotiate(request, tool);
+            const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
+            const bearer = bearerOf(request);
+            if (!tool.body)
+                refuseBody(request, response);
+            // Without a well-formed token, a request is refused before its body is read.
+            else if (bearer === undefined || !isBearer(bearer))
+                throw new Failure('unauthenticated');
+            else {
+                const body = await readJson(request, response).catch((problem) => proved(bearer, tool, problem));
+                problems.push(...addBody(tool, input, body));
+            }
+            const conditions = tool.bytes ? readConditions(request, wantsBytes, input) : undefined;
+            const outcome = await corridor.call({
+                tool,
+                resource: 'rest',
+                bearer,
+                source,
+                input,
+                idempotencyKey: header(request, 'idempotency-key'),
+                ifMatch: header(request, 'if-match'),
+                origin: header(request, 'origin'),
+                problems: [...problems, ...(conditions?.problems ?? [])],
+                ...(wantsBytes && conditions && { bytes: conditions.bytes }),
+            });
+            noteCall(record, outcome);
+            await render(tool, outcome);
+        };
+        const render = async (tool, outcome) => {
+            const body = 'body' in outcome && tool.status !== 204 ? JSON.stringify(outcome.body) : '';
+            const { authority } = outcome;
+            const length = Buffer.byteLength(body);
+            source?.hold(length);
+            if (authority)
+                await corridor.payFor(authority, length, source);
+            const headers = { ...quotaHeaders(authority), ...operationHeaders(outcome.operation) };
+            if ('failure' in outcome)
+                refuse(outcome.failure, headers);
+            else if ('bytes' in outcome) {
+                const status = outcome.bytes.size === 0 ? 200 : 206;
+                const all = { ...headers, ...bytesHeaders(outcome.bytes) };
+                send(request, response, status, BYTES_TYPE, outcome.bytes.bytes, all);
+            }
+            else if (tool.status === 204)
+                sendNothing(request, response, 204, headers);
+            else {
+                const { awaits } = outcome;
+                const all = {
+                    ...headers,
+                    ...(awaits === undefined ? described(tool, outcome.body, body) : { Location: awaits }),
+                };
+                const unchanged = isConditional(tool) && namesTag(request.headers['if-none-match'], String(all.ETag));
+                if (unchanged)
+                    sendNothing(request, response, 304, all);
+                else
+                    send(request, response, awaits === undefined ? tool.status : 202, JSON_TYPE, body, all, { held: length });
+            }
+        };
+        return answer().catch((error) => refuse(asFailure(error), quotaHeaders(paid)));
+    };
+}
+const operationHeaders = (operation) => operation
+    ? { 'X-Gateway-Operation-Id': operation.id, ...(operation.replayed && { 'Idempotency-Replayed': 'true' }) }
+    : {};
+/** `text` is the body as JSON. The same bytes have the same tag, so a caller can ask whether an answer has changed. */
+const described = (tool, body, text) => ({
+    ...(tool.revision && { ETag: `"${tool.revision(body)}"` }),
+    ...(isConditional(tool) && { ETag: entityTag(text) }),
+    ...(tool.location && { Location: tool.location(body) }),
+});
+function header(request, name) {
+    const value = request.headers[name];
+    return typeof value === 'string' ? value : undefined;
+}
+/** A path whose operations exist only by policy is as an unknown path: who asks with another method is not known yet. */
+const noMethod = (methods) => [...methods.values()].every((tool) => tool.byPolicy)
+    ? new Failure('not_found')
+    : new Failure('method_not_allowed', { allow: allowed(methods) });
+const allowed = (methods) => [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+/** True if the caller prefers raw bytes to JSON, the default. Throws `not_acceptable` if the caller accepts neither. */
+function negotiate(request, tool) {
+    const { accept } = request.headers;
+    if (accept === undefined || accept === JSON_TYPE || accept === '*/*')
+        return false;
+    const chosen = accepts(request).type(tool.bytes ? [JSON_TYPE, BYTES_TYPE] : [JSON_TYPE]);
+    if (chosen === false)
+        throw new Failure('not_acceptable');
+    return chosen === BYTES_TYPE;
+}
+//# sourceMappingURL=rest.js.map

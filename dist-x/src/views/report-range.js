@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { accepts } from '../core/accepted-values.js';
+import { Failure } from '../core/failures.js';
+const DAY_EXPECTED = 'a date such as 2026-11-30';
+const ZONE_EXPECTED = 'an IANA time zone such as Europe/Berlin';
+export const ReportDay = accepts(z.string().regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/), DAY_EXPECTED);
+export const ReportZone = accepts(z
+    .string()
+    .min(1)
+    .max(100)
+    .regex(/^[A-Za-z0-9_+/-]+$/), ZONE_EXPECTED);
+function refused(parameters, expected, code = 'invalid_parameter') {
+    return new Failure('invalid_parameter', { errors: parameters.map((parameter) => ({ parameter, code, expected })) });
+}
+export const wrongZone = (code) => refused(['timezone'], ZONE_EXPECTED, code);
+const MOST_DAYS = 31;
+const DAY = 86_400_000;
+/** The period of a report: `range`, or from `start` to `end`. The default is the last seven days. */
+export function periodOf({ range, start, end }) {
+    const days = { start, end };
+    const named = (is) => Object.entries(days).flatMap(([parameter, day]) => (is(day) ? [parameter] : []));
+    const given = named((day) => day !== undefined);
+    const period = range ?? (given.length === 0 ? 'last-7-days' : 'date');
+    if (period !== 'date') {
+        if (given.length > 0)
+            throw refused(given, 'no day, because only the range date has days');
+        return { range: period };
+    }
+    if (start === undefined || end === undefined) {
+        throw refused(named((day) => day === undefined), DAY_EXPECTED, 'missing');
+    }
+    const wrong = named((day) => !isDay(day ?? ''));
+    if (wrong.length > 0)
+        throw refused(wrong, DAY_EXPECTED);
+    const count = (Date.parse(end) - Date.parse(start)) / DAY + 1;
+    if (count < 1 || count > MOST_DAYS)
+        throw refused(['end'], `a day from start to ${MOST_DAYS - 1} days after start`);
+    return { range: 'date', start, end };
+}
+/** True for a calendar date in the form `YYYY-MM-DD`. PostgreSQL has no year 0. */
+export function isDay(text) {
+    const date = new Date(`${text}T00:00:00Z`);
+    return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 10) === text && text >= '0001';
+}
+/** Each day can be absent. */
+export function daysOf(from, to) {
+    const wrong = Object.entries({ from, to }).flatMap(([name, day]) => (day === undefined || isDay(day) ? [] : [name]));
+    if (wrong.length > 0)
+        throw refused(wrong, DAY_EXPECTED);
+    if (from !== undefined && to !== undefined && to < from)
+        throw refused(['to'], 'the day from or a later day');
+    return { from, to };
+}
+/** IANA time zones without a slash. JavaScript engines also accept other names, such as AST for Anchorage. */
+const PLAIN = new Set(`CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
+   ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
+   TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/));
+/** The name of an IANA time zone in its usual letter case. */
+export function zoneOf(name) {
+    const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
+    try {
+        if (!iana)
+            throw new RangeError('not a name of IANA');
+        const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+        return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
+    }
+    catch {
+        throw wrongZone();
+    }
+}
+//# sourceMappingURL=report-range.js.map

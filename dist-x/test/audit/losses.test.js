@@ -1,0 +1,278 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { Trail } from '../../src/audit/trail.js';
+import { StoreUnreachable } from '../../src/store/driver/errors.js';
+import { auditOf, forgetAudit } from '../support/audit.js';
+import { addressOf } from '../support/database.js';
+import { eventually } from '../support/eventually.js';
+import { openTestGateway } from '../support/gateway.js';
+import { KEYS } from '../support/keys.js';
+import { startReplica } from '../support/replica.js';
+import { examples, freshKey, writer } from '../support/surfaces/wire.js';
+/** E6: what becomes of audit records while PostgreSQL does not take them, and when a process ends. */
+let gateway;
+let own;
+let organization;
+let note;
+beforeAll(async () => {
+    gateway = await openTestGateway('demo', undefined, KEYS, {}, undefined, undefined, true);
+    own = await writer(gateway);
+    note = (await examples(gateway)).find(({ tool }) => tool.name === 'visitor_note_add') ?? expect.fail();
+    const [row] = await gateway.database.sql `SELECT public_id FROM platform.organization WHERE tenant = 1`;
+    organization = row?.public_id ?? '';
+});
+afterEach(() => forgetAudit(gateway.database));
+afterAll(() => gateway.close());
+const health = () => gateway.ask('/api/v1/health?website_id=web_1_1', { token: own.token });
+const componentOf = async () => (await health()).body.data.components.find(({ name }) => name === 'audit');
+const report = (organizationId, operation) => ({
+    ...{ actor: { organizationId }, operation, targets: [], outcome: 'ok', status: 200, units: 1 },
+});
+const ORIGIN = { requestId: '', surface: 'mcp', from: '' }; // a literal type
+const count = async (where) => (await auditOf(gateway.database, where)).length;
+function trailOf(db, more = {}) {
+    const upkeep = gateway.database.db;
+    return new Trail({ db, upkeep, keys: KEYS, fullAddresses: false, days: 90, onError: () => undefined, ...more });
+}
+describe('while the table cannot be written', () => {
+    it('reads go on, the queue takes half for one organization, and the rest is counted, told and recorded', async () => {
+        const { sql } = gateway.database;
+        const trail = gateway.trail ?? expect.fail();
+        await sql `ALTER TABLE gateway.audit RENAME TO audit_away`;
+        try {
+            for (let i = 0; i < 5_500; i++)
+                trail.add(ORIGIN, report(organization, 'flood'), 1);
+            for (let i = 0; i < 10; i++)
+                trail.add(ORIGIN, report('org_other', 'quiet'), 1);
+            expect([trail.lostTotal, trail.lost(organization), trail.lost('org_other')]).toEqual([500, 500, 0]);
+            const answer = await health();
+            expect(answer.status).toBe(200);
+            expect(await componentOf()).toMatchObject({ status: 'degraded', reason: '501 audit records are lost.' });
+            expect(answer.body.data.status).toBe('degraded');
+            expect(trail.queued).toBe(5_010);
+        }
+        finally {
+            await sql `ALTER TABLE gateway.audit_away RENAME TO audit`;
+        }
+        await eventually(async () => expect(await count({ operation: 'lost' })).toBe(2));
+        expect(await auditOf(gateway.database, { operation: 'lost' })).toMatchObject([
+            { count: expect.any(Number), organization_id: organization, outcome: 'service_unavailable', status: 503 },
+            { organization_id: organization },
+        ]);
+        expect([await count({ operation: 'flood' }), await count({ operation: 'quiet' })]).toEqual([5_000, 10]);
+        expect(await componentOf()).toMatchObject({ status: 'ready' });
+        expect(trail.lostTotal).toBeGreaterThanOrEqual(502);
+    });
+    it('what waits during a silence of PostgreSQL comes once, and keeps its order in the chain', async () => {
+        const { sql } = gateway.database;
+        await sql.begin(async (lock) => {
+            await lock `LOCK TABLE gateway.audit_chain IN ACCESS EXCLUSIVE MODE`;
+            for (let i = 0; i < 30; i++) {
+                const { status } = await gateway.ask('/api/v1/contacts?website_id=web_1_1&limit=1', { token: own.token });
+                expect(status).toBe(200);
+                await pause(200);
+            }
+        });
+        await eventually(async () => expect(await count({ operation: 'contacts_list' })).toBe(30));
+        await pause(500);
+        const all = await auditOf(gateway.database, { operation: 'contacts_list' });
+        const seqs = all.map(({ seq }) => Number(seq));
+        expect(new Set(seqs).size).toBe(30);
+        expect(seqs).toEqual(seqs.toSorted((a, b) => a - b));
+    });
+});
+describe('a statement whose reply is lost', () => {
+    it('is repeated, and no record is doubled', async () => {
+        const { db } = gateway.database;
+        let lost = 0;
+        const losing = {
+            ...db,
+            query: async (statement) => {
+                const rows = await db.query(statement);
+                if (statement.texts.join('').includes('append_audit') && lost++ < 2)
+                    throw new StoreUnreachable('lost');
+                return rows;
+            },
+        };
+        const trail = trailOf(losing);
+        await trail.start();
+        for (let i = 0; i < 20; i++)
+            trail.add(ORIGIN, report('org_lost', 'reply'), 1);
+        await eventually(async () => expect(await count({ operation: 'reply' })).toBe(20));
+        trail.add(ORIGIN, report('org_lost', 'after'), 1);
+        await eventually(async () => expect(await count({ operation: 'after' })).toBe(1));
+        await trail.stop();
+        expect(lost).toBeGreaterThanOrEqual(3);
+        expect(await count({ operation: 'reply' })).toBe(20);
+        const all = await auditOf(gateway.database, { organization_id: 'org_lost' });
+        expect(all.map(({ seq }) => Number(seq)).toSorted((a, b) => a - b)).toEqual(Array.from({ length: 21 }, (_, i) => i + 1));
+    });
+    it.each([
+        ['has a zero byte', { operation: 'a\u0000b' }],
+        ['is too long for an index', { targets: [randomBytes(9_000).toString('base64')] }],
+    ])('a record that %s is lost alone, and stops no other', async (_name, bad) => {
+        const trail = trailOf(gateway.database.db);
+        await trail.start();
+        for (let i = 0; i < 50; i++)
+            trail.add(ORIGIN, { ...report('org_bad', 'good'), ...(i === 20 ? bad : {}) }, 1);
+        await eventually(async () => expect(await count({ organization_id: 'org_bad' })).toBe(50));
+        await trail.stop();
+        expect(trail.lostTotal).toBe(1);
+        expect(await count({ organization_id: 'org_bad', operation: 'lost' })).toBe(1);
+        expect(await count({ organization_id: 'org_bad', operation: 'good' })).toBe(49);
+    });
+    it('a record that cannot be sealed stops no other seal, and is told once', async () => {
+        const { sql } = gateway.database;
+        const told = [];
+        const trail = trailOf(gateway.database.db, { onError: (error) => told.push(error) });
+        await trail.start();
+        await sql `ALTER TABLE gateway.audit ADD CONSTRAINT bad CHECK (operation <> 'bad' OR seq IS NULL) NOT VALID`;
+        try {
+            const ids = await sql `
+        INSERT INTO gateway.audit (time, organization_id, surface, operation, outcome, status, units, duration_ms)
+        SELECT date_trunc('second', now()), 'org_seal', 'cli', CASE n WHEN 3 THEN 'bad' ELSE 'good' END, 'ok', 200, 0, 1
+          FROM generate_series(1, 9) n RETURNING id`;
+            for (const { id } of ids)
+                trail.add(ORIGIN, { ...report('org_seal', 'x'), inserted: id }, 1);
+            trail.add(ORIGIN, report('org_seal', 'call'), 1);
+            await eventually(async () => {
+                const [row] = await sql `SELECT count(seq)::integer AS n FROM gateway.audit WHERE organization_id = 'org_seal'`;
+                expect(row).toEqual({ n: 9 });
+            });
+            await pause(500);
+            expect(told).toHaveLength(1);
+        }
+        finally {
+            await trail.stop();
+            await sql `ALTER TABLE gateway.audit DROP CONSTRAINT bad`;
+        }
+    });
+    it('a chain whose head is gone ends, and another one begins', async () => {
+        const { sql } = gateway.database;
+        const trail = trailOf(gateway.database.db);
+        await trail.start();
+        trail.add(ORIGIN, report('org_head', 'before'), 1);
+        await eventually(async () => expect(await count({ operation: 'before' })).toBe(1));
+        await sql `DELETE FROM gateway.audit_chain WHERE writer = (SELECT writer FROM gateway.audit WHERE operation = 'before')`;
+        trail.add(ORIGIN, report('org_head', 'after'), 1);
+        await eventually(async () => expect(await count({ operation: 'after' })).toBe(1));
+        await trail.stop();
+        expect(await auditOf(gateway.database, { operation: 'after' })).toMatchObject([{ seq: '1' }]);
+    });
+    it('a member with quotes, backslashes and commas is kept as it is', async () => {
+        const trail = trailOf(gateway.database.db);
+        await trail.start();
+        const name = `a "b" \\ (c), {d} 'e' é \u{1f600}`;
+        trail.add({ ...ORIGIN, client: { name, version: '"' } }, { ...report('org_odd', 'odd'), targets: ['x"y\\z', 'w,v'] }, 1);
+        await trail.stop();
+        expect(await auditOf(gateway.database, { organization_id: 'org_odd' })).toMatchObject([
+            { client_name: name, client_version: '"', targets: ['x"y\\z', 'w,v'] },
+        ]);
+    });
+});
+describe('days', () => {
+    it('partitions are there ahead, old ones go as a whole, and a day without one gets it', async () => {
+        const { sql } = gateway.database;
+        const partitions = async () => (await sql `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+        WHERE i.inhparent = 'gateway.audit'::regclass ORDER BY 1`).map(({ name }) => name);
+        expect(await partitions()).toHaveLength(9);
+        await sql `SELECT gateway.prepare_audit_day('2020-01-01'), gateway.prepare_audit_day('2020-01-02')`;
+        await sql `INSERT INTO gateway.audit_chain VALUES (gen_random_uuid(), '2020-01-01', 1, 'k', decode(repeat('00', 32), 'hex'))`;
+        // After days without records the clock may be wrong, so nothing is dropped. Otherwise one call drops one day.
+        const heads = await sql `DELETE FROM gateway.audit_chain WHERE day > '2021-01-01' RETURNING *`;
+        const drop = async () => (await sql `SELECT gateway.drop_audit(90) AS n`)[0]?.n;
+        expect(await drop()).toBe(0);
+        for (const head of heads)
+            await sql `INSERT INTO gateway.audit_chain ${sql(head)}`;
+        expect([await drop(), await drop(), await drop()]).toEqual([1, 1, 0]);
+        expect(await partitions()).toHaveLength(9);
+        expect([...(await sql `SELECT FROM gateway.audit_chain WHERE day = '2020-01-01'`)]).toEqual([]);
+        // As after a day in which no process ran, or when the clock was set.
+        for (const name of await partitions())
+            await sql.unsafe(`DROP TABLE gateway.${name}`);
+        const headers = { 'idempotency-key': freshKey() };
+        const wrote = await gateway.ask(note.url, { token: own.token, body: { text: 'a note' }, headers });
+        expect(wrote.status).toBe(200);
+        await eventually(async () => expect(await count({ operation: 'visitor_note_add' })).toBe(1));
+    });
+    it('a table with the name of a day counts only as a partition', async () => {
+        const { sql } = gateway.database;
+        await sql `CREATE TABLE gateway.audit_20400102 (LIKE gateway.audit)`;
+        await expect(sql `SELECT gateway.prepare_audit_day('2040-01-02')`).rejects.toThrow('already exists');
+        await sql `DROP TABLE gateway.audit_20400102`;
+    });
+    it('two processes can prepare a day at once', async () => {
+        const { sql } = gateway.database;
+        const prepare = (on) => on `SELECT gateway.prepare_audit_day('2040-01-01')`;
+        let second;
+        await sql.begin(async (first) => {
+            await prepare(first);
+            second = prepare(sql).then((rows) => rows.length);
+            await pause(300);
+        });
+        expect(await second).toBe(1);
+        await sql `DROP TABLE gateway.audit_20400101`;
+    });
+    it('nobody waits for a day to be dropped, and the next round drops it', async () => {
+        const { sql } = gateway.database;
+        await sql `SELECT gateway.prepare_audit_day('2020-01-01')`;
+        await sql.begin(async (reader) => {
+            await reader `SELECT count(*) FROM gateway.audit`;
+            const took = [];
+            for (let n = 0; n < 5; n++) {
+                const began = performance.now();
+                const [dropped] = await sql `SELECT gateway.drop_audit(90) AS n`;
+                took.push(performance.now() - began);
+                expect(dropped).toEqual({ n: 0 });
+            }
+            // Inserts wait behind an attempt for 20 ms.
+            expect(Math.min(...took)).toBeLessThan(100);
+        });
+        const [dropped] = await sql `SELECT gateway.drop_audit(90) AS n`;
+        expect(dropped).toEqual({ n: 1 });
+    });
+});
+describe('processes', () => {
+    const started = () => startReplica({
+        databaseUrl: addressOf(gateway.database),
+        args: ['--no-demo'],
+        env: { GATEWAY_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}` },
+    });
+    it('SIGTERM loses no record, and kill -9 neither a record of a write nor a write of a record', async () => {
+        const { sql } = gateway.database;
+        const ended = await started();
+        const read = (url) => fetch(`${url}/api/v1/contacts?website_id=web_1_1&limit=1`, { headers: { authorization: `Bearer ${own.token}` } });
+        for (let i = 0; i < 10; i++)
+            expect((await read(ended.url)).status).toBe(200);
+        expect((await ended.end()).code).toBe(0);
+        expect(await count({ operation: 'contacts_list' })).toBe(10);
+        const killed = await started();
+        const write = () => fetch(`${killed.url}${note.url}`, {
+            method: 'POST',
+            headers: {
+                ...{ authorization: `Bearer ${own.token}`, 'content-type': 'application/json' },
+                'idempotency-key': freshKey(),
+            },
+            body: '{"text": "killed"}',
+        }).catch(() => undefined);
+        const writing = Array.from({ length: 8 }, async () => {
+            for (let i = 0; i < 200; i++)
+                await write();
+        });
+        await pause(700);
+        await killed.kill9();
+        await Promise.all(writing);
+        const [row] = await sql `
+      SELECT (SELECT count(*)::integer FROM platform.note WHERE text = 'killed') AS notes,
+             (SELECT count(*)::integer FROM gateway.audit WHERE operation = 'visitor_note_add' AND outcome = 'ok') AS records,
+             (SELECT count(*)::integer FROM gateway.operation o WHERE operation = 'visitor_note_add' AND NOT EXISTS (
+                SELECT FROM gateway.audit a WHERE a.operation_id = o.operation_id)
+                 AND EXISTS (SELECT FROM platform.note n WHERE n.external_id = o.operation_id AND n.text = 'killed')) AS unrecorded`;
+        expect(row).toMatchObject({ unrecorded: 0 });
+        expect(row?.['notes']).toBeGreaterThan(5);
+        expect(row?.['records']).toBe(row?.['notes']);
+        await eventually(async () => expect([...(await sql `SELECT FROM gateway.audit WHERE seq IS NULL`)]).toEqual([]), 18_000);
+    }, 60_000);
+});
+//# sourceMappingURL=losses.test.js.map

@@ -1,0 +1,244 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import postgres from 'postgres';
+import { packageRoot } from '../../src/config/package.js';
+import { importFiles } from '../../src/sources/files/import.js';
+import { openDatabase } from '../../src/store/driver/postgres.js';
+import { openEmbedded } from '../../src/store/embedded/embedded.js';
+import { LEGACY, MODERN } from '../../src/surfaces/mcp/versions.js';
+import { issue } from '../support/credentials.js';
+import { allow } from './allow.js';
+import { approve } from './approve.js';
+import { audit } from './audit.js';
+import { erasure } from './erasure.js';
+import { importing } from './import.js';
+import { indexes } from './indexes.js';
+import { journal } from './journal.js';
+import { mapAuthors, websitesForNotes } from './notes.js';
+import { benchClients } from './oauth.js';
+import { overview } from './overview.js';
+import { start } from './processes.js';
+import { pulls } from './pulls.js';
+import { realtime } from './realtime.js';
+import { recall } from './recall.js';
+import { judge, record } from './recorded.js';
+import { replica } from './replica.js';
+import { median, tableRows, writeReport } from './report.js';
+import { scale } from './scale.js';
+import { search } from './search.js';
+import { CONNECTIONS, openShots } from './shots.js';
+import { sizes } from './sizes.js';
+import { tombstones } from './tombstones.js';
+import { webhooks } from './webhooks.js';
+/**
+ * `npm run bench` compares the gateway with hand-written peers. One run alternates between the gateway and a peer, and
+ * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
+ * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
+ * million tombstones), `audit`, `allow`, `approve`, `console`, `erasure`, `index`, `pulls`, `journal`, `realtime`, `webhooks`,
+ * `search`, `recall` and `import` add comparisons that do not run by default. `--
+ * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
+ * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
+ * dist/bench/report.html. Exit code 1: all rounds of a ratio are below those of the last run with `-- --record`.
+ */
+const OURS = 8791;
+const PEER = 8792;
+const { values: options } = parseArgs({
+    options: {
+        only: { type: 'string' },
+        record: { type: 'boolean', default: false },
+        scale: { type: 'boolean', default: false },
+        table: { type: 'boolean', default: false },
+    },
+});
+const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
+const peerScript = fileURLToPath(new URL('dist/test/bench/peer.js', packageRoot));
+const northwind = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
+const machine = `${cpus()[0]?.model ?? 'unknown'}, ${cpus().length} cores, Node ${process.version}, ${CONNECTIONS} connections`;
+const compared = [];
+const lines = [];
+const print = (line) => {
+    lines.push(line);
+    process.stdout.write(`${line}\n`);
+};
+const { compare, measure } = openShots(options.only ?? '', compared, print);
+const call = (name, input) => JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } });
+/** Each installation may start 100 tasks, so 600 installations are enough for all rounds. */
+const INSTALLATIONS = 600;
+/**
+ * Each OAuth client may get 60 tokens a minute. 2,000 clients can get more than twice the tokens that all rounds need.
+ */
+const CLIENTS = 2_000;
+/** All tokens belong to one app, so that the leasing of quotas does not affect the comparison. */
+async function tokensOf(sql, count) {
+    const { app, token } = await issue(sql, 1);
+    const tokens = [token];
+    while (tokens.length < count)
+        tokens.push((await issue(sql, 1, { app })).token);
+    return tokens;
+}
+async function starts(dataDir) {
+    const env = { GATEWAY_DATA_DIR: dataDir, PORT: String(OURS), LOG_LEVEL: 'silent' };
+    const cold = await start(main, ['serve'], env);
+    await cold.stop();
+    const warm = [];
+    for (let i = 0; i < 3; i++) {
+        const one = await start(main, ['serve'], env);
+        warm.push(one.ready);
+        await one.stop();
+    }
+    print(`cold start ${Math.round(cold.ready)} ms (with initdb and demo)   warm start ${Math.round(median(warm))} ms`);
+}
+async function only(bench) {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+    const store = await openEmbedded({ dataDir, log: () => undefined });
+    try {
+        await bench(store, print);
+    }
+    finally {
+        await store.stop();
+        rmSync(dataDir, { recursive: true, force: true });
+    }
+}
+async function run() {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
+    print(machine);
+    await starts(dataDir);
+    const store = await openEmbedded({ dataDir, log: () => undefined });
+    const target = { host: store.host, port: store.port, database: 'gateway', username: 'postgres' };
+    const db = openDatabase({ target, connections: 2, statementTimeout: 600_000, name: 'bench' });
+    const sql = postgres({ ...target, max: 1, onnotice: () => undefined });
+    const servers = [];
+    try {
+        if (existsSync(northwind)) {
+            const began = performance.now();
+            const { read, written } = await importFiles(db, { files: [northwind] });
+            const seconds = (performance.now() - began) / 1000;
+            print(`import ${written} of ${read} records in ${seconds.toFixed(2)} s: ${Math.round(read / seconds)}/s`);
+        }
+        await sql `ANALYZE`;
+        const visitors = await websitesForNotes(sql);
+        const { token, credential } = await issue(sql, 1);
+        await mapAuthors(sql, credential);
+        const gateway = await start(main, ['serve', '--no-demo'], {
+            GATEWAY_DATA_DIR: dataDir,
+            PORT: String(OURS),
+            LOG_LEVEL: 'warn',
+        });
+        servers.push(gateway);
+        servers.push(await start(peerScript, [], { PEER_HOST: store.host, PEER_DB_PORT: String(store.port), PEER_PORT: String(PEER) }));
+        const [contact] = await sql `SELECT id FROM platform.contact WHERE tenant = 1 AND site = 1 AND NOT deleted LIMIT 1`;
+        const [conversation] = await sql `SELECT conversation_id AS id FROM platform.message
+      WHERE tenant = 1 AND site = 1 AND visibility = 'public' GROUP BY 1 ORDER BY count(*) DESC LIMIT 1`;
+        const both = (path) => [
+            { port: OURS, path },
+            { port: PEER, path },
+        ];
+        const contactId = `ctc_1_1_${contact?.['id']}`;
+        const contactPath = `/api/v1/contacts/${contactId}`;
+        const { request, authorizations, accessToken } = await benchClients(sql, CLIENTS, OURS);
+        const headers = { authorization: `Bearer ${await accessToken()}` };
+        await measure('client credentials token', { port: OURS, path: '/oauth/token', ...request, authorizations });
+        const [ours] = both(contactPath);
+        await compare('contact, access token', { ...ours, headers }, ours, token, 'ours with an installation token');
+        await compare('contact by id', ...both(contactPath), token);
+        await compare('contact, bare', ours, { port: PEER + 1, path: contactPath }, token, 'node:http without authority');
+        await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
+        await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
+        const notes = (visitors) => {
+            const paths = visitors.map((visitor) => `/api/v1/visitors/${visitor}/notes`);
+            const write = { path: paths[0] ?? '', writes: paths, body: '{"text":"A note of the bench."}' };
+            return [
+                { port: OURS, ...write },
+                { port: PEER, ...write },
+            ];
+        };
+        await compare('notes, eight websites', ...notes(visitors.flat()), token);
+        await compare('notes, one website', ...notes(visitors[0] ?? []), token);
+        const body = call('contact_get', { contact_id: contactId });
+        const mcp = { port: OURS, path: '/mcp', body };
+        await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
+        const mcpOf = (name, input) => [
+            { ...mcp, body: call(name, input) },
+            { port: PEER, path: '/mcp', body: call(name, input) },
+        ];
+        await compare('MCP conversations_list', ...mcpOf('conversations_list', { website_id: 'web_1_1' }), token);
+        const messages = { conversation_id: `cnv_1_1_${conversation?.['id']}` };
+        await compare('MCP conversation_messages', ...mcpOf('conversation_messages', messages), token);
+        const { method, params: called } = JSON.parse(body);
+        const envelope = {
+            'io.modelcontextprotocol/protocolVersion': MODERN,
+            'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+        };
+        const modern = {
+            ...mcp,
+            body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...called, _meta: envelope } }),
+            headers: { 'mcp-protocol-version': MODERN, 'mcp-method': method, 'mcp-name': called.name },
+        };
+        const older = { ...mcp, headers: { 'mcp-protocol-version': LEGACY[0] } };
+        await compare(`MCP ${MODERN}`, modern, older, token, `ours in ${LEGACY[0]}`);
+        await compare('MCP against our REST', mcp, { port: OURS, path: contactPath }, token, 'our REST');
+        const installations = await tokensOf(sql, INSTALLATIONS);
+        const message = { messageId: 'MESSAGE', role: 'ROLE_USER' };
+        const data = { skill: 'contact_inspection', arguments: { contact_id: contactId } };
+        const params = { message: { ...message, parts: [{ data, mediaType: 'application/json' }] } };
+        const task = {
+            path: '/a2a',
+            body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params }),
+            installations,
+        };
+        await compare('A2A contact_inspection', { port: OURS, ...task }, { port: PEER, ...task }, token, 'the SDK’s handler, in memory');
+        print(`resident memory after load ${Math.round(gateway.rss())} MB`);
+        if (options.scale || options.only === 'retry')
+            await tombstones(store, visitors[0]?.[0] ?? '', print);
+        if (options.scale) {
+            await scale(store, print);
+            await pulls(store, print);
+            await journal(store, print);
+            await realtime(store, print);
+            await webhooks(store, print);
+        }
+    }
+    finally {
+        for (const server of servers)
+            await server.stop();
+        await Promise.all([db.close(), sql.end()]);
+        await store.stop();
+        rmSync(dataDir, { recursive: true, force: true });
+    }
+}
+const alone = new Map([
+    ['audit', audit],
+    ['pulls', pulls],
+    ['journal', journal],
+    ['realtime', realtime],
+    ['webhooks', webhooks],
+    ['recall', recall],
+    ['import', importing],
+    ['erasure', erasure],
+    ['console', overview],
+    ['allow', allow],
+    ['approve', approve],
+    ['index', indexes],
+    ['search', search],
+    ['replica', (_, out) => replica(out)],
+    ['sizes', sizes],
+]).get(options.only ?? '');
+await (alone ? only(alone) : run());
+const report = { machine, date: new Date(), compared, lines };
+if (options.table)
+    process.stdout.write(`\n${tableRows(report)}\n\n`);
+process.stdout.write(`report: ${writeReport(report)}\n`);
+if (compared.length > 0) {
+    // Judge before the new record replaces the old one.
+    const { notes, fallen } = judge(compared);
+    process.stdout.write([...notes, ...fallen].map((sentence) => `${sentence}\n`).join(''));
+    if (fallen.length > 0)
+        process.exitCode = 1;
+    if (options.record)
+        record(compared);
+}
+//# sourceMappingURL=main.js.map

@@ -1,0 +1,200 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { digestOf } from '../../src/auth/tokens.js';
+import { asLists, Fragment, sql } from '../../src/core/sql.js';
+import { FLUSHED, PRIMARY_LINEAGE, passing, REPLAYED, REPLICA_LINEAGE, written, } from '../../src/store/driver/lineage.js';
+import { openDatabase } from '../../src/store/driver/postgres.js';
+import { openReplica } from '../../src/store/open/replica.js';
+import { closeClusters, openCluster } from '../support/cluster.js';
+import { issue } from '../support/credentials.js';
+import { postmasterOf, spentBelow } from './processor.js';
+import { median, quantile } from './report.js';
+import { fill, spelled } from './search.js';
+import { openCalls, openWorld } from './world.js';
+const CONVERSATIONS = 100_000;
+const ROUNDS = 3;
+const SECONDS = 6;
+/** Point reads and pages a second, on the primary in every round. */
+const LIGHT = 200;
+const NOTES = 200;
+const AT_PRIMARY = ' WHERE pg_current_wal_flush_lsn() IS NOT NULL';
+/**
+ * Measures what it would bring to read searches, counts and briefs from a streaming replica, as reports are: the
+ * replica answers, and a statement at the primary then proves the authority and the source. The gateway does so for
+ * reports only, so the other reads go through `lagging`. Point reads and pages run at the primary meanwhile, at a fixed
+ * rate, so that the processor time of each PostgreSQL can be compared. Both share this machine.
+ */
+export async function replica(print) {
+    const primary = await openCluster({ shared_buffers: '512MB' });
+    const world = await openWorld({ host: '127.0.0.1', port: primary.port }, 'bench', 8);
+    const standby = await (async () => {
+        await fill(world.sql);
+        return primary.replica();
+    })();
+    const open = (target, connections) => openDatabase({ target, connections, statementTimeout: 15_000, name: 'bench' });
+    const pools = { slow: open(primary.url('bench'), 3), far: open(standby.url('bench'), 6) };
+    const reports = await openReplica({
+        url: standby.url('bench'),
+        primary: world.db,
+        name: 'bench',
+        log: () => undefined,
+    });
+    try {
+        const { token } = await issue(world.sql, 1);
+        await until(() => reports.current());
+        const far = lagging(world.db, pools.far, digestOf(token));
+        const light = await openCalls(world.db, token, 0);
+        const calls = {
+            primary: await openCalls(world.db, token, 0, { slow: pools.slow }),
+            replica: await openCalls(far.db, token, 0, { slow: far.db, replica: reports }),
+        };
+        const servers = [primary.sql('bench'), standby.sql('bench')];
+        const postmasters = await Promise.all(servers.map(postmasterOf));
+        const spent = async () => [
+            process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000,
+            ...postmasters.map(spentBelow),
+            ...(await Promise.all(servers.map(blocksOf))),
+        ];
+        const nth = (n) => 1 + ((n * 7_919) % CONVERSATIONS);
+        const point = (n) => n % 10 < 8
+            ? light('contact_get', { contact_id: `ctc_1_1_${nth(n)}` })
+            : light('conversation_messages', { conversation_id: `cnv_1_1_${nth(n)}` });
+        /** Runs the point reads, with or without the heavy reads beside them. */
+        const round = async (place, rate, heavy) => {
+            const before = await spent();
+            await far.look();
+            const [own, others] = await Promise.all([
+                paced(LIGHT, point),
+                place === 'nowhere' ? [] : paced(rate, (n) => calls[place](...heavy(n))),
+            ]);
+            // PostgreSQL counts blocks a second late, and only when the connection has work again.
+            await pause(1_100);
+            await Promise.all(Array.from({ length: 64 }, (_, n) => point(n)));
+            if (place !== 'nowhere')
+                await Promise.all(Array.from({ length: 6 }, (_, n) => calls[place](...heavy(n))));
+            const after = await spent();
+            return { own, others, spent: after.map((value, i) => value - (before[i] ?? 0)) };
+        };
+        for (const { name, rate, heavy } of kinds(nth)) {
+            const rounds = { nowhere: [], primary: [], replica: [] };
+            for (const place of ['primary', 'replica'])
+                for (let n = 0; n < 8; n++)
+                    await calls[place](...heavy(n));
+            for (let i = 0; i < ROUNDS; i++)
+                for (const place of ['nowhere', 'primary', 'replica'])
+                    rounds[place].push(await round(place, rate, heavy));
+            const base = [0, 1, 2, 3, 4].map((i) => median(rounds.nowhere.map((one) => one.spent[i] ?? 0)));
+            for (const place of ['nowhere', 'primary', 'replica']) {
+                const all = rounds[place];
+                const number = Math.max(1, all[0]?.others.length ?? 1) + (place === 'nowhere' ? 0 : 6);
+                const each = (i) => ((median(all.map((one) => one.spent[i] ?? 0)) - (base[i] ?? 0)) / number).toFixed(i > 2 ? 0 : 2);
+                const times = (list) => `p50 ${quantile(list, 0.5).toFixed(1)} p99 ${quantile(list, 0.99).toFixed(1)} ms`;
+                print(`${name.padEnd(8)} ${place.padEnd(8)} reads ${times(all.flatMap((one) => one.own))}` +
+                    (place === 'nowhere'
+                        ? `   processor time of a round: gateway ${base[0]?.toFixed(0)} ms, primary ${base[1]?.toFixed(0)} ms, replica ${base[2]?.toFixed(0)} ms`
+                        : `   ${name} ${rate}/s ${times(all.flatMap((one) => one.others))}   each: gateway ${each(0)} ms, ` +
+                            `primary ${each(1)} ms and ${each(3)} blocks, replica ${each(2)} ms and ${each(4)} blocks`));
+            }
+        }
+        for (const place of ['primary', 'replica']) {
+            let found = 0;
+            for (let n = 1; n <= NOTES; n++) {
+                const own = n + (place === 'primary' ? 0 : NOTES);
+                const word = spelled(`${place}note${n}x`);
+                await world.sql `INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at)
+          VALUES (1, 1, ${own}, ${word}, ${nth(n)}, ${word}, now())`;
+                const { results } = await calls[place]('search', { query: word, kinds: 'notes' });
+                if (results.some(({ id }) => id.endsWith(`_${own}`)))
+                    found++;
+            }
+            print(`notes that a search at the ${place} finds right after their commit: ${found} of ${NOTES}`);
+        }
+        print(`reads that the replica did not answer: ${far.refused()}`);
+    }
+    finally {
+        await Promise.all([reports.close(), pools.slow.close(), pools.far.close()]);
+        await world.close();
+        await closeClusters();
+    }
+}
+const kinds = (nth) => [
+    {
+        ...{ name: 'search', rate: 25 },
+        heavy: (n) => {
+            const queries = [`w${1 + ((n * 7) % 3_000)}`, 'w100 w1000', 'w1', `w${1000 + (n % 3_000)}z`];
+            return ['search', { query: spelled(queries[n % 4] ?? ''), limit: 10 }];
+        },
+    },
+    {
+        ...{ name: 'count', rate: 8 },
+        heavy: (n) => ['conversations_count', { website_id: 'web_1_1', group_by: ['status', 'day', 'contact'][n % 3] }],
+    },
+    { name: 'brief', rate: 50, heavy: (n) => ['conversation_brief', { conversation_id: `cnv_1_1_${nth(n)}` }] },
+    {
+        ...{ name: 'report', rate: 4 },
+        heavy: () => ['ai_conversation_summary', { website_id: 'web_1_1', range: 'last-month' }],
+    },
+];
+/**
+ * The reads of a database whose guarded statements run on a replica. As for a report, the replica's statement proves that
+ * the replica has all data of a moment, and the primary then proves the authority and the source of the answer.
+ */
+function lagging(primary, replica, digest) {
+    let mark;
+    let revision = 0;
+    let refused = 0;
+    /** Notes a position that the primary has flushed. The gateway does so each second. */
+    const look = async () => {
+        const [own] = await primary.read(sql `SELECT ${PRIMARY_LINEAGE} AS lineage, ${FLUSHED} AS position, c.revision
+            FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id WHERE t.digest = ${digest}`);
+        const [theirs] = await replica.read(sql `SELECT ${REPLICA_LINEAGE} AS lineage`);
+        if (!own || own.lineage !== theirs?.lineage)
+            throw new Error('the replica follows another server');
+        mark = { lineage: own.lineage, position: Number(own.position) };
+        revision = own.revision;
+    };
+    const proof = (replayed) => sql `SELECT (
+    SELECT true FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
+     WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())
+       AND c.revision = ${revision} AND c.revoked_at IS NULL AND c.expires_at > now()) AS ok,
+    ${written({ lineage: mark?.lineage ?? '', replayed })} AS written`;
+    const read = async (statement) => {
+        const { texts, values, app, lists } = statement;
+        if (!mark || texts[0]?.startsWith('SELECT guard.ok') !== true)
+            return primary.read(statement);
+        const inner = new Fragment(texts.map((text) => text.replaceAll(AT_PRIMARY, '')), values, app);
+        const whole = sql `SELECT s.*, ${REPLAYED} AS replayed FROM ${passing(mark)} JOIN LATERAL (${inner}) s ON guard.ok`;
+        const rows = await replica.read(lists === true ? asLists(whole) : whole);
+        // A list is then as long as that of the primary.
+        const [replayed] = rows.map((row) => String(Array.isArray(row) ? row.pop() : Object.entries(row).at(-1)?.[1]));
+        const [proved] = replayed === undefined ? [] : await primary.read(proof(replayed));
+        if (proved?.ok === true && proved.written)
+            return rows;
+        refused++;
+        return primary.read(statement);
+    };
+    return { db: { ...primary, read }, look, refused: () => refused };
+}
+/** Starts a call at fixed times, whether earlier calls have ended or not. Returns the milliseconds since each time. */
+async function paced(rate, call) {
+    const times = [];
+    const began = performance.now();
+    const running = [];
+    for (let n = 0; n < rate * SECONDS; n++) {
+        const due = began + (n * 1_000) / rate;
+        await pause(Math.max(0, due - performance.now()));
+        running.push(call(n).then(() => void times.push(performance.now() - due)));
+    }
+    await Promise.all(running);
+    return times;
+}
+async function blocksOf(server) {
+    const [row] = await server `
+    SELECT blks_hit + blks_read AS blocks FROM pg_stat_database WHERE datname = current_database()`;
+    return Number(row?.blocks);
+}
+async function until(check) {
+    for (const end = performance.now() + 60_000; !check(); await pause(100))
+        if (performance.now() > end)
+            throw new Error('the replica does not follow');
+}
+//# sourceMappingURL=replica.js.map

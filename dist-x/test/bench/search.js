@@ -1,0 +1,115 @@
+import { issue } from '../support/credentials.js';
+import { openCalls, openWorld } from './world.js';
+export const MESSAGES = 100_000;
+const CONVERSATIONS = MESSAGES / 10;
+const WORDS = 30_000;
+const CLIENTS = 4;
+const SECONDS = 3;
+/** The n-th word of the world, in which letters stand for digits. */
+export const spelled = (query) => query.replace(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
+/**
+ * Measures the operations that find things in one website with a million messages, at four clients. The words of the
+ * messages follow Zipf's law, so the word w1 is in 60 of 100 messages, and the word w10000 is in one of 8,000. The texts
+ * have letters in the place of the digits, because a search corrects no numbers.
+ */
+export async function search(store, print) {
+    const { db, sql, close } = await openWorld(store, 'gateway', 8);
+    try {
+        const began = performance.now();
+        await fill(sql);
+        print(`a website with ${MESSAGES} messages, filled in ${Math.round((performance.now() - began) / 1000)} s`);
+        const { token } = await issue(sql, 1);
+        const tenth = await issue(sql, 1, { teams: ['tem_1_1_1'] });
+        const nothing = await issue(sql, 1, { teams: ['tem_1_1_11'] });
+        const call = await openCalls(db, token, 0);
+        const nth = (n) => 1 + ((n * 7_919) % CONVERSATIONS);
+        const find = (query, more = {}) => ['search', { query: spelled(query), limit: 10, ...more }];
+        const count = (more) => ['conversations_count', { website_id: 'web_1_1', ...more }];
+        const rows = [
+            ...['w1', 'w2', 'w10', 'w100', 'w1000', 'w10000', 'nonesuch'].flatMap((word) => [
+                [`search ${word}`, () => find(word)],
+                [`search ${word}, newest`, () => find(word, { order: 'newest' })],
+            ]),
+            ['search w1 w2', () => find('w1 w2')],
+            ['search w100 w1000', () => find('w100 w1000')],
+            ['search "w1 w2"', () => find('"w1 w2"')],
+            ['search "w100 w101"', () => find('"w100 w101"')],
+            ['search w1 or w1000', () => find('w1 or w1000')],
+            ['search w1 -w2', () => find('w1 -w2')],
+            ['search, many words', (n) => find(`w${1 + (n % 3_000)}`)],
+            ...['w1', 'w100', 'w10000', 'nonesuch'].flatMap((word) => [
+                [`search ${word}, a tenth visible`, () => ['search', { query: spelled(word) }, tenth.token]],
+                [`search ${word}, nothing visible`, () => ['search', { query: spelled(word) }, nothing.token]],
+            ]),
+            // A typing error in a word with four digits: a letter too much, and a letter replaced.
+            ['search, misspelt: w10z00', () => find('w10z00')],
+            ['search, misspelt: w1z00', () => find('w1z00')],
+            ['search, three misspelt', () => find('w10z00 or w11z11 or w22z22')],
+            ['search, frequent and misspelt', () => find('w1 w10z00')],
+            ['search, many misspelt', (n) => find(`w${1000 + (n % 3_000)}z`)],
+            ['conversations_count', () => count({})],
+            ['conversations_count by status', () => count({ group_by: 'status' })],
+            ['conversations_count by day', () => count({ group_by: 'day' })],
+            ['conversations_count by contact', () => count({ group_by: 'contact' })],
+            ['conversations_count by team,day', () => count({ group_by: 'team,day', from: '2026-01-01' })],
+            ['conversation', (n) => ['conversation', { conversation_id: `cnv_1_1_${nth(n)}` }]],
+            ['conversation_messages', (n) => ['conversation_messages', { conversation_id: `cnv_1_1_${nth(n)}` }]],
+            ['conversation_brief', (n) => ['conversation_brief', { conversation_id: `cnv_1_1_${nth(n)}` }]],
+            ['fetch', (n) => ['fetch', { id: `cnv_1_1_${nth(n)}` }]],
+            ['contact_get', (n) => ['contact_get', { contact_id: `ctc_1_1_${nth(n)}` }]],
+            ['customer_find by e-mail', (n) => ['customer_find', { email: `P${nth(n)}@mail.example` }]],
+            ['customer_find by phone', (n) => ['customer_find', { phone: `030 ${999_999 + nth(n)}` }]],
+            ['customer_find by name', (n) => ['customer_find', { name: spelled(`w${1 + (n % 3_000)}`) }]],
+        ];
+        for (const [name, request] of rows) {
+            const times = [];
+            const end = performance.now() + SECONDS * 1000;
+            let turn = 0;
+            const client = async () => {
+                while (performance.now() < end) {
+                    const asked = request(turn++);
+                    const start = performance.now();
+                    await call(...asked);
+                    times.push(performance.now() - start);
+                }
+            };
+            await Promise.all(Array.from({ length: CLIENTS }, client));
+            const sorted = times.slice(times.length > 50 ? 10 : 0).sort((a, b) => a - b);
+            const at = (part) => (sorted[Math.floor(sorted.length * part)] ?? 0).toFixed(1).padStart(7);
+            print(`${name.padEnd(32)} p50 ${at(0.5)} ms   p99 ${at(0.99)} ms   ${String(times.length).padStart(6)} calls`);
+        }
+    }
+    finally {
+        await close();
+    }
+}
+/** Fills one website with a million messages in 100,000 conversations. */
+export async function fill(sql) {
+    const word = `translate('w' || floor(exp(random() * ln(${WORDS})))::integer, '0123456789', 'abcdefghij')`;
+    const words = (from, spread, n) => `(SELECT string_agg(${word}, ' ') FROM generate_series(1, ${from} + (hashint4(${n}) & 1023) % ${spread}))`;
+    await sql.unsafe(`
+    INSERT INTO platform.organization (external_id, name) VALUES ('bench', 'Bench');
+    INSERT INTO platform.website VALUES (1, 1, 's', 'Site', 'UTC');
+    INSERT INTO platform.team SELECT 1, 1, t, 't' || t, 'Team ' || t FROM generate_series(1, 11) t;
+    INSERT INTO platform.contact (tenant, site, id, external_id, name, email, phone, phone_e164, created_at)
+      SELECT 1, 1, n, 'c' || n, 'Person ' || ${word}, 'p' || n || '@mail.example', '+4930' || 1000000 + n, '+4930' || 1000000 + n,
+             now() - (${CONVERSATIONS} - n) * interval '5 minutes'
+        FROM generate_series(1, ${CONVERSATIONS}) n;
+    INSERT INTO platform.visitor (tenant, site, id, external_id, created_at)
+      SELECT 1, 1, n, 'v' || n, now() FROM generate_series(1, ${CONVERSATIONS}) n;
+    INSERT INTO platform.visitor_contact (tenant, site, visitor_id, contact_id) SELECT 1, 1, n, n FROM generate_series(1, ${CONVERSATIONS}) n;`);
+    for (let from = 1; from <= CONVERSATIONS; from += 10_000)
+        await sql.unsafe(`
+      INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, team_id, status, platform, subject, created_at, updated_at)
+        SELECT 1, 1, n, 'k' || n, n, 1 + n % 10, (ARRAY['unassigned','assigned','pending','snoozed','closed'])[1 + n % 5], 'chat',
+               ${words(3, 3, 'n')}, now() - (${CONVERSATIONS} - n) * interval '5 minutes', now()
+          FROM generate_series(${from}, ${from + 9_999}) n;
+      INSERT INTO platform.conversation_contact (tenant, site, conversation_id, contact_id)
+        SELECT 1, 1, n, n FROM generate_series(${from}, ${from + 9_999}) n;
+      INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+        SELECT 1, 1, m, m, 1 + (m - 1) / 10, 'visitor', CASE WHEN m % 10 = 0 THEN 'internal' ELSE 'public' END, 'text',
+               ${words(4, 20, 'm')}, now() - (${MESSAGES} - m) * interval '30 seconds'
+          FROM generate_series(${from * 10 - 9}, ${from * 10 + 99_990}) m`);
+    await sql `VACUUM ANALYZE`;
+}
+//# sourceMappingURL=search.js.map

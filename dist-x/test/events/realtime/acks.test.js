@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { connected, holder, plantWebsites } from '../../support/events/realtime.js';
+import { append, create, definition, pull } from '../../support/events/subscriptions.js';
+import { openTestGateway } from '../../support/gateway.js';
+let gateway;
+let token;
+beforeAll(async () => {
+    gateway = await openTestGateway('empty');
+    await plantWebsites(gateway.database.sql, 10);
+    ({ token } = await holder(gateway, { perMinute: 60_000, burst: 10_000 }));
+});
+afterAll(() => gateway.close());
+const sql = () => gateway.database.sql;
+const many = (n) => Array.from({ length: n }, () => 'visitor.changed');
+const told = ({ events }) => events.map(({ cursor }) => cursor);
+it('a backlog of 300 pages is drained as fast as they are acknowledged', async () => {
+    const { id } = await create(gateway, token, definition(['web_1_1']));
+    for (let i = 0; i < 10; i++)
+        await append(sql(), 'web_1_1', many(3_000));
+    const client = await connected(gateway, token);
+    await client.attach(id);
+    const seen = [];
+    while (seen.length < 30_000) {
+        const page = await client.next('page');
+        seen.push(...told(page));
+        client.ack(page);
+    }
+    expect(seen).toEqual(Array.from({ length: 30_000 }, (_, i) => i + 1));
+    expect(client.socket.readyState).toBe(client.socket.OPEN);
+    client.end();
+}, 60_000);
+it.each(['the open page twice over', 'a page of before'])('a flood of acks of %s is cut off', async (which) => {
+    const website = which === 'a page of before' ? 'web_1_2' : 'web_1_3';
+    const { id } = await create(gateway, token, definition([website]));
+    await append(sql(), website, many(150));
+    const client = await connected(gateway, token);
+    await client.attach(id);
+    const page = await client.next('page');
+    client.ack(page);
+    if (which === 'a page of before')
+        await client.next('page');
+    for (let i = 0; i < 500; i++)
+        client.ack(page);
+    expect(await client.closed).toBe(1008);
+    expect(client.frames.at(-1)).toMatchObject({ type: 'closing', reason: 'too many frames' });
+});
+it('WS-05 the cursor that an attach named is acknowledged already: once more does no harm', async () => {
+    const { id, cursor } = await create(gateway, token, definition(['web_1_4']));
+    await append(sql(), 'web_1_4', many(3));
+    const client = await connected(gateway, token);
+    await client.attach(id, cursor);
+    const page = await client.next('page');
+    client.send({ type: 'ack', subscription_id: id, cursor });
+    expect(await client.next('acked')).toMatchObject({ cursor });
+    client.ack(page);
+    expect(await client.next('acked')).toMatchObject({ cursor: page.next_cursor });
+    client.end();
+});
+it('attach, detach, attach: the second one counts, whichever is read first, and also where the first one fails', async () => {
+    const { id, cursor } = await create(gateway, token, definition(['web_1_5']));
+    await append(sql(), 'web_1_5', many(20));
+    const later = (await pull(gateway, token, id, cursor, 10)).body.next_cursor;
+    for (let round = 0; round < 10; round++)
+        for (const [first, second, from] of [
+            [cursor, later, 11],
+            [later, cursor, 1],
+            ['x.y', later, 11],
+            [undefined, later, 11],
+            [later, undefined, 1],
+        ]) {
+            const client = await connected(gateway, token);
+            client.send({ type: 'attach', id: 1, subscription_id: id, ...(first !== undefined && { after: first }) });
+            client.send({ type: 'detach', subscription_id: id });
+            client.send({ type: 'attach', id: 2, subscription_id: id, ...(second !== undefined && { after: second }) });
+            expect(await client.next('attached')).toMatchObject({ id: 2, after: second ?? cursor });
+            expect(told(await client.next('page'))[0]).toBe(from);
+            expect(client.frames.filter(({ type }) => type === 'attached')).toHaveLength(1);
+            client.end();
+        }
+}, 30_000);
+//# sourceMappingURL=acks.test.js.map

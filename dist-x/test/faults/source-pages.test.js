@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { writePage } from '../../src/sources/engine/page.js';
+import { SourceLost } from '../../src/sources/engine/run.js';
+import { keepPosition, takeSource } from '../../src/sources/follow/state.js';
+import { openDatabase } from '../../src/store/driver/postgres.js';
+import { migrate } from '../../src/store/open/migrate.js';
+import { createChatwoot, openChatwoot, populate } from '../support/chatwoot/populate.js';
+import { chatwootWorld } from '../support/chatwoot/source-world.js';
+import { closeClusters, openCluster } from '../support/cluster.js';
+import { addSource } from '../support/sources.js';
+/** What happens to one page of a source when its gateway or its server dies at the worst moment. */
+let desk;
+let server;
+let db;
+let sql;
+beforeAll(async () => {
+    desk = await chatwootWorld({ schema: false });
+    await createChatwoot(desk.sql);
+    await populate(desk.sql, { conversations: 20, messages: 40, seed: 1 });
+    await desk.grant('live');
+    server = await openCluster();
+    const admin = server.sql('postgres');
+    await admin.unsafe('CREATE DATABASE gateway');
+    // PostgreSQL then writes a commit that does not wait for the disk as late as it can.
+    await admin.unsafe(`ALTER SYSTEM SET wal_writer_delay = '10s'`);
+    await admin `SELECT pg_reload_conf()`;
+    const target = { host: '127.0.0.1', port: server.port, database: 'gateway', username: 'postgres' };
+    db = openDatabase({ target, connections: 2, statementTimeout: 10_000, name: 'test' });
+    sql = openChatwoot({ ...target, max: 2 });
+    await migrate(db);
+}, 60_000);
+afterAll(async () => {
+    await Promise.all([db.close(), sql.end({ timeout: 1 })]);
+    await closeClusters();
+    await desk.close();
+});
+/** A live source that this process holds. All rows of Chatwoot are in the store. */
+async function taken(organization) {
+    const { id } = await addSource({ db }, { address: desk.address(), mode: 'live', organization });
+    const row = await takeSource(db, 'first', id);
+    if (row === undefined)
+        throw new Error('the source is taken');
+    const source = desk.open({ organization, reader: id });
+    const position = await source.begin();
+    await keepPosition(db, row, position);
+    for (let after = null;;) {
+        const page = await source.load(after);
+        await writePage(db, row, page.changes, null);
+        if (page.after === null)
+            return { row, source, position };
+        after = page.after;
+    }
+}
+async function say(content) {
+    const [row] = await desk.sql `
+    INSERT INTO messages (content, account_id, inbox_id, conversation_id, message_type, created_at, updated_at)
+    SELECT ${content}, account_id, inbox_id, id, 0, now(), now() FROM conversations WHERE account_id = 1 ORDER BY id LIMIT 1 RETURNING id`;
+    return `cw:1:message:${row?.id}`;
+}
+const texts = async (tenant, id) => (await sql `SELECT text FROM platform.message WHERE tenant = ${tenant} AND external_id = ${id}`).map(({ text }) => text);
+/** Writes pages until the source has no more. A new gateway would do this from the stored position. */
+async function goOn({ row, source }) {
+    const next = await takeSource(db, 'next', row.id);
+    if (next?.position == null)
+        throw new Error('the source has no position');
+    for (let after = next.position, more = true; more;) {
+        const page = await source.changes(after);
+        await writePage(db, next, page.changes, page.after);
+        if (page.after !== null)
+            after = page.after;
+        more = page.more;
+    }
+}
+const free = (id) => sql `UPDATE gateway.source SET lease_until = '-infinity' WHERE id = ${id}`;
+test('a crash of the store right after a page loses no change, although the outbox is swept', async () => {
+    const one = await taken('crash');
+    const id = await say('said before the crash');
+    const page = await one.source.changes(one.position);
+    await writePage(db, one.row, page.changes, page.after);
+    // A page without a record has no receipt. The commit of a receipt would wait for the disk.
+    const refused = await say('x'.repeat(1_000_001));
+    const second = await one.source.changes(page.after ?? {});
+    await writePage(db, one.row, second.changes, second.after);
+    // The next round deletes the entries that the pages had.
+    await one.source.changes(second.after ?? {});
+    await server.kill();
+    await server.start();
+    await free(one.row.id);
+    await goOn(one);
+    expect(await texts(one.row.tenant, id)).toEqual(['said before the crash']);
+    const rejects = await sql `SELECT origin FROM gateway.source_reject WHERE source = ${one.row.id}`;
+    expect(rejects).toEqual([{ origin: `messages/${refused.split(':').at(-1)}` }]);
+    await one.source.forget();
+});
+test('a late writer writes nothing, and its position is not kept', async () => {
+    const one = await taken('late');
+    const id = await say('the first text');
+    const late = await one.source.changes(one.position);
+    // The writer sleeps here. Another gateway takes over, and the agent deletes the message.
+    await free(one.row.id);
+    await desk.sql `UPDATE messages SET content = 'This message was deleted', content_attributes = '"{\\"deleted\\":true}"' WHERE id = ${id.split(':').at(-1) ?? ''}`;
+    await goOn(one);
+    expect(await texts(one.row.tenant, id)).toEqual([null]);
+    await expect(writePage(db, one.row, late.changes, late.after)).rejects.toThrow(SourceLost);
+    await expect(keepPosition(db, one.row, one.position)).rejects.toThrow(SourceLost);
+    expect(await texts(one.row.tenant, id)).toEqual([null]);
+    const [kept] = await sql `SELECT position FROM gateway.source WHERE id = ${one.row.id}`;
+    expect(kept?.position).not.toEqual(late.after);
+    await one.source.forget();
+});
+test('a page that is not written leaves the position before its changes', async () => {
+    const one = await taken('halfway');
+    const id = await say('said in a page that fails');
+    const page = await one.source.changes(one.position);
+    await sql `ALTER TABLE platform.message RENAME TO message_away`;
+    await expect(writePage(db, one.row, page.changes, page.after)).rejects.toThrow();
+    await sql `ALTER TABLE platform.message_away RENAME TO message`;
+    await free(one.row.id);
+    await goOn(one);
+    expect(await texts(one.row.tenant, id)).toEqual(['said in a page that fails']);
+    await one.source.forget();
+});
+//# sourceMappingURL=source-pages.test.js.map

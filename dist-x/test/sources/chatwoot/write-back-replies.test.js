@@ -1,0 +1,164 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { decide } from '../../../src/gateway/approvals.js';
+import { SENDING, writeBackWorld } from '../../support/chatwoot/write-back-world.js';
+import { MCP_HEADERS } from '../../support/ledger/commands.js';
+import { replyOf, SURFACES } from '../../support/ledger/world.js';
+/** Tests the way of replies to Chatwoot, with a stand-in for Chatwoot's API over Chatwoot's tables. */
+let world;
+let writer;
+let conversation;
+let count = 0;
+const fresh = () => `reply-${++count}`;
+beforeAll(async () => {
+    world = await writeBackWorld();
+    conversation = await world.conversation(1);
+    writer = await issue(['conversation_reply']);
+});
+afterEach(() => world.api.heal());
+afterAll(() => world.close());
+const WRITES = ['conversation_reply', 'conversation_status_set', 'conversation_assign'];
+async function issue(withoutApproval) {
+    const [ada] = await world.store.sql `
+    SELECT concat_ws('_', 'opr', tenant, site, id) AS id FROM platform.operator WHERE external_id = 'cw:1:operator:1'`;
+    return world.gateway.issue({ authors: [ada?.id ?? ''], write: WRITES, withoutApproval }, world.source.tenant);
+}
+async function write(surface, sent, key = fresh(), { token } = writer) {
+    const body = { visibility: 'public', ...sent };
+    const input = { conversation_id: conversation, ...body, idempotency_key: key };
+    const call = {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'conversation_reply', arguments: input },
+    };
+    return replyOf(surface, surface === 'REST'
+        ? await world.gateway.ask(`/api/v1/conversations/${conversation}/replies`, {
+            ...{ token, body, headers: { 'idempotency-key': key } },
+        })
+        : await world.gateway.ask('/mcp', { token, body: call, headers: MCP_HEADERS }));
+}
+const inChatwoot = async (text) => world.desk.sql `
+    SELECT id::text, private, source_id, content_attributes #>> '{}' AS attributes FROM messages WHERE content = ${text}`;
+const stored = async (text) => [
+    ...(await world.store.sql `
+    SELECT m.external_id, m.visibility, o.external_id AS author FROM platform.message m
+      LEFT JOIN platform.operator o ON (o.tenant, o.site, o.id) = (m.tenant, m.site, m.author_id) WHERE m.text = ${text}`),
+];
+const posts = () => world.api.asked.filter((one) => one === 'POST /api/v1/accounts/1/conversations/41/messages').length;
+const updatedAt = async () => (await world.gateway.ask(`/api/v1/conversations/${conversation}`, { token: writer.token })).body.data.conversation
+    .updated_at;
+describe('a reply', () => {
+    it.each(SURFACES.flatMap((surface) => ['public', 'internal'].map((one) => [surface, one])))('reaches Chatwoot over %s as a %s message, and stands once when it comes back', async (surface, visibility) => {
+        const text = `On its way (${surface}, ${visibility})`;
+        const [key, sent, before] = [fresh(), posts(), await world.receipts()];
+        const first = await write(surface, { text, visibility }, key);
+        expect([first.status, first.code]).toEqual([200, undefined]);
+        const [message, ...more] = await inChatwoot(text);
+        // The customer reads the text alone. With a source_id, Chatwoot would not send the message.
+        expect(more).toEqual([]);
+        expect(message).toMatchObject({ private: visibility === 'internal', source_id: null });
+        expect(JSON.parse(message?.attributes ?? '')).toEqual({ gateway_operation: first.operationId?.slice(0, 35) });
+        const copy = [{ external_id: `cw:1:message:${message?.id}`, visibility, author: 'cw:1:operator:2' }];
+        expect(await stored(text)).toEqual(copy);
+        await world.settled();
+        expect(await stored(text)).toEqual(copy);
+        expect((await world.receipts()).slice(before.length)).toContain('conversation.changed');
+        const again = await write(surface, { text, visibility }, key);
+        expect([again.status, again.text, posts() - sent]).toEqual([200, first.text, 1]);
+        expect(await world.status(first.operationId)).toBe('acknowledged');
+    });
+    it('is sent only if the conversation has not moved on', async () => {
+        await world.settled();
+        const sent = posts();
+        const stale = await write('REST', { text: 'Stale', if_updated_at: '2020-01-01T00:00:00.000Z' });
+        expect([stale.status, stale.code, posts() - sent]).toEqual([409, 'operation_conflict', 0]);
+        const timely = await write('REST', { text: 'Timely', if_updated_at: await updatedAt() });
+        expect([timely.status, posts() - sent]).toEqual([200, 1]);
+    });
+    it('that is public waits for a person, and reaches Chatwoot when it is approved', async () => {
+        const waiting = await issue([]);
+        const [key, sent] = [fresh(), posts()];
+        const asked = await write('REST', { text: 'May I?' }, key, waiting);
+        expect([asked.status, posts() - sent]).toEqual([202, 0]);
+        const desk = { db: world.store.db, registry: world.gateway.corridor.registry, remote: world.remote };
+        const decisions = await Promise.all(Array.from({ length: 8 }, () => decide(desk, asked.operationId ?? '', true, () => undefined)));
+        expect(decisions.filter(({ state }) => state === 'performed')).toEqual([
+            { state: 'performed', status: 'acknowledged' },
+        ]);
+        expect([posts() - sent, (await inChatwoot('May I?')).length]).toEqual([1, 1]);
+        expect((await write('REST', { text: 'May I?' }, key, waiting)).status).toBe(200);
+    });
+    it.each([
+        ['Dear {{contact.email}}', 'public'],
+        ['{{ conversation.custom_attribute.secret }}', 'internal'],
+        ['{% if contact %}you{% endif %}', 'internal'],
+    ])('that Chatwoot would fill with other data is not sent: %s', async (text, visibility) => {
+        const [key, sent] = [fresh(), posts()];
+        for (let round = 0; round < 2; round++) {
+            const { status, code } = await write('REST', { text, visibility }, key);
+            expect([status, code, posts() - sent]).toEqual([409, 'operation_conflict', 0]);
+        }
+        expect(await stored(text)).toEqual([]);
+    });
+    it('to an erased conversation is not sent, and one that was on its way does not come back', async () => {
+        await world.settled();
+        const sent = posts();
+        const { sql } = world.store;
+        const erase = () => sql `UPDATE platform.conversation SET external_id = 'erased:1' WHERE external_id = 'cw:1:conversation:1'`;
+        const restore = () => sql `UPDATE platform.conversation SET external_id = 'cw:1:conversation:1' WHERE external_id = 'erased:1'`;
+        await erase();
+        const refused = await write('REST', { text: 'To nobody' });
+        await restore();
+        expect([refused.status, refused.code, posts() - sent]).toEqual([409, 'operation_conflict', 0]);
+    });
+});
+const CASES = [
+    ['401', { kind: 'status', status: 401 }, 503, 'native_unavailable'],
+    ['404 of Chatwoot', { kind: 'status', status: 404 }, 404, 'not_found'],
+    ['404 of a proxy', { kind: 'status', status: 404, html: true }, 503, 'native_unavailable'],
+    ['422', { kind: 'status', status: 422 }, 409, 'operation_conflict'],
+    ['302', { kind: 'status', status: 302 }, 409, 'outcome_unknown'],
+    ['500', { kind: 'status', status: 500 }, 409, 'outcome_unknown'],
+    ['a reset before the effect', { kind: 'reset' }, 409, 'outcome_unknown'],
+    ['a reset after the effect', { kind: 'lost' }, 409, 'outcome_unknown'],
+    ['no JSON', { kind: 'text' }, 409, 'outcome_unknown'],
+    ['JSON of another shape', { kind: 'wrong' }, 409, 'outcome_unknown'],
+    ['a huge answer', { kind: 'huge' }, 409, 'outcome_unknown'],
+    ['silence', { kind: 'hang' }, 409, 'outcome_unknown'],
+    ['an answer after the timeout', { kind: 'late', ms: SENDING + 500 }, 409, 'outcome_unknown'],
+];
+/** The faults after which the effect is there. */
+const EFFECTIVE = [
+    'a reset after the effect',
+    'no JSON',
+    'JSON of another shape',
+    'a huge answer',
+    'an answer after the timeout',
+];
+describe('a fault at a reply', () => {
+    it.each(CASES)('%s', async (name, fault, status, code) => {
+        world.api.fail('POST', '/messages', fault);
+        const text = `Fault: ${name}`;
+        const [key, sent] = [fresh(), posts()];
+        const first = await write('REST', { text }, key);
+        expect([first.status, first.code, posts() - sent]).toEqual([status, code, 1]);
+        if (code === 'outcome_unknown') {
+            expect(await world.status(first.operationId)).toBe('outcome_unknown');
+            const there = EFFECTIVE.includes(name);
+            await expect.poll(async () => (await inChatwoot(text)).length).toBe(there ? 1 : 0);
+            await world.reconcile(first.operationId);
+            const again = await write('REST', { text }, key);
+            expect([again.status, again.code]).toEqual(there ? [200, undefined] : [409, 'outcome_unknown']);
+            await world.settled();
+            expect((await stored(text)).length).toBe(there ? 1 : 0);
+            expect(posts() - sent).toBe(1);
+        }
+        else {
+            // A definite rejection is stored. After a refusal, the key can be used again.
+            const again = await write('REST', { text }, key);
+            expect([again.status, again.replayed]).toEqual(status === 409 ? [409, true] : [200, false]);
+            expect((await inChatwoot(text)).length).toBe(status === 409 ? 0 : 1);
+        }
+    });
+});
+//# sourceMappingURL=write-back-replies.test.js.map

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { migrate } from '../../../src/store/open/migrate.js';
+import { openCalls } from '../../bench/world.js';
+import { issue } from '../../support/credentials.js';
+import { olderDatabase } from '../../support/older.js';
+/** The version of the schema whose processes serve beside those of this version. Later migrations have not landed. */
+const LANDED = 38;
+const STATES = ['submitted', 'working', 'input_required', 'completed', 'failed', 'canceled'];
+let database;
+beforeAll(async () => {
+    database = await olderDatabase(LANDED);
+});
+afterAll(() => database.close());
+/** Stores rows as a process of the older version does: it names the columns that it knows. Returns a token. */
+async function fill(n) {
+    const { sql } = database;
+    const at = '2026-01-01T00:00:00Z';
+    await sql `INSERT INTO platform.organization (tenant, external_id, name) VALUES (${n}, ${`o${n}`}, 'Org')`;
+    await sql `INSERT INTO platform.website (tenant, site, external_id, name, time_zone) VALUES (${n}, 1, 'w', 'Site', 'UTC')`;
+    await sql `INSERT INTO platform.contact (tenant, site, id, external_id, name, created_at) VALUES (${n}, 1, 1, 'c', 'Ada', ${at})`;
+    await sql `INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) VALUES (${n}, 1, 1, 'v', ${at})`;
+    await sql `INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, status, platform, subject, created_at, updated_at)
+    VALUES (${n}, 1, 1, 'k', 1, 'closed', 'chat', 'A refund', ${at}, ${at})`;
+    await sql `INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, author_id, visibility, kind, text, created_at)
+    VALUES (${n}, 1, 1, 'm', 1, 'visitor', 1, 'public', 'text', 'Where is my refund', ${at})`;
+    const { token, credential, installation } = await issue(sql, n);
+    for (const [i, state] of STATES.entries()) {
+        const digest = Buffer.alloc(32, 10 * n + i);
+        const leased = state === 'submitted' || state === 'working';
+        await sql `INSERT INTO gateway.task (id, installation_id, credential_id, message, fingerprint, grants, context_id, skill, state, state_at,
+        failure, artifact, owner, lost_as, lease_until, created_at, expires_at)
+      VALUES (${`task_${digest.toString('hex').slice(0, 32)}`}, ${installation}, ${credential}, ${digest}, ${digest}, ${digest}, 'ctx_1',
+        'contact_inspection', ${state}, now(), ${state === 'failed' ? 'interrupted' : null}, ${state === 'completed' ? sql.json({}) : null},
+        'process', 'interrupted', ${leased ? at : null}, now(), now() + interval '15 minutes')`;
+    }
+    await sql `INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, outcome)
+    VALUES (${`op_${String(n).padStart(64, '0')}`}, ${credential}, 1, ${n}, 1, 'visitor_note_add', 'acknowledged', ${Buffer.alloc(32, n)}, '{}')`;
+    return token;
+}
+/** What the statements of an older process rely on: functions with their arguments and results, and columns with their types. */
+async function known() {
+    const rows = await database.sql `
+    SELECT p.oid::regprocedure || ' (' || coalesce(array_to_string(p.proargnames, ','), '') || ') ' || pg_get_function_result(p.oid) AS what
+      FROM pg_proc p WHERE p.pronamespace IN ('gateway'::regnamespace, 'platform'::regnamespace) AND p.prorettype <> 'trigger'::regtype
+     UNION ALL
+    SELECT a.attrelid::regclass || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
+      FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+     WHERE c.relnamespace IN ('gateway'::regnamespace, 'platform'::regnamespace) AND c.relkind IN ('r', 'p', 'v', 'c')
+       AND a.attnum > 0 AND NOT a.attisdropped`;
+    return new Set(rows.map(({ what }) => what));
+}
+it('a filled store takes all later migrations, and processes of the older version go on beside the newer ones', async () => {
+    const { db, sql } = database;
+    const token = await fill(1);
+    const before = await known();
+    expect(before.size).toBeGreaterThan(500);
+    const { applied, version } = await migrate(db);
+    expect(applied).toHaveLength(version - LANDED);
+    const after = await known();
+    expect([...before].filter((one) => !after.has(one))).toEqual([]);
+    // An older process stores the same rows as before.
+    const beside = await fill(2);
+    for (const [n, bearer] of [token, beside].entries()) {
+        const call = await openCalls(db, bearer);
+        expect((await call('contact_get', { contact_id: `ctc_${n + 1}_1_1` })).data.contact).toMatchObject({ name: 'Ada' });
+        expect((await call('search', { query: 'refund', author: 'visitor' })).results).toHaveLength(1);
+    }
+    const tasks = await sql `SELECT state, count(*)::integer AS n FROM gateway.task GROUP BY 1`;
+    expect(tasks.map(({ state, n }) => `${state} ${n}`).sort()).toEqual(STATES.map((state) => `${state} 2`).sort());
+});
+//# sourceMappingURL=upgrade.test.js.map

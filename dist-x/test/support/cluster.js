@@ -1,0 +1,127 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import postgres from 'postgres';
+import { findBinaries } from '../../src/store/embedded/binaries.js';
+import { linux } from '../../src/store/embedded/platform.js';
+import { freePort } from './port.js';
+import { scratch } from './scratch.js';
+const SETTINGS = {
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    fsync: 'off',
+    shared_buffers: '32MB',
+    max_connections: '60',
+    wal_keep_size: '256MB',
+    // After a restart, a replica must soon ask for the log again.
+    wal_retrieve_retry_interval: '100ms',
+    log_min_messages: 'fatal',
+};
+// PostgreSQL refuses to run as root.
+const account = process.geteuid?.() === 0 ? { name: 'nobody', uid: 65534, gid: 65534 } : undefined;
+const as = account && { uid: account.uid, gid: account.gid };
+const living = new Set();
+export const closeClusters = async () => {
+    await Promise.all([...living].map((one) => one.close()));
+};
+/** `settings` replace those of the tests, also at the replicas. */
+export async function openCluster(settings = {}) {
+    const folder = scratch('cluster');
+    chmodSync(folder, 0o755);
+    const binaries = await findBinaries({
+        dataDir: folder,
+        account,
+        want: process.env['TEST_POSTGRES'] === 'path' ? 'path' : undefined,
+        oldestMajor: linux.oldestMajor,
+        log: () => undefined,
+    });
+    const data = join(folder, 'data');
+    mkdirSync(data, { mode: 0o700 });
+    own(data);
+    const made = spawn(join(binaries.bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'], { ...as, cwd: '/', stdio: 'ignore' });
+    const [code] = await once(made, 'close');
+    if (code !== 0)
+        throw new Error(`initdb ended with ${code}`);
+    return serve(folder, binaries, settings);
+}
+async function serve(folder, binaries, settings) {
+    const data = join(folder, 'data');
+    const port = await freePort();
+    const pools = [];
+    let child;
+    const url = (database) => `postgres://postgres@127.0.0.1:${port}/${database}`;
+    const kill = async () => {
+        if (!child)
+            return;
+        const ended = once(child, 'close');
+        // The server's children notice the kill and end. Afterwards, the port is free.
+        child.kill('SIGQUIT');
+        child = undefined;
+        await ended;
+    };
+    const start = async () => {
+        const args = Object.entries({ ...SETTINGS, ...settings, port: `${port}` }).flatMap(([name, value]) => [
+            '-c',
+            `${name}=${value}`,
+        ]);
+        child = spawn(join(binaries.bin, 'postgres'), ['-D', data, ...args], { ...as, cwd: '/', stdio: 'ignore' });
+        for (const end = performance.now() + 20_000;; await pause(50)) {
+            const probe = postgres(url('postgres'), { max: 1, onnotice: () => undefined, connect_timeout: 2 });
+            const up = await probe `SELECT 1`.then(() => true, () => false);
+            await probe.end({ timeout: 1 });
+            if (up)
+                return;
+            if (performance.now() > end)
+                throw new Error('PostgreSQL does not answer');
+        }
+    };
+    await start();
+    const cluster = {
+        port,
+        url,
+        start,
+        kill,
+        sql: (database) => {
+            const pool = postgres(url(database), { max: 2, onnotice: () => undefined });
+            pools.push(pool);
+            return pool;
+        },
+        replica: async () => {
+            const other = scratch('cluster');
+            chmodSync(other, 0o755);
+            await backup({ data, to: join(other, 'data'), primary: url('postgres'), port });
+            return serve(other, binaries, settings);
+        },
+        close: async () => {
+            await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })));
+            await kill();
+            living.delete(cluster);
+            rmSync(folder, { recursive: true, force: true });
+        },
+    };
+    living.add(cluster);
+    return cluster;
+}
+/** A low-level base backup over one connection, because the embedded binaries lack pg_basebackup. */
+async function backup({ data, to, primary, port }) {
+    const sql = postgres(primary, { max: 1, onnotice: () => undefined });
+    await sql `SELECT pg_backup_start('test', true)`;
+    const skipped = /\/(postmaster\.(pid|opts)|pg_wal\/.+|pg_replslot\/.+)$/;
+    cpSync(data, to, { recursive: true, filter: (path) => !skipped.test(path) });
+    const [stopped] = await sql `SELECT labelfile FROM pg_backup_stop(false)`;
+    await sql.end();
+    writeFileSync(join(to, 'backup_label'), stopped?.labelfile ?? '');
+    writeFileSync(join(to, 'standby.signal'), '');
+    writeFileSync(join(to, 'postgresql.auto.conf'), `primary_conninfo = 'host=127.0.0.1 port=${port} user=postgres application_name=follower'\n`);
+    own(to);
+    for (const one of readdirSync(to, { recursive: true, encoding: 'utf8' }))
+        own(join(to, one));
+    chmodSync(to, 0o700);
+}
+function own(path) {
+    if (account)
+        chownSync(path, account.uid, account.gid);
+}
+//# sourceMappingURL=cluster.js.map

@@ -1,0 +1,17 @@
+import { setTimeout as pause } from 'node:timers/promises';
+/**
+ * Waits until `met` throws no more, and returns what it returns. Throws the last error after `milliseconds`. It does not move fake timers, as
+ * `vi.waitFor` does, and its patience is that of a busy machine.
+ */
+export async function eventually(met, milliseconds = 10_000) {
+    for (const end = performance.now() + milliseconds;; await pause(20)) {
+        try {
+            return await met();
+        }
+        catch (error) {
+            if (performance.now() > end)
+                throw error;
+        }
+    }
+}
+//# sourceMappingURL=eventually.js.map

@@ -1,0 +1,21 @@
+import { it } from 'vitest';
+/**
+ * The suite has three forms. `npm run test:all` has the form `all`: it finds every planted defect. `npm test` has the
+ * form `quick`: it runs fewer files and repeats less (suites.ts). `TEST_FORM=long npx vitest run <file>` injects as many
+ * faults and repeats the tests as often as the checks demand. Where a test speaks of the short form, it means `all` and `quick`.
+ */
+export const LONG = process.env['TEST_FORM'] === 'long';
+const QUICK = process.env['TEST_FORM'] === 'quick';
+const REST = process.env['TEST_FORM'] === 'rest';
+/** A file that gives `quick` must be in SHORTER of suites.ts. */
+export const times = (all, long, quick = all) => (LONG ? long : QUICK ? quick : all);
+/** A test that `npm test` leaves out. Its file must be in SHORTER of suites.ts. */
+export const itInFull = it.runIf(!QUICK);
+/**
+ * A test that `npm test` runs as it is. The mode `rest` leaves it out: its file is in SHORTER of suites.ts, and the two
+ * modes together run everything. A file can import it under the name `it`.
+ */
+export const itOnce = it.runIf(!REST);
+/** The rows of a table of tests. `npm test` runs the first `quick` of them, and the mode `rest` the others. */
+export const rowsOnce = (all, quick) => QUICK ? all.slice(0, quick) : REST ? all.slice(quick) : all;
+//# sourceMappingURL=form.js.map

@@ -1,0 +1,14 @@
+import { migrations } from '../../src/store/open/migrate.js';
+import { freshDatabase } from './database.js';
+/** An empty store of an earlier version of the schema. */
+export async function olderDatabase(version) {
+    const database = await freshDatabase();
+    const { db, sql } = database;
+    await sql `DROP SCHEMA platform CASCADE`;
+    await sql `DROP SCHEMA gateway CASCADE`;
+    await sql `DELETE FROM public.gateway_migration`;
+    for (const one of (await migrations()).slice(0, version))
+        await db.script(`INSERT INTO public.gateway_migration (version, name) VALUES (${one.version}, '${one.name}'); ${one.text}`);
+    return database;
+}
+//# sourceMappingURL=older.js.map

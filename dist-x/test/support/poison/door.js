@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { urlOf } from '../command.js';
+import { issue } from '../credentials.js';
+import { freshDatabase } from '../database.js';
+import { keepAsking, slowestOf, tookOf } from '../hostile/neighbour.js';
+import { startReplica } from '../replica.js';
+/** Milliseconds that another organization's request may take longer than on a gateway without poison. */
+export const NEIGHBOUR_MS = 250;
+/** Milliseconds between two requests of a neighbour, short enough to notice a process that is held too long. */
+const EVERY = 40;
+/** Peak memory of a process in MB. */
+export const peakOf = (pid) => Number(/VmHWM:\s+(\d+)/.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) / 1024;
+/** Milliseconds for which the main thread of a process has waited for a processor (the second field of `schedstat`). */
+const waitingOf = (pid) => Number(read(`/proc/${pid}/schedstat`).split(' ')[1] ?? 0) / 1e6;
+/** Empty if the process has ended. */
+function read(path) {
+    try {
+        return readFileSync(path, 'utf8');
+    }
+    catch (error) {
+        if (error instanceof Error && 'code' in error)
+            return '';
+        throw error;
+    }
+}
+/** Answers of both gateways within this many milliseconds count as simultaneous. */
+const AROUND = 1_000;
+/**
+ * The largest time by which an answer was slower than every simultaneous answer of the other gateway. Time for which
+ * the poisoned gateway waited for a processor does not count: whoever had the processor took it from both gateways. Work
+ * of the gateway itself counts in full.
+ */
+export function excessOf(poisoned, clean) {
+    const beyond = poisoned
+        .filter((one) => tookOf(one) > NEIGHBOUR_MS / 2)
+        .map((one) => {
+        const near = clean.filter(({ began, ended }) => ended > one.began - AROUND && began < one.ended + AROUND);
+        return tookOf(one) - one.waited - slowestOf(near);
+    });
+    return Math.max(0, ...beyond);
+}
+/**
+ * A gateway for the demo organization, the neighbour of the poison. The neighbour sends requests to this gateway, and
+ * to a second one without poison. The comparison tells a held gateway from a busy machine.
+ */
+export async function openNeighbour(env = {}) {
+    const databases = await Promise.all([freshDatabase('demo'), freshDatabase('demo')]);
+    const gateways = await Promise.all(databases.map((database) => startReplica({ databaseUrl: urlOf(database), env: { LOG_LEVEL: 'warn', ...env } })));
+    const tokens = await Promise.all(databases.map(async ({ sql }) => (await issue(sql, 1)).token));
+    const agents = gateways.map(() => new Agent({ keepAlive: true, maxSockets: 2 }));
+    const asking = (path) => gateways.map(({ url, pid }, i) => {
+        const headers = { authorization: `Bearer ${tokens[i]}` };
+        return keepAsking({ port: Number(new URL(url).port), path, headers, agent: agents[i] }, EVERY, () => waitingOf(pid));
+    });
+    const [all, alive] = [asking('/api/v1/conversations?website_id=web_1_1&limit=5'), asking('/livez')];
+    const excess = ([poisoned, clean]) => excessOf(poisoned?.answers ?? [], clean?.answers ?? []);
+    const [gateway] = gateways;
+    const [database] = databases;
+    if (gateway === undefined || database === undefined)
+        throw new Error('no gateway has started');
+    return {
+        gateway,
+        database,
+        seen: () => ({
+            asked: all[0]?.answers.length ?? 0,
+            slowest: slowestOf(all[0]?.answers ?? []),
+            excess: excess(all),
+            held: excess(alive),
+            failed: [...all, ...alive].reduce((sum, { failed }) => sum + failed, 0),
+        }),
+        close: async () => {
+            await Promise.all([...all, ...alive].map((one) => one.stop()));
+            for (const agent of agents)
+                agent.destroy();
+            await Promise.all(gateways.map((one) => one.end()));
+            await Promise.all(databases.map((one) => one.close()));
+        },
+    };
+}
+export const told = ({ asked, slowest, excess, held, }) => ({
+    'requests of the neighbour': asked,
+    'slowest ms': Math.round(slowest),
+    'slowest ms in excess of a gateway without poison': Math.round(excess),
+    'ms for which the process was held': Math.round(held),
+});
+/** Names the items that `passes` refuses, by halving the list for at most `patience` milliseconds. */
+export async function culprits(items, passes, patience = 60_000) {
+    const end = performance.now() + patience;
+    const search = async (some) => {
+        if (some.length === 0 || (await passes(some)))
+            return [];
+        if (some.length === 1)
+            return some.map(({ name }) => name);
+        if (performance.now() > end)
+            return [`one of ${some.length} from "${some[0]?.name}" to "${some.at(-1)?.name}"`];
+        const middle = Math.ceil(some.length / 2);
+        const [first, second] = [await search(some.slice(0, middle)), await search(some.slice(middle))];
+        return [...first, ...second];
+    };
+    return search(items);
+}
+//# sourceMappingURL=door.js.map

@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeSignInLink } from '../../../src/auth/sign-in-links.js';
+import { openManaged } from '../../support/console/managed.js';
+import { itOnce as it, rowsOnce } from '../../support/form.js';
+import { openTestGateway } from '../../support/gateway.js';
+import { newPerson } from '../../support/oauth/oauth.js';
+import { plantAudit } from '../../support/planted-audit.js';
+import { DESKTOP, openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.js';
+/** The pages of webhooks, sources, the audit and the overview in a real browser. */
+const LONG = `<img src=x onerror="document.title=1"> ${'x'.repeat(90)} مرحبا 東京`;
+let gateway;
+let world;
+let managed;
+let browser;
+let origin;
+let owner;
+beforeAll(async () => {
+    gateway = await openTestGateway();
+    world = await openManaged(gateway);
+    managed = await world.plant();
+    browser = await openBrowser();
+    origin = `http://127.0.0.1:${gateway.port}`;
+    owner = await newPerson(gateway);
+    const { sql } = gateway.database;
+    const [row] = await sql `
+    SELECT i.app_id AS app, o.public_id AS org FROM gateway.installation i JOIN gateway.credential c ON c.installation_id = i.id
+      CROSS JOIN platform.organization o WHERE c.id = ${managed.credential} AND o.tenant = 1`;
+    await sql `UPDATE gateway.app SET name = ${LONG} WHERE id = ${row?.app ?? ''}`;
+    await sql `UPDATE gateway.webhook_endpoint SET description = ${LONG.slice(0, 200)}, url = url || ${`/${'long'.repeat(60)}`}
+    WHERE id = ${managed.webhook}`;
+    await sql `UPDATE gateway.source SET last_error = ${LONG}, account = ${LONG} WHERE id = ${managed.source}`;
+    await sql `INSERT INTO gateway.source_reject (source, origin, pointer, code)
+    SELECT ${managed.source}, 'messages/' || n, ${LONG}, 'too_long' FROM generate_series(1, 27) n`;
+    await sql `INSERT INTO gateway.audit_hour
+    SELECT ${row?.org ?? ''}, date_trunc('hour', now(), 'UTC') - h * interval '1 hour', ${row?.app ?? ''}, 'rest', o.name, o.outcome,
+           100000 * (h % 5 + 1) / o.rare, 1, array_fill(0::bigint, ARRAY[10]) || 9::bigint || array_fill(0::bigint, ARRAY[22])
+      FROM generate_series(0, 23) h CROSS JOIN (VALUES ('contact_get', 'ok', 1), ('visitor_list', 'not_found', 900)) o (name, outcome, rare)`;
+    await plantAudit(gateway.database, Array.from({ length: 30 }, (_, n) => ({
+        organization_id: row?.org ?? '',
+        app_id: row?.app ?? '',
+        credential_id: managed.credential,
+        client_name: LONG,
+        targets: ['ctc_1_1_89', 'vis_1_1_7'],
+        outcome: n % 3 === 0 ? 'not_permitted' : 'ok',
+        time: new Date(Date.now() - n * 1_000).toISOString(),
+    })));
+});
+afterAll(async () => {
+    await browser.close();
+    await world.close();
+    await gateway.close();
+});
+async function enter(page) {
+    const link = await makeSignInLink(gateway.database.db, { person: owner.id, baseUrl: origin });
+    await page.goto(link?.url ?? '');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+}
+describe('a person with a browser', () => {
+    const views = [
+        ['a desktop', DESKTOP, 'light'],
+        ['a phone', PHONE, 'dark'],
+        ['a desktop', DESKTOP, 'dark'],
+        ['a phone', PHONE, 'light'],
+    ];
+    test.each(rowsOnce(views, 2))('on %s %j in %s reads every page, and axe-core finds nothing', async (_, size, scheme) => {
+        const { page, foreign, complaints, close } = await openVisit(browser, origin, { ...size, scheme });
+        await enter(page);
+        const paths = [
+            '/console',
+            '/console?period=month',
+            '/console/usage?period=week',
+            '/console/webhooks',
+            `/console/webhooks/${managed.webhook}`,
+            `/console/webhooks/${managed.webhook}/edit`,
+            '/console/webhooks/new',
+            '/console/sources',
+            `/console/sources/${managed.source}`,
+            '/console/sources/new',
+            '/console/sources/grants?mode=live',
+            '/console/audit',
+            '/console/audit?target=ctc_1_1_89',
+            '/console/audit?operation=nothing',
+        ];
+        for (const path of paths) {
+            await page.goto(origin + path);
+            await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
+            expect(await violations(page), path).toEqual([]);
+            expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBe(size.width);
+            expect(await page.locator('img, script, iframe, [style]').count(), path).toBe(0);
+        }
+        expect([foreign, complaints]).toEqual([[], []]);
+        await close();
+    });
+    it('adds, tests and deletes a webhook without scripts', async () => {
+        const context = await browser.newContext({ javaScriptEnabled: false });
+        const page = await context.newPage();
+        await enter(page);
+        await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Webhooks' }).click();
+        await page.getByRole('link', { name: 'Add a webhook' }).click();
+        await page.getByLabel('Receiver').fill(managed.receiver);
+        await page.getByLabel('Website', { exact: true }).selectOption('web_1_1');
+        await page.getByLabel('Credential').selectOption(managed.credential);
+        await page.getByLabel('Description').fill('made in a browser');
+        await page.keyboard.press('Enter');
+        await page.getByText('Copy the signing secret now.').waitFor();
+        await page.getByRole('link', { name: 'I have copied it' }).click();
+        await page.getByRole('button', { name: 'Send a test' }).click();
+        await page.getByText('The receiver accepted the test.').waitFor();
+        await page.getByText('Delete this webhook').click();
+        await page.getByRole('button', { name: 'Delete webhook' }).click();
+        await page.getByText('The webhook is deleted, with its queue and its log.').waitFor();
+        expect(await page.getByText('made in a browser').count()).toBe(0);
+        await context.close();
+    });
+    it('follows a record to those who read it', async () => {
+        const { page, close } = await openVisit(browser, origin, DESKTOP);
+        await enter(page);
+        await page.getByRole('link', { name: 'contact_get' }).first().click();
+        await page.getByRole('heading', { level: 1, name: 'Audit' }).waitFor();
+        expect(await page.getByLabel('Operation').inputValue()).toBe('contact_get');
+        await page.getByRole('link', { name: 'ctc_1_1_89' }).first().click();
+        await page.getByRole('heading', { name: 'Who read ctc_1_1_89 in the last 30 days' }).waitFor();
+        await page.getByRole('link', { name: 'Older' }).click();
+        expect(await page.getByRole('link', { name: 'Newest' }).count()).toBe(1);
+        await close();
+    });
+});
+//# sourceMappingURL=managed-flow.test.js.map

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { example } from '../../src/core/example.js';
+import { AiFeatureId } from '../../src/core/ids.js';
+import { sql } from '../../src/core/sql.js';
+import { data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.js';
+import { AI_TYPES, AiFeatureListView } from '../../src/views/ai-feature.js';
+export default defineTool({
+    name: 'ai_features_list',
+    title: 'List AI features',
+    summary: 'AI features of a website with their active versions. The list grants no right to run a feature.',
+    rest: 'GET /api/v1/ai/features',
+    effect: 'read',
+    tag: 'AI features',
+    scopes: ['ai_features_read'],
+    restrictions: 'refused',
+    page: { cursor: AiFeatureId, limit: 25 },
+    input: {
+        query: {
+            ...inWebsite,
+            type: z.enum(AI_TYPES).optional().describe('Only features of this type. Absent: features of every type.'),
+        },
+    },
+    output: data({
+        features: listOf(AiFeatureListView.schema).describe('AI features, ordered by ascending id.'),
+        truncated: example(false, z.boolean().describe('True if more features follow on a next page.')),
+        next_cursor: NextCursor,
+    }),
+    async handle({ input, read }) {
+        const { rows, next_cursor } = await read.page(AiFeatureListView, {
+            where: input.type === undefined ? [] : [sql `a.type = ${input.type}`],
+            cursor: input.cursor,
+            limit: input.limit,
+        });
+        return { data: { features: rows, truncated: next_cursor !== null, next_cursor } };
+    },
+});
+//# sourceMappingURL=ai-features-list.js.map

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { example } from '../../src/core/example.js';
+import { AiFeatureId } from '../../src/core/ids.js';
+import { data, defineTool, inWebsite, listOf, NextCursor } from '../../src/core/tool.js';
+import { AiFeatureMatchView } from '../../src/views/ai-feature.js';
+import { matching } from '../../src/views/settings.js';
+export default defineTool({
+    name: 'config_search',
+    title: 'Search configuration',
+    summary: 'Settings paths of AI features. The name or the type label of each feature contains the text.',
+    rest: 'GET /api/v1/settings/search',
+    effect: 'read',
+    tag: 'Configuration',
+    scopes: ['config_read'],
+    restrictions: 'none',
+    page: { cursor: AiFeatureId, limit: 25 },
+    input: {
+        query: {
+            ...inWebsite,
+            query: example('translat', z.string().min(1).max(200).describe('Text to find, case-insensitive. No character is a wildcard.')),
+        },
+    },
+    output: data({
+        matches: listOf(AiFeatureMatchView.schema).describe('AI features that contain the text, ordered by ascending id.'),
+        truncated: example(false, z.boolean().describe('True if more features follow on a next page.')),
+        next_cursor: NextCursor,
+    }),
+    async handle({ input, read }) {
+        const { rows, next_cursor } = await read.page(AiFeatureMatchView, {
+            where: [matching(input.query)],
+            cursor: input.cursor,
+            limit: input.limit,
+        });
+        return { data: { matches: rows, truncated: next_cursor !== null, next_cursor } };
+    },
+});
+//# sourceMappingURL=config-search.js.map
