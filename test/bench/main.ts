@@ -13,6 +13,7 @@ import { issue } from '../support/credentials.ts';
 import { allow } from './allow.ts';
 import { approve } from './approve.ts';
 import { audit } from './audit.ts';
+import { cells, readLoad } from './cells.ts';
 import { erasure } from './erasure.ts';
 import { importing } from './import.ts';
 import { indexes } from './indexes.ts';
@@ -52,6 +53,10 @@ const { values: options } = parseArgs({
     record: { type: 'boolean', default: false },
     scale: { type: 'boolean', default: false },
     table: { type: 'boolean', default: false },
+    organizations: { type: 'string', default: '1,100,1000,10000' },
+    requests: { type: 'string', default: '0.2' },
+    messages: { type: 'string', default: '200000' },
+    growth: { type: 'string', default: '300' },
   },
 });
 const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
@@ -238,10 +243,12 @@ const alone = new Map([
   ['approve', approve],
   ['index', indexes],
   ['search', search],
-  ['replica', (_, out) => replica(out)],
   ['sizes', sizes],
 ]).get(options.only ?? '');
-await (alone ? only(alone) : run());
+// These two start their own stores.
+if (options.only === 'replica') await replica(print);
+else if (options.only === 'cells') await cells(readLoad(options), print);
+else await (alone ? only(alone) : run());
 const report = { machine, date: new Date(), compared, lines };
 if (options.table) process.stdout.write(`\n${tableRows(report)}\n\n`);
 process.stdout.write(`report: ${writeReport(report)}\n`);

@@ -25,7 +25,8 @@ const READS_SECONDS = 20;
 export async function sizes(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
   const world = await openWorld(store, 'gateway', 8);
   try {
-    await fill(world.sql);
+    const { log } = await grown(world.sql, () => fill(world.sql), MESSAGES);
+    print(`the log of this load: ${log.toFixed(0)} bytes a message`);
     await sizesOf(world.sql, print);
   } finally {
     await world.close();
@@ -115,8 +116,12 @@ async function logOf(level: string, print: (line: string) => void): Promise<void
   }
 }
 
-/** Bytes of the log and of the database for each of a thousand calls. */
-async function grown(sql: postgres.Sql, work: () => Promise<void>): Promise<{ log: number; size: number }> {
+/** Bytes of the log and of the database for each of `count` calls or rows. */
+async function grown(
+  sql: postgres.Sql,
+  work: () => Promise<void>,
+  count = NOTES,
+): Promise<{ log: number; size: number }> {
   const look = async (): Promise<{ log: number; size: number }> => {
     const [row] = await sql<{ log: string; size: string }[]>`
       SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') AS log, pg_database_size(current_database()) AS size`;
@@ -125,7 +130,7 @@ async function grown(sql: postgres.Sql, work: () => Promise<void>): Promise<{ lo
   const before = await look();
   await work();
   const after = await look();
-  return { log: (after.log - before.log) / NOTES, size: (after.size - before.size) / NOTES };
+  return { log: (after.log - before.log) / count, size: (after.size - before.size) / count };
 }
 
 async function slowReads(agent: Agent, tokens: readonly string[]): Promise<void> {
