@@ -83,6 +83,20 @@ export function planFor(organizations: number, { requests, messages, growth }: O
   };
 }
 
+/** The table: its head, and a row for each number of organizations. */
+export function tableOf(load: Load): string[][] {
+  const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0);
+  const rows = load.organizations.map((organizations) => {
+    const { gateways, cores, disk, log, connections, cells: number } = planFor(organizations, load);
+    const rate = +(organizations * load.requests).toPrecision(3);
+    return [organizations, rate, gateways, cores, gigabytes(disk), gigabytes(log), connections, number].map(String);
+  });
+  return [
+    ['organizations', 'requests/s', 'gateways', 'PG cores', 'disk, GB', 'log, GB/day', 'connections', 'cells'],
+    ...rows,
+  ];
+}
+
 /**
  * Prints what installations of several sizes need, calculated from measured figures. Then starts two cells, each with a
  * PostgreSQL and a gateway of its own, and compares the processor time of a request in one cell with that in two at the
@@ -93,16 +107,7 @@ export async function cells(load: Load, print: (line: string) => void): Promise<
     `one organization: ${load.requests} requests a second at its peak, ${load.messages} messages, ${load.growth} new ones a day`,
   );
   print(`a request of the mix: gateway ${sum('gateway').toFixed(0)} µs, PostgreSQL ${sum('store').toFixed(0)} µs`);
-  const row = (values: readonly (string | number)[]): string => values.map((one) => String(one).padStart(13)).join('');
-  print(
-    row(['organizations', 'requests/s', 'gateways', 'PG cores', 'disk in GB', 'log GB/day', 'connections', 'cells']),
-  );
-  for (const organizations of load.organizations) {
-    const { gateways, cores, disk, log, connections, cells: number } = planFor(organizations, load);
-    const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0);
-    const rate = +(organizations * load.requests).toPrecision(3);
-    print(row([organizations, rate, gateways, cores, gigabytes(disk), gigabytes(log), connections, number]));
-  }
+  for (const row of tableOf(load)) print(row.map((one) => one.padStart(13)).join(''));
   await check(print);
 }
 

@@ -118,9 +118,10 @@ export async function replica(print: (line: string) => void): Promise<void> {
         const own = n + (place === 'primary' ? 0 : NOTES);
         const word = spelled(`${place}note${n}x`);
         await world.sql`INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at)
-          VALUES (1, 1, ${own}, ${word}, ${nth(n)}, ${word}, now())`;
+          VALUES (1, 1, ${own}, ${word}, ${nth(own)}, ${word}, now())`;
         const { results } = await calls[place]('search', { query: word, kinds: 'notes' });
-        if (results.some(({ id }: { id: string }) => id.endsWith(`_${own}`))) found++;
+        // A search for a word that no text has finds texts with a similar word.
+        if (results.some(({ id }: { id: string }) => id === `vis_1_1_${nth(own)}`)) found++;
       }
       print(`notes that a search at the ${place} finds right after their commit: ${found} of ${NOTES}`);
     }
@@ -204,7 +205,7 @@ async function paced(rate: number, call: (n: number) => Promise<unknown>): Promi
   for (let n = 0; n < rate * SECONDS; n++) {
     const due = began + (n * 1_000) / rate;
     await pause(Math.max(0, due - performance.now()));
-    running.push(call(n).then(() => void times.push(performance.now() - due)));
+    running.push(call(n).then(() => void times.push(Math.max(0, performance.now() - due))));
   }
   await Promise.all(running);
   return times;

@@ -1,2 +1,0 @@
-export {};
-//# sourceMappingURL=audit.js.map

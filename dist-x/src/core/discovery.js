@@ -1,2 +1,0 @@
-export {};
-//# sourceMappingURL=discovery.js.map

@@ -1,2 +1,0 @@
-export const defineResource = (resource) => resource;
-//# sourceMappingURL=resource.js.map

@@ -1,3 +1,0 @@
-const KINDS = ['chatwoot'];
-export const isSourceKind = (kind) => KINDS.includes(kind);
-//# sourceMappingURL=kinds.js.map

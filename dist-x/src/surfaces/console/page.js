@@ -1,2 +1,0 @@
-export {};
-//# sourceMappingURL=page.js.map
