@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,7 +86,8 @@ export function planFor(organizations: number, { requests, messages, growth }: O
 
 /** The table: its head, and a row for each number of organizations. */
 export function tableOf(load: Load): string[][] {
-  const gigabytes = (bytes: number): string => (bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0);
+  const gigabytes = (bytes: number): string =>
+    bytes < 1e9 ? (bytes / 1e9).toPrecision(2) : (bytes / 1e9).toFixed(bytes < 1e10 ? 1 : 0);
   const rows = load.organizations.map((organizations) => {
     const { gateways, cores, disk, log, connections, cells: number } = planFor(organizations, load);
     const rate = +(organizations * load.requests).toPrecision(3);
@@ -134,8 +136,11 @@ async function openCell(port: number): Promise<Cell> {
   await sql`ANALYZE`;
   const { token } = await issue(sql, 1);
   const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
-  const env = { GATEWAY_DATA_DIR: dataDir, PORT: String(port), LOG_LEVEL: 'silent' };
-  const gateway = await start(main, ['serve', '--no-demo'], env);
+  const gateway = await start(main, ['serve', '--no-demo'], {
+    DATABASE_URL: `postgres://postgres@${encodeURIComponent(store.host)}:${store.port}/gateway`,
+    GATEWAY_KEYS: `1:${randomBytes(32).toString('base64')}`,
+    ...{ GATEWAY_DATA_DIR: dataDir, PORT: String(port), LOG_LEVEL: 'silent' },
+  });
   return {
     ...{ sql, gateway, port, token, postmaster: await postmasterOf(sql) },
     close: async () => {
