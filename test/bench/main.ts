@@ -40,10 +40,11 @@ import { webhooks } from './webhooks.ts';
  * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
  * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
  * million tombstones), `audit`, `allow`, `approve`, `console`, `erasure`, `index`, `pulls`, `journal`, `realtime`, `webhooks`,
- * `search`, `recall` and `import` add comparisons that do not run by default. `--
- * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
- * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
- * dist/bench/report.html. Exit code 1: all rounds of a ratio are below those of the last run with `-- --record`.
+ * `search`, `recall`, `replica`, `sizes`, `cells` and `import` add comparisons that do not run by default. For `cells`,
+ * `--organizations`, `--requests`, `--messages` and `--growth` describe the load (docs/scale.md). `-- --scale` adds some
+ * of them to a run, and compares reads of 40 thousand messages with reads of 4 million. `-- --table` also prints the rows
+ * of the table in docs/benchmarks.md. Every run writes a page with plots to dist/bench/report.html. Exit code 1: all
+ * rounds of a ratio are below those of the last run with `-- --record`.
  */
 const OURS = 8791;
 const PEER = 8792;
