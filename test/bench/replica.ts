@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type postgres from 'postgres';
 import { digestOf } from '../../src/auth/tokens.ts';
 import { asLists, Fragment, sql } from '../../src/core/sql.ts';
 import {
@@ -10,7 +11,6 @@ import {
   written,
 } from '../../src/store/driver/lineage.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
-import { openReplica } from '../../src/store/open/replica.ts';
 import { closeClusters, openCluster } from '../support/cluster.ts';
 import { issue } from '../support/credentials.ts';
 import { postmasterOf, spentBelow } from './processor.ts';
@@ -40,27 +40,19 @@ type Place = 'nowhere' | 'primary' | 'replica';
 export async function replica(print: (line: string) => void): Promise<void> {
   const primary = await openCluster({ shared_buffers: '512MB' });
   const world = await openWorld({ host: '127.0.0.1', port: primary.port }, 'bench', 8);
-  const standby = await (async () => {
-    await fill(world.sql);
-    return primary.replica();
-  })();
+  await fill(world.sql);
+  const standby = await primary.replica();
   const open = (target: string, connections: number): Database =>
     openDatabase({ target, connections, statementTimeout: 15_000, name: 'bench' });
   const pools = { slow: open(primary.url('bench'), 3), far: open(standby.url('bench'), 6) };
-  const reports = await openReplica({
-    url: standby.url('bench'),
-    primary: world.db,
-    name: 'bench',
-    log: () => undefined,
-  });
   try {
     const { token } = await issue(world.sql, 1);
-    await until(() => reports.current());
+    await replayed(world.sql, pools.far);
     const far = lagging(world.db, pools.far, digestOf(token));
     const light = await openCalls(world.db, token, 0);
     const calls = {
       primary: await openCalls(world.db, token, 0, { slow: pools.slow }),
-      replica: await openCalls(far.db, token, 0, { slow: far.db, replica: reports }),
+      replica: await openCalls(far.db, token, 0, { slow: far.db }),
     };
     const servers = [primary.sql('bench'), standby.sql('bench')] as const;
     const postmasters = await Promise.all(servers.map(postmasterOf));
@@ -127,7 +119,7 @@ export async function replica(print: (line: string) => void): Promise<void> {
     }
     print(`reads that the replica did not answer: ${far.refused()}`);
   } finally {
-    await Promise.all([reports.close(), pools.slow.close(), pools.far.close()]);
+    await Promise.all([pools.slow.close(), pools.far.close()]);
     await world.close();
     await closeClusters();
   }
@@ -146,10 +138,6 @@ const kinds = (nth: (n: number) => number): { name: string; rate: number; heavy:
     heavy: (n) => ['conversations_count', { website_id: 'web_1_1', group_by: ['status', 'day', 'contact'][n % 3] }],
   },
   { name: 'brief', rate: 50, heavy: (n) => ['conversation_brief', { conversation_id: `cnv_1_1_${nth(n)}` }] },
-  {
-    ...{ name: 'report', rate: 4 },
-    heavy: () => ['ai_conversation_summary', { website_id: 'web_1_1', range: 'last-month' }],
-  },
 ];
 
 /**
@@ -211,13 +199,20 @@ async function paced(rate: number, call: (n: number) => Promise<unknown>): Promi
   return times;
 }
 
-async function blocksOf(server: import('postgres').Sql): Promise<number> {
+async function blocksOf(server: postgres.Sql): Promise<number> {
   const [row] = await server<{ blocks: string }[]>`
     SELECT blks_hit + blks_read AS blocks FROM pg_stat_database WHERE datname = current_database()`;
   return Number(row?.blocks);
 }
 
-async function until(check: () => boolean): Promise<void> {
-  for (const end = performance.now() + 60_000; !check(); await pause(100))
-    if (performance.now() > end) throw new Error('the replica does not follow');
+/** Waits until the replica has what the primary has written so far. */
+async function replayed(primary: postgres.Sql, standby: Database): Promise<void> {
+  const [own] = await primary<{ at: string }[]>`SELECT pg_current_wal_flush_lsn()::text AS at`;
+  for (const end = performance.now() + 60_000; performance.now() < end; await pause(100)) {
+    const [there] = await standby.read<{ done: boolean }>(
+      sql`SELECT pg_last_wal_replay_lsn() >= ${own?.at ?? ''}::pg_lsn AS done`,
+    );
+    if (there?.done === true) return;
+  }
+  throw new Error('the replica does not follow');
 }

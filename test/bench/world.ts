@@ -51,7 +51,7 @@ export async function openCalls(
   db: Database,
   token: string,
   cost?: number,
-  more: Partial<Pick<Store, 'slow' | 'replica'>> = {},
+  more: Partial<Pick<Store, 'slow'>> = {},
 ): Promise<BenchCall> {
   const store = { db, slow: db, ...more };
   const corridor = await openGateway({ store, keys: KEYS, checkEvery: 1_000_000, onDefect: () => undefined });
