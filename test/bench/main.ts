@@ -13,6 +13,7 @@ import { issue } from '../support/credentials.ts';
 import { allow } from './allow.ts';
 import { approve } from './approve.ts';
 import { audit } from './audit.ts';
+import { cells, readLoad } from './cells.ts';
 import { erasure } from './erasure.ts';
 import { importing } from './import.ts';
 import { indexes } from './indexes.ts';
@@ -25,10 +26,12 @@ import { pulls } from './pulls.ts';
 import { realtime } from './realtime.ts';
 import { recall } from './recall.ts';
 import { judge, record } from './recorded.ts';
+import { replica } from './replica.ts';
 import { type Compared, median, tableRows, writeReport } from './report.ts';
 import { scale } from './scale.ts';
 import { search } from './search.ts';
 import { CONNECTIONS, openShots, type Target } from './shots.ts';
+import { sizes } from './sizes.ts';
 import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
 
@@ -37,10 +40,11 @@ import { webhooks } from './webhooks.ts';
  * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
  * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
  * million tombstones), `audit`, `allow`, `approve`, `console`, `erasure`, `index`, `pulls`, `journal`, `realtime`, `webhooks`,
- * `search`, `recall` and `import` add comparisons that do not run by default. `--
- * --scale` runs all these comparisons, and also compares reads of 40 thousand messages with reads of 4 million. `--
- * --table` also prints the rows of the table in docs/benchmarks.md. Every run writes a page with plots to
- * dist/bench/report.html. Exit code 1: all rounds of a ratio are below those of the last run with `-- --record`.
+ * `search`, `recall`, `replica`, `sizes`, `cells` and `import` add comparisons that do not run by default. For `cells`,
+ * `--organizations`, `--requests`, `--messages` and `--growth` describe the load (docs/scale.md). `-- --scale` adds some
+ * of them to a run, and compares reads of 40 thousand messages with reads of 4 million. `-- --table` also prints the rows
+ * of the table in docs/benchmarks.md. Every run writes a page with plots to dist/bench/report.html. Exit code 1: all
+ * rounds of a ratio are below those of the last run with `-- --record`.
  */
 const OURS = 8791;
 const PEER = 8792;
@@ -50,6 +54,10 @@ const { values: options } = parseArgs({
     record: { type: 'boolean', default: false },
     scale: { type: 'boolean', default: false },
     table: { type: 'boolean', default: false },
+    organizations: { type: 'string', default: '1,100,1000,10000' },
+    requests: { type: 'string', default: '0.2' },
+    messages: { type: 'string', default: '200000' },
+    growth: { type: 'string', default: '300' },
   },
 });
 const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
@@ -236,8 +244,12 @@ const alone = new Map([
   ['approve', approve],
   ['index', indexes],
   ['search', search],
+  ['sizes', sizes],
 ]).get(options.only ?? '');
-await (alone ? only(alone) : run());
+// These two start their own stores.
+if (options.only === 'replica') await replica(print);
+else if (options.only === 'cells') await cells(readLoad(options), print);
+else await (alone ? only(alone) : run());
 const report = { machine, date: new Date(), compared, lines };
 if (options.table) process.stdout.write(`\n${tableRows(report)}\n\n`);
 process.stdout.write(`report: ${writeReport(report)}\n`);

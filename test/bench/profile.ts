@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embed
 import { issue } from '../support/credentials.ts';
 import { mapAuthors, websitesForNotes } from './notes.ts';
 import { type Started, start } from './processes.ts';
+import { spent, spentBelow } from './processor.ts';
 
 /**
  * `node dist/test/bench/profile.js` shows where the processor time of one request goes, for each surface: the gateway's
@@ -74,26 +75,6 @@ function byRoom(file: string): Map<string, number> {
     rooms.set(roomOf(frame), (rooms.get(roomOf(frame)) ?? 0) + (timeDeltas[i] ?? 0) / 1_000);
   }
   return rooms;
-}
-
-const stat = (pid: string): string[] => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-
-/** Milliseconds of processor time, of user and system. Linux counts in hundredths of a second. */
-const spent = (pid: string): number => (Number(stat(pid)[11]) + Number(stat(pid)[12])) * 10;
-
-/** The processor time of PostgreSQL, with backends that have ended: the kernel adds them to the postmaster's children. */
-function spentBelow(postmaster: string): number {
-  const own = stat(postmaster);
-  const living = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === postmaster);
-  return (Number(own[13]) + Number(own[14])) * 10 + living.reduce((sum, pid) => sum + spent(pid), 0);
-}
-
-function parentOf(pid: string): string | undefined {
-  try {
-    return stat(pid)[1];
-  } catch {
-    return undefined; // the process has ended
-  }
 }
 
 /** How many times the process has called read or write, and their kin. */

@@ -3,11 +3,14 @@ import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
 import { openCalls, openWorld } from './world.ts';
 
-const MESSAGES = 1_000_000;
+export const MESSAGES = 1_000_000;
 const CONVERSATIONS = MESSAGES / 10;
 const WORDS = 30_000;
 const CLIENTS = 4;
 const SECONDS = 3;
+
+/** The n-th word of the world, in which letters stand for digits. */
+export const spelled = (query: string): string => query.replace(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
 
 type Call = readonly [tool: string, input: Record<string, unknown>, bearer?: string];
 
@@ -27,7 +30,6 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
     const nothing = await issue(sql, 1, { teams: ['tem_1_1_11'] });
     const call = await openCalls(db, token, 0);
     const nth = (n: number): number => 1 + ((n * 7_919) % CONVERSATIONS);
-    const spelled = (query: string): string => query.replace(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
     const find = (query: string, more = {}): Call => ['search', { query: spelled(query), limit: 10, ...more }];
     const count = (more: Record<string, unknown>): Call => ['conversations_count', { website_id: 'web_1_1', ...more }];
     const rows: [string, (n: number) => Call][] = [
@@ -88,7 +90,8 @@ export async function search(store: EmbeddedStore, print: (line: string) => void
   }
 }
 
-async function fill(sql: postgres.Sql): Promise<void> {
+/** Fills one website with a million messages in 100,000 conversations. */
+export async function fill(sql: postgres.Sql): Promise<void> {
   const word = `translate('w' || floor(exp(random() * ln(${WORDS})))::integer, '0123456789', 'abcdefghij')`;
   const words = (from: number, spread: number, n: string): string =>
     `(SELECT string_agg(${word}, ' ') FROM generate_series(1, ${from} + (hashint4(${n}) & 1023) % ${spread}))`;

@@ -3,6 +3,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { migrate } from '../../src/store/open/migrate.ts';
+import type { Store } from '../../src/store/open/open.ts';
 import { KEYS } from '../support/keys.ts';
 
 interface BenchStore {
@@ -19,7 +20,11 @@ interface BenchStore {
 }
 
 /** Opens a migrated database of the bench's server. Creates the database, except `gateway`, which exists. */
-export async function openWorld({ host, port }: EmbeddedStore, database: string, connections = 2): Promise<BenchStore> {
+export async function openWorld(
+  { host, port }: Pick<EmbeddedStore, 'host' | 'port'>,
+  database: string,
+  connections = 2,
+): Promise<BenchStore> {
   const target = { host, port, database, username: 'postgres' };
   const own = { max: 1, onnotice: () => undefined };
   if (database !== 'gateway') {
@@ -42,8 +47,13 @@ type BenchCall = (
   // biome-ignore lint/suspicious/noExplicitAny: the bench only passes these bodies on
 ) => Promise<any>;
 
-export async function openCalls(db: Database, token: string, cost?: number): Promise<BenchCall> {
-  const store = { db, slow: db };
+export async function openCalls(
+  db: Database,
+  token: string,
+  cost?: number,
+  more: Partial<Pick<Store, 'slow'>> = {},
+): Promise<BenchCall> {
+  const store = { db, slow: db, ...more };
   const corridor = await openGateway({ store, keys: KEYS, checkEvery: 1_000_000, onDefect: () => undefined });
   return async (name, input, bearer = token) => {
     const tool = corridor.registry.get(name);
