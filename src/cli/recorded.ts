@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { draftOfCommand } from '../audit/mark.ts';
 import { openGivenKeys } from '../auth/key-file.ts';
 import type { AuditDraft } from '../core/audit.ts';
-import { insertRecord, organizationOf, recording } from '../store/audit/commands.ts';
+import { insertRecord, organizationOf, recording, requireHere } from '../store/audit/commands.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Store } from '../store/open/open.ts';
 import type { CommandContext } from './context.ts';
@@ -26,7 +26,7 @@ export async function recorded(
   const began = performance.now();
   const { out } = context;
   const given: readonly unknown[] = [...command.args, ...Object.values(command.opts()).flat()];
-  const { organization: named }: { organization?: unknown } = command.opts();
+  const { organization: asked }: { organization?: unknown } = command.opts();
   const ref = operation.startsWith('organization ') ? command.args[0] : named;
   const requestId = randomUUID();
   let draft: AuditDraft | undefined;
@@ -47,6 +47,10 @@ export async function recorded(
   const open = async (options?: Parameters<CommandContext['store']>[0]): Promise<Store> => {
     const store = await context.store(options);
     before = await organizationOf(store.db, command.args.filter(isId), undefined);
+    const named =
+      before ?? (await organizationOf(store.db, given.filter(isId), typeof ref === 'string' ? ref : undefined));
+    // A move ends where the organization has gone already.
+    if (named !== undefined && operation !== 'organization move') await requireHere(store.db, { id: named });
     return { ...store, db: recording(store.db, (ids) => draftOf(store.db, ids)) };
   };
   let told: object | undefined;

@@ -241,9 +241,9 @@ export const outlivingTokens = countOf(sql`
 
 export const unentitledPeople = countOf(sql`
   SELECT ((SELECT count(*) FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
-       WHERE s.expires_at > now() AND NOT (${mayEnter}))
+       WHERE s.expires_at > now() AND gateway.lives_here(p.tenant) AND NOT (${mayEnter}))
    + (SELECT count(*) FROM gateway.consent c JOIN gateway.person p ON p.id = c.person_id
-       WHERE c.revoked_at IS NULL AND c.expires_at > now() AND NOT (${mayConsent})))::integer AS count`);
+       WHERE c.revoked_at IS NULL AND c.expires_at > now() AND gateway.lives_here(p.tenant) AND NOT (${mayConsent})))::integer AS count`);
 
 /** Counts consents with several usable refresh tokens. A consent may have only one. */
 export const splitFamilies = countOf(sql`
