@@ -26,7 +26,7 @@ export async function recorded(
   const began = performance.now();
   const { out } = context;
   const given: readonly unknown[] = [...command.args, ...Object.values(command.opts()).flat()];
-  const { organization: asked }: { organization?: unknown } = command.opts();
+  const { organization: named }: { organization?: unknown } = command.opts();
   const ref = operation.startsWith('organization ') ? command.args[0] : named;
   const requestId = randomUUID();
   let draft: AuditDraft | undefined;
@@ -47,10 +47,10 @@ export async function recorded(
   const open = async (options?: Parameters<CommandContext['store']>[0]): Promise<Store> => {
     const store = await context.store(options);
     before = await organizationOf(store.db, command.args.filter(isId), undefined);
-    const named =
+    const owner =
       before ?? (await organizationOf(store.db, given.filter(isId), typeof ref === 'string' ? ref : undefined));
     // A move ends where the organization has gone already.
-    if (named !== undefined && operation !== 'organization move') await requireHere(store.db, { id: named });
+    if (owner !== undefined && operation !== 'organization move') await requireHere(store.db, { id: owner });
     return { ...store, db: recording(store.db, (ids) => draftOf(store.db, ids)) };
   };
   let told: object | undefined;
