@@ -366,7 +366,8 @@ describe('the served OpenAPI document', () => {
 });
 
 describe('the components of the OpenAPI document', () => {
-  const LARGEST = 250_000;
+  // 57 operations name the 421 of a moved organization in 3,500 bytes.
+  const LARGEST = 253_000;
   const NAMES = [
     ...['AiFeature', 'Channel', 'Contact', 'Conversation', 'Customer', 'Disposition', 'EventReceipt', 'File'],
     ...[
