@@ -40,6 +40,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   source: async () => (await import('./source.ts')).sourceCommands,
   erase: async () => (await import('./erase.ts')).eraseCommands,
   audit: async () => (await import('./audit.ts')).auditCommands,
+  cells: async () => (await import('./cells.ts')).cellsCommands,
   restored: async () => (await import('./restored.ts')).restoredCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
 };

@@ -41,6 +41,11 @@ END $$;
 ALTER TABLE platform.organization ADD COLUMN moved_to text, ADD COLUMN moved_at timestamptz;
 CREATE INDEX organization_moved ON platform.organization (tenant) WHERE moved_to IS NOT NULL;
 
+-- The host by which the organization's clients reach the gateway, such as acme.support.example. Null: they use the base URL
+-- of the cell.
+ALTER TABLE platform.organization ADD COLUMN host text;
+CREATE UNIQUE INDEX organization_host ON platform.organization (host);
+
 -- True if the organization lives in this cell. Work that no caller asks for looks here. What a caller asks for is proved by
 -- the authority.
 CREATE FUNCTION gateway.lives_here(p_tenant bigint) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
