@@ -52,6 +52,7 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^npm run bench\b/, 'takes minutes of both cores'],
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
   [/^docker (compose|buildx) /, 'needs a Docker engine: test/deploy holds what the compose files name'],
+  [/gateway -- (migrate --like|cells check) /, 'needs a second cell: test/cli/cells.test.ts has one'],
   [/^kubectl apply /, 'needs a cluster: test/deploy/manifests.test.ts compares the files with the gateway'],
   [/^node dist\/test\/deploy\//, 'needs caddy, and takes minutes'],
   [
