@@ -8,7 +8,7 @@ import type { CommandContext } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { plain, table } from './output.ts';
 
-interface Finding {
+interface CellFinding {
   readonly check: string;
   /** `error`: prevents a move. `warning`: will prevent one, or prevents one back. `note`: a value to think about. */
   readonly severity: 'error' | 'warning' | 'note';
@@ -18,14 +18,14 @@ interface Finding {
 }
 
 /** The name of a store in the output, without its password. */
-interface Named {
+interface NamedCell {
   readonly store: string;
   /** `cell 2`, or the store if its number is unknown. */
   readonly name: string;
   readonly version: number;
 }
 
-interface Cell extends Named {
+interface ReadCell extends NamedCell {
   readonly own: boolean;
   readonly facts: cells.CellFacts;
   readonly keys: cells.CellKeys;
@@ -33,7 +33,7 @@ interface Cell extends Named {
   readonly organizations: readonly cells.CellOrganization[];
 }
 
-async function readCell(db: Database, store: string, own: boolean): Promise<Cell | Named> {
+async function readCell(db: Database, store: string, own: boolean): Promise<ReadCell | NamedCell> {
   const version = await cells.schemaVersion(db);
   if (version < FIRST) return { store, name: store, version };
   const facts = await cells.readCellFacts(db);
@@ -54,7 +54,7 @@ export async function checkCells({ out, store, config }: CommandContext, address
   const { slow } = await store({ migrates: false });
   const read = [await readCell(slow, here, true)];
   for (const address of addresses) read.push(await withStoreAt(address, (db) => readCell(db, leadsTo(address), false)));
-  const all = read.filter((one): one is Cell => 'facts' in one);
+  const all = read.filter((one): one is ReadCell => 'facts' in one);
   const findings = [...versions(read), ...all.flatMap((one) => ofOne(one, keys))];
   for (const [i, one] of all.entries())
     for (const other of all.slice(i + 1)) findings.push(...between(one, other, keys));
@@ -93,14 +93,14 @@ export async function checkCells({ out, store, config }: CommandContext, address
 }
 
 /** Which cell answers for a host now, for the map of a proxy. */
-const hostsOf = (all: readonly Cell[]): object[] =>
+const hostsOf = (all: readonly ReadCell[]): object[] =>
   all.flatMap(({ facts, organizations }) =>
     organizations
       .filter(({ host, moved_to }) => host !== null && moved_to === null)
       .map(({ host, id }) => ({ host, cell: facts.cell, organization_id: id })),
   );
 
-function versions(all: readonly Named[]): Finding[] {
+function versions(all: readonly NamedCell[]): CellFinding[] {
   const newest = Math.max(...all.map(({ version }) => version));
   return all
     .filter(({ version }) => version < newest || version < FIRST)
@@ -114,8 +114,8 @@ function versions(all: readonly Named[]): Finding[] {
 }
 
 /** What a move needs of one cell. This store is the source of a move, and the others are targets. */
-function ofOne({ name, own, facts, sealed }: Cell, keys: Keyring): Finding[] {
-  const found = (check: string, severity: Finding['severity'], detail: string): Finding[] => [
+function ofOne({ name, own, facts, sealed }: ReadCell, keys: Keyring): CellFinding[] {
+  const found = (check: string, severity: CellFinding['severity'], detail: string): CellFinding[] => [
     { check, severity, cell: name, detail },
   ];
   const source = own ? 'error' : 'warning';
@@ -186,14 +186,14 @@ function ofOne({ name, own, facts, sealed }: Cell, keys: Keyring): Finding[] {
 }
 
 /** What two cells must have in common, and what they must not. */
-function between(one: Cell, other: Cell, keys: Keyring): Finding[] {
+function between(one: ReadCell, other: ReadCell, keys: Keyring): CellFinding[] {
   const both = `${one.name}, ${other.name}`;
-  const found = (check: string, severity: Finding['severity'], detail: string): Finding[] => [
+  const found = (check: string, severity: CellFinding['severity'], detail: string): CellFinding[] => [
     { check, severity, cell: both, detail },
   ];
   if (one.facts.database === other.facts.database)
     return found('store', 'error', 'Both addresses lead to one database. Name the store of another cell.');
-  const major = (cell: Cell): number => Number.parseInt(cell.facts.postgres, 10);
+  const major = (cell: ReadCell): number => Number.parseInt(cell.facts.postgres, 10);
   const [a, b] = [one, other].map(({ keys: { suppression } }) =>
     suppression === null ? undefined : keys.open('suppression', suppression),
   );
@@ -242,8 +242,8 @@ function between(one: Cell, other: Cell, keys: Keyring): Finding[] {
 }
 
 /** Organizations that stand in two cells, or cannot stand beside each other. One that has moved away stands there no more. */
-function organizations(one: Cell, other: Cell): [check: string, detail: string][] {
-  const living = (cell: Cell): cells.CellOrganization[] =>
+function organizations(one: ReadCell, other: ReadCell): [check: string, detail: string][] {
+  const living = (cell: ReadCell): cells.CellOrganization[] =>
     cell.organizations.filter(({ moved_to }) => moved_to === null);
   const theirs = living(other);
   const [ids, names, numbers, hosts] = (['id', 'external_id', 'number', 'host'] as const).map(

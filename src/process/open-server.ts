@@ -13,7 +13,7 @@ import { consoleSurface } from '../surfaces/console/console.ts';
 import { publicApp } from '../surfaces/http/app.ts';
 import { openAllowed, openClientAddress } from '../surfaces/http/client-address.ts';
 import { loadedAt } from '../surfaces/http/loaded.ts';
-import { type RunningServer, type Site, startServer } from '../surfaces/http/server.ts';
+import { type RunningServer, type ServedSite, startServer } from '../surfaces/http/server.ts';
 import { mcpSurface } from '../surfaces/mcp/mcp.ts';
 import { oauthSurface } from '../surfaces/oauth/oauth.ts';
 import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
@@ -68,7 +68,7 @@ export async function openServer(
       fetch: documentFetcher({ allowed: config.clientsByUrl.allowed, userAgent: userAgent(baseUrl) }),
     },
   });
-  const siteAt = (baseUrl: string): Site => ({
+  const siteAt = (baseUrl: string): ServedSite => ({
     handlers: [
       mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles, events }),
       loadedAt('/a2a', async () =>

@@ -183,13 +183,13 @@ export async function endToken(db: Database, by: Presenter, digest: Uint8Array):
               SELECT c.credential_id FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id
                WHERE r.digest = ${digest})`
       : sql`SELECT (gateway.client_proved(${proof(by)})).id AS id`;
-  interface Row {
+  interface EndedRow {
     readonly credential: string | null;
     readonly what: TokenEnd['what'];
     readonly consent: string | null;
     readonly moved: string | null;
   }
-  const [row] = await db.query<Row>(sql`
+  const [row] = await db.query<EndedRow>(sql`
     WITH k AS MATERIALIZED (SELECT x.id, gateway.credential_moved_to(x.id) AS moved FROM (${credential}) x),
     t AS (
       UPDATE gateway.token t SET revoked_at = now() FROM k

@@ -18,19 +18,19 @@ import { stopListening } from './stop-listening.ts';
 import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 
 /** The surfaces of one base URL. The first handler that knows a request answers it. */
-export interface Site {
+export interface ServedSite {
   readonly handlers: readonly RequestHandler[];
   readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-export interface ServerOptions extends Site {
+export interface ServerOptions extends ServedSite {
   readonly host: string;
   readonly port: number;
   readonly baseUrl: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly log: Logger;
   /** What answers requests for another host than that of `baseUrl`. Undefined: what answers all others. */
-  readonly siteOf?: (host: string) => Site | undefined;
+  readonly siteOf?: (host: string) => ServedSite | undefined;
   /** Upgrades to the realtime socket. On all other paths, the server ignores `Upgrade`. */
   readonly upgrade?: UpgradeHandler;
   readonly observer?: Observer;
