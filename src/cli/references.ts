@@ -7,8 +7,8 @@ import {
   findInstallations,
   findOrganizations,
   findWebsites,
+  requireHere,
 } from '../store/administration/references.ts';
-import { requireHere } from '../store/audit/commands.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { plain, Refused } from './output.ts';
 

@@ -110,7 +110,7 @@ const TABLE = {
     416,
     'The range is outside the file or longer than 65,536 bytes. Send one shorter range inside the file.',
   ],
-  organization_moved: [421, 'The organization has moved to another gateway. Send the request to base_url.'],
+  organization_moved: [421, 'The organization has moved. Send the request to base_url.'],
   capability_unavailable: [422, 'App installations cannot use this capability. Continue without the capability.'],
   adapter_not_available: [
     422,

@@ -30,15 +30,6 @@ export async function organizationOf(
   return row?.id;
 }
 
-/** Fails with GW421 and a sentence for the operator if the organization lives in another cell. `of`: its id or number. */
-export async function requireHere(
-  db: Database,
-  of: { readonly id: string } | { readonly tenant: string },
-): Promise<void> {
-  const which = 'id' in of ? sql`o.public_id = ${of.id}` : sql`o.tenant = ${of.tenant}`;
-  await db.query(sql`SELECT gateway.refuse_moved(o.tenant) FROM platform.organization o WHERE ${which}`);
-}
-
 /** Inserts the record of a change that has none. A serving process seals it. */
 export async function insertRecord(db: Database, draft: AuditDraft): Promise<void> {
   const entry = sql`'[{"state": "new", "outcome": {}}]'::json`;

@@ -99,8 +99,9 @@ BEGIN
     -- Reviewed writes do not note their receipts, because their authority is proved.
     ('gateway.note_captured(text,text)', '  IF p_fresh IS NULL THEN RETURN; END IF;
 ', '  IF p_fresh IS NULL THEN RETURN; END IF;
-  PERFORM gateway.refuse_moved(split_part(e, ''/'', 1)::bigint) FROM string_to_table(rtrim(p_fresh), '' '') AS e
-    WHERE EXISTS (SELECT FROM platform.organization o WHERE o.moved_to IS NOT NULL);
+  PERFORM gateway.refuse_moved(o.tenant) FROM platform.organization o
+    WHERE o.moved_to IS NOT NULL
+      AND o.tenant = ANY (ARRAY(SELECT split_part(e, ''/'', 1)::bigint FROM string_to_table(rtrim(p_fresh), '' '') AS e));
 '),
     ('gateway.trim_journals(interval,integer)', 'j.recorded_at < now() - p_age)
 ', 'j.recorded_at < now() - p_age)
@@ -126,7 +127,8 @@ BEGIN
     ('gateway.source_fence(text,bigint)', 'AND NOT paused FOR NO KEY UPDATE',
      'AND NOT paused AND gateway.lives_here(tenant) FOR NO KEY UPDATE'),
     ('gateway.import_scope(integer,bigint,text,bigint[],text[])', '  UPDATE gateway.import_run SET scope',
-     '  PERFORM gateway.refuse_moved(o.tenant) FROM platform.organization o WHERE o.moved_to IS NOT NULL AND o.external_id = ANY (p_names);
+     '  PERFORM gateway.refuse_moved(o.tenant) FROM platform.organization o
+    WHERE o.moved_to IS NOT NULL AND o.tenant = ANY (p_scope) AND o.external_id = ANY (p_names);
   UPDATE gateway.import_run SET scope'),
     ('gateway.erase_outcomes(integer)', '          AND NOT EXISTS (SELECT FROM gateway.approval a',
      '          AND gateway.lives_here(l.tenant) AND NOT EXISTS (SELECT FROM gateway.approval a'),

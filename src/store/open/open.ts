@@ -5,9 +5,8 @@ import type { ConnectOptions } from '../driver/settings.ts';
 import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { buildIndexes } from './build.ts';
-import { requireCell } from './cell.ts';
 import type { StandbyFence } from './fence.ts';
-import { migrate, requireMigrated } from './migrate.ts';
+import { migrate, requireCell, requireMigrated } from './migrate.ts';
 import { openReplica } from './replica.ts';
 import { lookAtPrimary, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
 
