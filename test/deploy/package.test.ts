@@ -69,8 +69,7 @@ describe('the npm package', () => {
     expect(paths.filter((path) => /(^|\/)test\/|\.map$|\.ts$|\.tsbuildinfo$|process\/dev\.js$/.test(path))).toEqual([]);
     expect(paths.filter((path) => path.startsWith('dist/tools/')).length).toBeGreaterThan(44);
     // Measured on 28 November 2026: 1,362 kB, of which the demo's records have 310 kB. On 23 November 2026, tests and
-    // maps added 1.6 MB. Cells and
-    // their page took 17 kB of it.
+    // maps added 1.6 MB. Cells and their page took 17 kB.
     expect(packed.size).toBeLessThan(1_370_000);
   });
 
